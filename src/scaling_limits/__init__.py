@@ -1,0 +1,1 @@
+"""Training dynamics at infinite width and depth: one pipeline for five papers."""

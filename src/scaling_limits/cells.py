@@ -1,0 +1,153 @@
+"""A cell: one fully resolved point of an experiment, everything that decides its numbers.
+
+Fields marked `Traced` are only numbers: cells that differ in nothing else share a compiled program (a shard).
+All other fields are static. The exponents of a parameterisation have become numbers here, so the table that
+they came from is not part of a cell.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+_TRACED: dict[str, Any] = {"traced": True}
+
+Traced = Annotated[float, Field(json_schema_extra=_TRACED)]
+TracedInt = Annotated[int, Field(json_schema_extra=_TRACED)]
+TracedOrNone = Annotated[float | None, Field(json_schema_extra=_TRACED)]
+
+
+class Frozen(BaseModel):
+    """Immutable, hashable, and strict about names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DatasetSpec(Frozen):
+    """A prepared dataset: `checksum` is that of the payload, `input_shape` what the network sees."""
+
+    name: str
+    checksum: str
+    input_shape: tuple[int, ...]
+    num_classes: int
+    num_train: int
+    num_test: int
+    normalisation: Literal["none", "unit_interval", "standardise"]
+    targets: Literal["one_hot", "scalar"]
+
+
+class NetworkSpec(Frozen):
+    """Structure only; `width` N, `num_hidden_layers` H (so L = H + 1 weight layers)."""
+
+    name: str
+    input_dim: int
+    output_dim: int
+    width: int
+    num_hidden_layers: int
+    activation: str
+    activation_position: Literal["before_weight", "after_weight"]
+    skip: bool
+    mean_subtraction: bool
+
+
+class RoleScaling(Frozen):
+    """What a parameterisation says of the weights of one role, as numbers.
+
+    `init_std` multiplies unit-variance draws, `multiplier` the forward pass, `learning_rate` and `epsilon` (Adam)
+    the optimiser's own.
+    """
+
+    init_std: Traced
+    multiplier: Traced
+    learning_rate: Traced
+    epsilon: Traced
+
+
+class AlgorithmSpec(Frozen):
+    """How weight gradients are computed; the inference fields are None for backpropagation."""
+
+    name: str
+    inference: Literal["gradient_descent", "exact"] | None = None
+    num_inference_steps: int | None = None
+    activity_gradient: Literal["batch_mean", "per_sample"] | None = None
+    activity_learning_rate: TracedOrNone = None
+
+
+class OptimiserSpec(Frozen):
+    """An optax update rule; `learning_rate` is the one on the figure's axis, before the roles' factors."""
+
+    name: Literal["sgd", "adam"]
+    learning_rate: Traced
+    momentum: Traced = 0.0
+    beta1: Traced = 0.9
+    beta2: Traced = 0.999
+    epsilon: Traced = 1e-8
+
+
+class MeasurementSpec(Frozen):
+    """A registered measurement and the training steps before whose update it is taken."""
+
+    name: str
+    steps: tuple[int, ...]
+
+
+class Cell(Frozen):
+    """One point of an experiment; `id` names it."""
+
+    dataset: DatasetSpec
+    network: NetworkSpec
+    init_distribution: Literal["normal", "uniform", "orthogonal"]
+    scaling: dict[str, RoleScaling]
+    algorithm: AlgorithmSpec
+    optimiser: OptimiserSpec
+    seed: TracedInt
+    num_steps: int
+    batch_size: int
+    measurements: tuple[MeasurementSpec, ...]
+    dtype: Literal["float32", "float64"]
+    cells_per_batch: int
+    device: Literal["cpu", "gpu"]
+
+    def canonical(self) -> dict[str, Any]:
+        """The cell as plain JSON types, without unset options."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def static(self) -> dict[str, Any]:
+        """The fields that a compiled program depends on."""
+        return _select(self, self.canonical(), traced=False)
+
+    def traced(self) -> dict[str, Any]:
+        """The fields that enter a compiled program as arguments, nested as in the cell."""
+        return _select(self, self.canonical(), traced=True)
+
+    def shard(self) -> str:
+        """Hash of the static fields: cells of equal `shard` compile once."""
+        return digest(self.static())
+
+
+def digest(value: object) -> str:
+    """16 hexadecimal digits that name a JSON value."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _select(model: BaseModel, values: dict[str, Any], *, traced: bool) -> dict[str, Any]:
+    selected: dict[str, Any] = {}
+    for name, info in type(model).model_fields.items():
+        if name not in values:
+            continue
+        field = getattr(model, name)
+        if isinstance(field, BaseModel):
+            inner = _select(field, values[name], traced=traced)
+        elif isinstance(field, dict):
+            inner = {key: _select(field[key], values[name][key], traced=traced) for key in field}
+        else:
+            extra = info.json_schema_extra
+            is_traced = isinstance(extra, dict) and bool(extra.get("traced"))
+            if is_traced == traced:
+                selected[name] = values[name]
+            continue
+        if inner:
+            selected[name] = inner
+    return selected

@@ -1,0 +1,88 @@
+"""Records: the tidy tables that training leaves behind and that figures and claims read.
+
+`cells.parquet` has one row per (grid, cell): `grid`, `cell_id` and the settings as the user wrote them (`width`,
+`depth`, `learning_rate`, `seed`, ...). `records.parquet` has the rows `cell_id, metric, step, inference_step, layer,
+index, value`; an axis that a metric does not have is missing (<NA>).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field
+
+AXES = ("step", "inference_step", "layer", "index")
+
+
+class Quantity(BaseModel):
+    """One number per cell, derived from a metric's records; figures and claims share this definition.
+
+    `reduce` says how the training steps are reduced: `min`, `last`, `first`, or `at` (the records of `step`).
+    `window` averages that many consecutive recorded steps first (1: none). `offset` is subtracted at the end and
+    `complement` gives `1 - value` (for 1 - cosine).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    metric: str
+    reduce: Literal["min", "last", "first", "at"] = "last"
+    step: int | None = None
+    window: int = Field(default=1, ge=1)
+    complement: bool = False
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """The cells and records of a figure."""
+
+    cells: pd.DataFrame
+    records: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: Path | str) -> "Results":
+        """Read `cells.parquet` and `records.parquet` of a figure's folder."""
+        folder = Path(folder)
+        return cls(pd.read_parquet(folder / "cells.parquet"), pd.read_parquet(folder / "records.parquet"))
+
+    def grids(self, names: Sequence[str]) -> "Results":
+        """Only the cells of the named grids, with their records."""
+        cells = self.cells[self.cells["grid"].isin(list(names))]
+        return Results(cells, self.records[self.records["cell_id"].isin(cells["cell_id"])])
+
+    def metric(self, name: str) -> pd.DataFrame:
+        """The records of one metric beside the columns of their cells, one row per (grid, record)."""
+        chosen = self.records[self.records["metric"] == name].drop(columns="metric")
+        return self.cells.merge(chosen, on="cell_id", how="inner")
+
+    def steps(self, metric: str) -> list[int]:
+        """The training steps at which a metric was recorded, in order."""
+        steps = self.records.loc[self.records["metric"] == metric, "step"]
+        return sorted({int(step) for step in steps.dropna()})
+
+    def quantity(self, quantity: Quantity) -> pd.DataFrame:
+        """The cells' columns with `value`, one row per (grid, cell).
+
+        A cell that diverged before the step in question has a value that is not finite, but for `min`, which takes
+        the finite records; with none of them it is infinite.
+        """
+        records = self.records[self.records["metric"] == quantity.metric].sort_values(["cell_id", "step"])
+        if quantity.reduce == "at":
+            records = records[records["step"] == quantity.step]
+        values = records.groupby("cell_id", sort=True)["value"].apply(lambda v: _reduce(v.to_numpy(), quantity))
+        if quantity.complement:
+            values = 1.0 - values
+        table = values.rename("value").reset_index()
+        return self.cells.merge(table, on="cell_id", how="inner")
+
+
+def _reduce(values: np.ndarray, quantity: Quantity) -> float:
+    if quantity.window > 1 and len(values) >= quantity.window:
+        values = np.convolve(values, np.full(quantity.window, 1.0 / quantity.window), mode="valid")
+    if quantity.reduce == "min":
+        finite = values[np.isfinite(values)]
+        return float(finite.min()) if finite.size else float("inf")
+    return float(values[0] if quantity.reduce == "first" else values[-1])

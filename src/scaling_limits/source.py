@@ -1,0 +1,93 @@
+"""Source digests: which code a cell's numbers come from.
+
+The digest of a set of modules covers the syntax trees, without docstrings (and so without comments and layout), of all
+modules of this package that they import, directly or not. Registries import by name at run time and are invisible
+here on purpose: whoever asks names the registered modules that the cell uses.
+"""
+
+import ast
+import hashlib
+import importlib.util
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+PACKAGE = "scaling_limits"
+
+
+def source_digest(modules: Iterable[str]) -> str:
+    """16 hexadecimal digits over the import closure of `modules` (dotted names, with the package's)."""
+    text = "\n".join(f"{name} {_tree_digest(*_stamp(name))}" for name in closure(modules))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def closure(modules: Iterable[str]) -> list[str]:
+    """The modules of this package that `modules` need, themselves included, sorted."""
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(_imports(name, *_stamp(name)))
+    return sorted(found)
+
+
+def _path(name: str) -> Path | None:
+    root = Path(__file__).parent
+    parts = name.split(".")[1:]
+    for candidate in (root.joinpath(*parts, "__init__.py"), root.joinpath(*parts).with_suffix(".py")):
+        if candidate.is_file():
+            return candidate
+    if not name.startswith(PACKAGE):
+        spec = importlib.util.find_spec(name)
+        return Path(spec.origin) if spec and spec.origin else None
+    return None
+
+
+def _stamp(name: str) -> tuple[str, int]:
+    path = _path(name)
+    if path is None:
+        raise ModuleNotFoundError(f"no module {name}")
+    return str(path), path.stat().st_mtime_ns
+
+
+@cache
+def _parse(path: str, _modified: int) -> ast.Module:
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body
+            if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+                node.body = body[1:] or [ast.Pass()]
+    return tree
+
+
+@cache
+def _tree_digest(path: str, modified: int) -> str:
+    return hashlib.sha256(ast.dump(_parse(path, modified)).encode()).hexdigest()
+
+
+@cache
+def _imports(name: str, path: str, modified: int) -> frozenset[str]:
+    is_package = path.endswith("__init__.py")
+    parent = name if is_package else name.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(_parse(path, modified)):
+        if isinstance(node, ast.Import):
+            candidates = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                anchor = parent.split(".")[: len(parent.split(".")) - node.level + 1]
+                base = ".".join([*anchor, base] if base else anchor)
+            candidates = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for candidate in candidates:
+            if candidate.split(".")[0] == PACKAGE and _path(candidate) is not None:
+                # importing a.b.c runs a and a.b as well
+                parts = candidate.split(".")
+                found.update(".".join(parts[:end]) for end in range(2, len(parts) + 1))
+    found.discard(name)
+    return frozenset(found)

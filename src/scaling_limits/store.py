@@ -1,0 +1,99 @@
+"""The store of computed cells: `results/cells/<key>`, one file a cell, written atomically and checked when read.
+
+A file is the sha256 of its payload in hexadecimal, a line feed, and the payload: an `.npz` of the measured arrays and
+of `meta`, a JSON text with the arrays' axes, the canonical cell and how long it took.
+"""
+
+import hashlib
+import io
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import StoreError
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One measured array with the names of its axes (of `records.AXES`) and the steps of its first axis."""
+
+    values: np.ndarray
+    axes: tuple[str, ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """A computed cell: its measurements by metric, and what is known of how it was computed."""
+
+    measured: dict[str, Measured]
+    meta: dict[str, Any]
+
+
+class Store:
+    """The cells below one folder. Several processes may use it at once: equal keys have equal contents."""
+
+    def __init__(self, folder: Path | str):
+        self.folder = Path(folder)
+
+    def path(self, key: str) -> Path:
+        """Where the cell of `key` lies or would lie."""
+        return self.folder / key[:2] / f"{key}.cell"
+
+    def __contains__(self, key: str) -> bool:
+        return self.path(key).is_file()
+
+    def save(self, key: str, cell: StoredCell) -> None:
+        """Write a cell so that it is there whole or not at all.
+
+        Raises:
+            StoreError: the file cannot be written (disk full, no permission); nothing is left behind.
+        """
+        axes = {name: {"axes": m.axes, "steps": m.steps} for name, m in cell.measured.items()}
+        meta = json.dumps({"axes": axes, **cell.meta}, sort_keys=True)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, meta=np.array(meta), **{f"m_{k}": m.values for k, m in cell.measured.items()})
+        payload = buffer.getvalue()
+        path = self.path(key)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise StoreError(f"cannot write cell {path}: {error.strerror}; cells stored so far are kept") from error
+
+    def load(self, key: str) -> StoredCell | None:
+        """Read a cell; None when there is none. A damaged file is moved aside, named on stderr and not used."""
+        path = self.path(key)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        expected, _, payload = content.partition(b"\n")
+        found = hashlib.sha256(payload).hexdigest().encode()
+        if expected != found:
+            aside = path.with_suffix(".corrupt")
+            os.replace(path, aside)
+            print(
+                f"cell {path} is damaged (checksum {found.decode()[:16]}..., expected "
+                f"{expected.decode(errors='replace')[:16]}...): moved to {aside.name}, it will be computed again",
+                file=sys.stderr,
+            )
+            return None
+        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+            meta = json.loads(str(archive["meta"]))
+            measured = {
+                name: Measured(archive[f"m_{name}"], tuple(entry["axes"]), tuple(entry["steps"]))
+                for name, entry in meta.pop("axes").items()
+            }
+        return StoredCell(measured, meta)
