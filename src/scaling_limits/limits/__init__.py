@@ -1,0 +1,1 @@
+"""Closed forms that do not depend on the algorithms, and that these are tested against."""

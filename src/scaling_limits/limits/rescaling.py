@@ -1,0 +1,27 @@
+"""Means over initialisations of the energy's rescaling s, or of the diagonal of S - I, exact at any
+width.
+
+N is the width, L the number of weight layers; note pcn-limits 2.7.1, sharpening pcn-limits Eq. 16,
+19, 47, 107.
+"""
+
+
+def mean_field_mlp(width: float, num_weight_layers: int, output_scale: float = 1.0) -> float:
+    """E[s] - 1 = (L - 1) / (gamma_0^2 N): mean-field MLPs."""
+    return (num_weight_layers - 1) / (output_scale**2 * width)
+
+
+def mean_field_residual(
+    width: float, num_weight_layers: int, output_scale: float = 1.0, depth_exponent: float = 0.5
+) -> float:
+    """E[s] - 1 = 1/(gamma_0^2 N) sum_{j=0}^{L-2} (1 + L^{-2 alpha})^j: mean-field residual
+    networks, and muPC.
+    """
+    growth: float = 1.0 + num_weight_layers ** (-2.0 * depth_exponent)
+    total = sum(growth**j for j in range(num_weight_layers - 1))
+    return total / (output_scale**2 * width)
+
+
+def standard_uniform_mlp(num_weight_layers: int) -> float:
+    """E[s] - 1 = sum_{j=1}^{L-1} 3^{-j}: MLPs with PyTorch's uniform draws, at any width."""
+    return sum(3.0**-j for j in range(1, num_weight_layers))

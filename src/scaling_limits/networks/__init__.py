@@ -1,0 +1,21 @@
+"""Networks by name: structure only. Scales come in through `scaling`, so a parameterisation is traced."""
+
+from typing import TYPE_CHECKING
+
+from ..cells import NetworkSpec
+from ..registry import Registry
+
+if TYPE_CHECKING:
+    from .network import Network
+
+registry = Registry("network", {"mlp": "scaling_limits.networks.mlp"})
+
+
+def build(spec: NetworkSpec) -> "Network":
+    """The network that `spec` describes.
+
+    Raises:
+        ConfigurationError: for an unknown name, activation or combination of fields.
+    """
+    network: Network = registry.get(spec.name).build(spec)
+    return network

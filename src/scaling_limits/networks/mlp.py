@@ -1,0 +1,42 @@
+"""Fully connected networks of H hidden layers without biases, with or without one-layer skips."""
+
+from scaling_limits.cells import NetworkSpec
+from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.networks.network import Network, Segment
+from scaling_limits.networks.nodes import ACTIVATIONS, Layer
+
+
+def build(spec: NetworkSpec) -> Network:
+    """Input layer, H - 1 equal hidden layers (which may have skips), output layer (mupc Eq. 1).
+
+    `before_weight`: layer l computes `a_l W_l phi(z_{l-1}) [+ z_{l-1}]`, with phi the identity on
+    the input.
+    `after_weight`: `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output.
+
+    Raises:
+        ConfigurationError: for an unknown activation, no hidden layer, or mean subtraction without
+            skips.
+    """
+    if spec.activation not in ACTIVATIONS:
+        raise ConfigurationError(unknown("activation", spec.activation, ACTIVATIONS))
+    if spec.num_hidden_layers < 1:
+        raise ConfigurationError(
+            f"num_hidden_layers is {spec.num_hidden_layers}; an mlp has at least one"
+        )
+    if spec.mean_subtraction and not spec.skip:
+        raise ConfigurationError(
+            "mean_subtraction acts on the residual branch: it needs skip: true"
+        )
+    first = spec.activation_position == "before_weight"
+    before, after = (spec.activation, "linear") if first else ("linear", spec.activation)
+    segments = [
+        Segment(node=Layer(spec.width, "linear", after), role="input", count=1, first=1),
+    ]
+    if spec.num_hidden_layers > 1:
+        hidden = Layer(spec.width, before, after, spec.skip, spec.mean_subtraction)
+        segments.append(
+            Segment(node=hidden, role="hidden", count=spec.num_hidden_layers - 1, first=2)
+        )
+    output = Layer(spec.output_dim, before, "linear")
+    segments.append(Segment(node=output, role="output", count=1, first=spec.num_hidden_layers + 1))
+    return Network(tuple(segments), spec.input_dim, linear=spec.activation == "linear")

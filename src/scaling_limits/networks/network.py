@@ -1,0 +1,173 @@
+"""A network is a sequence of segments: runs of equal nodes whose weights are stacked.
+
+`Stacks` is a tuple over segments of arrays `[count, batch, units]`. Runs are scanned in the forward
+pass and batched in `predictions`, so compile time does not grow with depth.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from scaling_limits.networks.draws import layer_key, unit_draw
+
+Params = tuple[Any, ...]
+Scaling = Mapping[str, Mapping[str, Any]]
+Stacks = tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`count` equal nodes of one role; `first` is the 1-based index of the first of them."""
+
+    node: nn.Module
+    role: str
+    count: int
+    first: int
+
+    def apply(self, params: Any, scaling: Scaling, x: Array) -> Array:
+        """One node of the segment: `params` without the stacking axis, `x` and the result `[batch,
+        units]`.
+        """
+        y: Any = self.node.apply({"params": params}, x, scaling[self.role])
+        return cast(Array, y)
+
+    def indices(self) -> Array:
+        """The 1-based layer indices `[count]`."""
+        return jnp.arange(self.first, self.first + self.count)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Pure functions of `params` (a tuple over segments, each leaf stacked `[count, ...]`) and
+    `scaling`.
+
+    `scaling` maps a role to its `init_std` and `multiplier`. `linear` says that every node is a
+    linear map.
+    """
+
+    segments: tuple[Segment, ...]
+    input_dim: int
+    linear: bool
+
+    @property
+    def num_weight_layers(self) -> int:
+        """L, the number of nodes."""
+        return sum(segment.count for segment in self.segments)
+
+    def init(self, key: Array, scaling: Scaling, distribution: str, dtype: Any) -> Params:
+        """Unit draws, which depend on (key, layer) only, times each role's `init_std`.
+
+        Raises:
+            ConfigurationError: for an unknown distribution.
+        """
+        params = []
+        x: Any = jax.eval_shape(lambda: jnp.zeros((1, self.input_dim), dtype))
+        for segment in self.segments:
+            numbers = scaling[segment.role]
+            x, variables = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
+
+            def draw(path: Any, leaf: Any, segment: Segment = segment) -> Array:
+                purpose = "weights" + jax.tree_util.keystr(path)
+
+                def one(layer: Array) -> Array:
+                    return unit_draw(
+                        layer_key(key, purpose, layer), distribution, leaf.shape, dtype
+                    )
+
+                std = jnp.asarray(scaling[segment.role]["init_std"], dtype)
+                return std * jax.vmap(one)(segment.indices())
+
+            params.append(jax.tree_util.tree_map_with_path(draw, variables["params"]))
+        return tuple(params)
+
+    def forward(
+        self, params: Params, scaling: Scaling, x: Float[Array, "batch in"]
+    ) -> Float[Array, "batch out"]:
+        """The output f(x)."""
+        for segment, stacked in zip(self.segments, params, strict=True):
+            x, _ = _run(segment, stacked, scaling, x, keep=False)
+        return x
+
+    def activities(self, params: Params, scaling: Scaling, x: Float[Array, "batch in"]) -> Stacks:
+        """The outputs of all nodes in the forward pass; the last is f(x)."""
+        stacks = []
+        for segment, stacked in zip(self.segments, params, strict=True):
+            x, kept = _run(segment, stacked, scaling, x, keep=True)
+            stacks.append(kept)
+        return tuple(stacks)
+
+    def predictions(self, params: Params, scaling: Scaling, inputs: Stacks) -> Stacks:
+        """The output of every node for its own input, batched over each run of equal nodes."""
+        return tuple(
+            jax.vmap(lambda p, x, segment=segment: segment.apply(p, scaling, x))(stacked, x)
+            for segment, stacked, x in zip(self.segments, params, inputs, strict=True)
+        )
+
+    def top(self, count: int) -> "Network":
+        """The network of the last `count` nodes; `top_of` slices its parameters and stacks."""
+        segments: list[Segment] = []
+        for segment in reversed(self.segments):
+            kept = min(count, segment.count)
+            if kept:
+                first = segment.first + segment.count - kept
+                segments.insert(0, Segment(segment.node, segment.role, kept, first))
+            count -= kept
+        return Network(tuple(segments), self.input_dim, self.linear)
+
+
+def top_of(stacks: tuple[Any, ...], network: Network) -> tuple[Any, ...]:
+    """Those slices of a full network's stacks (or parameters) that belong to `network =
+    full.top(count)`.
+    """
+    chosen = stacks[len(stacks) - len(network.segments) :]
+    return tuple(
+        jax.tree.map(lambda leaf, n=segment.count: leaf[leaf.shape[0] - n :], stack)
+        for segment, stack in zip(network.segments, chosen, strict=True)
+    )
+
+
+def shift_down(first: Array, stacks: Stacks) -> Stacks:
+    """Move every entry to the next node above: `first [batch, units]` enters, the last entry
+    leaves.
+
+    From the outputs of all nodes and the network's input, this makes the inputs of all nodes.
+    """
+    shifted = []
+    for stack in stacks:
+        # a single entry may change its number of units
+        kept = [stack[:-1]] if stack.shape[0] > 1 else []
+        shifted.append(jnp.concatenate([first[None], *kept]))
+        first = stack[-1]
+    return tuple(shifted)
+
+
+def shift_up(stacks: Stacks, last: Array) -> Stacks:
+    """Move every entry to the node below: `last [batch, units]` enters at the top, the first entry
+    leaves.
+    """
+    shifted: list[Array] = []
+    for stack in reversed(stacks):
+        kept = [stack[1:]] if stack.shape[0] > 1 else []
+        shifted.insert(0, jnp.concatenate([*kept, last[None]]))
+        last = stack[0]
+    return tuple(shifted)
+
+
+def _run(
+    segment: Segment, stacked: Any, scaling: Scaling, x: Array, *, keep: bool
+) -> tuple[Array, Any]:
+    if segment.count == 1:
+        y = segment.apply(jax.tree.map(lambda leaf: leaf[0], stacked), scaling, x)
+        return y, y[None] if keep else None
+
+    def step(x: Array, params: Any) -> tuple[Array, Array | None]:
+        y = segment.apply(params, scaling, x)
+        return y, y if keep else None
+
+    return jax.lax.scan(step, x, stacked)

@@ -1,0 +1,65 @@
+"""Nodes of fully connected networks, all built from one linear operation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "linear": lambda x: x,
+    "tanh": jnp.tanh,
+    "relu": jax.nn.relu,
+    "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "erf": jax.scipy.special.erf,
+}
+
+RoleNumbers = Mapping[str, Any]
+
+
+class Linear(nn.Module):
+    """`y = multiplier * x @ kernel.T`, without bias; `kernel` is `[features, in]` and drawn
+    elsewhere.
+
+    Its input is sown as `intermediates/input`; the cotangent of its output is the gradient with
+    respect to `perturbations/output`. Both cost nothing unless the collection is asked for.
+    """
+
+    features: int
+
+    @nn.compact
+    def __call__(
+        self, x: Float[Array, "*batch in"], multiplier: Array | float
+    ) -> Float[Array, "*batch features"]:
+        """Apply the weight to the last axis."""
+        kernel = self.param("kernel", nn.initializers.zeros, (self.features, x.shape[-1]), x.dtype)
+        self.sow("intermediates", "input", x)
+        y = jnp.asarray(multiplier, x.dtype) * (x @ kernel.T)
+        return self.perturb("output", y)
+
+
+class Layer(nn.Module):
+    """One node of an MLP: `after(a W before(x)) [+ x]`, where `a` is the role's multiplier.
+
+    With `mean_subtraction` the mean over units is taken off before the skip connection adds `x`.
+    """
+
+    features: int
+    before: str
+    after: str
+    skip: bool = False
+    mean_subtraction: bool = False
+
+    @nn.compact
+    def __call__(
+        self, x: Float[Array, "*batch in"], numbers: RoleNumbers
+    ) -> Float[Array, "*batch features"]:
+        """Apply the node; `numbers` is the scaling of its role."""
+        y = Linear(self.features, name="linear")(ACTIVATIONS[self.before](x), numbers["multiplier"])
+        y = ACTIVATIONS[self.after](y)
+        if self.mean_subtraction:
+            y = y - y.mean(axis=-1, keepdims=True)
+        return x + y if self.skip else y

@@ -1,0 +1,1 @@
+"""Training: one compiled program per shard."""

@@ -1,0 +1,149 @@
+"""The training of one cell as a pure function, and its compilation for a shard.
+
+Nothing here runs Python per step: a scan goes over the measured steps, a loop of the steps between them is inside.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from .. import algorithms, measurements, networks
+from ..cells import Cell
+from ..measurements.context import Context
+from ..store import Measured
+from . import optimiser
+from .order import batch_indices
+
+Program = Callable[[dict[str, Any], Array, Array, Array], dict[str, dict[str, Array]]]
+
+
+def cell_function(cell: Cell) -> Program:
+    """The training of any cell of this cell's shard.
+
+    The function takes the traced numbers, the batches' sample indices `[steps, batch]`, and the training set, and
+    returns `{"curves": {metric: [steps]}, <measurement>: {metric: [measured steps, ...]}}`. Losses that are not
+    finite are recorded as they are: divergence is a result.
+    """
+    network = networks.build(cell.network)
+    algorithm = algorithms.get(cell.algorithm.name)
+    plans = [(spec.name, measurements.registry.get(spec.name), set(spec.steps)) for spec in cell.measurements]
+    stops = sorted(set().union(*(steps for _, _, steps in plans)) if plans else set())
+    flags = [[stop in steps for stop in stops] for _, _, steps in plans]
+
+    def run(
+        numbers: dict[str, Any],
+        order: Int[Array, "steps batch"],
+        inputs: Float[Array, "samples input"],
+        targets: Float[Array, "samples output"],
+    ) -> dict[str, dict[str, Array]]:
+        scaling = numbers["scaling"]
+        key = jax.random.key(numbers["seed"])
+        params = network.init(key, scaling, cell.init_distribution, inputs.dtype)
+        update_rule = optimiser.build(cell.optimiser, numbers["optimiser"], scaling, network)
+
+        def gradients(params: Any, x: Array, y: Array) -> tuple[Any, dict[str, Array]]:
+            result: tuple[Any, dict[str, Array]] = algorithm.gradients(
+                network, params, scaling, x, y, cell.algorithm, numbers.get("algorithm", {})
+            )
+            return result
+
+        def batch(step: Array) -> tuple[Array, Array]:
+            chosen = order[step]
+            return inputs[chosen], targets[chosen]
+
+        def train_step(step: Array, state: Any) -> Any:
+            params, rule_state, curves = state
+            grads, metrics = gradients(params, *batch(step))
+            updates, rule_state = update_rule.update(grads, rule_state, params)
+            params = jax.tree.map(lambda p, u: p + u.astype(p.dtype), params, updates)
+            curves = {name: curves[name].at[step].set(value) for name, value in metrics.items()}
+            return params, rule_state, curves
+
+        def interval(state: Any, stop_and_flags: tuple[Array, Array, list[Array]]) -> tuple[Any, Any]:
+            start, stop, due = stop_and_flags
+            state = lax.fori_loop(start, stop, train_step, state)
+            x, y = batch(stop)
+            context = Context(network, state[0], scaling, x, y, gradients)
+            measured = {}
+            for (name, module, _), flag in zip(plans, due, strict=True):
+                zeros = jax.tree.map(
+                    lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(lambda m=module: m.measure(context))
+                )
+                measured[name] = lax.cond(flag, lambda m=module: m.measure(context), lambda z=zeros: z)
+            return state, measured
+
+        shapes = jax.eval_shape(lambda: gradients(params, *batch(jnp.int32(0)))[1])
+        curves = {name: jnp.zeros(cell.num_steps, s.dtype) for name, s in shapes.items()}
+        state = (params, update_rule.init(params), curves)
+        measured: dict[str, dict[str, Array]] = {}
+        if stops:
+            starts = jnp.asarray([0, *stops[:-1]], jnp.int32)
+            schedule = (starts, jnp.asarray(stops, jnp.int32), [jnp.asarray(row) for row in flags])
+            state, measured = lax.scan(interval, state, schedule)
+            for (name, _, _), row in zip(plans, flags, strict=True):
+                kept = np.flatnonzero(row)
+                measured[name] = {metric: values[kept] for metric, values in measured[name].items()}
+        state = lax.fori_loop(stops[-1] if stops else 0, cell.num_steps, train_step, state)
+        return {"curves": state[2], **measured}
+
+    return run
+
+
+def compile_shard(cell: Cell, inputs: Array, targets: Array) -> Callable[[list[Cell]], list[dict[str, Measured]]]:
+    """Compile the program of a cell's shard for its batch size of cells.
+
+    Returns:
+        A function of at most `cells_per_batch` cells of the shard that returns each one's measurements. A short
+        batch is padded, so its numbers are those of a full one.
+    """
+    run = cell_function(cell)
+    size = cell.cells_per_batch
+    program = jax.jit(run if size == 1 else jax.vmap(run, in_axes=(0, 0, None, None)))
+    arguments = _arguments([cell], size)
+    compiled = program.lower(*arguments, inputs, targets).compile()
+
+    def train(cells: list[Cell]) -> list[dict[str, Measured]]:
+        outputs = jax.device_get(compiled(*_arguments(cells, size), inputs, targets))
+        if size == 1:
+            return [_measured(cell, outputs)]
+        return [_measured(cell, jax.tree.map(lambda v, i=i: v[i], outputs)) for i in range(len(cells))]
+
+    return train
+
+
+def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
+    padded = cells + [cells[0]] * (size - len(cells))
+    kind = np.float64 if cells[0].dtype == "float64" else np.float32
+    numbers = [
+        jax.tree.map(lambda v: np.uint32(v) if isinstance(v, int) else kind(v), cell.traced()) for cell in padded
+    ]
+    orders = [
+        batch_indices(
+            seed=c.seed,
+            dataset=c.dataset.name,
+            num_samples=c.dataset.num_train,
+            batch_size=c.batch_size,
+            num_steps=c.num_steps,
+        )
+        for c in padded
+    ]
+    if size == 1:
+        return jax.tree.map(jnp.asarray, numbers[0]), jnp.asarray(orders[0])
+    return jax.tree.map(lambda *v: jnp.asarray(np.stack(v)), *numbers), jnp.asarray(np.stack(orders))
+
+
+def _measured(cell: Cell, outputs: dict[str, dict[str, np.ndarray]]) -> dict[str, Measured]:
+    result = {
+        name: Measured(np.asarray(values), ("step",), tuple(range(cell.num_steps)))
+        for name, values in outputs["curves"].items()
+    }
+    for spec in cell.measurements:
+        axes = measurements.registry.get(spec.name).AXES
+        for metric, values in outputs[spec.name].items():
+            result[metric] = Measured(np.asarray(values), ("step", *axes[metric]), tuple(sorted(spec.steps)))
+    return result
