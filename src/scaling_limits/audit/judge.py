@@ -1,0 +1,128 @@
+"""Claims and records in, verdicts out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from scaling_limits.audit.claims import Claim, ClaimBase
+from scaling_limits.audit.kinds import (
+    bound,
+    improves_with,
+    optimum_stays,
+    rank_correlation,
+    slope,
+    transfer_cost,
+)
+from scaling_limits.audit.points import require_column
+from scaling_limits.audit.registered import Key
+from scaling_limits.audit.verdicts import (
+    Measurement,
+    Outcome,
+    UndecidedError,
+    Verdict,
+    finite,
+    setting,
+    words,
+)
+from scaling_limits.records import Results
+
+KINDS: dict[str, Callable[[Any, Results], Measurement]] = {
+    "optimum_stays": optimum_stays.measure,
+    "transfer_cost": transfer_cost.measure,
+    "improves_with": improves_with.measure,
+    "bound": bound.measure,
+    "rank_correlation": rank_correlation.measure,
+    "slope": slope.measure,
+}
+
+
+def judge(
+    claims: Sequence[Claim],
+    results: Results,
+    *,
+    paper: str,
+    figure: str,
+    preset: str,
+    substituted: bool,
+    registered: Mapping[Key, str],
+) -> list[Verdict]:
+    """One verdict for each claim of a figure, in order.
+
+    `substituted` says that a dataset stands in for the paper's; `registered` maps (paper, figure,
+    claim, preset) to the text of a registered failure.
+
+    Raises:
+        ConfigurationError: a claim names a column that the cells do not have, or does not tell its
+            cells apart.
+    """
+    verdicts = []
+    for claim in claims:
+        outcome, measured, detail = _judge(claim, results, substituted=substituted)
+        interval = measured.interval if measured else None
+        if interval is not None and None in (finite(interval[0]), finite(interval[1])):
+            interval = None
+        verdicts.append(
+            Verdict(
+                paper=paper,
+                figure=figure,
+                claim=claim.id,
+                statement=claim.statement,
+                verdict=outcome,
+                value=finite(measured.value) if measured else None,
+                interval=interval,
+                threshold=measured.threshold if measured else "",
+                source=claim.source,
+                detail=detail,
+                registered=registered.get((paper, figure, claim.id, preset)),
+            )
+        )
+    return verdicts
+
+
+def _judge(
+    claim: Claim, results: Results, *, substituted: bool
+) -> tuple[Outcome, Measurement | None, str]:
+    """The outcome, what was measured (if anything) and the sentence that says so."""
+    if substituted and claim.names_dataset:
+        return "untested", None, "the claim names a dataset, and another one stands in for it"
+    try:
+        chosen = _select(claim, results, claim.grids)
+        _reach(claim, chosen)
+        measured = KINDS[claim.kind](claim, chosen)
+    except UndecidedError as reason:
+        return "untested", None, str(reason)
+    if not measured.holds:
+        return "fails", measured, measured.detail
+    said = []
+    for grid in claim.control:
+        try:
+            control = KINDS[claim.kind](claim, _select(claim, results, (grid,)))
+        except UndecidedError as reason:
+            detail = f"{measured.detail}; but the control '{grid}' decides nothing: {reason}"
+            return "untested", measured, detail
+        if control.holds:
+            detail = f"{measured.detail}; but the control does not violate it: {control.detail}"
+            return "untested", measured, detail
+        said.append(f"; in the control '{grid}', {control.detail}")
+    return "holds", measured, measured.detail + "".join(said)
+
+
+def _select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
+    chosen = results.grids(grids)
+    cells = chosen.cells
+    for column, value in claim.only.items():
+        require_column(claim, "only", column, cells)
+        cells = cells[cells[column] == value]
+    if cells.empty:
+        raise UndecidedError(f"no cell of {' or '.join(grids)} was run")
+    return Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
+
+
+def _reach(claim: ClaimBase, results: Results) -> None:
+    for column, needed in claim.decided_at.items():
+        require_column(claim, "decided_at", column, results.cells)
+        reached = results.cells[column].max()
+        if reached < needed:
+            raise UndecidedError(
+                f"the {words(column)} reaches {setting(reached)}; "
+                f"the claim is decided from {setting(needed)} on"
+            )

@@ -1,0 +1,268 @@
+"""Points: the values that a claim compares, by setting and seed, and what all kinds do with them.
+
+Diverged cells are infinite, on the side that is worse for the claim. Standard errors and bootstrap
+intervals are over seeds; seeds are drawn for each size by itself.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scaling_limits.audit.claims import ClaimBase, Steps
+from scaling_limits.audit.verdicts import Interval, UndecidedError, setting, words
+from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.records import Quantity, Results
+
+RESAMPLES = 500
+STANDARD_ERRORS = 2.0
+ONE_SEED_MARGIN = 0.05
+"""With one seed there is no standard error: a value is better if it is so by this share."""
+OCTAVE = 1.0 - 1e-6
+"""A distance that counts as one octave, rounding aside."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Settings [P, columns] and values [P, S] of P points at the S seeds that all of them have."""
+
+    settings: pd.DataFrame
+    values: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean over seeds [P]; infinite where any seed diverged."""
+        return np.asarray(self.values.mean(axis=1))
+
+    @property
+    def best(self) -> int:
+        """The point of smallest mean."""
+        return int(np.argmin(self.means))
+
+    @property
+    def num_seeds(self) -> int:
+        """How many seeds S."""
+        return int(self.values.shape[1])
+
+    def resampled_means(self, generator: np.random.Generator) -> np.ndarray:
+        """Means over seeds drawn with replacement [P, RESAMPLES]."""
+        seeds = generator.integers(self.num_seeds, size=(RESAMPLES, self.num_seeds))
+        return np.asarray(self.values[:, seeds].mean(axis=2))
+
+
+def generator_of(claim: ClaimBase) -> np.random.Generator:
+    """A generator that depends on the claim's id only, so that verdicts are reproducible."""
+    key = hashlib.sha256(claim.id.encode()).digest()[:16]
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(key)))
+
+
+def interval_of(samples: np.ndarray, num_seeds: int) -> Interval | None:
+    """The central 95% of bootstrap samples [RESAMPLES]; None with a single seed."""
+    if num_seeds < 2:
+        return None
+    ordered = np.sort(samples)
+    last = len(ordered) - 1
+    return float(ordered[round(0.025 * last)]), float(ordered[round(0.975 * last)])
+
+
+def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame) -> None:
+    """Refuse a claim whose `key` names a column that the table does not have.
+
+    Raises:
+        ConfigurationError: naming the claim, the key and the nearest column.
+    """
+    if column not in table:
+        raise ConfigurationError(
+            f"claim '{claim.id}': {key}: {unknown('column', column, table.columns)}"
+        )
+
+
+def table_of(
+    claim: ClaimBase,
+    results: Results,
+    columns: Sequence[str],
+    *,
+    quantity: Quantity | None = None,
+    diverged: float = np.inf,
+) -> pd.DataFrame:
+    """The quantity with its settings, one row per (point, seed): `columns`, `seed`, `value`.
+
+    Raises:
+        ConfigurationError: a column is unknown, or cells that the columns do not tell apart differ
+            otherwise.
+        UndecidedError: the quantity was not recorded in all cells.
+    """
+    quantity = quantity or claim.quantity
+    for column in columns:
+        require_column(claim, "columns", column, results.cells)
+    table = results.quantity(quantity).drop_duplicates("cell_id")
+    cells = results.cells["cell_id"].nunique()
+    if len(table) < cells:
+        raise UndecidedError(
+            f"{words(quantity.metric)} was recorded in {len(table)} of {cells} cells"
+        )
+    key = [*columns, "seed"]
+    twins = table[table.duplicated(key, keep=False)]
+    if len(twins):
+        _, group = next(iter(twins.groupby(key, dropna=False)))
+        told = {*key, "cell_id", "grid", "value"}
+        differ = [str(c) for c in group if c not in told and group[c].astype(str).nunique() > 1]
+        raise ConfigurationError(
+            f"claim '{claim.id}': several cells stand at one point of {', '.join(key)}; "
+            f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`"
+        )
+    table["value"] = table["value"].where(np.isfinite(table["value"]), diverged)
+    return table[[*key, "value"]].sort_values(key, ignore_index=True)
+
+
+def points_of(table: pd.DataFrame, columns: Sequence[str]) -> Points:
+    """The points of a table of `columns`, `seed`, `value`, at the seeds that they share.
+
+    Raises:
+        UndecidedError: no seed was run at every point.
+    """
+    if not columns:
+        return Points(pd.DataFrame(index=[0]), table["value"].to_numpy(float)[None, :])
+    wide = table.set_index([*columns, "seed"])["value"].unstack("seed").dropna(axis="columns")
+    if wide.shape[1] == 0:
+        raise UndecidedError("no seed was run at every point")
+    return Points(wide.index.to_frame(index=False), wide.to_numpy(float))
+
+
+def by_size(table: pd.DataFrame, along: str, columns: Sequence[str]) -> dict[float, Points]:
+    """The points at each size, sizes in increasing order.
+
+    Raises:
+        UndecidedError: there are fewer than two sizes.
+    """
+    sizes = {size: points_of(rows, columns) for size, rows in table.groupby(along, sort=True)}
+    if len(sizes) < 2:
+        raise UndecidedError(f"there is only one {words(along)}")
+    return sizes  # type: ignore[return-value]
+
+
+def is_better(better: np.ndarray, worse: np.ndarray, *, paired: bool) -> bool:
+    """Whether `better` [S] is below `worse` [S] by more than two standard errors of the difference.
+
+    Positive values are compared by their logarithms, so that a point near divergence, whose values
+    spread over orders of magnitude, does not hide its distance behind its spread. Values at one
+    size are paired by seed.
+    """
+    if not np.isfinite(worse).all():
+        return bool(np.isfinite(better).all())
+    if not np.isfinite(better).all():
+        return False
+    if min(better.min(), worse.min()) > 0:
+        better, worse = np.log(better), np.log(worse)
+        margin = np.log1p(ONE_SEED_MARGIN)
+    else:
+        margin = ONE_SEED_MARGIN * np.abs(worse).max()
+    gain = worse.mean() - better.mean()
+    if min(len(better), len(worse)) < 2:
+        return bool(gain > margin)
+    if paired:
+        error = (worse - better).std(ddof=1) / np.sqrt(len(worse))
+    else:
+        error = np.hypot(*(v.std(ddof=1) / np.sqrt(len(v)) for v in (better, worse)))
+    return bool(gain > STANDARD_ERRORS * error)
+
+
+def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.ndarray:
+    """Values over references; infinite where the value is, 0 where only the reference is."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(values), np.divide(values, references), np.inf)
+
+
+def profile(points: Points, over: str) -> tuple[np.ndarray, np.ndarray]:
+    """Values [K] of a hyperparameter and, at each, the seeds [K, S] of its best point."""
+    axis = points.settings[over].to_numpy(float)
+    rates = np.unique(axis)
+    means = points.means
+    rows = [min(np.flatnonzero(axis == rate), key=lambda row: means[row]) for rate in rates]
+    return rates, points.values[rows]
+
+
+def neighbours(rates: np.ndarray, best: int) -> Iterator[tuple[str, range, bool]]:
+    """On each side of the best rate: its name, the points within an octave, if one is that far."""
+    distance = np.abs(np.log2(rates / rates[best]))
+    for side, step, end in (("lower", -1, -1), ("upper", 1, len(rates))):
+        inside = range(best + step, end, step)
+        far = [k for k in inside if distance[k] >= OCTAVE]
+        near = range(best + step, far[0] + step, step) if far else inside
+        yield side, near, bool(far)
+
+
+def unresolved(points: Points, over: str) -> str | None:
+    """Why the best value of a hyperparameter is no resolved, interior optimum; None if it is one.
+
+    Resolved means better than the points one octave away on each side by more than two standard
+    errors, or next to divergence on one side.
+    """
+    rates, values = profile(points, over)
+    best = int(np.argmin(values.mean(axis=1)))
+    if not np.isfinite(values[best]).all():
+        return "every cell diverged"
+    name = f"the best {words(over)}, {setting(rates[best])},"
+    diverged = 0
+    for side, near, far in neighbours(rates, best):
+        if not all(np.isfinite(values[k]).all() for k in near):
+            diverged += 1
+        elif not far:
+            return f"{name} is at the {side} edge of the grid"
+        elif not is_better(values[best], values[near[-1]], paired=True):
+            return f"{name} is not resolved from {setting(rates[near[-1]])}"
+    return f"{name} stands between diverged cells" if diverged == 2 else None
+
+
+def open_edge(points: Points, over: Sequence[str], tolerance: float) -> str | None:
+    """Say which hyperparameter is best at an edge where the quantity still falls; None if none is.
+
+    It still falls if the point one octave inside is worse by more than the factor 1 + `tolerance`:
+    a flat direction may end anywhere, since going on would change less than the claim tells apart.
+    """
+    for column in over:
+        rates, values = profile(points, column)
+        means = values.mean(axis=1)
+        best = int(np.argmin(means))
+        sides = list(neighbours(rates, best))
+        inward = [near[-1] for _, near, far in sides if far]
+        closed = all(far or not np.isfinite(means[list(near)]).all() for _, near, far in sides)
+        if not closed and any(means[k] > (1 + tolerance) * means[best] for k in inward):
+            return (
+                f"the best {words(column)}, {setting(rates[best])}, is at the edge of the grid, "
+                "where the quantity still falls"
+            )
+    return None
+
+
+def named(claim: ClaimBase) -> str:
+    """The claim's quantity in words."""
+    return claim.quantity.label or words(claim.quantity.metric)
+
+
+def steps_of(claim: ClaimBase, results: Results, at: Steps | None) -> list[Quantity]:
+    """The claim's quantity, or the same at each of the steps that `at` names.
+
+    Raises:
+        UndecidedError: nothing was recorded.
+    """
+    if at is None:
+        return [claim.quantity]
+    steps = results.steps(claim.quantity.metric) if at == "all" else at
+    if not steps:
+        raise UndecidedError(f"{words(claim.quantity.metric)} was not recorded")
+    return [claim.quantity.model_copy(update={"reduce": "at", "step": step}) for step in steps]
+
+
+def ratio_column(claim: ClaimBase, settings: pd.DataFrame, ratio: tuple[str, str]) -> np.ndarray:
+    """The ratio of two of a claim's columns at each row [P].
+
+    Raises:
+        ConfigurationError: a column is not among those that tell the claim's points apart.
+    """
+    for column in ratio:
+        require_column(claim, "ratio", column, settings)
+    top, bottom = ratio
+    return np.asarray(settings[top].to_numpy(float) / settings[bottom].to_numpy(float))

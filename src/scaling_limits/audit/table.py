@@ -1,0 +1,240 @@
+"""The audit: the verdicts of many figures as one table, one report and one exit code."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from scaling_limits.audit.claims import Claim
+from scaling_limits.audit.verdicts import Verdict, with_interval
+from scaling_limits.cells import Frozen
+
+OUTCOMES = ("holds", "fails", "untested", "missing")
+_VERDICTS = TypeAdapter(list[Verdict])
+
+
+@dataclass(frozen=True)
+class FigureClaims:
+    """The claims of a figure and the folder in which its `verdicts.json` lies once it is drawn."""
+
+    paper: str
+    figure: str
+    folder: Path
+    claims: Sequence[Claim]
+
+
+class Summary(Frozen):
+    """Counts by outcome, and the share of claims that hold or fail; 1 without claims."""
+
+    holds: int
+    fails: int
+    untested: int
+    missing: int
+    decided: float
+
+
+class Audit(Frozen):
+    """All verdicts of a preset, as in `audit.json`."""
+
+    preset: str
+    summary: Summary
+    verdicts: tuple[Verdict, ...]
+
+
+def read_verdicts(folder: Path) -> list[Verdict]:
+    """The verdicts in a figure's folder; none where it has no `verdicts.json`."""
+    path = folder / "verdicts.json"
+    return _VERDICTS.validate_json(path.read_bytes()) if path.exists() else []
+
+
+def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
+    """Write a figure's `verdicts.json`."""
+    _write_json(folder / "verdicts.json", [verdict.model_dump(mode="json") for verdict in verdicts])
+
+
+def collect(preset: str, figures: Iterable[FigureClaims]) -> Audit:
+    """One verdict for each claim of the figures, in order; `missing` where it was not judged."""
+    verdicts: list[Verdict] = []
+    for figure in figures:
+        judged = {verdict.claim: verdict for verdict in read_verdicts(figure.folder)}
+        for claim in figure.claims:
+            missing = Verdict(
+                paper=figure.paper,
+                figure=figure.figure,
+                claim=claim.id,
+                statement=claim.statement,
+                verdict="missing",
+                source=claim.source,
+                detail="the figure has not been computed",
+            )
+            verdicts.append(judged.get(claim.id, missing))
+    return Audit(preset=preset, summary=summarise(verdicts), verdicts=tuple(verdicts))
+
+
+def summarise(verdicts: Sequence[Verdict]) -> Summary:
+    """Count verdicts by outcome."""
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    decided = counts["holds"] + counts["fails"]
+    return Summary(
+        holds=counts["holds"],
+        fails=counts["fails"],
+        untested=counts["untested"],
+        missing=counts["missing"],
+        decided=decided / len(verdicts) if verdicts else 1.0,
+    )
+
+
+def problem_of(verdict: Verdict) -> str | None:
+    """Why a verdict fails the audit; None if it does not."""
+    if verdict.verdict == "fails" and verdict.registered is None:
+        return f"fails: {verdict.detail}"
+    if verdict.verdict == "holds" and verdict.registered is not None:
+        return f"starts to hold: remove the registration ({verdict.registered})"
+    return None
+
+
+def problems(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """What fails the audit, one sentence each; `reference` is {preset: {"decided": share}}."""
+    found = [
+        f"{verdict.paper}/{verdict.figure} {verdict.claim} {problem}"
+        for verdict in audit.verdicts
+        if (problem := problem_of(verdict)) is not None
+    ]
+    least = reference.get(audit.preset, {}).get("decided", 0.0)
+    if audit.summary.decided < least - 1e-9:
+        found.append(
+            f"the share of decided claims dropped to {audit.summary.decided:.2f} from {least:.2f}"
+        )
+    return found
+
+
+def exit_code(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> int:
+    """1 if anything fails the audit, else 0."""
+    return 1 if problems(audit, reference) else 0
+
+
+def write_audit(audit: Audit, folder: Path) -> None:
+    """Write `audit.json`, `audit.md` and `audit.xml` (JUnit) into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_json(folder / "audit.json", audit.model_dump(mode="json"))
+    (folder / "audit.md").write_text(_markdown(audit), encoding="utf-8")
+    tree = ET.ElementTree(_junit(audit))
+    ET.indent(tree)
+    tree.write(folder / "audit.xml", encoding="utf-8", xml_declaration=True)
+
+
+def format_table(audit: Audit) -> str:
+    """The verdicts as aligned plain text, with the counts below."""
+    header = ("figure", "claim", "verdict", "value", "threshold")
+    rows = [
+        (f"{v.paper}/{v.figure}", v.claim, _verdict_word(v), _value(v), v.threshold)
+        for v in audit.verdicts
+    ]
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in (header, tuple("-" * width for width in widths), *rows)
+    ]
+    return "\n".join([*lines, "", f"{audit.preset}: {_counts(audit.summary)}"])
+
+
+def print_table(audit: Audit) -> None:
+    """Print `format_table` on standard output."""
+    print(format_table(audit))
+
+
+def _markdown(audit: Audit) -> str:
+    lines = [f"# Audit of preset `{audit.preset}`", "", f"{_counts(audit.summary)}.", ""]
+    lines += ["| paper | holds | fails | untested | missing |", "| --- | --- | --- | --- | --- |"]
+    papers = [
+        (paper, list(group)) for paper, group in groupby(audit.verdicts, key=lambda v: v.paper)
+    ]
+    for paper, group in papers:
+        counts = summarise(group)
+        numbers = " | ".join(str(getattr(counts, outcome)) for outcome in OUTCOMES)
+        lines.append(f"| {paper} | {numbers} |")
+    for paper, group in papers:
+        for figure, verdicts in groupby(group, key=lambda v: v.figure):
+            lines += ["", f"## {paper} / {figure}", ""]
+            lines += ["| claim | verdict | value | threshold | source |", "|" + " --- |" * 5]
+            details = []
+            for v in verdicts:
+                row = (v.statement, f"**{_verdict_word(v)}**", _value(v), v.threshold, v.source)
+                lines.append(f"| {' | '.join(_cell(text) for text in row)} |")
+                details.append(f"- `{v.claim}`: {v.detail}.")
+                if v.registered is not None:
+                    details[-1] += f" Registered: {v.registered}"
+            lines += ["", *details]
+    return "\n".join(lines) + "\n"
+
+
+def _junit(audit: Audit) -> ET.Element:
+    root = ET.Element("testsuites", name=f"audit-{audit.preset}")
+    totals: Counter[str] = Counter()
+    for paper, group in groupby(audit.verdicts, key=lambda v: v.paper):
+        suite = ET.SubElement(root, "testsuite", name=_xml(paper))
+        counts: Counter[str] = Counter()
+        for verdict in group:
+            counts["tests"] += 1
+            case = ET.SubElement(
+                suite,
+                "testcase",
+                classname=_xml(f"{verdict.paper}.{verdict.figure}"),
+                name=_xml(verdict.claim),
+            )
+            problem = problem_of(verdict)
+            if problem is not None:
+                counts["failures"] += 1
+                ET.SubElement(case, "failure", message=_xml(problem)).text = _xml(verdict.statement)
+            elif verdict.verdict in ("untested", "missing"):
+                counts["skipped"] += 1
+                ET.SubElement(case, "skipped", message=_xml(f"{verdict.verdict}: {verdict.detail}"))
+            else:
+                note = f" Registered failure: {verdict.registered}" if verdict.registered else ""
+                ET.SubElement(case, "system-out").text = _xml(verdict.detail + note)
+        totals += counts
+        _set_counts(suite, counts)
+    _set_counts(root, totals)
+    return root
+
+
+def _set_counts(element: ET.Element, counts: Counter[str]) -> None:
+    for name in ("tests", "failures", "skipped"):
+        element.set(name, str(counts[name]))
+    element.set("errors", "0")
+
+
+def _counts(summary: Summary) -> str:
+    counts = ", ".join(
+        f"{getattr(summary, outcome)} {text}"
+        for outcome, text in zip(OUTCOMES, ("hold", "fail", "untested", "missing"), strict=True)
+    )
+    return f"{counts}; {summary.decided:.0%} decided"
+
+
+def _verdict_word(verdict: Verdict) -> str:
+    return f"{verdict.verdict} (registered)" if verdict.registered else verdict.verdict
+
+
+def _value(verdict: Verdict) -> str:
+    return "" if verdict.value is None else with_interval(verdict.value, verdict.interval)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _xml(text: str) -> str:
+    """Without the control characters that XML cannot hold."""
+    return re.sub(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)
+
+
+def _write_json(path: Path, value: object) -> None:
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,76 @@
+"""The datasets by name: constants, at hand while the configuration is read, before the data are."""
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import ConfigurationError, unknown
+from ..registry import Registry
+from . import keras_npz, local
+from .description import DatasetInfo
+
+_PACKAGE = "scaling_limits.datasets"
+
+registry = Registry(
+    "dataset",
+    {
+        name: f"{_PACKAGE}.{name}"
+        for name in (
+            "cifar10",
+            "cifar10_standin",
+            "digits",
+            "fashion_mnist",
+            "gaussian_binary",
+            "mnist",
+        )
+    },
+)
+
+
+def names(user: Mapping[str, Path]) -> list[str]:
+    """All valid names: the project's datasets and those of `user` (name -> .npz file).
+
+    Raises:
+        ConfigurationError: a user's dataset has the name of one of the project's.
+    """
+    taken = sorted(set(user) & set(registry.modules))
+    if taken:
+        raise ConfigurationError(
+            f"data.datasets: '{taken[0]}' is a dataset of the project; choose another name"
+        )
+    return sorted([*registry.modules, *user])
+
+
+def info(name: str, user: Mapping[str, Path]) -> DatasetInfo:
+    """What the dataset `name` is. Only a user's dataset is read for it (and read once).
+
+    Raises:
+        ConfigurationError: there is no such dataset.
+        DatasetError: the user's file is missing or not valid.
+    """
+    found = importlib.import_module(module(name, user))
+    result: DatasetInfo = keras_npz.info(name, user[name]) if name in user else found.INFO
+    return result
+
+
+def module(name: str, user: Mapping[str, Path]) -> str:
+    """The dotted name of the module that decodes `name`.
+
+    With `loading`, this is the source that the dataset's numbers depend on.
+
+    Raises:
+        ConfigurationError: there is no such dataset.
+    """
+    valid = names(user)
+    if name not in valid:
+        raise ConfigurationError(unknown("dataset", name, valid))
+    return keras_npz.__name__ if name in user else registry.module(name)
+
+
+def available_locally(name: str, data_path: Path | None) -> bool:
+    """Whether all files of the project's dataset `name` lie under `data_path`; none is read.
+
+    True for datasets that need no files.
+    """
+    sources = registry.get(name).SOURCES
+    return not sources or any(local.copies(source, data_path) for source in sources)

@@ -1,0 +1,79 @@
+"""What a dataset is, and which published files it is read from."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """A dataset as the configuration sees it.
+
+    `shape` is that of one sample: (H, W), (H, W, C) or (D,). `checksum` (sha256) names the
+    verified content. `stand_in` is the dataset that may take this one's place if it is on the
+    machine and this one is not. `note` has to be said wherever the data are shown.
+    """
+
+    name: str
+    title: str
+    shape: tuple[int, ...]
+    num_classes: int
+    num_train: int
+    num_test: int
+    checksum: str
+    stand_in: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A published file without its compression.
+
+    `checksum` is `<algorithm>:<hexadecimal digits>` of these bytes.
+    `namesake` is the checksum of another dataset's file of the same name: that one is no corrupt
+    copy of this one.
+    """
+
+    name: str
+    checksum: str
+    namesake: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One form in which a dataset is published.
+
+    `places` are folders under the user's `data.path` to look in, besides the folder itself. Files
+    are published one by one with gzip, or all in `archive`, there in `folder`. `mirrors` are
+    addresses of folders; without any, only a local copy serves.
+    """
+
+    payloads: tuple[Payload, ...]
+    places: tuple[str, ...]
+    mirrors: tuple[str, ...] = ()
+    archive: str = ""
+    archive_checksum: str = ""
+    folder: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Decoded samples: x [n, H, W], [n, H, W, C] or [n, D]; integer labels y [n].
+
+    `maximum` is the largest value a pixel can take; 0 where the data have no such bound.
+    """
+
+    x_train: NDArray[np.generic]
+    y_train: NDArray[np.integer]
+    x_test: NDArray[np.generic]
+    y_test: NDArray[np.integer]
+    maximum: float
+
+
+def combined_checksum(payloads: Iterable[Payload]) -> str:
+    """One sha256 that stands for the checksums of several files."""
+    lines = "".join(f"{payload.name} {payload.checksum}\n" for payload in payloads)
+    return hashlib.sha256(lines.encode()).hexdigest()

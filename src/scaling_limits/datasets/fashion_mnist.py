@@ -1,0 +1,50 @@
+"""Fashion-MNIST: clothing, 28 x 28 grey, 60,000 + 10,000, in files named as those of MNIST."""
+
+from .description import DatasetInfo, Payload, Source, combined_checksum
+from .mnist import decode
+
+_PAYLOADS = (
+    Payload(
+        "train-images-idx3-ubyte",
+        "md5:f4a8712d7a061bf5bd6d2ca38dc4d50a",
+        namesake="md5:6bbc9ace898e44ae57da46a324031adb",
+    ),
+    Payload(
+        "train-labels-idx1-ubyte",
+        "md5:9018921c3c673c538a1fc5bad174d6f9",
+        namesake="md5:a25bea736e30d166cdddb491f175f624",
+    ),
+    Payload(
+        "t10k-images-idx3-ubyte",
+        "md5:8181f5470baa50b63fa0f6fddb340f0a",
+        namesake="md5:2646ac647ad5339dbf082846283269ea",
+    ),
+    Payload(
+        "t10k-labels-idx1-ubyte",
+        "md5:15d484375f8d13e6eb1aabb0c3f46965",
+        namesake="md5:27ae3e4e09519cfbb04c329615203637",
+    ),
+)
+
+INFO = DatasetInfo(
+    name="fashion_mnist",
+    title="Fashion-MNIST",
+    shape=(28, 28),
+    num_classes=10,
+    num_train=60000,
+    num_test=10000,
+    checksum=combined_checksum(_PAYLOADS),
+)
+
+SOURCES = (
+    Source(
+        _PAYLOADS,
+        places=("fashion_mnist", "FashionMNIST/raw"),
+        mirrors=(
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+            "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+        ),
+    ),
+)
+
+__all__ = ["INFO", "SOURCES", "decode"]

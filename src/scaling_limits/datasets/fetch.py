@@ -1,0 +1,95 @@
+"""Downloads: mirrors, retries with growing pauses, a temporary name until the file is complete."""
+
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from ..errors import DatasetError
+
+ROUNDS = 4
+_TIMEOUT_SECONDS = 30.0
+_CHUNK_BYTES = 1 << 18
+_RETRIED_STATUS = (408, 425, 429)
+
+Checked = TypeVar("Checked")
+
+
+def fetch(
+    urls: Sequence[str],
+    target: Path,
+    *,
+    check: Callable[[Path], Checked],
+    wait: Callable[[float], None],
+    report: Callable[[str], None],
+) -> Checked:
+    """Download one file to `target` and return what `check` makes of it.
+
+    All mirrors are tried in turn, in at most `ROUNDS` rounds with pauses of 1, 2, 4... seconds
+    between them. A mirror that refuses the request, or whose file fails `check`, is not asked
+    again.
+
+    Raises:
+        DatasetError: no mirror gave a file that passes; says what each one did.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    mirrors = list(urls)
+    failures: list[str] = []
+    for attempt in range(ROUNDS):
+        if attempt:
+            wait(2.0 ** (attempt - 1))
+        for url in tuple(mirrors):
+            try:
+                _download(url, target, report)
+                return check(target)
+            except (OSError, http.client.HTTPException) as error:
+                failure = f"{url}: {error or type(error).__name__}"
+                if isinstance(error, urllib.error.HTTPError):
+                    error.close()
+                    if 400 <= error.code < 500 and error.code not in _RETRIED_STATUS:
+                        mirrors.remove(url)
+            except DatasetError as error:
+                failure = f"{url}: {error}"
+                mirrors.remove(url)
+            failures.append(failure)
+            report(failure)
+        if not mirrors:
+            break
+    reasons = "\n  ".join(dict.fromkeys(failures))
+    raise DatasetError(
+        f"{target.name} could not be downloaded ({len(failures)} attempts):\n  {reasons}"
+    )
+
+
+def _download(url: str, target: Path, report: Callable[[str], None]) -> None:
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    request = urllib.request.Request(url, headers={"User-Agent": "scaling-limits"})
+    try:
+        with (
+            urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response,
+            temporary.open("wb") as file,
+        ):
+            length = response.headers.get("Content-Length")
+            _copy(response, file, int(length) if length else None, target.name, report)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _copy(
+    source: BinaryIO, file: BinaryIO, total: int | None, name: str, report: Callable[[str], None]
+) -> None:
+    done, tenths = 0, 0
+    while chunk := source.read(_CHUNK_BYTES):
+        file.write(chunk)
+        done += len(chunk)
+        if total and 10 * done // total > tenths:
+            tenths = 10 * done // total
+            report(f"{name}: {10 * tenths} % of {total / 1e6:.1f} MB")
+    if total is not None and done != total:
+        raise ConnectionError(f"the connection broke off after {done} of {total} bytes")

@@ -1,0 +1,117 @@
+"""Datasets of the user: an .npz file with `x_train`, `y_train`, `x_test`, `y_test`, as in Keras."""
+
+import hashlib
+import io
+import zipfile
+import zlib
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DatasetError
+from .description import DatasetInfo, Samples
+
+
+def info(name: str, path: Path) -> DatasetInfo:
+    """Shapes and checksum (sha256 of the file) of a user's dataset.
+
+    Raises:
+        DatasetError: the file cannot be read, or is not valid; names the key.
+    """
+    _content(path)
+    status = path.stat()
+    return _info(name, path, status.st_mtime_ns, status.st_size)
+
+
+def read(path: Path) -> Samples:
+    """The samples of a user's dataset; raises as `info` does."""
+    return decode(str(path), _content(path))
+
+
+def decode(name: str, content: bytes) -> Samples:
+    """The samples in the bytes of an .npz file, nothing of which is unpickled.
+
+    Raises:
+        DatasetError: a key is missing, or its array is of objects, of the wrong shape or length,
+        or not finite.
+    """
+    arrays: dict[str, NDArray[np.generic]] = {}
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise DatasetError(f"{name} is no .npz file")
+    for key in ("x_train", "y_train", "x_test", "y_test"):
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+                arrays[key] = archive[key]
+        except KeyError as error:
+            raise DatasetError(f"{name}: the key '{key}' is missing") from error
+        except (ValueError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise DatasetError(f"{name}: '{key}' cannot be read: {error}") from error
+    for split in ("train", "test"):
+        arrays[f"x_{split}"] = _inputs(name, f"x_{split}", arrays[f"x_{split}"])
+        arrays[f"y_{split}"] = _labels(name, f"y_{split}", arrays[f"y_{split}"])
+        lengths = len(arrays[f"x_{split}"]), len(arrays[f"y_{split}"])
+        if lengths[0] != lengths[1]:
+            raise DatasetError(
+                f"{name}: 'x_{split}' has {lengths[0]} samples and 'y_{split}' {lengths[1]}"
+            )
+    if arrays["x_train"].shape[1:] != arrays["x_test"].shape[1:]:
+        shapes = arrays["x_train"].shape[1:], arrays["x_test"].shape[1:]
+        raise DatasetError(
+            f"{name}: samples of 'x_train' have shape {shapes[0]}, those of 'x_test' {shapes[1]}"
+        )
+    is_bytes = arrays["x_train"].dtype == arrays["x_test"].dtype == np.uint8
+    return Samples(
+        x_train=arrays["x_train"],
+        y_train=arrays["y_train"].astype(np.int32),
+        x_test=arrays["x_test"],
+        y_test=arrays["y_test"].astype(np.int32),
+        maximum=255.0 if is_bytes else 0.0,
+    )
+
+
+@cache
+def _info(name: str, path: Path, _modified: int, _size: int) -> DatasetInfo:
+    content = _content(path)
+    samples = decode(str(path), content)
+    labels = np.concatenate([samples.y_train, samples.y_test])
+    return DatasetInfo(
+        name=name,
+        title=name,
+        shape=samples.x_train.shape[1:],
+        num_classes=2 if labels.min() < 0 else int(labels.max()) + 1,
+        num_train=len(samples.x_train),
+        num_test=len(samples.x_test),
+        checksum=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _inputs(name: str, key: str, x: NDArray[np.generic]) -> NDArray[np.generic]:
+    if x.dtype.kind not in "uif" or x.ndim not in (2, 3, 4) or 0 in x.shape:
+        raise DatasetError(
+            f"{name}: '{key}' has to hold numbers [n, D], [n, H, W] or [n, H, W, C], "
+            f"and holds {x.dtype} {x.shape}"
+        )
+    if not np.isfinite(x).all():
+        raise DatasetError(f"{name}: '{key}' has values that are not finite")
+    return x
+
+
+def _labels(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.generic]:
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.dtype.kind not in "ui" or y.ndim != 1:
+        raise DatasetError(
+            f"{name}: '{key}' has to hold integers [n] or [n, 1], and holds {y.dtype} {y.shape}"
+        )
+    if len(y) and int(y.min()) < 0 and not np.isin(y, (-1, 1)).all():
+        raise DatasetError(f"{name}: '{key}' has to hold labels from 0, or -1 and 1 only")
+    return y

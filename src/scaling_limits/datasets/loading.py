@@ -1,0 +1,135 @@
+"""From a prepared dataset to the arrays that a network is trained on."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cells import DatasetSpec
+from ..errors import DatasetError
+from . import prepared
+from .resample import resample
+
+_CHUNK = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Inputs x [n, D], targets y [n, C] and integer labels [n], training and test."""
+
+    x_train: NDArray[np.floating]
+    y_train: NDArray[np.floating]
+    labels_train: NDArray[np.int32]
+    x_test: NDArray[np.floating]
+    y_test: NDArray[np.floating]
+    labels_test: NDArray[np.int32]
+
+
+def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "float32") -> Arrays:
+    """The first `num_train` and `num_test` samples of a prepared file, as `spec` wants them.
+
+    Images are resampled to `spec.input_shape`, normalised and flattened. `unit_interval` divides
+    by the largest possible pixel value; `standardise` subtracts the mean of the training samples
+    in use and divides by their standard deviation, per colour channel (vectors have one channel).
+    Targets are one-hot rows [n, num_classes], or for binary labels in {-1, 1} the label itself
+    [n, 1].
+
+    Raises:
+        DatasetError: the file is missing, corrupt (it is then moved aside), or made from other
+            data; or it cannot give what `spec` asks for.
+    """
+    samples, checksum = prepared.read(path)
+    if checksum != spec.checksum:
+        raise DatasetError(
+            f"{path} was prepared from other data: expected checksum {spec.checksum}, "
+            f"found {checksum}; remove it"
+        )
+    for asked, held, kind in (
+        (spec.num_train, len(samples.x_train), "training"),
+        (spec.num_test, len(samples.x_test), "test"),
+    ):
+        if asked > held:
+            raise DatasetError(
+                f"{spec.name}: {asked} {kind} samples asked for, but there are {held}"
+            )
+    x_train = _inputs(spec, samples.x_train[: spec.num_train], dtype)
+    x_test = _inputs(spec, samples.x_test[: spec.num_test], dtype)
+    shift, scale = _normalisation(spec, x_train, samples.maximum)
+    labels_train = samples.y_train[: spec.num_train].astype(np.int32)
+    labels_test = samples.y_test[: spec.num_test].astype(np.int32)
+    return Arrays(
+        x_train=_normalise(x_train, shift, scale),
+        y_train=_targets(spec, labels_train, dtype),
+        labels_train=labels_train,
+        x_test=_normalise(x_test, shift, scale),
+        y_test=_targets(spec, labels_test, dtype),
+        labels_test=labels_test,
+    )
+
+
+def _inputs(spec: DatasetSpec, x: NDArray[np.generic], dtype: str) -> NDArray[np.floating]:
+    """Samples as [n, pixels, channels], in `dtype`."""
+    held, wanted = x.shape[1:], spec.input_shape
+    if held == wanted:
+        channels = _channels(held)
+        return x.reshape(len(x), math.prod(held) // channels, channels).astype(dtype)
+    held_channels, channels = _channels(held), _channels(wanted)
+    if len(held) < 2 or len(wanted) < 2 or held_channels not in (1, channels):
+        raise DatasetError(
+            f"{spec.name}: samples of shape {held} cannot be given the shape {wanted}"
+        )
+    height, width = wanted[:2]
+    result = np.empty((len(x), height * width, channels), dtype)
+    for start in range(0, len(x), _CHUNK):
+        images = x[start : start + _CHUNK].reshape(-1, held[0], held[1], held_channels)
+        # a grey image fills all channels
+        result[start : start + _CHUNK] = resample(images, height, width).reshape(
+            len(images), height * width, held_channels
+        )
+    return result
+
+
+def _channels(shape: tuple[int, ...]) -> int:
+    return shape[2] if len(shape) == 3 else 1
+
+
+def _normalisation(
+    spec: DatasetSpec, x: NDArray[np.floating], maximum: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What to subtract and what to divide by, one number per channel each."""
+    channels = x.shape[-1]
+    shift, scale = np.zeros(channels), np.ones(channels)
+    if spec.normalisation == "unit_interval":
+        if not maximum:
+            raise DatasetError(
+                f"{spec.name}: unit_interval is for images of 8 bits; use standardise or none"
+            )
+        scale = np.full(channels, maximum)
+    elif spec.normalisation == "standardise":
+        for channel in range(channels):
+            values = x[..., channel].astype(np.float64)
+            shift[channel], scale[channel] = values.mean(), values.std()
+        if not np.all(scale > 0):
+            raise DatasetError(f"{spec.name}: a channel is constant and cannot be standardised")
+    return shift, scale
+
+
+def _normalise(
+    x: NDArray[np.floating], shift: NDArray[np.float64], scale: NDArray[np.float64]
+) -> NDArray[np.floating]:
+    x -= shift.astype(x.dtype)
+    x /= scale.astype(x.dtype)
+    return x.reshape(len(x), math.prod(x.shape[1:]))
+
+
+def _targets(spec: DatasetSpec, labels: NDArray[np.int32], dtype: str) -> NDArray[np.floating]:
+    if spec.targets == "scalar":
+        if not np.isin(labels, (-1, 1)).all():
+            raise DatasetError(f"{spec.name}: scalar targets need labels in {{-1, 1}}; use one_hot")
+        return labels[:, None].astype(dtype)
+    if len(labels) and not 0 <= labels.min() <= labels.max() < spec.num_classes:
+        raise DatasetError(f"{spec.name}: one_hot needs labels from 0 to {spec.num_classes - 1}")
+    return np.eye(spec.num_classes, dtype=dtype)[labels]

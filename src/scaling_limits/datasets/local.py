@@ -1,0 +1,43 @@
+"""Copies of published files that are already on this machine."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .description import Source
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A complete copy of a source: its archive, or one file per payload, in the payloads' order."""
+
+    source: Source
+    files: tuple[Path, ...]
+    is_archive: bool
+
+
+def copies(source: Source, data_path: Path | None) -> list[Copy]:
+    """The complete copies of `source` under `data_path`, the most specific folder first.
+
+    Looks in the dataset's own folders and in `data_path` itself, for the official names with or
+    without `.gz`.
+    """
+    if data_path is None:
+        return []
+    found = []
+    for place in (*source.places, "."):
+        folder = data_path / place
+        if source.archive and (archive := _either(folder, source.archive.removesuffix(".gz"))):
+            found.append(Copy(source, (archive,), is_archive=True))
+        for inner in dict.fromkeys((source.folder or ".", ".")):
+            files = tuple(_either(folder / inner, payload.name) for payload in source.payloads)
+            complete = tuple(file for file in files if file is not None)
+            if len(complete) == len(files):
+                found.append(Copy(source, complete, is_archive=False))
+    return found
+
+
+def _either(folder: Path, name: str) -> Path | None:
+    for candidate in (folder / name, folder / f"{name}.gz"):
+        if candidate.is_file():
+            return candidate
+    return None

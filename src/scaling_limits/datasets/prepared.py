@@ -1,0 +1,89 @@
+"""The prepared form of a dataset: an uncompressed .npz, verified whenever it is read.
+
+Keys: `x_train`, `y_train`, `x_test`, `y_test`, `maximum` (see `Samples`), `checksum` (of what it
+was made from) and `digest` (of the arrays). Equal samples give equal bytes.
+"""
+
+import hashlib
+import os
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DatasetError
+from .corrupt import corrupt
+from .description import Samples
+
+_ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+
+
+def digest(samples: Samples) -> str:
+    """sha256 over the arrays (names, types, shapes, little-endian bytes) and `maximum`."""
+    value = hashlib.sha256(f"maximum {float(samples.maximum)!r}\n".encode())
+    for name, array in _arrays(samples).items():
+        value.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        value.update(array.data)
+    return value.hexdigest()
+
+
+def write(path: Path, samples: Samples, checksum: str) -> None:
+    """Write the samples atomically."""
+    arrays = _arrays(samples)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            np.savez(
+                file,
+                x_train=arrays["x_train"],
+                y_train=arrays["y_train"],
+                x_test=arrays["x_test"],
+                y_test=arrays["y_test"],
+                maximum=np.float64(samples.maximum),
+                checksum=np.array(checksum),
+                digest=np.array(digest(samples)),
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: Path) -> tuple[Samples, str]:
+    """The samples and the checksum of what they were made from.
+
+    Raises:
+        DatasetError: there is no such file, or it is corrupt (it is then moved aside).
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            samples = Samples(
+                x_train=archive["x_train"],
+                y_train=archive["y_train"],
+                x_test=archive["x_test"],
+                y_test=archive["y_test"],
+                maximum=float(archive["maximum"]),
+            )
+            checksum, expected = str(archive["checksum"]), str(archive["digest"])
+    except FileNotFoundError as error:
+        raise DatasetError(f"{path} is missing: the dataset has not been prepared") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:
+        itself = hashlib.sha256(path.read_bytes()).hexdigest()
+        found = f"a file that cannot be read ({error}; its sha256: {itself})"
+        raise corrupt(path, expected="a prepared dataset", found=found) from error
+    found = digest(samples)
+    if found != expected:
+        raise corrupt(path, expected=f"digest {expected}", found=found)
+    return samples, checksum
+
+
+def _arrays(samples: Samples) -> dict[str, NDArray[np.generic]]:
+    arrays = {name: np.asarray(getattr(samples, name)) for name in _ARRAYS}
+    return {
+        name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        for name, array in arrays.items()
+    }

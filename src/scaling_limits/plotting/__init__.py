@@ -1,0 +1,1 @@
+"""Figures from records: one module for each kind of plot, each with `draw(folder) -> Figure`."""

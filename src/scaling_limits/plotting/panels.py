@@ -1,0 +1,232 @@
+"""Rows of panels with a common colour scale: what all maps share.
+
+Positions are set in inches, so panels keep their size whatever their labels are and nothing
+overlaps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+
+from scaling_limits.plotting import style, text
+
+# Inches.
+_LEFT, _RIGHT = 0.60, 0.72  # room for the y labels, and for the colour bar with its labels
+_GAP, _BELOW = 0.10, 0.24  # between panels; under them, for tick labels
+_TITLE, _HEADING, _PANEL_TITLE = 0.19, 0.15, 0.17  # heights of a line of each
+_ROW_GAP, _X_LABEL, _LEGEND = 0.07, 0.14, 0.22
+_LARGEST = 2.2
+_ROOM = style.PAGE_WIDTH - _LEFT - _RIGHT
+
+_WORST = 100.0
+_DIVERGED: dict[str, Any] = {
+    "facecolor": "0.88",
+    "edgecolor": "0.45",
+    "hatch": "//////",
+    "linewidth": 0.0,
+}
+
+Handle = Line2D | Patch
+
+
+@dataclass(frozen=True)
+class PanelRow:
+    """The axes of one row, from left to right (and line to line), and those of its colour bar."""
+
+    axes: list[Axes]
+    colour_bar: Axes
+
+
+@dataclass(frozen=True)
+class PanelGrid:
+    """A figure made of rows of panels; more than `columns` panels take several lines."""
+
+    figure: Figure
+    rows: list[PanelRow]
+    columns: int
+
+    def label_axes(self, x_label: str, y_label: str) -> None:
+        """Name x under the lowest line and y at the left of each line, where its values stand."""
+        for row in self.rows:
+            for index, ax in enumerate(row.axes):
+                ax.tick_params(axis="y", labelleft=index % self.columns == 0)
+                if index % self.columns == 0:
+                    ax.set_ylabel(y_label)
+        lowest = self.rows[-1].axes
+        for ax in lowest[(len(lowest) - 1) // self.columns * self.columns :]:
+            ax.set_xlabel(x_label)
+
+    def legend(self, handles: dict[str, Handle]) -> None:
+        """Explain marks and lines under the panels."""
+        if handles:
+            self.figure.legend(
+                list(handles.values()),
+                list(handles),
+                loc="lower center",
+                bbox_to_anchor=((_LEFT + _ROOM / 2) / style.PAGE_WIDTH, 0.0),
+                ncols=len(handles),
+                borderaxespad=0.2,
+                handletextpad=0.5,
+            )
+
+
+def columns_that_fit(num_panels: int, num_cells: int, cell_width: float) -> int:
+    """How many panels fit on a line, with `num_cells` cells of `cell_width` inches each."""
+    return max(1, min(num_panels, int((_ROOM + _GAP) / (num_cells * cell_width + _GAP))))
+
+
+def panel_grid(
+    title: str,
+    headings: Sequence[str | None],
+    counts: Sequence[int],
+    *,
+    columns: int,
+    aspect: float,
+) -> PanelGrid:
+    """Lay out `counts[row]` panels under each heading, `columns` to a line.
+
+    `aspect` is the height of a panel over its width.
+    """
+    width = min((_ROOM - (columns - 1) * _GAP) / columns, _LARGEST)
+    height = float(np.clip(width * aspect, 0.8, _LARGEST))
+    line_height = _PANEL_TITLE + height + _BELOW
+    titles = text.wrap(title, style.LARGE, style.PAGE_WIDTH - 0.1, bold=True)
+    wrapped = [text.wrap(heading or "", style.NORMAL, _ROOM, bold=True) for heading in headings]
+    lines = [-(-count // columns) for count in counts]
+    total = len(titles) * _TITLE + _X_LABEL + _LEGEND
+    for heading, num_lines in zip(wrapped, lines, strict=True):
+        total += _ROW_GAP + len(heading) * _HEADING + num_lines * line_height
+    figure = Figure(figsize=(style.PAGE_WIDTH, total))
+
+    def axes(left: float, top: float, wide: float, high: float) -> Axes:
+        page = style.PAGE_WIDTH
+        return figure.add_axes((left / page, 1 - (top + high) / total, wide / page, high / total))
+
+    def write(words: list[str], left: float, top: float, size: float) -> None:
+        x, y = left / style.PAGE_WIDTH, 1 - top / total
+        figure.text(x, y, "\n".join(words), size=size, weight="bold", va="top")
+
+    write(titles, 0.06, 0.02, style.LARGE)
+    top = len(titles) * _TITLE
+    rows = []
+    for heading, count, num_lines in zip(wrapped, counts, lines, strict=True):
+        top += _ROW_GAP
+        write(heading, _LEFT, top, style.NORMAL)
+        top += len(heading) * _HEADING + _PANEL_TITLE
+        panels = []
+        for index in range(count):
+            line, column = divmod(index, columns)
+            left = _LEFT + column * (width + _GAP)
+            panels.append(axes(left, top + line * line_height, width, height))
+        right = _LEFT + min(count, columns) * (width + _GAP)
+        bar = axes(right, top, 0.09, (num_lines - 1) * line_height + height)
+        rows.append(PanelRow(panels, bar))
+        top += num_lines * line_height - _PANEL_TITLE
+    return PanelGrid(figure, rows, columns)
+
+
+def cell_width(ax: Axes, num_cells: int) -> float:
+    """The width in inches of one of `num_cells` cells."""
+    return _extent(ax)[0] / num_cells
+
+
+def tick_values(ax: Axes, xs: Sequence[float], ys: Sequence[float]) -> None:
+    """Put a tick at each index of a map; label as many values as fit beside each other."""
+    wide, high = _extent(ax)
+    x_labels = text.value_labels(xs)
+    extents = [text.width_of(label, style.SMALL) for label in x_labels]
+    _label(ax.xaxis, x_labels, text.readable_subset(xs, extents, wide / len(xs)))
+    _label(
+        ax.yaxis, text.value_labels(ys), text.readable_subset(ys, [0.09] * len(ys), high / len(ys))
+    )
+    ax.set_xlim(-0.5, len(xs) - 0.5)
+    ax.set_ylim(-0.5, len(ys) - 0.5)
+
+
+def colour_norm(
+    arrays: Sequence[np.ndarray], limits: tuple[float, float] | None, *, log: bool
+) -> Normalize:
+    """One colour scale for several maps: `limits`, or the range of their finite values.
+
+    A logarithmic range ends at 100 times its smallest value, so that nearly diverged cells leave
+    the colours to the others; it is linear if a value is not positive.
+    """
+    values = np.concatenate([array[np.isfinite(array)] for array in arrays])
+    low, high = limits or ((values.min(), values.max()) if values.size else (0.0, 1.0))
+    if log and low > 0:
+        high = high if limits else min(high, low * _WORST)
+        return LogNorm(low, max(high, low * 1.1))
+    return Normalize(low, high if high > low else low + 1.0)
+
+
+def draw_map(ax: Axes, values: np.ndarray, norm: Normalize) -> None:
+    """Draw values [len(ys), len(xs)] as cells, hatched where infinite, white where NaN."""
+    rows, columns = values.shape
+    edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
+    ax.pcolormesh(*edges, np.ma.masked_invalid(values), norm=norm, cmap=colour_map())
+    for y, x in np.argwhere(np.isinf(values)):
+        ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **_DIVERGED))
+
+
+def diverged_handle() -> dict[str, Handle]:
+    """The legend's entry for hatched cells."""
+    return {"diverged (at least one seed)": Patch(**_DIVERGED)}
+
+
+def colour_bar(row: PanelRow, norm: Normalize, arrays: Sequence[np.ndarray], label: str) -> None:
+    """Draw a row's colour bar, with an arrow where values lie beyond its ends."""
+    values = np.concatenate([array[np.isfinite(array)] for array in arrays])
+    assert norm.vmin is not None
+    assert norm.vmax is not None
+    below = bool((values < norm.vmin).any())
+    above = bool((values > norm.vmax).any())
+    extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get(
+        (below, above), "neither"
+    )
+    figure = row.colour_bar.figure
+    bar = figure.colorbar(
+        ScalarMappable(norm, colour_map()), cax=row.colour_bar, extend=extend, extendfrac=0.06
+    )
+    if isinstance(norm, LogNorm):
+        places = _log_ticks(norm.vmin, norm.vmax)
+        bar.set_ticks(places, labels=[text.short(place) for place in places])
+        bar.minorticks_off()
+    bar.set_label("\n".join(text.wrap(label, style.NORMAL, _extent(row.colour_bar)[1] + 0.3)))
+    bar.outline.set_linewidth(0.5)
+
+
+def colour_map() -> Colormap:
+    """The colour map of all maps."""
+    return colormaps[style.COLOUR_MAP]
+
+
+def _extent(ax: Axes) -> tuple[float, float]:
+    box, figure = ax.get_position(), ax.get_figure(root=True)
+    assert figure is not None
+    wide, high = figure.get_size_inches()
+    return box.width * wide, box.height * high
+
+
+def _label(axis: Axis, labels: Sequence[str], shown: Sequence[int]) -> None:
+    axis.set_ticks(list(shown), labels=[labels[i] for i in shown])
+    axis.set_ticks([i for i in range(len(labels)) if i not in shown], minor=True)
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for mantissas in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
+        places = [float(f"{m}e{d}") for d in decades for m in mantissas]
+        places = [place for place in places if low <= place <= high]
+        if len(places) <= 5:
+            break
+    return places if len(places) > 1 else [low, high]
