@@ -1,0 +1,204 @@
+"""The whole configuration of one run, loaded lazily: a single figure reads its own paper only."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..cells import Cell, digest
+from ..datasets import catalogue
+from ..errors import ConfigurationError, unknown
+from .files import Layers, read_yaml
+from .models import Caps, Experiment, Figure, Main, Paper, Preset, Settings
+from .presets import shrink
+from .resolve import resolve
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell of an experiment, with the grid it belongs to and the settings it came from."""
+
+    grid: str
+    settings: Settings
+    cell: Cell
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """`root` is the project's folder; `main` and `preset` are validated, papers are when first asked for."""
+
+    root: Path
+    main: Main
+    preset: Preset
+
+    @cached_property
+    def papers(self) -> list[str]:
+        """The slugs of the papers, in alphabetical order."""
+        return sorted(path.stem for path in (self.root / "config" / "papers").glob("*.yaml"))
+
+    @cached_property
+    def user_datasets(self) -> dict[str, Path]:
+        """Files of the user's own datasets by name."""
+        return {name: self._path(path) for name, path in self.main.data.datasets.items()}
+
+    @cached_property
+    def data_path(self) -> Path | None:
+        """The folder with local copies of datasets, if any."""
+        return None if self.main.data.path is None else self._path(self.main.data.path)
+
+    @cache
+    def paper(self, slug: str) -> Paper:
+        """A paper as configured: its file, shrunk and changed by the preset, changed by the user.
+
+        Raises:
+            ConfigurationError: no such paper, or its configuration is not valid.
+        """
+        return self._paper(slug, self.preset.caps, changed=True)
+
+    @cache
+    def original(self, slug: str) -> Paper:
+        """A paper at its own scale, as its file says."""
+        return self._paper(slug, Caps(), changed=False)
+
+    @cache
+    def figure(self, slug: str, name: str) -> Figure:
+        """A figure as configured; raises ConfigurationError with the nearest name when there is none."""
+        figures = self.paper(slug).figures
+        if name not in figures:
+            raise ConfigurationError(f"{self._file(slug)}: figures: {unknown('figure', name, figures)}")
+        return figures[name]
+
+    @cache
+    def points(self, slug: str, experiment: str) -> tuple[Point, ...]:
+        """The cells of an experiment, grid by grid in the order of its axes."""
+        spec = self._experiment(self.paper(slug), slug, experiment)
+        return tuple(
+            Point(grid, settings, self._resolve(settings, spec, f"{slug}.experiments.{experiment}.grids.{grid}"))
+            for grid, settings in self._expand(spec, slug, experiment)
+        )
+
+    def cells(self, slug: str, experiment: str) -> list[Cell]:
+        """The distinct cells of an experiment."""
+        return list({digest(point.cell.canonical()): point.cell for point in self.points(slug, experiment)}.values())
+
+    def substitutions(self, slug: str, experiment: str) -> dict[str, str]:
+        """Datasets of the paper that other ones stand in for here, with their stand-ins."""
+        spec = self._experiment(self.paper(slug), slug, experiment)
+        wanted = {str(settings["dataset"]) for _, settings in _product(spec) if "dataset" in settings}
+        return {name: self._substitute(name) for name in sorted(wanted) if self._substitute(name) != name}
+
+    def _substitute(self, name: str) -> str:
+        name = self.preset.substitutions.get(name, name)
+        stand_in = catalogue.info(name, self.user_datasets).stand_in
+        if (
+            stand_in is not None
+            and not catalogue.available_locally(name, self.data_path)
+            and catalogue.available_locally(stand_in, self.data_path)
+        ):
+            return stand_in
+        return name
+
+    def _resolve(self, settings: Settings, spec: Experiment, where: str) -> Cell:
+        try:
+            return resolve(
+                settings,
+                spec.measurements,
+                resources=self.main.resources,
+                user_datasets=self.user_datasets,
+                rows=self.main.parameterisations,
+            )
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{where}: {error}") from None
+
+    def _expand(self, spec: Experiment, slug: str, experiment: str) -> list[tuple[str, Settings]]:
+        expanded = []
+        for grid, values in _product(spec):
+            try:
+                if "dataset" in values:
+                    values["dataset"] = self._substitute(values["dataset"])
+                expanded.append((grid, Settings.model_validate(values)))
+            except ValidationError as error:
+                first = error.errors()[0]
+                key = ".".join(str(part) for part in first["loc"])
+                problem = (
+                    unknown("setting", key, Settings.model_fields) if first["type"] == "extra_forbidden" else first["msg"]
+                )
+                raise ConfigurationError(
+                    f"{self._file(slug)}: experiments.{experiment}.grids.{grid}: {key}: {problem} "
+                    f"(found {first['input']!r:.80})"
+                ) from None
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{self._file(slug)}: experiments.{experiment}: {error}") from None
+        return expanded
+
+    def _experiment(self, paper: Paper, slug: str, name: str) -> Experiment:
+        if name not in paper.experiments:
+            raise ConfigurationError(f"{self._file(slug)}: {unknown('experiment', name, paper.experiments)}")
+        return paper.experiments[name]
+
+    def _file(self, slug: str) -> str:
+        return f"config/papers/{slug}.yaml"
+
+    def _paper(self, slug: str, caps: Caps, *, changed: bool) -> Paper:
+        if slug not in self.papers:
+            raise ConfigurationError(unknown("paper", slug, self.papers))
+        layers = Layers().add(read_yaml(self.root / self._file(slug)), self._file(slug))
+        preset = f"config/presets/{self.main.preset}.yaml"
+        if changed:
+            layers.validate(Paper)
+            layers.add(shrink(layers.merged, caps), f"{preset} (caps)")
+            layers.add(self.preset.papers.get(slug, {}), f"{preset}: papers.{slug}")
+            layers.add(self.main.papers.get(slug, {}), f"--config or config/config.yaml: papers.{slug}")
+        paper = layers.validate(Paper)
+        for name, figure in paper.figures.items():
+            if figure.experiment not in paper.experiments:
+                raise ConfigurationError(
+                    f"{layers.origin(('figures', name))}: figures.{name}.experiment: "
+                    + unknown("experiment", figure.experiment, paper.experiments)
+                )
+        return paper
+
+    def _path(self, path: Any) -> Path:
+        return self.root / Path(path)
+
+
+def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Configuration:
+    """Read and validate `config/config.yaml` and the preset.
+
+    Args:
+        root: the project's folder.
+        overrides: what Snakemake's `config` holds, or any nested mapping over `config/config.yaml`.
+
+    Raises:
+        ConfigurationError: names the file, the key and the nearest valid spelling.
+    """
+    root = Path(root)
+    layers = Layers().add(read_yaml(root / "config" / "config.yaml"), "config/config.yaml")
+    main = layers.add(overrides or {}, "config/config.yaml or --config").validate(Main)
+    presets = {path.stem: path for path in (root / "config" / "presets").glob("*.yaml")}
+    if main.preset not in presets:
+        raise ConfigurationError(f"preset: {unknown('preset', main.preset, presets)}")
+    preset_file = f"config/presets/{main.preset}.yaml"
+    preset = Layers().add(read_yaml(presets[main.preset]), preset_file).validate(Preset)
+    configuration = Configuration(root, main, preset)
+    for origin, slugs in ((preset_file, preset.papers), ("config/config.yaml or --config", main.papers)):
+        for slug in slugs:
+            if slug not in configuration.papers:
+                raise ConfigurationError(f"{origin}: papers: {unknown('paper', slug, configuration.papers)}")
+    return configuration
+
+
+def _product(spec: Experiment) -> list[tuple[str, dict[str, Any]]]:
+    """Every (grid, settings) of an experiment."""
+    points = []
+    for name, grid in spec.grids.items():
+        axes = {**spec.axes, **grid.axes}
+        fixed = {key: value for key, value in {**spec.settings, **grid.settings}.items() if key not in grid.axes}
+        axes = {key: values for key, values in axes.items() if key not in grid.settings}
+        for values in itertools.product(*axes.values()):
+            points.append((name, {**fixed, **dict(zip(axes, values, strict=True))}))
+    return points

@@ -1,0 +1,122 @@
+"""Reading configuration files, merging layers, and saying where a wrong value stands."""
+
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from ..errors import ConfigurationError, unknown
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without duplicate keys and without aliases (which can blow a small file up to gigabytes)."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError(f"line {self.peek_event().start_mark.line + 1}: aliases are not allowed")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.YAMLError(f"line {key_node.start_mark.line + 1}: key '{key}' stands twice")
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a mapping from a YAML file.
+
+    Raises:
+        ConfigurationError: the file is missing, unreadable, not YAML, has a key twice, or is no mapping.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path}: should be a mapping of keys to values")
+    return content
+
+
+class Layers:
+    """Nested mappings merged one over another, remembering which layer said what."""
+
+    def __init__(self) -> None:
+        self.merged: dict[str, Any] = {}
+        self._origins: dict[tuple[str, ...], str] = {}
+
+    def add(self, layer: Mapping[str, Any], origin: str) -> "Layers":
+        """Merge `layer` over what is there: mappings key by key, everything else replaced."""
+        self.merged = self._merge(self.merged, layer, origin, ())
+        return self
+
+    def _merge(self, base: Any, over: Any, origin: str, path: tuple[str, ...]) -> Any:
+        if isinstance(base, Mapping) and isinstance(over, Mapping):
+            merged = dict(base)
+            for key, value in over.items():
+                merged[key] = self._merge(base.get(key), value, origin, (*path, str(key)))
+            return merged
+        self._note(over, origin, path)
+        return over
+
+    def _note(self, value: Any, origin: str, path: tuple[str, ...]) -> None:
+        self._origins[path] = origin
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                self._note(inner, origin, (*path, str(key)))
+
+    def origin(self, path: Iterable[str | int]) -> str:
+        """The layer that said the value at `path`, or the nearest one above it."""
+        parts = tuple(str(part) for part in path)
+        while parts and parts not in self._origins:
+            parts = parts[:-1]
+        return self._origins.get(parts, "configuration")
+
+    def validate(self, model: type[M]) -> M:
+        """The merged mapping as `model`.
+
+        Raises:
+            ConfigurationError: names, for each thing wrong, the file, the key and what would be valid.
+        """
+        try:
+            return model.model_validate(self.merged)
+        except ValidationError as error:
+            lines = [self._explain(model, entry) for entry in error.errors()]
+            raise ConfigurationError("\n".join(dict.fromkeys(lines))) from None
+
+    def _explain(self, model: type[BaseModel], entry: Any) -> str:
+        location = entry["loc"]
+        where = f"{self.origin(location)}: {'.'.join(str(part) for part in location)}"
+        if entry["type"] == "extra_forbidden":
+            return f"{where}: {unknown('key', location[-1], _fields_at(model, location[:-1]))}"
+        return f"{where}: {entry['msg']} (found {entry['input']!r:.80})"
+
+
+def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:
+    """The field names that the model at `location` of an annotation knows."""
+    while typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        # the tag of a discriminated union stands in the location: try every member with and without it
+        found: set[str] = set()
+        for argument in arguments:
+            found |= _fields_at(argument, location) | _fields_at(argument, location[1:])
+        return found
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if not location:
+            return set(annotation.model_fields)
+        field = annotation.model_fields.get(str(location[0]))
+        return _fields_at(field.annotation, location[1:]) if field else set()
+    if arguments and location:
+        return _fields_at(arguments[-1], location[1:])
+    return set()

@@ -1,0 +1,196 @@
+"""The typed models of the configuration. The JSON schemas in `workflow/schemas/` are generated from them."""
+
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+
+from ..audit.claims import Claim
+from ..parameterisations.table import Row
+from ..plotting.specs import HyperparameterMapPlot, WidthDepthMapPlot
+
+
+class Model(BaseModel):
+    """Immutable and strict about names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Plot = Annotated[HyperparameterMapPlot | WidthDepthMapPlot, Field(discriminator="kind")]
+Axis = Annotated[list[Any], Field(min_length=1)]
+
+
+class Settings(Model):
+    """Everything that decides one cell, as a user writes it. Each of these may be an axis of an experiment.
+
+    `depth` is what the paper's axis shows; `depth_kind` says what it counts. Symbols: `width` N, `output_scale`
+    gamma_0, `depth_exponent` alpha (pcn-limits); `learning_rate` eta, `activity_learning_rate` beta,
+    `num_inference_steps` T (mupc).
+    """
+
+    dataset: str
+    num_train: int | None = Field(default=None, ge=1, description="training samples used; all of them if absent")
+    num_test: int | None = Field(default=None, ge=0, description="test samples used; all of them if absent")
+    input_shape: tuple[int, ...] | None = Field(default=None, description="images are resampled to this shape")
+    normalisation: Literal["none", "unit_interval", "standardise"] = "unit_interval"
+    targets: Literal["one_hot", "scalar"] = "one_hot"
+
+    network: str = "mlp"
+    width: int = Field(ge=1)
+    depth: int = Field(ge=1)
+    depth_kind: Literal["hidden_layers", "weight_layers"]
+    activation: str
+    activation_position: Literal["before_weight", "after_weight"] = "before_weight"
+    skip: bool = False
+    mean_subtraction: bool = False
+
+    parameterisation: str
+    base_width: int = Field(default=1, ge=1)
+    base_depth: int = Field(default=1, ge=1)
+    output_scale: float = Field(default=1.0, gt=0)
+    depth_exponent: float | None = Field(default=None, description="of residual networks, where the row has one")
+    exponent_changes: dict[str, dict[str, dict[Literal["width", "depth"], float]]] = Field(
+        default_factory=dict, description="added to the row's exponents: role -> quantity -> width or depth (controls)"
+    )
+
+    algorithm: str
+    inference: Literal["gradient_descent", "exact"] | None = None
+    num_inference_steps: int | Literal["num_hidden_layers"] | None = None
+    activity_gradient: Literal["batch_mean", "per_sample"] | None = None
+    activity_learning_rate: float | None = Field(default=None, gt=0)
+
+    optimiser: Literal["sgd", "adam"]
+    learning_rate: float = Field(gt=0)
+    momentum: float = Field(default=0.0, ge=0, lt=1)
+    beta1: float = Field(default=0.9, ge=0, lt=1)
+    beta2: float = Field(default=0.999, ge=0, lt=1)
+    epsilon: float = Field(default=1e-8, ge=0)
+
+    seed: int = Field(default=0, ge=0, lt=2**31)
+    num_steps: int = Field(ge=1)
+    batch_size: int = Field(ge=1)
+    dtype: Literal["float32", "float64"] = "float32"
+
+    @property
+    def num_weight_layers(self) -> int:
+        """L: weight layers, the output included."""
+        return self.depth + 1 if self.depth_kind == "hidden_layers" else self.depth
+
+    @property
+    def num_hidden_layers(self) -> int:
+        """H = L - 1: layers with a free activity."""
+        return self.num_weight_layers - 1
+
+
+class Grid(Model):
+    """A named part of an experiment: its own axes and settings on top of the experiment's."""
+
+    axes: dict[str, Axis] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class MeasurementPlan(Model):
+    """The training steps before whose update a measurement is taken; steps past the end are left out."""
+
+    steps: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+
+
+class Experiment(Model):
+    """What has to be computed for one or more figures: the union of its grids, each a product of axes."""
+
+    description: str
+    settings: dict[str, Any]
+    axes: dict[str, Axis] = Field(default_factory=dict)
+    grids: dict[str, Grid] = Field(min_length=1)
+    measurements: dict[str, MeasurementPlan] = Field(default_factory=dict)
+
+
+class Figure(Model):
+    """One figure or table: the experiment whose cells it shows, how it is drawn, and what it claims."""
+
+    title: str
+    caption: str
+    experiment: str
+    plot: Plot
+    claims: list[Claim] = Field(default_factory=list)
+
+    @field_validator("claims")
+    @classmethod
+    def _unique(cls, claims: list[Any]) -> list[Any]:
+        names = [claim.id for claim in claims]
+        if len(names) != len(set(names)):
+            raise ValueError("two claims have the same id")
+        return claims
+
+
+class Paper(Model):
+    """A paper: its experiments at the paper's own scale, and its figures."""
+
+    title: str
+    authors: str
+    reference: str
+    experiments: dict[str, Experiment]
+    figures: dict[str, Figure]
+
+
+class Caps(Model):
+    """Upper bounds by which a preset shrinks every experiment.
+
+    `width`, `depth`, `num_steps`, `batch_size`, `num_train` and `num_test` bound the settings of that name (values of
+    an axis above it are left out), `seeds` the number of seeds, `points` the number of values of any other axis.
+    """
+
+    width: int | None = Field(default=None, ge=1)
+    depth: int | None = Field(default=None, ge=1)
+    num_steps: int | None = Field(default=None, ge=1)
+    batch_size: int | None = Field(default=None, ge=1)
+    num_train: int | None = Field(default=None, ge=1)
+    num_test: int | None = Field(default=None, ge=1)
+    seeds: int | None = Field(default=None, ge=1)
+    points: int | None = Field(default=None, ge=2)
+
+
+class Preset(Model):
+    """How large the axes are: caps for all experiments, datasets in place of others, changes to single experiments."""
+
+    description: str
+    caps: Caps = Caps()
+    substitutions: dict[str, str] = Field(default_factory=dict, description="dataset -> dataset used in its place")
+    job_seconds: float = Field(default=60.0, gt=0, description="estimated time of one core that a job should take")
+    papers: dict[str, Any] = Field(default_factory=dict, description="changes merged into config/papers/<slug>.yaml")
+
+
+class Data(Model):
+    """Where data comes from."""
+
+    path: PurePath | None = Field(default=None, description="folder with copies already on this machine")
+    downloads: PurePath = Field(default=PurePath("data"), description="folder for downloads")
+    datasets: dict[str, PurePath] = Field(default_factory=dict, description="own datasets: name -> .npz file")
+
+
+class Resources(Model):
+    """What a job may use."""
+
+    device: Literal["cpu", "gpu"] = "cpu"
+    cells_per_batch: int = Field(default=1, ge=1, description="cells trained at once; 1 is fastest on a CPU")
+    mem_mb: int = Field(default=4000, ge=500)
+
+
+class Main(Model):
+    """`config/config.yaml` and what the command line adds to it."""
+
+    preset: str
+    papers: dict[str, Any] = Field(default_factory=dict, description="changes merged in after the preset")
+    data: Data = Data()
+    audit: Literal["run", "stored"] = "run"
+    accept_source: list[str] = Field(default_factory=list)
+    parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")
+    resources: Resources = Resources()
+
+
+FILES: dict[str, type[BaseModel]] = {"config": Main, "paper": Paper, "preset": Preset, "settings": Settings}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The JSON schemas by file name, as written to `workflow/schemas/`."""
+    return {name: TypeAdapter(model).json_schema() for name, model in FILES.items()}

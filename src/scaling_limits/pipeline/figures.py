@@ -1,0 +1,139 @@
+"""A figure's folder: its cells and records, its verdicts, and where everything came from."""
+
+import json
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..audit.judge import judge
+from ..audit.registered import registered_failures
+from ..audit.summary import write_summary
+from ..audit.table import write_verdicts
+from ..cells import digest
+from ..configuration import Configuration
+from ..configuration.files import read_yaml
+from ..records import Results
+from ..runtime import library_versions
+from ..source import source_digest
+from .jobs import COLUMNS
+from .keys import cell_key
+from .notes import figure_notes
+
+
+def collect(
+    configuration: Configuration,
+    paper: str,
+    name: str,
+    *,
+    job_records: Sequence[Path],
+    job_meta: Sequence[Path],
+    folder: Path,
+    deviations: Path,
+) -> None:
+    """Write `cells.parquet`, `records.parquet`, `verdicts.json`, `provenance.json` and `figure.json` of a figure.
+
+    `deviations` is the file of registered failures.
+    """
+    figure = configuration.figure(paper, name)
+    points = configuration.points(paper, figure.experiment)
+    keys = [cell_key(point.cell) for point in points]
+    cells = pd.DataFrame(
+        [
+            {
+                "grid": point.grid,
+                "cell_id": key,
+                **_columns(point.settings.model_dump(mode="json")),
+                "num_hidden_layers": point.settings.num_hidden_layers,
+                "num_weight_layers": point.settings.num_weight_layers,
+            }
+            for point, key in zip(points, keys, strict=True)
+        ]
+    )
+    tables = [pd.read_parquet(path) for path in job_records]
+    records = pd.concat(tables, ignore_index=True).sort_values(COLUMNS[:-1], ignore_index=True)
+    meta: dict[str, Any] = {}
+    for path in job_meta:
+        meta.update(json.loads(path.read_text()))
+    notes = figure_notes(configuration, paper, name, meta)
+    substitutions = configuration.substitutions(paper, figure.experiment)
+    verdicts = judge(
+        figure.claims,
+        Results(cells, records),
+        paper=paper,
+        figure=name,
+        preset=configuration.main.preset,
+        substituted=bool(substitutions),
+        registered=registered_failures(read_yaml(deviations)["registered"]),
+    )
+    cells.to_parquet(folder / "cells.parquet", index=False)
+    records.to_parquet(folder / "records.parquet", index=False)
+    write_verdicts(folder, verdicts)
+    _write(
+        folder / "figure.json",
+        {
+            "paper": paper,
+            "figure": name,
+            "preset": configuration.main.preset,
+            "title": figure.title,
+            "caption": figure.caption,
+            "kind": figure.plot.kind,
+            "plot": figure.plot.model_dump(mode="json", exclude_unset=True),
+            "notes": notes,
+        },
+    )
+    experiment = configuration.paper(paper).experiments[figure.experiment].model_dump(mode="json")
+    _write(
+        folder / "provenance.json",
+        {
+            "compared": {
+                "paper": paper,
+                "figure": name,
+                "preset": configuration.main.preset,
+                "experiment": {"name": figure.experiment, **experiment},
+                "configuration_hash": digest(experiment),
+                "cells": len(set(keys)),
+                "sources": sorted({entry["source"] for entry in meta.values()}),
+                "libraries": library_versions(),
+                "devices": sorted({entry["device"] for entry in meta.values()}),
+                "datasets": {p.cell.dataset.name: p.cell.dataset.checksum for p in points},
+                "substitutions": substitutions,
+                "seeds": sorted({point.settings.seed for point in points}),
+            },
+            "not_compared": {
+                "machine": platform.platform(),
+                "python": platform.python_version(),
+                "training_seconds": sum(entry["seconds"] for entry in meta.values()),
+                "compile_seconds": sum({e["shard"]: e["compile_seconds"] for e in meta.values()}.values()),
+            },
+        },
+    )
+    write_summary(folder)
+
+
+def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
+    """What the files of `collect` depend on besides the jobs' records: configuration, cells and code."""
+    figure = configuration.figure(paper, name)
+    experiment = configuration.paper(paper).experiments[figure.experiment]
+    return digest(
+        {
+            "figure": figure.model_dump(mode="json"),
+            "experiment": experiment.model_dump(mode="json"),
+            "cells": sorted(cell_key(cell) for cell in configuration.cells(paper, figure.experiment)),
+            "source": source_digest([__name__]),
+        }
+    )
+
+
+def _columns(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as columns: nested ones as JSON text."""
+    return {
+        key: json.dumps(value, sort_keys=True) if isinstance(value, dict | list | tuple) else value
+        for key, value in settings.items()
+    }
+
+
+def _write(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")

@@ -1,0 +1,27 @@
+"""The key of a cell: the cell itself, the code its numbers come from, and the libraries that compute them."""
+
+from .. import algorithms, measurements, networks
+from ..cells import Cell, digest
+from ..datasets import catalogue, keras_npz
+from ..runtime import library_versions
+from ..source import source_digest
+
+
+def cell_source(cell: Cell) -> str:
+    """The digest of the code that decides a cell's numbers; the parameterisations' table is not part of it."""
+    return source_digest(
+        [
+            "scaling_limits.training.loop",
+            algorithms.registry.module(cell.algorithm.name),
+            networks.registry.module(cell.network.name),
+            "scaling_limits.datasets.loading",
+            catalogue.registry.modules.get(cell.dataset.name, keras_npz.__name__),
+            *(measurements.registry.module(spec.name) for spec in cell.measurements),
+        ]
+    )
+
+
+def cell_key(cell: Cell, source: str | None = None) -> str:
+    """16 hexadecimal digits under which a cell is stored; `source` stands for the current code if given."""
+    source = cell_source(cell) if source is None else source
+    return digest({"cell": cell.canonical(), "source": source, "libraries": library_versions()})

@@ -1,0 +1,70 @@
+"""What is written under a figure: everything in which it differs from the paper's setting."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..configuration import Configuration
+from ..configuration.models import Experiment
+from ..datasets import catalogue
+from .keys import cell_source
+
+# settings of which one differs between grids of the paper and its reduced version without being worth a line
+_SILENT = {"num_test"}
+
+
+def figure_notes(configuration: Configuration, paper: str, name: str, meta: Mapping[str, Any]) -> list[str]:
+    """The lines under a figure: substitutions, reduced sizes, seeds, and cells of other sources kept on purpose."""
+    figure = configuration.figure(paper, name)
+    experiment = figure.experiment
+    points = configuration.points(paper, experiment)
+    notes = []
+    for wanted, used in configuration.substitutions(paper, experiment).items():
+        stand_in = catalogue.info(used, configuration.user_datasets)
+        title = catalogue.info(wanted, configuration.user_datasets).title
+        notes.append(f"Data: {stand_in.title} in place of {title}. {stand_in.note}".strip())
+    original = configuration.original(paper).experiments.get(experiment)
+    if original is not None:
+        reduced = _differences(original, configuration.paper(paper).experiments[experiment])
+        if reduced:
+            notes.append(f"Preset {configuration.main.preset} differs from the paper: {'; '.join(reduced)}.")
+    seeds = {grid: len({p.settings.seed for p in points if p.grid == grid}) for grid in {p.grid for p in points}}
+    words = ["one seed" if n == 1 else f"mean over {n} seeds" for n in sorted(set(seeds.values()), reverse=True)]
+    if len(words) == 1:
+        notes.append(f"{words[0].capitalize()}.")
+    else:
+        listed = "; ".join(f"{grid}: {'one seed' if n == 1 else f'mean over {n} seeds'}" for grid, n in sorted(seeds.items()))
+        notes.append(f"Seeds: {listed}.")
+    current = {cell_source(point.cell) for point in points}
+    older = sorted({entry["source"] for entry in meta.values()} - current)
+    if older:
+        notes.append(f"Cells computed by accepted older source: {', '.join(older)}.")
+    return notes
+
+
+def _differences(original: Experiment, used: Experiment) -> list[str]:
+    differences = []
+    for grid in used.grids:
+        before = _values(original, grid) if grid in original.grids else {}
+        after = _values(used, grid)
+        for key in sorted(before):
+            if key not in _SILENT and key in after and before[key] != after[key]:
+                differences.append((key, grid, _words(after[key]), _words(before[key])))
+    merged: dict[tuple[str, str, str], list[str]] = {}
+    for key, grid, now, paper in differences:
+        merged.setdefault((key, now, paper), []).append(grid)
+    lines = []
+    for (key, now, paper), grids in merged.items():
+        where = "" if len(grids) == len(used.grids) else f" ({', '.join(grids)})"
+        lines.append(f"{key} {now} instead of {paper}{where}")
+    return lines
+
+
+def _values(experiment: Experiment, grid: str) -> dict[str, Any]:
+    part = experiment.grids[grid]
+    return {**experiment.settings, **experiment.axes, **part.settings, **part.axes}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return str(value)

@@ -1,0 +1,137 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scaling_limits.datasets import catalogue, keras_npz
+from scaling_limits.errors import ConfigurationError, DatasetError
+from scaling_limits.source import closure
+
+
+def save(path: Path, **changes: object) -> Path:
+    rng = np.random.default_rng(0)
+    arrays = {
+        "x_train": rng.integers(0, 256, (6, 5, 4)).astype(np.uint8),
+        "y_train": np.array([[0], [1], [2], [0], [1], [2]]),
+        "x_test": rng.integers(0, 256, (3, 5, 4)).astype(np.uint8),
+        "y_test": np.array([[3], [1], [0]]),
+    }
+    np.savez(path, **{key: value for key, value in (arrays | changes).items() if value is not None})
+    return path
+
+
+@pytest.mark.parametrize("name", catalogue.names({}))
+def test_every_dataset_describes_itself(name: str) -> None:
+    info = catalogue.info(name, {})
+    assert info.name == name
+    assert len(info.checksum) == 64
+    assert info.stand_in in (None, *catalogue.names({}))
+
+
+def test_info_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from scaling_limits.datasets import catalogue\n"
+        "for name in catalogue.names({}): catalogue.info(name, {})\n"
+        "print(*({'sklearn', 'jax', 'pandas', 'urllib.request'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("name", catalogue.names({}))
+def test_numbers_do_not_depend_on_downloads_or_other_datasets(name: str) -> None:
+    sources = closure(["scaling_limits.datasets.loading", catalogue.module(name, {})])
+    for other in ("fetch", "preparation", "verify", "local", "catalogue"):
+        assert f"scaling_limits.datasets.{other}" not in sources
+    shared = {"fashion_mnist": {"mnist"}}.get(name, set())
+    others = {
+        f"scaling_limits.datasets.{other}" for other in set(catalogue.names({})) - {name} - shared
+    }
+    assert not others & set(sources)
+
+
+def test_unknown_name_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigurationError, match="did you mean 'mine'"):
+        catalogue.info("mime", {"mine": Path("mine.npz")})
+
+
+def test_user_dataset_may_not_take_a_name() -> None:
+    with pytest.raises(ConfigurationError, match="'mnist' is a dataset of the project"):
+        catalogue.names({"mnist": Path("mine.npz")})
+
+
+def test_user_dataset_is_described_from_its_file(tmp_path: Path) -> None:
+    path = save(tmp_path / "mine.npz")
+    info = catalogue.info("mine", {"mine": path})
+    assert (info.shape, info.num_classes, info.num_train, info.num_test) == ((5, 4), 4, 6, 3)
+    save(path, y_test=np.array([9, 1, 0]))
+    assert catalogue.info("mine", {"mine": path}).num_classes == 10
+
+
+def test_binary_labels_are_two_classes(tmp_path: Path) -> None:
+    labels = {"y_train": np.array([1, -1, 1, 1, -1, 1]), "y_test": np.array([1, 1, -1])}
+    assert catalogue.info("mine", {"mine": save(tmp_path / "mine.npz", **labels)}).num_classes == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"y_test": None}, "key 'y_test' is missing"),
+        ({"y_test": np.array([1, 2])}, "'x_test' has 3 samples and 'y_test' 2"),
+        ({"x_train": np.array([None] * 6)}, "'x_train' cannot be read: Object arrays"),
+        ({"x_train": np.full((6, 5, 4), np.nan)}, "'x_train' has values that are not finite"),
+        ({"x_test": np.full((3, 5, 4), np.inf)}, "'x_test' has values that are not finite"),
+        ({"x_test": np.zeros((3, 4, 4))}, r"shape \(5, 4\), those of 'x_test' \(4, 4\)"),
+        ({"x_train": np.zeros(6)}, "'x_train' has to hold numbers"),
+        ({"x_train": np.zeros((6, 2), complex)}, "'x_train' has to hold numbers"),
+        ({"y_train": np.linspace(0, 1, 6)}, "'y_train' has to hold integers"),
+        ({"y_train": np.arange(-2, 4)}, "labels from 0, or -1 and 1 only"),
+    ],
+)
+def test_invalid_user_dataset_is_refused(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    path = save(tmp_path / "mine.npz", **changes)
+    with pytest.raises(DatasetError, match=message) as caught:
+        catalogue.info("mine", {"mine": path})
+    assert str(path) in str(caught.value)
+
+
+def test_user_file_that_is_missing_or_no_archive(tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    with pytest.raises(DatasetError, match=r"mine\.npz cannot be read"):
+        keras_npz.info("mine", path)
+    path.write_bytes(b"\x80\x02}.")
+    with pytest.raises(DatasetError, match=r"mine\.npz is no \.npz file"):
+        keras_npz.info("mine", path)
+
+
+def test_availability_goes_by_names(tmp_path: Path) -> None:
+    assert catalogue.available_locally("digits", None)
+    assert not catalogue.available_locally("cifar10", None)
+    assert not catalogue.available_locally("cifar10", tmp_path)
+    (tmp_path / "cifar10").mkdir()
+    (tmp_path / "cifar10" / "cifar10_standin.npz").touch()
+    assert catalogue.available_locally("cifar10_standin", tmp_path)
+    assert not catalogue.available_locally("cifar10", tmp_path)
+    (tmp_path / "cifar-10-python.tar.gz").touch()
+    assert catalogue.available_locally("cifar10", tmp_path)
+
+
+def test_digests_of_generated_datasets_are_pinned() -> None:
+    from sklearn.datasets import load_digits
+
+    from scaling_limits.datasets import digits, gaussian_binary, prepared
+
+    for module in (digits, gaussian_binary):
+        assert prepared.digest(module.decode({})) == module.INFO.checksum
+    samples = digits.decode({})
+    images = np.concatenate([samples.x_train, samples.x_test])
+    assert images.max() == samples.maximum == 16
+    assert sorted(map(bytes, images)) == sorted(map(bytes, load_digits().images.astype(np.uint8)))
+    assert np.bincount(samples.y_test).min() > 15
+    toy = gaussian_binary.decode({})
+    assert set(toy.y_train) == {-1, 1}
+    assert abs(toy.x_train.std() - 1) < 0.1

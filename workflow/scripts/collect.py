@@ -1,0 +1,18 @@
+"""Gather a figure's records, judge its claims, and write down where everything came from."""
+
+from pathlib import Path
+
+from scaling_limits.configuration import load
+from scaling_limits.pipeline.figures import collect
+from scaling_limits.pipeline.scripting import logged
+
+with logged(snakemake.log[0]):
+    collect(
+        load(".", snakemake.config),
+        snakemake.wildcards.paper,
+        snakemake.wildcards.figure,
+        job_records=[Path(path) for path in snakemake.input.records],
+        job_meta=[Path(path) for path in snakemake.input.meta],
+        deviations=Path(snakemake.input.deviations),
+        folder=Path(snakemake.output.summary).parent,
+    )

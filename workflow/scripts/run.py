@@ -1,0 +1,25 @@
+"""Train the cells of one job that are not stored yet."""
+
+from pathlib import Path
+
+from scaling_limits import runtime
+from scaling_limits.configuration import load
+from scaling_limits.pipeline.jobs import pack, run_job
+from scaling_limits.pipeline.scripting import logged
+from scaling_limits.store import Store
+
+with logged(snakemake.log[0]):
+    configuration = load(".", snakemake.config)
+    wildcards = snakemake.wildcards
+    resources = configuration.main.resources
+    every = configuration.cells(wildcards.paper, wildcards.experiment)
+    cells = pack(every, configuration.preset.job_seconds)[int(wildcards.job.removeprefix("job-"))]
+    runtime.configure(dtype=cells[0].dtype, device=resources.device, cache="results/compiled")
+    run_job(
+        cells,
+        store=Store("results/cells"),
+        datasets_folder=Path("results/datasets"),
+        accepted_sources=configuration.main.accept_source,
+        records=Path(snakemake.output.records),
+        meta=Path(snakemake.output.meta),
+    )
