@@ -70,7 +70,7 @@ def cifar_pickled() -> dict[str, bytes]:
 
 
 def python2_pickle(pixels: np.ndarray, labels: np.ndarray) -> bytes:
-    """{'data': pixels, 'labels': labels} as Python 2 and the numpy of its day pickled it (protocol 2)."""
+    """{'data': pixels, 'labels': labels} as Python 2 pickled it (protocol 2)."""
 
     def string(text: bytes) -> bytes:
         return b"T" + struct.pack("<i", len(text)) + text
@@ -127,7 +127,7 @@ def write(folder: Path, files: dict[str, bytes], *, gz: bool = False) -> Path:
 def serve(
     files: dict[str, bytes], *, short: int = 0, status: int = 200
 ) -> Iterator[tuple[str, list[str]]]:
-    """Serve files on the loopback: (address, requested paths). `short` drops the last bytes of each body."""
+    """Serve files: (address, requested paths). `short` drops the last bytes of each body."""
     asked: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):

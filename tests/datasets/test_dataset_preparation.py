@@ -237,7 +237,7 @@ def test_bundled_data_that_changed_are_refused(
     run: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scaling_limits.datasets.digits._SPLIT_KEY", 0)
-    with pytest.raises(DatasetError, match="digits: expected .*, found"):
+    with pytest.raises(DatasetError, match=r"digits: expected .*, found"):
         run("digits")
 
 

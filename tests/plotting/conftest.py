@@ -1,4 +1,4 @@
-"""Folders of figures with made-up records: smooth bowls whose optimum is known, and a few diverged cells."""
+"""Folders of figures with made-up records: smooth bowls with known optima, diverged cells."""
 
 import itertools
 import json
@@ -30,8 +30,8 @@ VERDICT = {
 }
 NOTES = [
     "The bundled digits (8 by 8, resampled to 28 by 28) stand in for MNIST.",
-    "Widths 16 to 64 instead of 64 to 1024, 40 training steps instead of one epoch, and so on, which
-    " "takes more than a single line of the small print under a figure and has to be wrapped.",
+    "Widths 16 to 64 instead of 64 to 1024, 40 training steps instead of one epoch, and so on: a "
+    "note that takes more than a single line of the small print under a figure and is wrapped.",
     "3 seeds.",
 ]
 
@@ -70,7 +70,7 @@ def cosine_rows(
     *,
     bad: float = 1.0,
 ) -> list[Row]:
-    """Cells over width and depth (weight layers): the cosine tends to `bad` if the width is large."""
+    """Cells over width and depth (weight layers); the cosine tends to `bad` as the width grows."""
     steps = tuple(steps)
     rows: list[Row] = []
     for width, depth, seed in itertools.product(widths, depths, range(2)):

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 import pandas as pd
@@ -56,7 +55,6 @@ def run_job(
     accepted_sources: Sequence[str],
     records: Path,
     meta: Path,
-    log: TextIO = sys.stderr,
 ) -> None:
     """Compute the cells of a job and write their records, sorted by key, and what is known of each computation.
 
@@ -67,7 +65,6 @@ def run_job(
         accepted_sources: source digests whose cells are as good as the current source's.
         records: Parquet file to write.
         meta: JSON file to write.
-        log: where progress goes.
     """
     found: dict[str, StoredCell] = {}
     missing: dict[str, list[tuple[str, Cell]]] = {}
@@ -79,8 +76,8 @@ def run_job(
         else:
             found[key] = stored
     count = sum(len(shard) for shard in missing.values())
-    print(f"{len(cells)} cells: {len(found)} stored, {count} to train in {len(missing)} shards", file=log, flush=True)
-    progress = _Progress(count, log)
+    print(f"{len(cells)} cells: {len(found)} stored, {count} to train in {len(missing)} shards", file=sys.stderr, flush=True)
+    progress = _Progress(count)
     for shard in missing.values():
         for key, trained in _train(shard, store, datasets_folder):
             found[key] = trained
@@ -130,8 +127,8 @@ def _train(shard: list[tuple[str, Cell]], store: Store, folder: Path) -> Iterabl
 
 
 class _Progress:
-    def __init__(self, total: int, log: TextIO):
-        self.total, self.log = total, log
+    def __init__(self, total: int):
+        self.total = total
         self.done = 0
         self.begun = self.told = time.monotonic()
 
@@ -142,7 +139,7 @@ class _Progress:
             self.told = now
             rate = self.done / (now - self.begun)
             left = (self.total - self.done) / rate
-            print(f"{self.done}/{self.total} cells, {rate:.2f} cells/s, {left:.0f} s left", file=self.log, flush=True)
+            print(f"{self.done}/{self.total} cells, {rate:.2f} cells/s, {left:.0f} s left", file=sys.stderr, flush=True)
 
 
 def _tidy(key: str, stored: StoredCell) -> pd.DataFrame:

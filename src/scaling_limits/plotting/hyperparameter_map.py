@@ -20,13 +20,14 @@ from scaling_limits.plotting.specs import HyperparameterMapPlot
 
 _STAR: dict[str, Any] = {
     "marker": "*",
-    "markersize": 7.5,
+    "markersize": 7.0,
     "markerfacecolor": "white",
     "markeredgecolor": "black",
+    "markeredgewidth": 0.7,
 }
 _CIRCLE: dict[str, Any] = {
     "marker": "o",
-    "markersize": 11.0,
+    "markersize": 10.0,
     "markerfacecolor": "none",
     "markeredgecolor": "white",
     "markeredgewidth": 1.0,

@@ -25,7 +25,7 @@ _LEFT, _RIGHT = 0.60, 0.72  # room for the y labels, and for the colour bar with
 _GAP, _BELOW = 0.10, 0.24  # between panels; under them, for tick labels
 _TITLE, _HEADING, _PANEL_TITLE = 0.19, 0.15, 0.17  # heights of a line of each
 _ROW_GAP, _X_LABEL, _LEGEND = 0.07, 0.14, 0.22
-_LARGEST = 2.2
+_LARGEST, _NARROWEST = 2.2, 4.2  # a panel, a page
 _ROOM = style.PAGE_WIDTH - _LEFT - _RIGHT
 
 _WORST = 100.0
@@ -56,15 +56,14 @@ class PanelGrid:
     columns: int
 
     def label_axes(self, x_label: str, y_label: str) -> None:
-        """Name x under the lowest line and y at the left of each line, where its values stand."""
+        """Name x once, under the lowest line, and y at the left of each line, where its values are."""
         for row in self.rows:
             for index, ax in enumerate(row.axes):
                 ax.tick_params(axis="y", labelleft=index % self.columns == 0)
                 if index % self.columns == 0:
                     ax.set_ylabel(y_label)
-        lowest = self.rows[-1].axes
-        for ax in lowest[(len(lowest) - 1) // self.columns * self.columns :]:
-            ax.set_xlabel(x_label)
+        bottom = (_LEGEND + 0.02) / self.figure.get_size_inches()[1]
+        self.figure.text(self._centre(), bottom, x_label, ha="center", va="bottom", gid="x label")
 
     def legend(self, handles: dict[str, Handle]) -> None:
         """Explain marks and lines under the panels."""
@@ -73,11 +72,15 @@ class PanelGrid:
                 list(handles.values()),
                 list(handles),
                 loc="lower center",
-                bbox_to_anchor=((_LEFT + _ROOM / 2) / style.PAGE_WIDTH, 0.0),
+                bbox_to_anchor=(self._centre(), 0.0),
                 ncols=len(handles),
                 borderaxespad=0.2,
                 handletextpad=0.5,
             )
+
+    def _centre(self) -> float:
+        boxes = [ax.get_position() for row in self.rows for ax in row.axes]
+        return float(min(box.x0 for box in boxes) + max(box.x1 for box in boxes)) / 2
 
 
 def columns_that_fit(num_panels: int, num_cells: int, cell_width: float) -> int:
@@ -99,21 +102,23 @@ def panel_grid(
     """
     width = min((_ROOM - (columns - 1) * _GAP) / columns, _LARGEST)
     height = float(np.clip(width * aspect, 0.8, _LARGEST))
+    page = max(_LEFT + columns * (width + _GAP) - _GAP + _RIGHT, _NARROWEST)
     line_height = _PANEL_TITLE + height + _BELOW
-    titles = text.wrap(title, style.LARGE, style.PAGE_WIDTH - 0.1, bold=True)
-    wrapped = [text.wrap(heading or "", style.NORMAL, _ROOM, bold=True) for heading in headings]
+    titles = text.wrap(title, style.LARGE, page - 0.1, bold=True)
+    wrapped = [
+        text.wrap(heading or "", style.NORMAL, page - _LEFT, bold=True) for heading in headings
+    ]
     lines = [-(-count // columns) for count in counts]
     total = len(titles) * _TITLE + _X_LABEL + _LEGEND
     for heading, num_lines in zip(wrapped, lines, strict=True):
         total += _ROW_GAP + len(heading) * _HEADING + num_lines * line_height
-    figure = Figure(figsize=(style.PAGE_WIDTH, total))
+    figure = Figure(figsize=(page, total))
 
     def axes(left: float, top: float, wide: float, high: float) -> Axes:
-        page = style.PAGE_WIDTH
         return figure.add_axes((left / page, 1 - (top + high) / total, wide / page, high / total))
 
     def write(words: list[str], left: float, top: float, size: float) -> None:
-        x, y = left / style.PAGE_WIDTH, 1 - top / total
+        x, y = left / page, 1 - top / total
         figure.text(x, y, "\n".join(words), size=size, weight="bold", va="top")
 
     write(titles, 0.06, 0.02, style.LARGE)

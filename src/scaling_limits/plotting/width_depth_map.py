@@ -90,15 +90,9 @@ def _ratio_lines(
     for ratio, dashes in zip(ratios, _DASHES, strict=False):
         factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"
         places = _index_of(xs, ratio * _value_at(ys, heights))
-        (line,) = ax.plot(
-            places,
-            heights,
-            linestyle=dashes,
-            color="white",
-            linewidth=1.1,
-            path_effects=[withStroke(linewidth=2.2, foreground="black")],
-            label="ratio",
-        )
+        # White under black dashes shows on dark and on light cells.
+        ax.plot(places, heights, color="white", linewidth=1.8)
+        (line,) = ax.plot(places, heights, linestyle=dashes, color="black", linewidth=1.0)
         lines[f"${names[0]} = {factor}{names[1]}$"] = line
     return lines
 
@@ -127,7 +121,7 @@ def _write_values(ax: Axes, array: np.ndarray, norm: Normalize) -> None:
     longest = max((len(word) for word in words.values()), default=1)
     size = min(style.SMALL, 72 * panels.cell_width(ax, array.shape[1]) / (0.66 * longest + 0.3))
     for (x, y), word in words.items():
-        red, green, blue, _ = panels.colour_map()(norm(array[y, x]))
+        red, green, blue, _ = colour = panels.colour_map()(norm(array[y, x]))
         light = 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
         ax.text(
             x,
@@ -137,12 +131,13 @@ def _write_values(ax: Axes, array: np.ndarray, norm: Normalize) -> None:
             ha="center",
             va="center_baseline",
             color="black" if light else "white",
+            path_effects=[withStroke(linewidth=1.6, foreground=colour)],
+            zorder=3,
         )
 
 
 def _compact(value: float) -> str:
-    """Two digits in as little room as possible: `.97`, `-.2`, `1`, `25`."""
-    if abs(value) < 9.95:
-        rounded = f"{value:.2f}".rstrip("0").rstrip(".")
-        return rounded.replace("0.", ".", 1) if abs(float(rounded)) < 1 else rounded
-    return f"{value:.2g}" if abs(value) >= 1000 else f"{value:.0f}"
+    """Two decimals or two digits in as little room as possible: `.97`, `-.20`, `1`, `2.5`, `25`."""
+    if abs(value) >= 0.995:
+        return f"{value:.2g}" if abs(value) < 9.95 or abs(value) >= 1000 else f"{value:.0f}"
+    return f"{value:.2f}".replace("0.", ".", 1)
