@@ -16,3 +16,43 @@ $(VENV)/.installed: envs/requirements.lock pyproject.toml
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)/uv pip sync --quiet --require-hashes envs/requirements.lock
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
+
+PRESET ?= smoke
+SNAKEMAKE := $(RUN)/snakemake --quiet rules
+
+lock:
+	$(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
+	  --no-header --no-emit-index-url --no-emit-find-links --no-annotate envs/requirements.in -o envs/requirements.lock
+
+# every figure at a preset (PRESET=laptop for another one), then where to look
+figures: setup
+	$(SNAKEMAKE) figures results/$(PRESET)/audit.json --config preset=$(PRESET)
+	@echo "Figures: figures/<paper>/<figure>.png   Verdicts: results/$(PRESET)/audit.md   Audit: make audit"
+
+audit: setup
+	$(SNAKEMAKE) audit --config preset=$(PRESET)
+
+report: figures
+	$(SNAKEMAKE) figures --config preset=$(PRESET) --report results/$(PRESET)/report.html
+	@echo "Report: results/$(PRESET)/report.html"
+
+test: setup
+	$(RUN)/pytest -n 2 --dist loadgroup
+
+lint: setup
+	$(RUN)/snakemake --lint
+	$(RUN)/snakefmt --check --diff Snakefile workflow
+	$(RUN)/ruff check
+	$(RUN)/ruff format --check
+	$(RUN)/mypy
+
+format: setup
+	$(RUN)/snakefmt Snakefile workflow
+	$(RUN)/ruff check --fix
+	$(RUN)/ruff format
+
+schemas: setup
+	$(RUN)/python -m scaling_limits.configuration.schema
+
+clean:
+	rm -rf .venv .snakemake results logs

@@ -1,11 +1,10 @@
-# Regenerates every figure and table. Holds no science: it reads the configuration, includes the rules, names the targets.
-from scaling_limits.configuration import load
+# Regenerates every figure and table. Holds no science: it includes the rules and names the targets.
+
 
 configfile: "config/config.yaml"
 
-CONFIG = load(".", config)
-PRESET = CONFIG.main.preset
-RESULTS = f"results/{PRESET}"
+
+report: "workflow/report/workflow.rst"
 
 
 wildcard_constraints:
@@ -13,9 +12,9 @@ wildcard_constraints:
     figure="[A-Za-z0-9]+",
     experiment="[a-z0-9_]+",
     job="job-[0-9]+",
-    ext="png|pdf|svg",
 
 
+include: "workflow/rules/common.smk"
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/figures.smk"
@@ -23,9 +22,9 @@ include: "workflow/rules/audit.smk"
 
 
 rule figures:
-    input:
-        [figure_files(paper, name) for paper in CONFIG.papers for name in CONFIG.paper(paper).figures],
     default_target: True
+    input:
+        figure_files(CONFIG.papers),
 
 
 for slug in CONFIG.papers:
@@ -34,4 +33,4 @@ for slug in CONFIG.papers:
         name:
             slug
         input:
-            [figure_files(slug, name) for name in CONFIG.paper(slug).figures],
+            figure_files([slug]),

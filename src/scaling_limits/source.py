@@ -1,8 +1,8 @@
 """Source digests: which code a cell's numbers come from.
 
 The digest of a set of modules covers the syntax trees, without docstrings (and so without comments and layout), of all
-modules of this package that they import, directly or not. Registries import by name at run time and are invisible
-here on purpose: whoever asks names the registered modules that the cell uses.
+modules of this package that they import, directly or not. Registries import by name at run time and their entries are
+invisible here on purpose: whoever asks names the registered modules that the cell uses.
 """
 
 import ast
@@ -57,10 +57,17 @@ def _parse(path: str, _modified: int) -> ast.Module:
     tree = ast.parse(Path(path).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body
-            if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-                node.body = body[1:] or [ast.Pass()]
+            # strings that stand alone: docstrings, also those below a name
+            node.body = [part for part in node.body if not _is_text(part)] or [ast.Pass()]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Registry":
+            node.args = []
     return tree
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant):
+        return False
+    return isinstance(statement.value.value, str)
 
 
 @cache

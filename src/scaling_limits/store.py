@@ -4,6 +4,7 @@ A file is the sha256 of its payload in hexadecimal, a line feed, and the payload
 of `meta`, a JSON text with the arrays' axes, the canonical cell and how long it took.
 """
 
+import contextlib
 import hashlib
 import io
 import json
@@ -69,21 +70,33 @@ class Store:
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
             raise StoreError(f"cannot write cell {path}: {error.strerror}; cells stored so far are kept") from error
 
     def load(self, key: str) -> StoredCell | None:
-        """Read a cell; None when there is none. A damaged file is moved aside, named on stderr and not used."""
+        """Read a cell; None when there is none. A damaged file is moved aside, named on stderr and not used.
+
+        Raises:
+            StoreError: the file cannot be read, or not be moved aside.
+        """
         path = self.path(key)
         try:
             content = path.read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise StoreError(f"cannot read cell {path}: {error.strerror}") from error
         expected, _, payload = content.partition(b"\n")
         found = hashlib.sha256(payload).hexdigest().encode()
         if expected != found:
             aside = path.with_suffix(".corrupt")
-            os.replace(path, aside)
+            try:
+                os.replace(path, aside)
+            except FileNotFoundError:
+                pass  # another process was faster
+            except OSError as error:
+                raise StoreError(f"cell {path} is damaged and cannot be moved aside: {error.strerror}") from error
             print(
                 f"cell {path} is damaged (checksum {found.decode()[:16]}..., expected "
                 f"{expected.decode(errors='replace')[:16]}...): moved to {aside.name}, it will be computed again",

@@ -1,18 +1,6 @@
 # The audit: verdicts of all figures, or of one paper's, as tables; and an exit code.
 # `--config audit=stored` judges what is there and reports the rest as missing.
 
-
-def audited(papers):
-    """The (paper, figure) pairs of these papers."""
-    return [(paper, name) for paper in papers for name in CONFIG.paper(paper).figures]
-
-
-def verdict_files(papers):
-    if CONFIG.main.audit == "stored":
-        return []
-    return [f"{RESULTS}/{paper}/{name}/verdicts.json" for paper, name in audited(papers)]
-
-
 for scope in ["all", *CONFIG.papers]:
     scope_papers = CONFIG.papers if scope == "all" else [scope]
     scope_folder = RESULTS if scope == "all" else f"{RESULTS}/{scope}"
@@ -31,7 +19,7 @@ for scope in ["all", *CONFIG.papers]:
         conda:
             "../../envs/cpu.yaml"
         params:
-            figures=audited(scope_papers),
+            figures=figures_of(scope_papers),
             # with audit=stored nothing that it reads is an input, so it is made anew each time
             stored=CONFIG.main.audit == "stored",
         script:

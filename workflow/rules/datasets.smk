@@ -9,14 +9,8 @@ rule dataset:
     conda:
         "../../envs/cpu.yaml"
     params:
-        source=lambda wildcards: dataset_source(wildcards.dataset),
-    retries: 0
+        checksum=lambda wildcards: catalogue.info(
+            wildcards.dataset, CONFIG.user_datasets
+        ).checksum,
     script:
         "../scripts/dataset.py"
-
-
-def dataset_source(name):
-    """What a prepared dataset depends on besides its own file: what it should hold."""
-    from scaling_limits.datasets import catalogue
-
-    return catalogue.info(name, CONFIG.user_datasets).checksum

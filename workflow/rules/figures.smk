@@ -1,69 +1,67 @@
 # Figures: records gathered and judged, one notebook per kind of plot executed, the result copied to figures/.
-from scaling_limits.pipeline.figures import figure_digest
-
-EXTENSIONS = ["png", "pdf", "svg"]
-
-
-def figure_files(paper, name):
-    return expand("figures/{paper}/{figure}.{ext}", paper=paper, figure=name, ext=EXTENSIONS)
-
-
-def figure(wildcards):
-    return CONFIG.figure(wildcards.paper, wildcards.figure)
-
-
-FOLDER = f"results/{PRESET}/{{paper}}/{{figure}}"
 
 
 rule collect:
     input:
-        records=lambda wildcards: job_outputs(wildcards.paper, figure(wildcards).experiment, "parquet"),
-        meta=lambda wildcards: job_outputs(wildcards.paper, figure(wildcards).experiment, "json"),
+        records=job_outputs("parquet"),
+        meta=job_outputs("json"),
         deviations="docs/deviations.yaml",
     output:
-        expand(f"{FOLDER}/{{file}}", file=["cells.parquet", "records.parquet", "figure.json", "verdicts.json", "provenance.json"], allow_missing=True),
+        in_folder(
+            "cells.parquet",
+            "records.parquet",
+            "figure.json",
+            "verdicts.json",
+            "provenance.json",
+        ),
         summary=report(
-            f"{FOLDER}/summary.html", category="{paper}", subcategory="{figure}", labels={"show": "caption, parameters, verdicts, provenance"}
+            f"{FOLDER}/summary.html",
+            caption="../report/figure.rst",
+            category="{paper}",
+            subcategory="{figure}",
+            labels={"show": "caption, parameters, verdicts, provenance"},
         ),
     log:
         f"logs/{PRESET}/{{paper}}/{{figure}}/collect.log",
     conda:
         "../../envs/cpu.yaml"
     params:
-        figure=lambda wildcards: figure_digest(CONFIG, wildcards.paper, wildcards.figure),
+        figure=lambda wildcards: figure_digest(
+            CONFIG, wildcards.paper, wildcards.figure
+        ),
     script:
         "../scripts/collect.py"
 
 
 rule draw:
     input:
-        expand(f"{FOLDER}/{{file}}", file=["cells.parquet", "records.parquet", "figure.json", "verdicts.json"], allow_missing=True),
+        in_folder("cells.parquet", "records.parquet", "figure.json", "verdicts.json"),
         notebook=lambda wildcards: f"workflow/notebooks/{figure(wildcards).plot.kind}.ipynb",
     output:
-        png=report(f"{FOLDER}/figure.png", category="{paper}", subcategory="{figure}", labels={"show": "figure"}),
-        others=expand(f"{FOLDER}/figure.{{ext}}", ext=EXTENSIONS[1:], allow_missing=True),
+        in_folder("figure.pdf", "figure.svg"),
+        png=report(
+            f"{FOLDER}/figure.png",
+            caption="../report/figure.rst",
+            category="{paper}",
+            subcategory="{figure}",
+            labels={"show": "figure"},
+        ),
         notebook=f"{FOLDER}/notebook.ipynb",
     log:
         f"logs/{PRESET}/{{paper}}/{{figure}}/draw.log",
     conda:
         "../../envs/cpu.yaml"
     params:
-        source=lambda wildcards: plot_source(figure(wildcards).plot.kind),
+        source=lambda wildcards: source_digest(
+            [PLOTS[figure(wildcards).plot.kind].module]
+        ),
     script:
         "../scripts/draw.py"
 
 
-def plot_source(kind):
-    """The digest of the code that draws a kind of plot."""
-    from scaling_limits.plotting.specs import PLOTS
-    from scaling_limits.source import source_digest
-
-    return source_digest([PLOTS[kind][0]])
-
-
 rule publish:
     input:
-        expand(f"{FOLDER}/figure.{{ext}}", ext=EXTENSIONS, allow_missing=True),
+        in_folder("figure.png", "figure.pdf", "figure.svg"),
     output:
         expand("figures/{paper}/{figure}.{ext}", ext=EXTENSIONS, allow_missing=True),
     log:

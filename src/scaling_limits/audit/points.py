@@ -59,8 +59,8 @@ def generator_of(claim: ClaimBase) -> np.random.Generator:
 
 
 def interval_of(samples: np.ndarray, num_seeds: int) -> Interval | None:
-    """The central 95% of bootstrap samples [RESAMPLES]; None with a single seed."""
-    if num_seeds < 2:
+    """The central 95% of bootstrap samples [R]; None with a single seed or no sample."""
+    if num_seeds < 2 or len(samples) == 0:
         return None
     ordered = np.sort(samples)
     last = len(ordered) - 1

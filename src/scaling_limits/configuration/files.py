@@ -1,5 +1,6 @@
 """Reading configuration files, merging layers, and saying where a wrong value stands."""
 
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -96,9 +97,22 @@ class Layers:
     def _explain(self, model: type[BaseModel], entry: Any) -> str:
         location = entry["loc"]
         where = f"{self.origin(location)}: {'.'.join(str(part) for part in location)}"
-        if entry["type"] == "extra_forbidden":
-            return f"{where}: {unknown('key', location[-1], _fields_at(model, location[:-1]))}"
-        return f"{where}: {entry['msg']} (found {entry['input']!r:.80})"
+        return f"{where}: {explain(entry, 'key', _fields_at(model, location[:-1]))}"
+
+
+def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
+    """What is wrong, from one entry of a validation error: with the nearest of the valid words where there are any.
+
+    Args:
+        entry: an entry of `ValidationError.errors()`.
+        kind: what the names of the model's fields are called.
+        fields: the names that are valid where the entry stands.
+    """
+    if entry["type"] == "extra_forbidden":
+        return unknown(kind, entry["loc"][-1], fields)
+    if entry["type"] == "literal_error":
+        return unknown("value", entry["input"], re.findall("'([^']*)'", entry["ctx"]["expected"]))
+    return f"{entry['msg']} (found {entry['input']!r:.80})"
 
 
 def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:

@@ -13,7 +13,7 @@ from ..plotting.specs import HyperparameterMapPlot, WidthDepthMapPlot
 class Model(BaseModel):
     """Immutable and strict about names."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 Plot = Annotated[HyperparameterMapPlot | WidthDepthMapPlot, Field(discriminator="kind")]
@@ -39,7 +39,7 @@ class Settings(Model):
     width: int = Field(ge=1)
     depth: int = Field(ge=1)
     depth_kind: Literal["hidden_layers", "weight_layers"]
-    activation: str
+    activation: Literal["linear", "tanh", "relu", "gelu", "erf"]
     activation_position: Literal["before_weight", "after_weight"] = "before_weight"
     skip: bool = False
     mean_subtraction: bool = False
@@ -55,7 +55,7 @@ class Settings(Model):
 
     algorithm: str
     inference: Literal["gradient_descent", "exact"] | None = None
-    num_inference_steps: int | Literal["num_hidden_layers"] | None = None
+    num_inference_steps: Annotated[int, Field(ge=0)] | Literal["num_hidden_layers"] | None = None
     activity_gradient: Literal["batch_mean", "per_sample"] | None = None
     activity_learning_rate: float | None = Field(default=None, gt=0)
 

@@ -89,10 +89,9 @@ def resolve(
 
 def _dataset(settings: Settings, user_datasets: Mapping[str, Path]) -> DatasetSpec:
     info = catalogue.info(settings.dataset, user_datasets)
-    if (settings.targets == "scalar") != (info.num_classes == 1):
+    if settings.targets == "scalar" and info.num_classes != 2:
         raise ConfigurationError(
-            f"targets: '{settings.targets}' does not fit dataset '{settings.dataset}', which has "
-            + ("one real target" if info.num_classes == 1 else f"{info.num_classes} classes")
+            f"targets: 'scalar' needs two classes, dataset '{settings.dataset}' has {info.num_classes}; use 'one_hot'"
         )
     sizes = {}
     for part, available in (("num_train", info.num_train), ("num_test", info.num_test)):
@@ -126,6 +125,8 @@ def _refuse_impossible(settings: Settings) -> None:
         raise ConfigurationError(f"depth: {settings.depth} {settings.depth_kind} leave no hidden layer")
     if settings.depth_exponent is not None and not settings.skip:
         raise ConfigurationError("depth_exponent: scales residual branches; it needs skip: true")
+    if settings.mean_subtraction and not settings.skip:
+        raise ConfigurationError("mean_subtraction: acts on residual branches; it needs skip: true")
     inference = {
         "num_inference_steps": settings.num_inference_steps,
         "activity_gradient": settings.activity_gradient,

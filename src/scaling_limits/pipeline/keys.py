@@ -11,6 +11,7 @@ def cell_source(cell: Cell) -> str:
     """The digest of the code that decides a cell's numbers; the parameterisations' table is not part of it."""
     return source_digest(
         [
+            "scaling_limits.runtime",
             "scaling_limits.training.loop",
             algorithms.registry.module(cell.algorithm.name),
             networks.registry.module(cell.network.name),

@@ -30,6 +30,8 @@ class Markdown(str):
     def _repr_markdown_(self) -> str:
         return str(self)
 
+    __repr__ = _repr_markdown_
+
 
 @dataclass(frozen=True)
 class Saved:
@@ -69,16 +71,11 @@ class FigureFolder:
         Raises ScalingLimitsError, naming the file, if one is missing or not what it should be.
         """
         path = Path(folder)
+        figure, verdicts = _json(path / "figure.json"), _json(path / "verdicts.json")
         try:
-            figure = json.loads((path / "figure.json").read_text(encoding="utf-8"))
-            verdicts = json.loads((path / "verdicts.json").read_text(encoding="utf-8"))
             results = Results.read(path)
         except FileNotFoundError as error:
-            raise ScalingLimitsError(
-                f"the figure's folder {path} is not complete: {error}"
-            ) from error
-        except json.JSONDecodeError as error:
-            raise ScalingLimitsError(f"a JSON file in {path} cannot be read: {error}") from error
+            raise ScalingLimitsError(f"{path} is not complete: {error}") from error
         kind = figure["kind"]
         if kind not in specs.PLOTS:
             raise ScalingLimitsError(
@@ -121,7 +118,7 @@ class FigureFolder:
     def describe_notes(self) -> Markdown:
         """What is not as in the paper, as it is written under the figure."""
         if not self.notes:
-            return Markdown("Sizes and data are the paper's own.")
+            return Markdown("There are no notes on this figure.")
         return Markdown("\n".join(f"- {note}" for note in self.notes))
 
     def _write_notes(self, figure: Figure) -> None:
@@ -143,6 +140,13 @@ class FigureFolder:
             color="0.25",
             gid=_NOTES,
         )
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScalingLimitsError(f"{path} cannot be read: {error}") from error
 
 
 def _preview(png: Path) -> bytes:

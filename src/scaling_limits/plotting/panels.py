@@ -24,11 +24,11 @@ from scaling_limits.plotting import style, text
 _LEFT, _RIGHT = 0.60, 0.72  # room for the y labels, and for the colour bar with its labels
 _GAP, _BELOW = 0.10, 0.24  # between panels; under them, for tick labels
 _TITLE, _HEADING, _PANEL_TITLE = 0.19, 0.15, 0.17  # heights of a line of each
-_ROW_GAP, _X_LABEL, _LEGEND = 0.07, 0.14, 0.22
+_ROW_GAP, _X_LABEL, _LEGEND = 0.07, 0.10, 0.22
 _LARGEST, _NARROWEST = 2.2, 4.2  # a panel, a page
 _ROOM = style.PAGE_WIDTH - _LEFT - _RIGHT
 
-_WORST = 100.0
+_WORST = 100.0  # a logarithmic colour scale ends at this multiple of its best value
 _DIVERGED: dict[str, Any] = {
     "facecolor": "0.88",
     "edgecolor": "0.45",
@@ -56,7 +56,7 @@ class PanelGrid:
     columns: int
 
     def label_axes(self, x_label: str, y_label: str) -> None:
-        """Name x once, under the lowest line, and y at the left of each line, where its values are."""
+        """Name x once, under the lowest line, and y at the left of each line."""
         for row in self.rows:
             for index, ax in enumerate(row.axes):
                 ax.tick_params(axis="y", labelleft=index % self.columns == 0)

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.plotting import panels, style, tables, text
@@ -131,7 +130,7 @@ def _write_values(ax: Axes, array: np.ndarray, norm: Normalize) -> None:
             ha="center",
             va="center_baseline",
             color="black" if light else "white",
-            path_effects=[withStroke(linewidth=1.6, foreground=colour)],
+            bbox={"boxstyle": "square,pad=0.05", "facecolor": colour, "edgecolor": "none"},
             zorder=3,
         )
 

@@ -54,7 +54,7 @@ def measure(claim: OptimumStays, results: Results) -> Measurement:
         holds=abs(shift) <= claim.max_shift + 1e-9,
         value=shift,
         interval=interval,
-        threshold=f"at most {setting(claim.max_shift)} octaves",
+        threshold=f"at most {setting(claim.max_shift)} octave{'' if claim.max_shift == 1 else 's'}",
         detail=f"the best {words(claim.over)} moves by {with_interval(shift, interval)} octaves "
         f"from {words(claim.along)} {setting(reference)} to {setting(far)}; "
         f"allowed {setting(claim.max_shift)}",

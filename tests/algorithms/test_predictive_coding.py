@@ -1,0 +1,295 @@
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from toy_networks import EXACT, build, data, descent, kernels, matrices
+
+from scaling_limits import algorithms
+from scaling_limits.algorithms import backpropagation, predictive_coding
+from scaling_limits.cells import AlgorithmSpec
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.limits import linear_equilibrium
+from scaling_limits.networks.nodes import ACTIVATIONS
+
+BP = AlgorithmSpec(name="backpropagation")
+
+
+def infer(network, params, scaling, x, y, options, rate=0.1):
+    @jax.jit
+    def run(params, rate):
+        numbers = {"activity_learning_rate": rate}
+        return predictive_coding.gradients(network, params, scaling, x, y, options, numbers)
+
+    return run(params, rate)
+
+
+def reference(network, params, scaling, x, y, activation, skip, steps, rate):
+    """All layers, no displacements, automatic differentiation of the summed energy."""
+    phi = ACTIVATIONS[activation]
+    multipliers = [scaling[s.role]["multiplier"] for s in network.segments for _ in range(s.count)]
+
+    def predict(weights, index, z):
+        out = multipliers[index] * (z if index == 0 else phi(z)) @ weights[index].T
+        return out + z if skip and 0 < index < len(weights) - 1 else out
+
+    def energy(weights, activities):
+        below, above = [x, *activities], [*activities, y]
+        return sum(
+            0.5 * ((target - predict(weights, index, z)) ** 2).sum()
+            for index, (z, target) in enumerate(zip(below, above, strict=True))
+        )
+
+    @jax.jit
+    def run(weights):
+        activities, z = [], x
+        for index in range(len(weights) - 1):
+            z = predict(weights, index, z)
+            activities.append(z)
+
+        def step(activities, _):
+            slopes = jax.grad(energy, argnums=1)(weights, activities)
+            moved = [z - rate * g for z, g in zip(activities, slopes, strict=True)]
+            return moved, None
+
+        activities, _ = jax.lax.scan(step, activities, None, length=steps)
+        value, grads = jax.value_and_grad(energy)(weights, activities)
+        return value / len(x), [g / len(x) for g in grads]
+
+    return run(kernels(params))
+
+
+@pytest.mark.parametrize(
+    ("steps", "num_hidden_layers"), [(0, 3), (1, 6), (4, 6), (6, 6), (11, 6), (3, 1)]
+)
+@pytest.mark.parametrize(
+    ("activation", "skip", "scheme"),
+    [("tanh", True, "mean_field"), ("relu", False, "sp_gaussian")],
+)
+def test_stages_give_what_plain_inference_gives(steps, num_hidden_layers, activation, skip, scheme):
+    network, params, scaling = build(
+        scheme=scheme,
+        activation=activation,
+        skip=skip,
+        num_hidden_layers=num_hidden_layers,
+        output_dim=3,
+    )
+    x, y = data(output_dim=3)
+    grads, metrics = infer(network, params, scaling, x, y, descent(steps), 0.15)
+    energy, expected = reference(network, params, scaling, x, y, activation, skip, steps, 0.15)
+    np.testing.assert_allclose(metrics["energy"], energy, rtol=1e-10)
+    for gradient, known in zip(kernels(grads), expected, strict=True):
+        np.testing.assert_allclose(gradient, known, atol=1e-10 * (1 + abs(known).max()))
+
+
+def test_activation_after_the_weight_descends_too():
+    network, params, scaling = build(activation="tanh", position="after_weight", skip=True)
+    x, y = data()
+    _, metrics = infer(network, params, scaling, x, y, descent(2000), 0.3)
+    grads, _ = infer(network, params, scaling, x, y, descent(2001), 0.3)
+    again, _ = infer(network, params, scaling, x, y, descent(2000), 0.3)
+    assert metrics["energy"] < metrics["train_loss"]
+    for a, b in zip(kernels(grads), kernels(again), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def cast(tree, dtype):
+    return jax.tree.map(lambda leaf: leaf.astype(dtype), tree)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+@pytest.mark.parametrize(("activation", "skip"), [("linear", False), ("tanh", True)])
+def test_error_moves_down_one_layer_per_step(dtype, activation, skip):
+    """mupc F1: after t steps from the forward pass only W_l with l >= H - t + 1 have gradients."""
+    num_hidden = 4
+    network, params, scaling = build(
+        scheme="sp_gaussian", activation=activation, skip=skip, width=32
+    )
+    params, (x, y) = cast((params, data()), dtype)
+    for steps in (1, 2, 3, 4):
+        grads, _ = infer(network, params, scaling, x, y, descent(steps), 0.1)
+        for layer, gradient in enumerate(kernels(grads), start=1):
+            assert gradient.dtype == dtype
+            reached = layer >= num_hidden - steps + 1
+            assert bool((gradient != 0).any()) == reached, (steps, layer)
+
+
+@pytest.mark.parametrize("activation", ["linear", "tanh", "gelu"])
+def test_faint_errors_are_not_drowned_by_round_off(activation):
+    """In float32, displacements below the resolution of z leave gradients of their own size."""
+    network, params, scaling = build(activation=activation, skip=True, width=32)
+    sizes = {}
+    for dtype in (jnp.float32, jnp.float64):
+        narrow, (x, y) = cast((params, data()), dtype)
+        grads, _ = infer(network, narrow, scaling, x, y, descent(4), 1e-4)
+        sizes[dtype] = [float(jnp.sqrt((g**2).mean())) for g in kernels(grads)]
+    assert sizes[jnp.float64][0] < 1e-14
+    np.testing.assert_allclose(sizes[jnp.float32], sizes[jnp.float64], rtol=0.05)
+
+
+@pytest.mark.parametrize(("num_hidden_layers", "output_dim"), [(1, 1), (1, 3), (5, 3)])
+@pytest.mark.parametrize("skip", [False, True])
+def test_exact_inference_is_the_closed_form(num_hidden_layers, output_dim, skip):
+    """pcn-limits T1, T3: the network's own passes against explicit matrices."""
+    network, params, scaling = build(
+        scheme="sp_uniform",
+        skip=skip,
+        num_hidden_layers=num_hidden_layers,
+        output_dim=output_dim,
+    )
+    x, y = data(output_dim=output_dim)
+    weights, multipliers, effective = matrices(network, params, scaling, skip)
+    grads, metrics = infer(network, params, scaling, x, y, EXACT)
+    np.testing.assert_allclose(
+        metrics["energy"], linear_equilibrium.equilibrium_energy(effective, x, y), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        metrics["train_loss"], linear_equilibrium.loss(effective, x, y), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        predictive_coding.rescaling_matrix(network, params, scaling, jnp.float64),
+        linear_equilibrium.rescaling_matrix(effective),
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    expected = linear_equilibrium.predictive_coding_gradients(weights, multipliers, x, y, skip=skip)
+    for gradient, known in zip(kernels(grads), expected, strict=True):
+        np.testing.assert_allclose(gradient, known, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("output_dim", [1, 3])
+@pytest.mark.parametrize("skip", [False, True])
+def test_long_inference_reaches_the_closed_form(output_dim, skip):
+    """pcn-limits T1, mupc test 2: gradient descent ends in F* with its gradients."""
+    network, params, scaling = build(skip=skip, num_hidden_layers=4, output_dim=output_dim)
+    x, y = data(output_dim=output_dim)
+    grads, metrics = infer(network, params, scaling, x, y, descent(6000), 0.3)
+    exact_grads, exact = infer(network, params, scaling, x, y, EXACT)
+    np.testing.assert_allclose(metrics["energy"], exact["energy"], rtol=1e-10)
+    for a, b in zip(kernels(grads), kernels(exact_grads), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_backpropagation_is_the_closed_form(skip):
+    network, params, scaling = build(skip=skip, output_dim=3)
+    x, y = data(output_dim=3)
+    weights, multipliers, _ = matrices(network, params, scaling, skip)
+    grads, _ = backpropagation.gradients(network, params, scaling, x, y, BP, {})
+    expected = linear_equilibrium.backpropagation_gradients(weights, multipliers, x, y, skip=skip)
+    for gradient, known in zip(kernels(grads), expected, strict=True):
+        np.testing.assert_allclose(gradient, known, atol=1e-12)
+
+
+def test_batch_mean_divides_the_step_by_the_batch():
+    network, params, scaling = build(activation="tanh", skip=True)
+    x, y = data(batch=4)
+    mean, _ = infer(network, params, scaling, x, y, descent(5, "batch_mean"), 0.8)
+    each, _ = infer(network, params, scaling, x, y, descent(5, "per_sample"), 0.2)
+    for a, b in zip(kernels(mean), kernels(each), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15)
+
+
+def test_small_steps_lower_the_energy():
+    network, params, scaling = build(activation="tanh", skip=True)
+    x, y = data()
+    energies = [
+        float(infer(network, params, scaling, x, y, descent(steps), 0.2)[1]["energy"])
+        for steps in (0, 2, 5, 9)
+    ]
+    assert all(b < a for a, b in pairwise(energies))
+
+
+@pytest.mark.parametrize("algorithm", ["backpropagation", "predictive_coding"])
+@pytest.mark.parametrize("skip", [False, True])
+def test_mean_field_and_mup_train_alike(algorithm, skip):
+    """pcn-limits T6: shifting (a, b, c) by (k, -2k, -2k), k = -1/2, changes no trajectory of GD."""
+    width, depth, output_scale = 8, 5, 1.5
+    network, _, mean_field = build(skip=skip, width=width, output_scale=output_scale)
+    mup = {
+        role: {
+            "init_std": numbers["init_std"] / width**0.5,
+            "multiplier": numbers["multiplier"] * width**0.5,
+            "learning_rate": numbers["learning_rate"] / width,
+        }
+        for role, numbers in mean_field.items()
+    }
+    assert mup["input"]["multiplier"] == pytest.approx((width / 5) ** 0.5)
+    assert mup["hidden"]["multiplier"] == pytest.approx(depth**-0.5 if skip else 1.0)
+    assert mup["output"]["multiplier"] == pytest.approx(1 / (output_scale * width**0.5))
+    assert mup["hidden"]["learning_rate"] == pytest.approx(output_scale**2)
+    x, y = data()
+    module = algorithms.get(algorithm)
+    options = EXACT if algorithm == "predictive_coding" else BP
+
+    def train(scaling):
+        params = network.init(jax.random.key(0), scaling, "normal", jnp.float64)
+        rates = [0.1 * scaling[segment.role]["learning_rate"] for segment in network.segments]
+
+        def step(params, _):
+            grads, metrics = module.gradients(network, params, scaling, x, y, options, {})
+            moved = tuple(
+                jax.tree.map(lambda p, g, rate=rate: p - rate * g, p, g)
+                for p, g, rate in zip(params, grads, rates, strict=True)
+            )
+            return moved, jnp.stack(list(metrics.values()))
+
+        return jax.lax.scan(step, params, None, length=50)[1]
+
+    first, second = jax.jit(lambda: train(mean_field))(), jax.jit(lambda: train(mup))()
+    assert float(first[-1, 0]) < 0.9 * float(first[0, 0])
+    np.testing.assert_allclose(first, second, rtol=1e-11)
+
+
+def test_the_program_does_not_grow_with_depth():
+    def size(num_hidden_layers, options):
+        network, params, scaling = build(num_hidden_layers=num_hidden_layers, skip=True)
+        x, y = data()
+        numbers = {"activity_learning_rate": 0.1}
+
+        def run(params):
+            return predictive_coding.gradients(network, params, scaling, x, y, options, numbers)
+
+        return len(str(jax.make_jaxpr(run)(params)).splitlines())
+
+    # depths at which no stage ends at a single layer, which has no hidden segment
+    assert size(12, descent(12)) == size(48, descent(48))
+    assert size(12, EXACT) == size(48, EXACT)
+
+
+@pytest.mark.parametrize(
+    ("activation", "options", "message"),
+    [
+        ("tanh", EXACT, "closed form of linear networks"),
+        ("linear", AlgorithmSpec(name="predictive_coding"), "unknown inference"),
+        (
+            "linear",
+            AlgorithmSpec(name="predictive_coding", inference="gradient_descent"),
+            "num_inference_steps",
+        ),
+        (
+            "linear",
+            AlgorithmSpec(
+                name="predictive_coding", inference="gradient_descent", num_inference_steps=2
+            ),
+            "activity_gradient",
+        ),
+    ],
+)
+def test_refusals(activation, options, message):
+    network, params, scaling = build(activation=activation)
+    x, y = data()
+    with pytest.raises(ConfigurationError, match=message):
+        predictive_coding.gradients(network, params, scaling, x, y, options, {})
+
+
+def test_rescaling_is_for_linear_networks():
+    network, params, scaling = build(activation="relu")
+    with pytest.raises(ConfigurationError, match="linear networks only"):
+        predictive_coding.rescaling_matrix(network, params, scaling, jnp.float64)
+
+
+def test_unknown_algorithm():
+    with pytest.raises(ConfigurationError, match="did you mean 'backpropagation'"):
+        algorithms.get("backprop")

@@ -1,0 +1,121 @@
+"""Synthetic cells and records: bowls in log2 of the learning rates, maps of width and depth."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import TypeAdapter
+
+from scaling_limits.audit.claims import Claim
+from scaling_limits.audit.judge import judge
+from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.records import Results
+
+RATES = tuple(2.0**k for k in range(-8, 1))
+ADAPTER: TypeAdapter[Claim] = TypeAdapter(Claim)
+
+
+def tabulate(rows: Iterable[Mapping], metric: str = "train_loss") -> Results:
+    """Cells from rows of settings, `value` and perhaps `step`; equal settings are one cell."""
+    table = pd.DataFrame(rows)
+    if "step" not in table:
+        table["step"] = 10
+    settings = [c for c in table.columns if c not in ("value", "step", "grid")]
+    table["cell_id"] = [f"c{k}" for k in table.groupby([*settings, "grid"]).ngroup()]
+    cells = table[["grid", "cell_id", *settings]].drop_duplicates(ignore_index=True)
+    records = table[["cell_id", "step", "value"]].assign(metric=metric)
+    return Results(cells, records)
+
+
+def bowl_rows(
+    optimum: Callable[[float], float],
+    *,
+    grid: str = "main",
+    widths: Iterable[int] = (32, 64, 128, 256),
+    rates: Iterable[float] = RATES,
+    seeds: int = 3,
+    noise: float = 0.01,
+    depth_of_bowl: float = 0.3,
+    diverges_above: float = np.inf,
+    level: Callable[[float], float] = lambda width: 1.0 / np.log2(width),
+    other_rates: Iterable[float] = (1.0,),
+) -> list[dict]:
+    """level (1 + c (log2 rate - optimum)^2), noisy per seed, flat in `activity_learning_rate`."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for width in widths:
+        for rate in rates:
+            for other in other_rates:
+                for seed in range(seeds):
+                    bowl = 1 + depth_of_bowl * (np.log2(rate) - optimum(width)) ** 2
+                    value = level(width) * bowl * np.exp(noise * rng.standard_normal())
+                    if rate > diverges_above:
+                        value = np.nan if seed else np.inf
+                    rows.append(
+                        {
+                            "grid": grid,
+                            "width": width,
+                            "depth": 8,
+                            "learning_rate": rate,
+                            "seed": seed,
+                        }
+                        | {"activity_learning_rate": other, "value": value}
+                    )
+    return rows
+
+
+def map_rows(
+    value: Callable[[int, int, int], float],
+    *,
+    grid: str = "main",
+    widths: Iterable[int] = (16, 32, 64, 128, 256),
+    depths: Iterable[int] = (2, 4, 8),
+    seeds: int = 3,
+    steps: Iterable[int] = (0, 10),
+) -> list[dict]:
+    """`value(width, depth, seed)` at each step."""
+    return [
+        {"grid": grid, "width": n, "depth": d, "seed": s, "step": t, "value": value(n, d, s)}
+        for n in widths
+        for d in depths
+        for s in range(seeds)
+        for t in steps
+    ]
+
+
+def decide(claim: Mapping, results: Results, *, substituted: bool = False) -> Verdict:
+    """The verdict on one claim, given as in the configuration."""
+    common = {"id": "the-claim", "statement": "It is so.", "source": "Fig 1", "grids": ["main"]}
+    common["quantity"] = {"metric": "train_loss"}
+    parsed = ADAPTER.validate_python(common | dict(claim))
+    (verdict,) = judge(
+        [parsed],
+        results,
+        paper="mupc",
+        figure="fig5",
+        preset="smoke",
+        substituted=substituted,
+        registered={},
+    )
+    return verdict
+
+
+@pytest.fixture(name="tabulate")
+def _tabulate():
+    return tabulate
+
+
+@pytest.fixture(name="bowl_rows")
+def _bowl_rows():
+    return bowl_rows
+
+
+@pytest.fixture(name="map_rows")
+def _map_rows():
+    return map_rows
+
+
+@pytest.fixture(name="decide")
+def _decide():
+    return decide

@@ -1,0 +1,178 @@
+"""The audit's files and its exit code."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+from pydantic import TypeAdapter
+
+from scaling_limits.audit.claims import Claim
+from scaling_limits.audit.registered import registered_failures
+from scaling_limits.audit.table import (
+    Audit,
+    FigureClaims,
+    collect,
+    exit_code,
+    format_table,
+    print_table,
+    problems,
+    summarise,
+    write_audit,
+    write_verdicts,
+)
+from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.errors import ConfigurationError
+
+
+def verdict(outcome, claim="stays", registered=None, **changes):
+    fields = {
+        "paper": "mupc",
+        "figure": "fig5",
+        "claim": claim,
+        "statement": "The best rate stays | put <at> N & H.",
+        "verdict": outcome,
+        "value": None if outcome in ("untested", "missing") else 0.5,
+        "interval": None,
+        "threshold": "at most 1 octave",
+        "source": "Fig 5",
+        "detail": "the best rate moves\x0b by 0.5 octaves",
+        "registered": registered,
+    }
+    return Verdict(**fields | changes)
+
+
+def audit_of(*verdicts):
+    return Audit(preset="smoke", summary=summarise(verdicts), verdicts=verdicts)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ([verdict("holds")], 0),
+        ([verdict("fails")], 1),
+        ([verdict("fails", registered="known")], 0),
+        ([verdict("holds", registered="known")], 1),
+        ([verdict("holds"), verdict("untested", "b", registered="known")], 0),
+        ([verdict("holds"), verdict("untested", "b")], 0),
+        ([verdict("holds"), verdict("untested", "b"), verdict("untested", "c")], 1),
+        ([verdict("holds"), verdict("missing", "b"), verdict("missing", "c")], 1),
+        ([], 0),
+    ],
+)
+def test_exit_code(verdicts, code):
+    assert exit_code(audit_of(*verdicts), {"smoke": {"decided": 0.5}}) == code
+
+
+def test_problems_say_what_to_do():
+    (sentence,) = problems(audit_of(verdict("holds", registered="too short")), {})
+    assert sentence == "mupc/fig5 stays starts to hold: remove the registration (too short)"
+    (sentence,) = problems(audit_of(verdict("untested")), {"smoke": {"decided": 0.8}})
+    assert sentence == "the share of decided claims dropped to 0.00 from 0.80"
+    assert problems(audit_of(verdict("untested")), {"laptop": {"decided": 0.8}}) == []
+
+
+def test_collect_reports_what_is_missing(tmp_path):
+    claim = {
+        "kind": "improves_with",
+        "along": "width",
+        "tolerance": 0.1,
+        "source": "Fig 5",
+        "grids": ["g"],
+    }
+    claim |= {"statement": "Wider is better.", "quantity": {"metric": "train_loss"}}
+    parse = TypeAdapter(Claim).validate_python
+    claims = [parse(claim | {"id": name}) for name in ("stays", "improves")]
+    drawn, absent = tmp_path / "fig5", tmp_path / "figA30"
+    drawn.mkdir()
+    write_verdicts(drawn, [verdict("holds"), verdict("fails", "withdrawn")])
+    audit = collect(
+        "smoke",
+        [
+            FigureClaims("mupc", "fig5", drawn, claims),
+            FigureClaims("mupc", "figA30", absent, claims),
+        ],
+    )
+    found = [(v.figure, v.claim, v.verdict) for v in audit.verdicts]
+    assert found == [
+        ("fig5", "stays", "holds"),
+        ("fig5", "improves", "missing"),
+        ("figA30", "stays", "missing"),
+        ("figA30", "improves", "missing"),
+    ]
+    assert audit.summary.model_dump() == {
+        "holds": 1,
+        "fails": 0,
+        "untested": 0,
+        "missing": 3,
+        "decided": 0.25,
+    }
+
+
+def test_files(tmp_path):
+    audit = audit_of(
+        verdict("holds", "a", interval=(0.4, 0.6)),
+        verdict("fails", "b"),
+        verdict("fails", "c", registered="known & looked into"),
+        verdict("holds", "d", registered="known"),
+        verdict("untested", "e", paper="pc-tp", figure="fig1"),
+        verdict("missing", "f", paper="pc-tp", figure="fig1"),
+    )
+    write_audit(audit, tmp_path / "results")
+    write_audit(audit, tmp_path / "again")
+    for name in ("audit.json", "audit.md", "audit.xml"):
+        content = (tmp_path / "results" / name).read_bytes()
+        assert content == (tmp_path / "again" / name).read_bytes()
+
+    stored = json.loads((tmp_path / "results" / "audit.json").read_text())
+    assert set(stored) == {"preset", "summary", "verdicts"}
+    assert Audit.model_validate(stored) == audit
+
+    root = ET.parse(tmp_path / "results" / "audit.xml").getroot()
+    assert {k: root.get(k) for k in ("tests", "failures", "skipped", "errors")} == {
+        "tests": "6",
+        "failures": "2",
+        "skipped": "2",
+        "errors": "0",
+    }
+    assert [suite.get("name") for suite in root] == ["mupc", "pc-tp"]
+    children = {case.get("name"): case[0].tag for case in root.iter("testcase")}
+    assert children == {
+        "a": "system-out",
+        "b": "failure",
+        "c": "system-out",
+        "d": "failure",
+        "e": "skipped",
+        "f": "skipped",
+    }
+
+    report = (tmp_path / "results" / "audit.md").read_text()
+    assert "| mupc | 2 | 2 | 0 | 0 |" in report
+    assert "stays \\| put" in report
+    assert "0.5 [0.4, 0.6]" in report
+    assert "Registered: known & looked into" in report
+
+
+def test_table_is_aligned(capsys):
+    audit = audit_of(verdict("holds", "a"), verdict("fails", "much-longer", registered="known"))
+    lines = format_table(audit).splitlines()
+    assert (
+        len({line.index(word) for line, word in zip(lines[2:4], ("holds", "fails"), strict=False)})
+        == 1
+    )
+    assert "fails (registered)" in lines[3]
+    assert lines[-1] == "smoke: 1 hold, 1 fail, 0 untested, 0 missing; 100% decided"
+    print_table(audit)
+    assert capsys.readouterr().out == format_table(audit) + "\n"
+
+
+def test_registered_failures():
+    entry = {
+        "paper": "mupc",
+        "figure": "fig5",
+        "claim": "stays",
+        "presets": ["smoke"],
+        "text": "known",
+    }
+    assert registered_failures([entry]) == {("mupc", "fig5", "stays", "smoke"): "known"}
+    with pytest.raises(ConfigurationError, match="registered twice"):
+        registered_failures([entry, entry])

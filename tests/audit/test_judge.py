@@ -1,0 +1,133 @@
+"""What all kinds share: validation, selection, controls, substitution, reproducibility."""
+
+import pandas as pd
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from scaling_limits.audit.claims import Claim
+from scaling_limits.audit.judge import judge
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.records import Results
+
+ADAPTER = TypeAdapter(Claim)
+IMPROVES = {"kind": "improves_with", "along": "width", "over": ["learning_rate"], "tolerance": 0.02}
+WHOLE = dict(
+    id="wider-is-better",
+    statement="Wider networks reach a lower loss.",
+    source="Fig 5",
+    grids=["main"],
+    quantity={"metric": "train_loss", "reduce": "min"},
+    **IMPROVES,
+)
+
+
+def still(width):
+    return -4.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "wishful"},
+        {"colour": "blue"},
+        {"grids": []},
+        {"id": "With Spaces"},
+        {"kind": "slope", "along": "width", "expected": -1, "control": ["c"]},
+        {"kind": "bound", "at_least": 1, "at_most": 2},
+        {"kind": "bound", "at_least": 1, "where": {"ratio": ["width", "depth"]}},
+        {"kind": "slope", "along": "width", "at_most": -1},
+    ],
+)
+def test_refused(change):
+    kept = WHOLE if "kind" not in change else {k: WHOLE[k] for k in WHOLE if k not in IMPROVES}
+    with pytest.raises(ValidationError):
+        ADAPTER.validate_python(kept | change)
+
+
+def test_verdict_carries_the_claim_and_its_registration(tabulate, bowl_rows):
+    claim = ADAPTER.validate_python(WHOLE)
+    registered = {("mupc", "fig5", "wider-is-better", "smoke"): "Too short a training."}
+    options = {"paper": "mupc", "figure": "fig5", "substituted": False, "registered": registered}
+    results = tabulate(bowl_rows(still))
+    (verdict,) = judge([claim], results, preset="smoke", **options)
+    assert (verdict.paper, verdict.figure, verdict.claim) == ("mupc", "fig5", claim.id)
+    assert (verdict.statement, verdict.source) == (claim.statement, claim.source)
+    assert verdict.registered == "Too short a training."
+    (verdict,) = judge([claim], results, preset="laptop", **options)
+    assert verdict.registered is None
+
+
+@pytest.mark.parametrize(("names", "expected"), [(True, "untested"), (False, "holds")])
+def test_substitution(decide, tabulate, bowl_rows, names, expected):
+    claim = IMPROVES | {"names_dataset": names}
+    results = tabulate(bowl_rows(still))
+    assert decide(claim, results, substituted=True).verdict == expected
+    assert decide(claim, results, substituted=False).verdict == "holds"
+
+
+def test_every_control_must_violate(decide, tabulate, bowl_rows):
+    rows = bowl_rows(still) + bowl_rows(still, grid="worse", level=lambda n: n)
+    rows += bowl_rows(still, grid="alike")
+    assert decide(IMPROVES | {"control": ["worse"]}, tabulate(rows)).verdict == "holds"
+    verdict = decide(IMPROVES | {"control": ["worse", "alike"]}, tabulate(rows))
+    assert verdict.verdict == "untested"
+
+
+def test_control_that_was_not_run(decide, tabulate, bowl_rows):
+    verdict = decide(IMPROVES | {"control": ["absent"]}, tabulate(bowl_rows(still)))
+    assert verdict.verdict == "untested"
+    assert verdict.detail.endswith(
+        "the control 'absent' decides nothing: no cell of absent was run"
+    )
+
+
+def test_only_fixes_a_column(decide, tabulate, bowl_rows):
+    deep = [row | {"depth": 32, "value": 1.0} for row in bowl_rows(still)]
+    results = tabulate(bowl_rows(still) + deep)
+    with pytest.raises(ConfigurationError, match="they differ in depth"):
+        decide(IMPROVES, results)
+    assert decide(IMPROVES | {"only": {"depth": 8}}, results).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"along": "widht"}, {"only": {"widht": 1}}, {"decided_at": {"widht": 1}}],
+)
+def test_unknown_columns_are_named(decide, tabulate, bowl_rows, change):
+    with pytest.raises(ConfigurationError, match="'widht'; did you mean 'width'"):
+        decide(IMPROVES | change, tabulate(bowl_rows(still)))
+
+
+def test_a_cell_in_two_grids_counts_once(decide, tabulate, bowl_rows):
+    results = tabulate(bowl_rows(still))
+    twice = pd.concat([results.cells, results.cells.assign(grid="depth")], ignore_index=True)
+    verdict = decide(IMPROVES | {"grids": ["main", "depth"]}, Results(twice, results.records))
+    assert verdict == decide(IMPROVES, results)
+
+
+def test_partly_recorded_cells_are_untested(decide, tabulate, bowl_rows):
+    results = tabulate(bowl_rows(still))
+    verdict = decide(IMPROVES, Results(results.cells, results.records.iloc[1:]))
+    assert verdict.verdict == "untested"
+    assert verdict.detail == "train loss was recorded in 107 of 108 cells"
+
+
+def test_seeds_are_those_that_all_points_have(decide, tabulate, bowl_rows):
+    rows = bowl_rows(still, seeds=1) + [row for row in bowl_rows(still) if row["width"] == 32][:3]
+    rows = list({tuple(row.items())[:6]: row for row in rows}.values())
+    verdict = decide(IMPROVES, tabulate(rows))
+    assert verdict.verdict == "holds"
+    assert verdict.interval is None
+    split = [row | {"seed": int(row["learning_rate"] < 0.1)} for row in bowl_rows(still, seeds=1)]
+    assert decide(IMPROVES, tabulate(split)).detail == "no seed was run at every point"
+
+
+def test_bootstrap_is_reproducible_and_ignores_row_order(decide, tabulate, bowl_rows):
+    results = tabulate(bowl_rows(still, noise=0.1))
+    shuffled = Results(
+        results.cells.sample(frac=1, random_state=0), results.records.sample(frac=1, random_state=1)
+    )
+    verdict = decide(IMPROVES, results)
+    assert verdict.interval[0] < verdict.interval[1]
+    assert verdict == decide(IMPROVES, results) == decide(IMPROVES, shuffled)
+    assert decide(IMPROVES | {"id": "another"}, results).interval != verdict.interval

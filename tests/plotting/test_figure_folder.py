@@ -1,0 +1,73 @@
+"""Reading a figure's folder, and the files that are left in it."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from plotting_records import NOTES, VERDICT
+
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plotting import hyperparameter_map, width_depth_map
+from scaling_limits.plotting.figure_folder import FigureFolder
+
+
+@pytest.mark.parametrize("kind", ["transfer", "cosine"])
+def test_saved_files_are_the_same_each_time(kind: str, request: pytest.FixtureRequest) -> None:
+    path: Path = request.getfixturevalue(kind)
+    draw = (hyperparameter_map if kind == "transfer" else width_depth_map).draw
+    contents = []
+    for _ in range(2):
+        folder = FigureFolder.open(path)
+        figure = draw(folder)
+        folder.save(figure)
+        contents.append([(path / f"figure.{s}").read_bytes() for s in ("png", "pdf", "svg")])
+    assert contents[0] == contents[1]
+    folder.save(figure)  # the notes are written once
+    assert (path / "figure.png").read_bytes() == contents[0][0]
+    assert b"<dc:date>" not in contents[0][2]
+    assert b"CreationDate" not in contents[0][1]
+
+
+def test_descriptions(transfer: Path) -> None:
+    folder = FigureFolder.open(transfer)
+    assert folder.describe().startswith("## mupc/fig5: Learning rates transfer")
+    assert "**tanh**" in folder.describe()
+    assert folder.describe_notes().count("- ") == len(NOTES)
+    assert folder.describe_verdicts() == (
+        "- **holds**: The best learning rates do not depend on the width. (measured 0.123; "
+        "interval 0 to 0.5; threshold: at most 1 octave; source: Fig 5) "
+        "The optimum is resolved in 4 of 5 panels."
+    )
+    untested = VERDICT | {
+        "verdict": "untested",
+        "value": None,
+        "interval": None,
+        "registered": "The paper is silent.",
+    }
+    words = dataclasses.replace(folder, verdicts=(untested,)).describe_verdicts()
+    assert "**untested**" in words
+    assert "measured" not in words
+    assert words.endswith("*Registered deviation:* The paper is silent.")
+    assert "No claim" in dataclasses.replace(folder, verdicts=()).describe_verdicts()
+
+
+def test_a_missing_or_broken_file_is_named(transfer: Path) -> None:
+    (transfer / "verdicts.json").write_text("[{")
+    with pytest.raises(ScalingLimitsError, match=r"verdicts\.json cannot be read"):
+        FigureFolder.open(transfer)
+    (transfer / "verdicts.json").write_text("[]")
+    (transfer / "cells.parquet").unlink()
+    with pytest.raises(ScalingLimitsError, match=r"not complete.*cells\.parquet"):
+        FigureFolder.open(transfer)
+
+
+def test_an_unknown_kind_or_option_is_refused(transfer: Path) -> None:
+    description = json.loads((transfer / "figure.json").read_text())
+    (transfer / "figure.json").write_text(json.dumps(description | {"kind": "hyperparameter_mop"}))
+    with pytest.raises(ScalingLimitsError, match="did you mean 'hyperparameter_map'"):
+        FigureFolder.open(transfer)
+    description["plot"]["colour"] = "red"
+    (transfer / "figure.json").write_text(json.dumps(description))
+    with pytest.raises(ScalingLimitsError, match="colour"):
+        FigureFolder.open(transfer)

@@ -1,0 +1,93 @@
+"""Notebooks hold no logic, and come out of their execution the same each time."""
+
+import ast
+import json
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plotting import specs
+from scaling_limits.plotting.notebook import execute
+
+NOTEBOOKS = Path(__file__).parents[2] / "workflow" / "notebooks"
+
+
+def test_there_is_a_notebook_for_each_kind_of_plot() -> None:
+    assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == set(specs.PLOTS)
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_holds_no_logic(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.nbformat_minor == 5
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert [cell.id for cell in notebook.cells] == [
+        f"cell-{n:02d}" for n in range(len(notebook.cells))
+    ]
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.source for cell in code if "parameters" in cell.metadata.get("tags", [])]
+    assert not any(cell.outputs or cell.execution_count for cell in code)
+    for cell in code:
+        for node in ast.walk(ast.parse(cell.source)):
+            assert not isinstance(
+                node,
+                ast.FunctionDef
+                | ast.ClassDef
+                | ast.For
+                | ast.While
+                | ast.If
+                | ast.Lambda
+                | ast.comprehension,
+            )
+            assert not isinstance(node, ast.Import)
+            if isinstance(node, ast.ImportFrom):
+                assert node.module
+                assert node.module.startswith("scaling_limits.plotting")
+
+
+def test_execution_gives_the_same_bytes_in_another_place(
+    tmp_path: Path, transfer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    for place in ("a", "Größe und Länge"):
+        root = tmp_path / place
+        shutil.copytree(transfer, root / "results" / "fig5")
+        monkeypatch.chdir(root)
+        execute(
+            NOTEBOOKS / "hyperparameter_map.ipynb",
+            "results/fig5",
+            "results/fig5/notebook.ipynb",
+            "logs/fig5.ipynb",
+        )
+        written.append({path.name: path.read_bytes() for path in Path("results/fig5").iterdir()})
+        assert not Path("logs/fig5.ipynb").exists()
+    assert written[0] == written[1]
+    text = written[0]["notebook.ipynb"].decode()
+    assert str(tmp_path) not in text
+    assert len(text) < 500_000
+    notebook = nbformat.reads(text, as_version=4)
+    nbformat.validate(notebook)
+    shown = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+    assert any("image/png" in out.get("data", {}) for out in shown)
+    assert any(
+        "**holds**" in "".join(out.get("data", {}).get("text/markdown", "")) for out in shown
+    )
+    assert "papermill" not in json.dumps(notebook.metadata)
+
+
+def test_a_failed_execution_is_kept_in_the_logs_and_explained(
+    tmp_path: Path, transfer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (transfer / "records.parquet").unlink()
+    output, failed = tmp_path / "out.ipynb", tmp_path / "logs" / "fig5.ipynb"
+    output.write_text("older")
+    with pytest.raises(ScalingLimitsError, match=r"records\.parquet") as caught:
+        execute(NOTEBOOKS / "hyperparameter_map.ipynb", transfer, output, failed)
+    assert str(failed) in str(caught.value)
+    assert "Traceback" in failed.read_text() or "traceback" in failed.read_text()
+    assert not output.exists()

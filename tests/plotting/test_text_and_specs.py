@@ -1,0 +1,66 @@
+"""Numbers and lines of text on figures, and the options of plots."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+from plotting_records import BETAS, COSINE_PLOT, TRANSFER_PLOT
+from pydantic import ValidationError
+
+from scaling_limits.plotting import specs, text
+
+
+def test_short_numbers() -> None:
+    numbers = [64, 0.05, 1000, 1e-5, 5e-4, 2e6, 0]
+    assert [text.short(n) for n in numbers] == [
+        "64",
+        "0.05",
+        "1000",
+        "$10^{-5}$",
+        r"$5{\cdot}10^{-4}$",
+        r"$2{\cdot}10^{6}$",
+        "0",
+    ]
+    assert text.value_labels([0.25, 0.5, 1]) == ["$2^{-2}$", "$2^{-1}$", "$2^{0}$"]
+    assert text.value_labels([0.5, 1, 1.5]) == ["0.5", "1", "1.5"]
+
+
+def test_labels_are_thinned_to_powers_of_ten_until_they_fit() -> None:
+    def shown(spacing: float) -> list[float]:
+        return [BETAS[i] for i in text.readable_subset(BETAS, [0.2] * len(BETAS), spacing)]
+
+    assert shown(0.3) == list(BETAS)
+    assert shown(0.15) == [0.01, 0.1, 1, 10, 100, 1000]
+    assert shown(0.1) == [0.01, 1, 100]
+    assert shown(0.001) == [0.01]
+
+
+def test_wrapped_lines_fit_and_keep_mathematics_together() -> None:
+    words = "the output multiplier $N^{-1/2} \\cdot 3$ instead of another one"
+    lines = text.wrap(words, 7.0, 1.2)
+    assert " ".join(lines) == words
+    assert len(lines) > 1
+    assert all(line.count("$") % 2 == 0 for line in lines)
+    assert all(text.width_of(line, 7.0) <= 1.2 for line in lines)
+
+
+def test_options_of_plots_are_strict() -> None:
+    specs.parse("hyperparameter_map", TRANSFER_PLOT)
+    specs.parse("width_depth_map", COSINE_PLOT)
+    with pytest.raises(ValidationError, match="rows"):
+        specs.parse("hyperparameter_map", TRANSFER_PLOT | {"rows": []})
+    with pytest.raises(ValidationError, match="limits must increase"):
+        specs.parse("width_depth_map", COSINE_PLOT | {"limits": [1, 0]})
+    reduced = COSINE_PLOT["quantity"] | {"reduce": "min"}
+    with pytest.raises(ValidationError, match="give `steps`"):
+        specs.parse("width_depth_map", COSINE_PLOT | {"quantity": reduced})
+
+
+def test_each_kind_has_a_module_that_draws() -> None:
+    assert all(callable(import_module(plot.module).draw) for plot in specs.PLOTS.values())
+
+
+def test_options_are_checked_without_matplotlib() -> None:
+    code = "import sys, scaling_limits.plotting.specs; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

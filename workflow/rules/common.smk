@@ -1,0 +1,82 @@
+# What the rules ask the configuration, lazily: a single figure does not pay for all of them.
+from functools import cache
+
+from scaling_limits.configuration import load
+from scaling_limits.datasets import catalogue
+from scaling_limits.pipeline.figures import figure_digest
+from scaling_limits.pipeline.jobs import job_digest, pack
+from scaling_limits.plotting.specs import PLOTS
+from scaling_limits.source import source_digest
+
+CONFIG = load(".", config)
+PRESET = CONFIG.main.preset
+RESULTS = f"results/{PRESET}"
+FOLDER = f"{RESULTS}/{{paper}}/{{figure}}"
+EXTENSIONS = ["png", "pdf", "svg"]
+
+
+def in_folder(*files):
+    """Files of a figure's folder."""
+    return [f"{FOLDER}/{file}" for file in files]
+
+
+def figure_files(papers):
+    """The published files of all figures of these papers."""
+    return expand(
+        "figures/{figure}.{ext}",
+        figure=[f"{p}/{f}" for p, f in figures_of(papers)],
+        ext=EXTENSIONS,
+    )
+
+
+def figures_of(papers):
+    """The (paper, figure) pairs of these papers."""
+    return [(paper, name) for paper in papers for name in CONFIG.paper(paper).figures]
+
+
+def figure(wildcards):
+    """The figure that a job is about, validated."""
+    return CONFIG.figure(wildcards.paper, wildcards.figure)
+
+
+@cache
+def jobs(paper, experiment):
+    """The jobs of an experiment: lists of cells."""
+    return pack(CONFIG.cells(paper, experiment), CONFIG.preset.job_seconds)
+
+
+def job_cells(wildcards):
+    """The cells of one job."""
+    return jobs(wildcards.paper, wildcards.experiment)[
+        int(wildcards.job.removeprefix("job-"))
+    ]
+
+
+def job_datasets(wildcards):
+    """The prepared datasets that a job reads."""
+    return sorted(
+        {f"results/datasets/{cell.dataset.name}.npz" for cell in job_cells(wildcards)}
+    )
+
+
+def job_outputs(suffix):
+    """The outputs of all jobs of a figure's experiment, as an input function."""
+
+    def outputs(wildcards):
+        experiment = figure(wildcards).experiment
+        folder = f"{RESULTS}/{wildcards.paper}/experiments/{experiment}"
+        return [
+            f"{folder}/job-{index}.{suffix}"
+            for index in range(len(jobs(wildcards.paper, experiment)))
+        ]
+
+    return outputs
+
+
+def verdict_files(papers):
+    """What an audit reads as inputs: nothing if it is to judge what is there."""
+    if CONFIG.main.audit == "stored":
+        return []
+    return [
+        f"{RESULTS}/{paper}/{name}/verdicts.json" for paper, name in figures_of(papers)
+    ]
