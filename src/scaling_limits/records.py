@@ -8,31 +8,13 @@ index, value`; an axis that a metric does not have is missing (<NA>).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
+
+from .quantities import Quantity
 
 AXES = ("step", "inference_step", "layer", "index")
-
-
-class Quantity(BaseModel):
-    """One number per cell, derived from a metric's records; figures and claims share this definition.
-
-    `reduce` says how the training steps are reduced: `min`, `last`, `first`, or `at` (the records of `step`).
-    `window` averages that many consecutive recorded steps first (1: none). `offset` is subtracted at the end and
-    `complement` gives `1 - value` (for 1 - cosine).
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    metric: str
-    reduce: Literal["min", "last", "first", "at"] = "last"
-    step: int | None = None
-    window: int = Field(default=1, ge=1)
-    complement: bool = False
-    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +28,9 @@ class Results:
     def read(cls, folder: Path | str) -> "Results":
         """Read `cells.parquet` and `records.parquet` of a figure's folder."""
         folder = Path(folder)
-        return cls(pd.read_parquet(folder / "cells.parquet"), pd.read_parquet(folder / "records.parquet"))
+        return cls(
+            pd.read_parquet(folder / "cells.parquet"), pd.read_parquet(folder / "records.parquet")
+        )
 
     def grids(self, names: Sequence[str]) -> "Results":
         """Only the cells of the named grids, with their records."""
@@ -69,10 +53,14 @@ class Results:
         A cell that diverged before the step in question has a value that is not finite, but for `min`, which takes
         the finite records; with none of them it is infinite.
         """
-        records = self.records[self.records["metric"] == quantity.metric].sort_values(["cell_id", "step"])
+        records = self.records[self.records["metric"] == quantity.metric].sort_values(
+            ["cell_id", "step"]
+        )
         if quantity.reduce == "at":
             records = records[records["step"] == quantity.step]
-        values = records.groupby("cell_id", sort=True)["value"].apply(lambda v: _reduce(v.to_numpy(), quantity))
+        values = records.groupby("cell_id", sort=True)["value"].apply(
+            lambda v: _reduce(v.to_numpy(), quantity)
+        )
         if quantity.complement:
             values = 1.0 - values
         table = values.rename("value").reset_index()

@@ -24,7 +24,9 @@ _ENVIRONMENT = {
 NUMERICAL_LIBRARIES = ("jax", "jaxlib", "flax", "optax", "numpy")
 
 
-def configure(*, dtype: str = "float32", device: str = "cpu", cache: Path | str | None = None) -> None:
+def configure(
+    *, dtype: str = "float32", device: str = "cpu", cache: Path | str | None = None
+) -> None:
     """Set up this process for computing.
 
     Args:

@@ -36,7 +36,10 @@ def closure(modules: Iterable[str]) -> list[str]:
 def _path(name: str) -> Path | None:
     root = Path(__file__).parent
     parts = name.split(".")[1:]
-    for candidate in (root.joinpath(*parts, "__init__.py"), root.joinpath(*parts).with_suffix(".py")):
+    for candidate in (
+        root.joinpath(*parts, "__init__.py"),
+        root.joinpath(*parts).with_suffix(".py"),
+    ):
         if candidate.is_file():
             return candidate
     if not name.startswith(PACKAGE):
@@ -59,7 +62,11 @@ def _parse(path: str, _modified: int) -> ast.Module:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             # strings that stand alone: docstrings, also those below a name
             node.body = [part for part in node.body if not _is_text(part)] or [ast.Pass()]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Registry":
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "Registry"
+        ):
             node.args = []
     return tree
 

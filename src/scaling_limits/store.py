@@ -58,7 +58,8 @@ class Store:
         axes = {name: {"axes": m.axes, "steps": m.steps} for name, m in cell.measured.items()}
         meta = json.dumps({"axes": axes, **cell.meta}, sort_keys=True)
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, meta=np.array(meta), **{f"m_{k}": m.values for k, m in cell.measured.items()})
+        arrays: dict[str, Any] = {f"m_{k}": m.values for k, m in cell.measured.items()}
+        np.savez_compressed(buffer, meta=np.array(meta), **arrays)
         payload = buffer.getvalue()
         path = self.path(key)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -72,7 +73,9 @@ class Store:
         except OSError as error:
             with contextlib.suppress(OSError):
                 temporary.unlink()
-            raise StoreError(f"cannot write cell {path}: {error.strerror}; cells stored so far are kept") from error
+            raise StoreError(
+                f"cannot write cell {path}: {error.strerror}; cells stored so far are kept"
+            ) from error
 
     def load(self, key: str) -> StoredCell | None:
         """Read a cell; None when there is none. A damaged file is moved aside, named on stderr and not used.
@@ -96,7 +99,9 @@ class Store:
             except FileNotFoundError:
                 pass  # another process was faster
             except OSError as error:
-                raise StoreError(f"cell {path} is damaged and cannot be moved aside: {error.strerror}") from error
+                raise StoreError(
+                    f"cell {path} is damaged and cannot be moved aside: {error.strerror}"
+                ) from error
             print(
                 f"cell {path} is damaged (checksum {found.decode()[:16]}..., expected "
                 f"{expected.decode(errors='replace')[:16]}...): moved to {aside.name}, it will be computed again",

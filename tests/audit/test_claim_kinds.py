@@ -92,7 +92,7 @@ class TestOptimumStays:
 
     def test_half_octaves_are_compared_an_octave_away(self, decide, tabulate, bowl_rows):
         rates = [2.0 ** (k / 4) for k in range(-32, 1)]
-        verdict = decide(STAYS, tabulate(bowl_rows(far, rates=rates, noise=1e-3)))
+        verdict = decide(STAYS, tabulate(bowl_rows(far, rates=rates, noise=0.03)))
         assert verdict.verdict == "fails"
 
     def test_one_seed(self, decide, tabulate, bowl_rows):
@@ -107,6 +107,13 @@ class TestOptimumStays:
         verdict = decide(STAYS | {"profile": ["activity_learning_rate"]}, tabulate(rows))
         assert verdict.verdict == "fails"
         assert verdict.value == -3.0
+
+    def test_between_diverged_cells(self, decide, tabulate, bowl_rows):
+        rows = bowl_rows(still)
+        for row in rows:
+            if row["learning_rate"] != 2.0**-4:
+                row["value"] = np.nan
+        assert "stands between diverged cells" in decide(STAYS, tabulate(rows)).detail
 
     def test_everything_diverged(self, decide, tabulate, bowl_rows):
         verdict = decide(STAYS, tabulate(bowl_rows(still, diverges_above=0)))
@@ -184,6 +191,16 @@ class TestImprovesWith:
         assert verdict.verdict == "fails"
         assert verdict.value == pytest.approx(0.9 / 0.8, rel=0.05)
 
+    def test_a_rise_within_the_tolerance(self, decide, tabulate, bowl_rows):
+        level = {32: 1.0, 64: 0.8, 128: 0.81, 256: 0.5}
+        rows = bowl_rows(still, level=level.__getitem__, noise=1e-4)
+        assert decide(IMPROVES, tabulate(rows)).verdict == "holds"
+
+    def test_small_rises_that_add_up_fail(self, decide, tabulate, bowl_rows):
+        level = {32: 1.0, 64: 1.01, 128: 1.02, 256: 1.03}
+        rows = bowl_rows(still, level=level.__getitem__, noise=1e-4)
+        assert decide(IMPROVES, tabulate(rows)).verdict == "fails"
+
     def test_no_difference(self, decide, tabulate, bowl_rows):
         verdict = decide(IMPROVES, tabulate(bowl_rows(still, level=lambda n: 1.0, noise=0.05)))
         assert verdict.verdict == "untested"
@@ -238,6 +255,11 @@ class TestBound:
         assert decide(BOUND, tabulate(rows)).verdict == "holds"
         rows = map_rows(lambda n, d, s: 1.0, depths=(64,))
         assert decide(BOUND, tabulate(rows)).detail == "no point has such a width / depth"
+
+    def test_region_has_two_sides(self, decide, tabulate, map_rows):
+        rows = map_rows(lambda n, d, s: 1.0 if n <= 32 * d else 0.0)
+        region = {"ratio": ["width", "depth"], "at_least": 16, "at_most": 32}
+        assert decide(BOUND | {"where": region}, tabulate(rows)).verdict == "holds"
 
     def test_divergence_fails_on_either_side(self, decide, tabulate, map_rows):
         rows = map_rows(lambda n, d, s: np.nan if n == 256 else 1.0)

@@ -10,7 +10,12 @@ with logged(snakemake.log[0]):
     configuration = load(".", snakemake.config)
     preset = configuration.main.preset
     figures = [
-        FigureClaims(paper, name, Path("results", preset, paper, name), configuration.figure(paper, name).claims)
+        FigureClaims(
+            paper,
+            name,
+            Path("results", preset, paper, name),
+            configuration.figure(paper, name).claims,
+        )
         for paper, name in snakemake.params.figures
     ]
     write_audit(collect(preset, figures), Path(snakemake.output.json).parent)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from scaling_limits.cells import Frozen
-from scaling_limits.records import Quantity
+from scaling_limits.quantities import Quantity
 
 Names = tuple[str, ...]
 Some = Annotated[Names, Field(min_length=1)]

@@ -14,7 +14,8 @@ import pandas as pd
 from scaling_limits.audit.claims import ClaimBase, Steps
 from scaling_limits.audit.verdicts import Interval, UndecidedError, setting, words
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.records import Quantity, Results
+from scaling_limits.quantities import Quantity
+from scaling_limits.records import Results
 
 RESAMPLES = 500
 STANDARD_ERRORS = 2.0

@@ -1,7 +1,7 @@
 """The whole configuration of one run, loaded lazily: a single figure reads its own paper only."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from ..cells import Cell, digest
 from ..datasets import catalogue
 from ..errors import ConfigurationError, unknown
-from .files import Layers, read_yaml
-from .models import Caps, Experiment, Figure, Main, Paper, Preset, Settings
+from .files import Layers, explain, read_yaml
+from .models import Experiment, Figure, Main, Paper, Preset, Settings
 from .presets import shrink
 from .resolve import resolve
 
@@ -57,19 +57,36 @@ class Configuration:
         Raises:
             ConfigurationError: no such paper, or its configuration is not valid.
         """
-        return self._paper(slug, self.preset.caps, changed=True)
+        layers = self._layers(slug)
+        paper = layers.validate(Paper)
+        for name, figure in paper.figures.items():
+            where = f"{layers.origin(('figures', name))}: figures.{name}"
+            if figure.experiment not in paper.experiments:
+                problem = unknown("experiment", figure.experiment, paper.experiments)
+                raise ConfigurationError(f"{where}.experiment: {problem}")
+            grids = paper.experiments[figure.experiment].grids
+            shown = [("plot", row.grid) for row in figure.plot.rows]
+            judged = [
+                (f"claims.{c.id}", grid) for c in figure.claims for grid in (*c.grids, *c.control)
+            ]
+            for key, grid in [*shown, *judged]:
+                if grid not in grids:
+                    raise ConfigurationError(f"{where}.{key}: {unknown('grid', grid, grids)}")
+        return paper
 
     @cache
     def original(self, slug: str) -> Paper:
         """A paper at its own scale, as its file says."""
-        return self._paper(slug, Caps(), changed=False)
+        return self._layers(slug, changed=False).validate(Paper)
 
     @cache
     def figure(self, slug: str, name: str) -> Figure:
         """A figure as configured; raises ConfigurationError with the nearest name when there is none."""
         figures = self.paper(slug).figures
         if name not in figures:
-            raise ConfigurationError(f"{self._file(slug)}: figures: {unknown('figure', name, figures)}")
+            raise ConfigurationError(
+                f"{self._file(slug)}: figures: {unknown('figure', name, figures)}"
+            )
         return figures[name]
 
     @cache
@@ -77,19 +94,29 @@ class Configuration:
         """The cells of an experiment, grid by grid in the order of its axes."""
         spec = self._experiment(self.paper(slug), slug, experiment)
         return tuple(
-            Point(grid, settings, self._resolve(settings, spec, f"{slug}.experiments.{experiment}.grids.{grid}"))
-            for grid, settings in self._expand(spec, slug, experiment)
+            self._point(grid, values, spec, slug, experiment) for grid, values in _product(spec)
         )
 
     def cells(self, slug: str, experiment: str) -> list[Cell]:
         """The distinct cells of an experiment."""
-        return list({digest(point.cell.canonical()): point.cell for point in self.points(slug, experiment)}.values())
+        return list(
+            {
+                digest(point.cell.canonical()): point.cell
+                for point in self.points(slug, experiment)
+            }.values()
+        )
 
     def substitutions(self, slug: str, experiment: str) -> dict[str, str]:
         """Datasets of the paper that other ones stand in for here, with their stand-ins."""
         spec = self._experiment(self.paper(slug), slug, experiment)
-        wanted = {str(settings["dataset"]) for _, settings in _product(spec) if "dataset" in settings}
-        return {name: self._substitute(name) for name in sorted(wanted) if self._substitute(name) != name}
+        wanted = {
+            str(settings["dataset"]) for _, settings in _product(spec) if "dataset" in settings
+        }
+        return {
+            name: self._substitute(name)
+            for name in sorted(wanted)
+            if self._substitute(name) != name
+        }
 
     def _substitute(self, name: str) -> str:
         name = self.preset.substitutions.get(name, name)
@@ -102,9 +129,30 @@ class Configuration:
             return stand_in
         return name
 
-    def _resolve(self, settings: Settings, spec: Experiment, where: str) -> Cell:
+    def _point(
+        self, grid: str, values: dict[str, Any], spec: Experiment, slug: str, experiment: str
+    ) -> Point:
+        def refuse(keys: Iterable[str], problem: object) -> ConfigurationError:
+            origins = ", ".join(
+                dict.fromkeys(self._origin(slug, experiment, grid, key) for key in keys)
+            )
+            return ConfigurationError(
+                f"{origins}: experiments.{experiment}.grids.{grid}: {problem}"
+            )
+
         try:
-            return resolve(
+            settings = Settings.model_validate(values)
+        except ValidationError as error:
+            entry = error.errors()[0]
+            key = ".".join(str(part) for part in entry["loc"])
+            problem = explain(entry, "setting", Settings.model_fields)
+            raise refuse([str(entry["loc"][0])], f"{key}: {problem}") from None
+        try:
+            settings = settings.model_copy(update={"dataset": self._substitute(settings.dataset)})
+        except ConfigurationError as error:
+            raise refuse(["dataset"], error) from None
+        try:
+            cell = resolve(
                 settings,
                 spec.measurements,
                 resources=self.main.resources,
@@ -112,55 +160,43 @@ class Configuration:
                 rows=self.main.parameterisations,
             )
         except ConfigurationError as error:
-            raise ConfigurationError(f"{where}: {error}") from None
+            raise refuse(values, error) from None
+        return Point(grid, settings, cell)
 
-    def _expand(self, spec: Experiment, slug: str, experiment: str) -> list[tuple[str, Settings]]:
-        expanded = []
-        for grid, values in _product(spec):
-            try:
-                if "dataset" in values:
-                    values["dataset"] = self._substitute(values["dataset"])
-                expanded.append((grid, Settings.model_validate(values)))
-            except ValidationError as error:
-                first = error.errors()[0]
-                key = ".".join(str(part) for part in first["loc"])
-                problem = (
-                    unknown("setting", key, Settings.model_fields) if first["type"] == "extra_forbidden" else first["msg"]
-                )
-                raise ConfigurationError(
-                    f"{self._file(slug)}: experiments.{experiment}.grids.{grid}: {key}: {problem} "
-                    f"(found {first['input']!r:.80})"
-                ) from None
-            except ConfigurationError as error:
-                raise ConfigurationError(f"{self._file(slug)}: experiments.{experiment}: {error}") from None
-        return expanded
+    def _origin(self, slug: str, experiment: str, grid: str, key: str) -> str:
+        """The layer that a setting's value comes from."""
+        base, layers = ("experiments", experiment), self._layers(slug)
+        inner = (*base, "grids", grid)
+        places = [(*place, part, key) for place in (inner, base) for part in ("axes", "settings")]
+        return next(
+            (layers.origin(place) for place in places if layers.knows(place)), self._file(slug)
+        )
 
     def _experiment(self, paper: Paper, slug: str, name: str) -> Experiment:
         if name not in paper.experiments:
-            raise ConfigurationError(f"{self._file(slug)}: {unknown('experiment', name, paper.experiments)}")
+            raise ConfigurationError(
+                f"{self._file(slug)}: {unknown('experiment', name, paper.experiments)}"
+            )
         return paper.experiments[name]
 
     def _file(self, slug: str) -> str:
         return f"config/papers/{slug}.yaml"
 
-    def _paper(self, slug: str, caps: Caps, *, changed: bool) -> Paper:
+    @cache
+    def _layers(self, slug: str, *, changed: bool = True) -> Layers:
+        """A paper's file and, if `changed`, what the preset and the user make of it."""
         if slug not in self.papers:
             raise ConfigurationError(unknown("paper", slug, self.papers))
         layers = Layers().add(read_yaml(self.root / self._file(slug)), self._file(slug))
-        preset = f"config/presets/{self.main.preset}.yaml"
         if changed:
             layers.validate(Paper)
-            layers.add(shrink(layers.merged, caps), f"{preset} (caps)")
+            preset = f"config/presets/{self.main.preset}.yaml"
+            layers.add(shrink(layers.merged, self.preset.caps), f"{preset} (caps)")
             layers.add(self.preset.papers.get(slug, {}), f"{preset}: papers.{slug}")
-            layers.add(self.main.papers.get(slug, {}), f"--config or config/config.yaml: papers.{slug}")
-        paper = layers.validate(Paper)
-        for name, figure in paper.figures.items():
-            if figure.experiment not in paper.experiments:
-                raise ConfigurationError(
-                    f"{layers.origin(('figures', name))}: figures.{name}.experiment: "
-                    + unknown("experiment", figure.experiment, paper.experiments)
-                )
-        return paper
+            layers.add(
+                self.main.papers.get(slug, {}), f"--config or config/config.yaml: papers.{slug}"
+            )
+        return layers
 
     def _path(self, path: Any) -> Path:
         return self.root / Path(path)
@@ -185,10 +221,15 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     preset_file = f"config/presets/{main.preset}.yaml"
     preset = Layers().add(read_yaml(presets[main.preset]), preset_file).validate(Preset)
     configuration = Configuration(root, main, preset)
-    for origin, slugs in ((preset_file, preset.papers), ("config/config.yaml or --config", main.papers)):
+    for origin, slugs in (
+        (preset_file, preset.papers),
+        ("config/config.yaml or --config", main.papers),
+    ):
         for slug in slugs:
             if slug not in configuration.papers:
-                raise ConfigurationError(f"{origin}: papers: {unknown('paper', slug, configuration.papers)}")
+                raise ConfigurationError(
+                    f"{origin}: papers: {unknown('paper', slug, configuration.papers)}"
+                )
     return configuration
 
 
@@ -197,7 +238,11 @@ def _product(spec: Experiment) -> list[tuple[str, dict[str, Any]]]:
     points = []
     for name, grid in spec.grids.items():
         axes = {**spec.axes, **grid.axes}
-        fixed = {key: value for key, value in {**spec.settings, **grid.settings}.items() if key not in grid.axes}
+        fixed = {
+            key: value
+            for key, value in {**spec.settings, **grid.settings}.items()
+            if key not in grid.axes
+        }
         axes = {key: values for key, values in axes.items() if key not in grid.settings}
         for values in itertools.product(*axes.values()):
             points.append((name, {**fixed, **dict(zip(axes, values, strict=True))}))

@@ -20,7 +20,9 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError(f"line {self.peek_event().start_mark.line + 1}: aliases are not allowed")
+            raise yaml.YAMLError(
+                f"line {self.peek_event().start_mark.line + 1}: aliases are not allowed"
+            )
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -28,7 +30,9 @@ class _Loader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if key in seen:
-                raise yaml.YAMLError(f"line {key_node.start_mark.line + 1}: key '{key}' stands twice")
+                raise yaml.YAMLError(
+                    f"line {key_node.start_mark.line + 1}: key '{key}' stands twice"
+                )
             seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
@@ -76,11 +80,19 @@ class Layers:
                 self._note(inner, origin, (*path, str(key)))
 
     def origin(self, path: Iterable[str | int]) -> str:
-        """The layer that said the value at `path`, or the nearest one above it."""
-        parts = tuple(str(part) for part in path)
-        while parts and parts not in self._origins:
-            parts = parts[:-1]
-        return self._origins.get(parts, "configuration")
+        """The layer that said the value at `path`, or the nearest one above it.
+
+        Parts that no layer says, as the tag of a union in the location of a validation error, are passed over.
+        """
+        known: tuple[str, ...] = ()
+        for part in path:
+            if (*known, str(part)) in self._origins:
+                known = (*known, str(part))
+        return self._origins.get(known, "configuration")
+
+    def knows(self, path: tuple[str, ...]) -> bool:
+        """Whether some layer says a value at exactly `path`."""
+        return path in self._origins
 
     def validate(self, model: type[M]) -> M:
         """The merged mapping as `model`.

@@ -29,9 +29,15 @@ class Settings(Model):
     """
 
     dataset: str
-    num_train: int | None = Field(default=None, ge=1, description="training samples used; all of them if absent")
-    num_test: int | None = Field(default=None, ge=0, description="test samples used; all of them if absent")
-    input_shape: tuple[int, ...] | None = Field(default=None, description="images are resampled to this shape")
+    num_train: int | None = Field(
+        default=None, ge=1, description="training samples used; all of them if absent"
+    )
+    num_test: int | None = Field(
+        default=None, ge=0, description="test samples used; all of them if absent"
+    )
+    input_shape: tuple[int, ...] | None = Field(
+        default=None, description="images are resampled to this shape"
+    )
     normalisation: Literal["none", "unit_interval", "standardise"] = "unit_interval"
     targets: Literal["one_hot", "scalar"] = "one_hot"
 
@@ -48,9 +54,12 @@ class Settings(Model):
     base_width: int = Field(default=1, ge=1)
     base_depth: int = Field(default=1, ge=1)
     output_scale: float = Field(default=1.0, gt=0)
-    depth_exponent: float | None = Field(default=None, description="of residual networks, where the row has one")
-    exponent_changes: dict[str, dict[str, dict[Literal["width", "depth"], float]]] = Field(
-        default_factory=dict, description="added to the row's exponents: role -> quantity -> width or depth (controls)"
+    depth_exponent: float | None = Field(
+        default=None, description="of residual networks, where the row has one"
+    )
+    exponent_changes: dict[str, dict[str, dict[str, float]]] = Field(
+        default_factory=dict,
+        description="added to the row's exponents: role -> quantity -> width or depth (controls)",
     )
 
     algorithm: str
@@ -155,24 +164,36 @@ class Preset(Model):
 
     description: str
     caps: Caps = Caps()
-    substitutions: dict[str, str] = Field(default_factory=dict, description="dataset -> dataset used in its place")
-    job_seconds: float = Field(default=60.0, gt=0, description="estimated time of one core that a job should take")
-    papers: dict[str, Any] = Field(default_factory=dict, description="changes merged into config/papers/<slug>.yaml")
+    substitutions: dict[str, str] = Field(
+        default_factory=dict, description="dataset -> dataset used in its place"
+    )
+    job_seconds: float = Field(
+        default=60.0, gt=0, description="estimated time of one core that a job should take"
+    )
+    papers: dict[str, Any] = Field(
+        default_factory=dict, description="changes merged into config/papers/<slug>.yaml"
+    )
 
 
 class Data(Model):
     """Where data comes from."""
 
-    path: PurePath | None = Field(default=None, description="folder with copies already on this machine")
+    path: PurePath | None = Field(
+        default=None, description="folder with copies already on this machine"
+    )
     downloads: PurePath = Field(default=PurePath("data"), description="folder for downloads")
-    datasets: dict[str, PurePath] = Field(default_factory=dict, description="own datasets: name -> .npz file")
+    datasets: dict[str, PurePath] = Field(
+        default_factory=dict, description="own datasets: name -> .npz file"
+    )
 
 
 class Resources(Model):
     """What a job may use."""
 
     device: Literal["cpu", "gpu"] = "cpu"
-    cells_per_batch: int = Field(default=1, ge=1, description="cells trained at once; 1 is fastest on a CPU")
+    cells_per_batch: int = Field(
+        default=1, ge=1, description="cells trained at once; 1 is fastest on a CPU"
+    )
     mem_mb: int = Field(default=4000, ge=500)
 
 
@@ -180,7 +201,9 @@ class Main(Model):
     """`config/config.yaml` and what the command line adds to it."""
 
     preset: str
-    papers: dict[str, Any] = Field(default_factory=dict, description="changes merged in after the preset")
+    papers: dict[str, Any] = Field(
+        default_factory=dict, description="changes merged in after the preset"
+    )
     data: Data = Data()
     audit: Literal["run", "stored"] = "run"
     accept_source: list[str] = Field(default_factory=list)
@@ -188,7 +211,12 @@ class Main(Model):
     resources: Resources = Resources()
 
 
-FILES: dict[str, type[BaseModel]] = {"config": Main, "paper": Paper, "preset": Preset, "settings": Settings}
+FILES: dict[str, type[BaseModel]] = {
+    "config": Main,
+    "paper": Paper,
+    "preset": Preset,
+    "settings": Settings,
+}
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -18,9 +18,15 @@ def shrink(paper: Mapping[str, Any], caps: Caps) -> dict[str, Any]:
     """
     changes: dict[str, Any] = {}
     for name, experiment in (paper.get("experiments") or {}).items():
-        parts = {"settings": _settings(experiment.get("settings"), caps), "axes": _axes(experiment.get("axes"), caps)}
+        parts = {
+            "settings": _settings(experiment.get("settings"), caps),
+            "axes": _axes(experiment.get("axes"), caps),
+        }
         grids = {
-            grid: {"settings": _settings(content.get("settings"), caps), "axes": _axes(content.get("axes"), caps)}
+            grid: {
+                "settings": _settings(content.get("settings"), caps),
+                "axes": _axes(content.get("axes"), caps),
+            }
             for grid, content in (experiment.get("grids") or {}).items()
             if isinstance(content, Mapping)
         }

@@ -65,7 +65,9 @@ def resolve(
         algorithm=AlgorithmSpec(
             name=settings.algorithm,
             inference=settings.inference,
-            num_inference_steps=settings.num_hidden_layers if steps == "num_hidden_layers" else steps,
+            num_inference_steps=settings.num_hidden_layers
+            if steps == "num_hidden_layers"
+            else steps,
             activity_gradient=settings.activity_gradient,
             activity_learning_rate=settings.activity_learning_rate,
         ),
@@ -97,7 +99,9 @@ def _dataset(settings: Settings, user_datasets: Mapping[str, Path]) -> DatasetSp
     for part, available in (("num_train", info.num_train), ("num_test", info.num_test)):
         wanted = getattr(settings, part)
         if wanted is not None and wanted > available:
-            raise ConfigurationError(f"{part}: {wanted} is more than the {available} of dataset '{settings.dataset}'")
+            raise ConfigurationError(
+                f"{part}: {wanted} is more than the {available} of dataset '{settings.dataset}'"
+            )
         sizes[part] = available if wanted is None else wanted
     return DatasetSpec(
         name=settings.dataset,
@@ -110,7 +114,9 @@ def _dataset(settings: Settings, user_datasets: Mapping[str, Path]) -> DatasetSp
     )
 
 
-def _measurements(plans: Mapping[str, MeasurementPlan], num_steps: int) -> tuple[MeasurementSpec, ...]:
+def _measurements(
+    plans: Mapping[str, MeasurementPlan], num_steps: int
+) -> tuple[MeasurementSpec, ...]:
     specs = []
     for name, plan in sorted(plans.items()):
         measurements.registry.module(name)
@@ -122,7 +128,9 @@ def _measurements(plans: Mapping[str, MeasurementPlan], num_steps: int) -> tuple
 
 def _refuse_impossible(settings: Settings) -> None:
     if settings.num_hidden_layers < 1:
-        raise ConfigurationError(f"depth: {settings.depth} {settings.depth_kind} leave no hidden layer")
+        raise ConfigurationError(
+            f"depth: {settings.depth} {settings.depth_kind} leave no hidden layer"
+        )
     if settings.depth_exponent is not None and not settings.skip:
         raise ConfigurationError("depth_exponent: scales residual branches; it needs skip: true")
     if settings.mean_subtraction and not settings.skip:
@@ -133,12 +141,20 @@ def _refuse_impossible(settings: Settings) -> None:
         "activity_learning_rate": settings.activity_learning_rate,
     }
     if settings.algorithm == "backpropagation":
-        given = [key for key, value in {"inference": settings.inference, **inference}.items() if value is not None]
+        given = [
+            key
+            for key, value in {"inference": settings.inference, **inference}.items()
+            if value is not None
+        ]
         if given:
-            raise ConfigurationError(f"{given[0]}: backpropagation has no inference phase; leave it out")
+            raise ConfigurationError(
+                f"{given[0]}: backpropagation has no inference phase; leave it out"
+            )
     elif settings.algorithm == "predictive_coding":
         if settings.inference is None:
-            raise ConfigurationError("inference: predictive_coding needs one of gradient_descent, exact")
+            raise ConfigurationError(
+                "inference: predictive_coding needs one of gradient_descent, exact"
+            )
         if settings.inference == "exact":
             if settings.activation != "linear":
                 raise ConfigurationError(
@@ -147,7 +163,9 @@ def _refuse_impossible(settings: Settings) -> None:
                 )
             given = [key for key, value in inference.items() if value is not None]
             if given:
-                raise ConfigurationError(f"{given[0]}: exact inference takes no steps; leave it out")
+                raise ConfigurationError(
+                    f"{given[0]}: exact inference takes no steps; leave it out"
+                )
         else:
             missing = [key for key, value in inference.items() if value is None]
             if missing:

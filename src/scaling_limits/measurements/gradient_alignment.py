@@ -8,8 +8,10 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from ..algorithms import backpropagation
+from ..cells import AlgorithmSpec
 from .context import Context
 
+BACKPROPAGATION = AlgorithmSpec(name="backpropagation")
 AXES: dict[str, tuple[str, ...]] = {"gradient_cosine": (), "gradient_relative_error": ()}
 
 
@@ -17,7 +19,7 @@ def measure(context: Context) -> dict[str, Array]:
     """Cosine of the two gradients, and the norm of their difference over the norm of backpropagation's."""
     own, _ = context.gradients(context.params, context.x, context.y)
     reference, _ = backpropagation.gradients(
-        context.network, context.params, context.scaling, context.x, context.y, None, {}
+        context.network, context.params, context.scaling, context.x, context.y, BACKPROPAGATION, {}
     )
     g = ravel_pytree(own)[0]
     b = ravel_pytree(reference)[0]

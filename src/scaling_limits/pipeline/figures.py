@@ -106,7 +106,9 @@ def collect(
                 "machine": platform.platform(),
                 "python": platform.python_version(),
                 "training_seconds": sum(entry["seconds"] for entry in meta.values()),
-                "compile_seconds": sum({e["shard"]: e["compile_seconds"] for e in meta.values()}.values()),
+                "compile_seconds": sum(
+                    {e["shard"]: e["compile_seconds"] for e in meta.values()}.values()
+                ),
             },
         },
     )
@@ -121,7 +123,9 @@ def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
         {
             "figure": figure.model_dump(mode="json"),
             "experiment": experiment.model_dump(mode="json"),
-            "cells": sorted(cell_key(cell) for cell in configuration.cells(paper, figure.experiment)),
+            "cells": sorted(
+                cell_key(cell) for cell in configuration.cells(paper, figure.experiment)
+            ),
             "source": source_digest([__name__]),
         }
     )

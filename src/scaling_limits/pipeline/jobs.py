@@ -76,14 +76,20 @@ def run_job(
         else:
             found[key] = stored
     count = sum(len(shard) for shard in missing.values())
-    print(f"{len(cells)} cells: {len(found)} stored, {count} to train in {len(missing)} shards", file=sys.stderr, flush=True)
+    print(
+        f"{len(cells)} cells: {len(found)} stored, {count} to train in {len(missing)} shards",
+        file=sys.stderr,
+        flush=True,
+    )
     progress = _Progress(count)
     for shard in missing.values():
         for key, trained in _train(shard, store, datasets_folder):
             found[key] = trained
             progress.advance()
     tables = [_tidy(key, found[key]) for key in sorted(found)]
-    _replace(records, lambda path: pd.concat(tables, ignore_index=True).to_parquet(path, index=False))
+    _replace(
+        records, lambda path: pd.concat(tables, ignore_index=True).to_parquet(path, index=False)
+    )
     content = json.dumps({key: found[key].meta for key in sorted(found)}, sort_keys=True, indent=1)
     _replace(meta, lambda path: path.write_text(content))
 
@@ -93,7 +99,9 @@ def _stored(cell: Cell, key: str, store: Store, accepted: Sequence[str]) -> Stor
     return next((stored for name in candidates if (stored := store.load(name)) is not None), None)
 
 
-def _train(shard: list[tuple[str, Cell]], store: Store, folder: Path) -> Iterable[tuple[str, StoredCell]]:
+def _train(
+    shard: list[tuple[str, Cell]], store: Store, folder: Path
+) -> Iterable[tuple[str, StoredCell]]:
     import jax.numpy as jnp
 
     from ..datasets.loading import load
@@ -139,7 +147,11 @@ class _Progress:
             self.told = now
             rate = self.done / (now - self.begun)
             left = (self.total - self.done) / rate
-            print(f"{self.done}/{self.total} cells, {rate:.2f} cells/s, {left:.0f} s left", file=sys.stderr, flush=True)
+            print(
+                f"{self.done}/{self.total} cells, {rate:.2f} cells/s, {left:.0f} s left",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def _tidy(key: str, stored: StoredCell) -> pd.DataFrame:

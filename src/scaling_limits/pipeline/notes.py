@@ -12,7 +12,9 @@ from .keys import cell_source
 _SILENT = {"num_test"}
 
 
-def figure_notes(configuration: Configuration, paper: str, name: str, meta: Mapping[str, Any]) -> list[str]:
+def figure_notes(
+    configuration: Configuration, paper: str, name: str, meta: Mapping[str, Any]
+) -> list[str]:
     """The lines under a figure: substitutions, reduced sizes, seeds, and cells of other sources kept on purpose."""
     figure = configuration.figure(paper, name)
     experiment = figure.experiment
@@ -26,13 +28,24 @@ def figure_notes(configuration: Configuration, paper: str, name: str, meta: Mapp
     if original is not None:
         reduced = _differences(original, configuration.paper(paper).experiments[experiment])
         if reduced:
-            notes.append(f"Preset {configuration.main.preset} differs from the paper: {'; '.join(reduced)}.")
-    seeds = {grid: len({p.settings.seed for p in points if p.grid == grid}) for grid in {p.grid for p in points}}
-    words = ["one seed" if n == 1 else f"mean over {n} seeds" for n in sorted(set(seeds.values()), reverse=True)]
+            notes.append(
+                f"Preset {configuration.main.preset} differs from the paper: {'; '.join(reduced)}."
+            )
+    seeds = {
+        grid: len({p.settings.seed for p in points if p.grid == grid})
+        for grid in {p.grid for p in points}
+    }
+    words = [
+        "one seed" if n == 1 else f"mean over {n} seeds"
+        for n in sorted(set(seeds.values()), reverse=True)
+    ]
     if len(words) == 1:
         notes.append(f"{words[0].capitalize()}.")
     else:
-        listed = "; ".join(f"{grid}: {'one seed' if n == 1 else f'mean over {n} seeds'}" for grid, n in sorted(seeds.items()))
+        listed = "; ".join(
+            f"{grid}: {'one seed' if n == 1 else f'mean over {n} seeds'}"
+            for grid, n in sorted(seeds.items())
+        )
         notes.append(f"Seeds: {listed}.")
     current = {cell_source(point.cell) for point in points}
     older = sorted({entry["source"] for entry in meta.values()} - current)

@@ -55,7 +55,7 @@ def draw(folder: FigureFolder) -> Figure:
         [row.title for row in plot.rows],
         [len(values) for values in sizes],
         columns=panels.columns_that_fit(max(len(values) for values in sizes), num_x, 0.09),
-        aspect=2.2 * num_y / num_x,
+        aspect=min(2.2 * num_y / num_x, 0.8),
     )
     handles: dict[str, panels.Handle] = {"optimum": Line2D([], [], linestyle="none", **_STAR)}
     references = []

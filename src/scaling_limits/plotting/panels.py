@@ -21,11 +21,11 @@ from matplotlib.patches import Patch, Rectangle
 from scaling_limits.plotting import style, text
 
 # Inches.
-_LEFT, _RIGHT = 0.60, 0.72  # room for the y labels, and for the colour bar with its labels
+_LEFT, _RIGHT = 0.60, 0.78  # room for the y labels, and for the colour bar with its labels
 _GAP, _BELOW = 0.10, 0.24  # between panels; under them, for tick labels
 _TITLE, _HEADING, _PANEL_TITLE = 0.19, 0.15, 0.17  # heights of a line of each
 _ROW_GAP, _X_LABEL, _LEGEND = 0.07, 0.10, 0.22
-_LARGEST, _NARROWEST = 2.2, 4.2  # a panel, a page
+_LARGEST, _NARROWEST = 1.6, 4.2  # a panel, a page
 _ROOM = style.PAGE_WIDTH - _LEFT - _RIGHT
 
 _WORST = 100.0  # a logarithmic colour scale ends at this multiple of its best value
@@ -206,7 +206,11 @@ def colour_bar(row: PanelRow, norm: Normalize, arrays: Sequence[np.ndarray], lab
         places = _log_ticks(norm.vmin, norm.vmax)
         bar.set_ticks(places, labels=[text.short(place) for place in places])
         bar.minorticks_off()
-    bar.set_label("\n".join(text.wrap(label, style.NORMAL, _extent(row.colour_bar)[1] + 0.3)))
+    bar.set_label(
+        "\n".join(
+            text.wrap(label, style.NORMAL, _extent(row.colour_bar)[1] + _BELOW + _PANEL_TITLE)
+        )
+    )
     bar.outline.set_linewidth(0.5)
 
 

@@ -4,7 +4,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from scaling_limits.records import Quantity
+from scaling_limits.quantities import Quantity
 
 
 class _Spec(BaseModel):
@@ -42,8 +42,7 @@ class _Map(_Spec):
 
 
 class HyperparameterMapPlot(_Map):
-    """Colour over two hyperparameters, in panels over a size, to see whether the optimum moves with
-    it.
+    """Colour over two hyperparameters, one panel for each size: does the optimum move?
 
     `limits` fixes the colours of all rows (default: each row's own range). `symbols` maps a column
     of the cells to the paper's symbol (default: N for the width, H or L for the depth).
@@ -54,8 +53,7 @@ class HyperparameterMapPlot(_Map):
 
 
 class WidthDepthMapPlot(_Map):
-    """Colour over width and depth, in one panel for each training step (`steps`, or all that were
-    recorded).
+    """Colour over width and depth, one panel for each of `steps` (default: all recorded).
 
     `quantity` says nothing of steps. `ratio_lines` lists the k of the lines width = k depth.
     """

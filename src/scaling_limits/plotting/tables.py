@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from scaling_limits.errors import ScalingLimitsError, unknown
-from scaling_limits.records import Quantity, Results
+from scaling_limits.quantities import Quantity
+from scaling_limits.records import Results
 
 
 def seed_means(results: Results, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:

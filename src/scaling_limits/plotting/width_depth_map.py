@@ -116,9 +116,11 @@ def _line(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _write_values(ax: Axes, array: np.ndarray, norm: Normalize) -> None:
-    words = {(x, y): _compact(array[y, x]) for y, x in np.argwhere(np.isfinite(array))}
+    room = panels.cell_width(ax, array.shape[1])
+    decimals = 3 if room > 0.28 else 2
+    words = {(x, y): _compact(array[y, x], decimals) for y, x in np.argwhere(np.isfinite(array))}
     longest = max((len(word) for word in words.values()), default=1)
-    size = min(style.SMALL, 72 * panels.cell_width(ax, array.shape[1]) / (0.66 * longest + 0.3))
+    size = min(style.SMALL, 72 * room / (0.66 * longest + 0.3))
     for (x, y), word in words.items():
         red, green, blue, _ = colour = panels.colour_map()(norm(array[y, x]))
         light = 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
@@ -135,8 +137,9 @@ def _write_values(ax: Axes, array: np.ndarray, norm: Normalize) -> None:
         )
 
 
-def _compact(value: float) -> str:
-    """Two decimals or two digits in as little room as possible: `.97`, `-.20`, `1`, `2.5`, `25`."""
-    if abs(value) >= 0.995:
-        return f"{value:.2g}" if abs(value) < 9.95 or abs(value) >= 1000 else f"{value:.0f}"
-    return f"{value:.2f}".replace("0.", ".", 1)
+def _compact(value: float, decimals: int) -> str:
+    """`decimals`, or two digits, in as little room as possible: `.97`, `-.20`, `1`, `2.5`, `25`."""
+    rounded = f"{value:.{decimals}f}"
+    if abs(float(rounded)) < 1:
+        return rounded.replace("0.", ".", 1)
+    return f"{value:.2g}" if abs(value) < 9.95 or abs(value) >= 1000 else f"{value:.0f}"

@@ -31,7 +31,10 @@ def cell_function(cell: Cell) -> Program:
     """
     network = networks.build(cell.network)
     algorithm = algorithms.get(cell.algorithm.name)
-    plans = [(spec.name, measurements.registry.get(spec.name), set(spec.steps)) for spec in cell.measurements]
+    plans = [
+        (spec.name, measurements.registry.get(spec.name), set(spec.steps))
+        for spec in cell.measurements
+    ]
     stops = sorted(set().union(*(steps for _, _, steps in plans)) if plans else set())
     flags = [[stop in steps for stop in stops] for _, _, steps in plans]
 
@@ -64,7 +67,9 @@ def cell_function(cell: Cell) -> Program:
             curves = {name: curves[name].at[step].set(value) for name, value in metrics.items()}
             return params, rule_state, curves
 
-        def interval(state: Any, stop_and_flags: tuple[Array, Array, list[Array]]) -> tuple[Any, Any]:
+        def interval(
+            state: Any, stop_and_flags: tuple[Array, Array, list[Array]]
+        ) -> tuple[Any, Any]:
             start, stop, due = stop_and_flags
             state = lax.fori_loop(start, stop, train_step, state)
             x, y = batch(stop)
@@ -72,9 +77,12 @@ def cell_function(cell: Cell) -> Program:
             measured = {}
             for (name, module, _), flag in zip(plans, due, strict=True):
                 zeros = jax.tree.map(
-                    lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(lambda m=module: m.measure(context))
+                    lambda s: jnp.zeros(s.shape, s.dtype),
+                    jax.eval_shape(lambda m=module: m.measure(context)),
                 )
-                measured[name] = lax.cond(flag, lambda m=module: m.measure(context), lambda z=zeros: z)
+                measured[name] = lax.cond(
+                    flag, lambda m=module: m.measure(context), lambda z=zeros: z
+                )
             return state, measured
 
         shapes = jax.eval_shape(lambda: gradients(params, *batch(jnp.int32(0)))[1])
@@ -94,7 +102,9 @@ def cell_function(cell: Cell) -> Program:
     return run
 
 
-def compile_shard(cell: Cell, inputs: Array, targets: Array) -> Callable[[list[Cell]], list[dict[str, Measured]]]:
+def compile_shard(
+    cell: Cell, inputs: Array, targets: Array
+) -> Callable[[list[Cell]], list[dict[str, Measured]]]:
     """Compile the program of a cell's shard for its batch size of cells.
 
     Returns:
@@ -111,7 +121,9 @@ def compile_shard(cell: Cell, inputs: Array, targets: Array) -> Callable[[list[C
         outputs = jax.device_get(compiled(*_arguments(cells, size), inputs, targets))
         if size == 1:
             return [_measured(cell, outputs)]
-        return [_measured(cell, jax.tree.map(lambda v, i=i: v[i], outputs)) for i in range(len(cells))]
+        return [
+            _measured(cell, jax.tree.map(lambda v, i=i: v[i], outputs)) for i in range(len(cells))
+        ]
 
     return train
 
@@ -120,7 +132,8 @@ def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
     padded = cells + [cells[0]] * (size - len(cells))
     kind = np.float64 if cells[0].dtype == "float64" else np.float32
     numbers = [
-        jax.tree.map(lambda v: np.uint32(v) if isinstance(v, int) else kind(v), cell.traced()) for cell in padded
+        jax.tree.map(lambda v: np.uint32(v) if isinstance(v, int) else kind(v), cell.traced())
+        for cell in padded
     ]
     orders = [
         batch_indices(
@@ -134,7 +147,9 @@ def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
     ]
     if size == 1:
         return jax.tree.map(jnp.asarray, numbers[0]), jnp.asarray(orders[0])
-    return jax.tree.map(lambda *v: jnp.asarray(np.stack(v)), *numbers), jnp.asarray(np.stack(orders))
+    return jax.tree.map(lambda *v: jnp.asarray(np.stack(v)), *numbers), jnp.asarray(
+        np.stack(orders)
+    )
 
 
 def _measured(cell: Cell, outputs: dict[str, dict[str, np.ndarray]]) -> dict[str, Measured]:
@@ -145,5 +160,7 @@ def _measured(cell: Cell, outputs: dict[str, dict[str, np.ndarray]]) -> dict[str
     for spec in cell.measurements:
         axes = measurements.registry.get(spec.name).AXES
         for metric, values in outputs[spec.name].items():
-            result[metric] = Measured(np.asarray(values), ("step", *axes[metric]), tuple(sorted(spec.steps)))
+            result[metric] = Measured(
+                np.asarray(values), ("step", *axes[metric]), tuple(sorted(spec.steps))
+            )
     return result

@@ -23,7 +23,9 @@ def build(
     def rule(factors: dict[str, Any]) -> optax.GradientTransformation:
         if spec.name == "adam":
             direction = optax.scale_by_adam(
-                b1=numbers["beta1"], b2=numbers["beta2"], eps=numbers["epsilon"] * factors["epsilon"]
+                b1=numbers["beta1"],
+                b2=numbers["beta2"],
+                eps=numbers["epsilon"] * factors["epsilon"],
             )
         else:
             direction = optax.trace(decay=numbers["momentum"])

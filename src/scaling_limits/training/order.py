@@ -5,7 +5,9 @@ import hashlib
 import numpy as np
 
 
-def batch_indices(*, seed: int, dataset: str, num_samples: int, batch_size: int, num_steps: int) -> np.ndarray:
+def batch_indices(
+    *, seed: int, dataset: str, num_samples: int, batch_size: int, num_steps: int
+) -> np.ndarray:
     """Sample indices `[num_steps, batch_size]` of shuffled epochs; an incomplete last batch is dropped.
 
     A batch of all samples keeps their order. Fewer steps give a prefix of more steps' order.

@@ -73,6 +73,6 @@ def measure(claim: ImprovesWith, results: Results) -> Measurement:
         value=value,
         interval=interval,
         threshold=f"each step at most {setting(1 + claim.tolerance)}",
-        detail=f"{ends}, and rises by at most a factor {with_interval(value, interval)} "
-        f"from one {words(claim.along)} to the next; allowed {setting(1 + claim.tolerance)}",
+        detail=f"{ends}; it is at most {with_interval(value, interval)} times that of "
+        f"the next smaller {words(claim.along)}; allowed {setting(1 + claim.tolerance)}",
     )

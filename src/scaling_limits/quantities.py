@@ -1,0 +1,22 @@
+"""Quantities: what figures and claims say of a metric. Apart from `records`, so that reading a configuration needs no pandas."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Quantity(BaseModel):
+    """One number per cell, derived from a metric's records; figures and claims share this definition.
+
+    `reduce` says how the training steps are reduced: `min`, `last`, `first`, or `at` (the records of `step`).
+    `window` averages that many consecutive recorded steps first (1: none). `complement` gives `1 - value` (for 1 - cosine).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    metric: str
+    reduce: Literal["min", "last", "first", "at"] = "last"
+    step: int | None = None
+    window: int = Field(default=1, ge=1)
+    complement: bool = False
+    label: str | None = None
