@@ -18,7 +18,10 @@ $(VENV)/.installed: envs/requirements.lock pyproject.toml
 	touch $@
 
 PRESET ?= smoke
-SNAKEMAKE := $(RUN)/snakemake --quiet rules
+# more configuration, as in CONFIG="data={path: ../data}"
+CONFIG ?=
+SNAKEMAKE := $(RUN)/snakemake
+QUIET := --quiet rules
 
 lock:
 	$(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
@@ -26,14 +29,14 @@ lock:
 
 # every figure at a preset (PRESET=laptop for another one), then where to look
 figures: setup
-	$(SNAKEMAKE) figures results/$(PRESET)/audit.json --config preset=$(PRESET)
+	$(SNAKEMAKE) figures results/$(PRESET)/audit.json --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET)
 	@echo "Figures: figures/<paper>/<figure>.png   Verdicts: results/$(PRESET)/audit.md   Audit: make audit"
 
 audit: setup
-	$(SNAKEMAKE) audit --config preset=$(PRESET)
+	$(SNAKEMAKE) audit --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET)
 
 report: figures
-	$(SNAKEMAKE) figures --config preset=$(PRESET) --report results/$(PRESET)/report.html
+	$(SNAKEMAKE) figures --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") --report results/$(PRESET)/report.html
 	@echo "Report: results/$(PRESET)/report.html"
 
 test: setup

@@ -1,4 +1,4 @@
-"""Quantities: what figures and claims say of a metric. Apart from `records`, so that reading a configuration needs no pandas."""
+"""Quantities: what figures and claims say of a metric; apart from `records`, as reading a configuration needs no pandas."""
 
 from typing import Literal
 
@@ -9,7 +9,8 @@ class Quantity(BaseModel):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
     `reduce` says how the training steps are reduced: `min`, `last`, `first`, or `at` (the records of `step`).
-    `window` averages that many consecutive recorded steps first (1: none). `complement` gives `1 - value` (for 1 - cosine).
+    `window` averages that many consecutive recorded steps first (1: none).
+    `complement` gives `1 - value` (for 1 - cosine).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

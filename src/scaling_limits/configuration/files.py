@@ -20,8 +20,9 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.YAMLError(
-                f"line {self.peek_event().start_mark.line + 1}: aliases are not allowed"
+                f"line {event.start_mark.line + 1}: aliases are not allowed"
             )
         return super().compose_node(parent, index)
 

@@ -69,7 +69,11 @@ def resolve(
             if steps == "num_hidden_layers"
             else steps,
             activity_gradient=settings.activity_gradient,
-            activity_learning_rate=settings.activity_learning_rate,
+            activity_learning_rate=(
+                None
+                if settings.activity_learning_rate is None
+                else settings.activity_learning_rate * parameterisation.inference_step
+            ),
         ),
         optimiser=OptimiserSpec(
             name=settings.optimiser,

@@ -2,8 +2,8 @@
 
 A row belongs to a scheme and an update rule and gives, per role of a weight, the standard deviation
 that multiplies its unit draws, the multiplier of its forward pass, its learning rate relative to
-the optimiser's, and Adam's epsilon relative to the optimiser's. Each is a product of powers
-(`Power`).
+the optimiser's, and Adam's epsilon relative to the optimiser's; and, for the network as a whole,
+the inference step relative to the activity learning rate. Each is a product of powers (`Power`).
 
 `width / base_width` and `depth / base_depth` (L, weight layers) stand in the powers: `sp_*` has
 none; `mup` equals `sp_gaussian` at `base_width`; the papers' formulas of `mean_field` and `mupc`
@@ -25,6 +25,8 @@ Distribution = Literal["normal", "uniform", "orthogonal"]
 ROLES = ("input", "hidden", "output")
 QUANTITIES = ("init_std", "multiplier", "learning_rate", "epsilon")
 AXES = ("width", "depth")
+# what exponent changes may name: the quantities of each role, and the inference step, which has no role
+SCALED = {**dict.fromkeys(ROLES, QUANTITIES), "inference": ("step",)}
 
 ExponentChanges = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Role -> quantity -> axis (`width` or `depth`) -> what is added to the exponent."""
@@ -79,6 +81,7 @@ class Row(_Model):
     input: RolePowers
     hidden: RolePowers
     output: RolePowers
+    inference_step: Power = Power()
     source: str
 
     def role(self, role: str) -> RolePowers:
@@ -88,14 +91,18 @@ class Row(_Model):
 
     def powers(self) -> list[Power]:
         """All entries."""
-        return [self.role(role).power(quantity) for role in ROLES for quantity in QUANTITIES]
+        by_role = [self.role(role).power(quantity) for role in ROLES for quantity in QUANTITIES]
+        return [*by_role, self.inference_step]
 
 
 @dataclass(frozen=True)
 class Parameterisation:
-    """A row at one width and depth: role -> numbers, and the distribution of the unit draws."""
+    """A row at one width and depth: role -> numbers, the factor of the activity learning rate, and the distribution of
+    the unit draws.
+    """
 
     scaling: dict[str, RoleScaling]
+    inference_step: float
     init_distribution: Distribution
 
 
@@ -244,11 +251,10 @@ def resolve(
         raise ConfigurationError(f"parameterisation {scheme} has no output_scale; leave it at 1")
     if depth_exponent is not None and not any(any(p.residual_depth) for p in powers):
         raise ConfigurationError(f"parameterisation {scheme} has no depth_exponent; leave it unset")
-    fan_ins = {"input": input_dim, "hidden": width, "output": width}
+    fan_ins = {"input": input_dim, "hidden": width, "output": width, "inference": 1}
     ratios = {"width": width / base_width, "depth": num_weight_layers / base_depth}
 
-    def value(role: str, quantity: str) -> float:
-        power = row.role(role).power(quantity)
+    def value(power: Power, role: str, quantity: str) -> float:
         number = (
             power.scale
             * fan_ins[role] ** power.fan_in
@@ -261,10 +267,13 @@ def resolve(
         return float(number)
 
     scaling = {
-        role: RoleScaling(**{quantity: value(role, quantity) for quantity in QUANTITIES})
+        role: RoleScaling(
+            **{name: value(row.role(role).power(name), role, name) for name in QUANTITIES}
+        )
         for role in ROLES
     }
-    return Parameterisation(scaling, row.init_distribution)
+    step = value(row.inference_step, "inference", "step")
+    return Parameterisation(scaling, step, row.init_distribution)
 
 
 def check_changes(changes: ExponentChanges) -> None:
@@ -274,11 +283,11 @@ def check_changes(changes: ExponentChanges) -> None:
         ConfigurationError: naming the nearest valid word.
     """
     for role, quantities in changes.items():
-        if role not in ROLES:
-            raise ConfigurationError(unknown("role", role, ROLES))
+        if role not in SCALED:
+            raise ConfigurationError(unknown("role", role, SCALED))
         for quantity, axes in quantities.items():
-            if quantity not in QUANTITIES:
-                raise ConfigurationError(unknown("scaled quantity", quantity, QUANTITIES))
+            if quantity not in SCALED[role]:
+                raise ConfigurationError(unknown("scaled quantity", quantity, SCALED[role]))
             for axis in axes:
                 if axis not in AXES:
                     raise ConfigurationError(unknown("scaling axis", axis, AXES))
