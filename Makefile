@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: setup lock figures audit report test lint format schemas clean
+.PHONY: setup lock figures audit report gallery test lint format schemas clean
 
 setup: $(VENV)/.installed
 
@@ -38,6 +38,16 @@ audit: setup
 report: figures
 	$(SNAKEMAKE) figures --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") --report results/$(PRESET)/report.html
 	@echo "Report: results/$(PRESET)/report.html"
+
+# the figures and verdicts that the README shows: make gallery PRESET=laptop CONFIG="data={path: DIR}"
+gallery: figures
+	mkdir -p docs/gallery
+	for file in figures/*/*.png; do \
+	  name=$${file#figures/}; name=$${name%.png}; \
+	  cp $$file docs/gallery/$${name%/*}-$${name#*/}.png; \
+	  cp results/$(PRESET)/$$name/provenance.json docs/gallery/$${name%/*}-$${name#*/}.json; \
+	done
+	cp results/$(PRESET)/audit.md docs/results.md
 
 test: setup
 	$(RUN)/pytest -n 2 --dist loadgroup

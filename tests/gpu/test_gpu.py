@@ -1,0 +1,69 @@
+"""On a machine with a GPU: batches of cells there agree with the CPU, and with themselves bit for bit."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="there is no GPU")
+
+# a process of its own, as the device is chosen before JAX is imported
+SCRIPT = """
+import sys
+from pathlib import Path
+from scaling_limits import runtime
+device, folder = sys.argv[1], Path(sys.argv[2])
+runtime.configure(device=device)
+from scaling_limits.configuration import load
+from scaling_limits.datasets.preparation import prepare
+from scaling_limits.pipeline.jobs import run_job
+from scaling_limits.store import Store
+batch = 16 if device == "gpu" else 1
+configuration = load(sys.argv[3], {"resources": {"device": device, "cells_per_batch": batch}})
+prepare("digits", data_path=None, downloads=folder, output=folder / "digits.npz", user={})
+for paper, experiment in (
+    ("mupc", "hyperparameter_transfer_tanh"),
+    ("pcn-limits", "gradient_alignment_residual_cifar10"),
+):
+    run_job(
+        configuration.cells(paper, experiment),
+        store=Store(folder / "cells"),
+        datasets_folder=folder,
+        accepted_sources=[],
+        records=folder / f"{paper}.parquet",
+        meta=folder / f"{paper}.json",
+    )
+"""
+
+
+def compute(device: str, folder: Path) -> Path:
+    folder.mkdir()
+    command = [sys.executable, "-c", SCRIPT, device, str(folder), str(ROOT)]
+    subprocess.run(command, check=True, env=None)
+    return folder
+
+
+def summaries(folder: Path, paper: str) -> pd.Series:
+    """The best loss of every stable cell, without the cells' keys, which name the device."""
+    records = pd.read_parquet(folder / f"{paper}.parquet")
+    loss = records[records["metric"] == "train_loss"].groupby("cell_id")["value"]
+    return loss.min()[loss.max() < 2.0].sort_values(ignore_index=True)
+
+
+def test_gpu_repeats_itself_and_agrees_with_the_cpu(tmp_path: Path) -> None:
+    first, second = compute("gpu", tmp_path / "first"), compute("gpu", tmp_path / "second")
+    cpu = compute("cpu", tmp_path / "cpu")
+    for paper in ("mupc", "pcn-limits"):
+        name = f"{paper}.parquet"
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+        on_gpu, on_cpu = summaries(first, paper), summaries(cpu, paper)
+        assert abs(len(on_gpu) - len(on_cpu)) <= 0.02 * len(on_cpu)
+        assert on_gpu.median() == pytest.approx(on_cpu.median(), rel=0.02)
+    pd.testing.assert_series_equal(
+        summaries(first, "pcn-limits"), summaries(cpu, "pcn-limits"), rtol=1e-3
+    )
