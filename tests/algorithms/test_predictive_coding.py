@@ -1,10 +1,11 @@
+import functools
 from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from toy_networks import EXACT, build, data, descent, kernels, matrices
+from toy_networks import EXACT, build, data, descent, drawn, kernels, matrices
 
 from scaling_limits import algorithms
 from scaling_limits.algorithms import backpropagation, predictive_coding
@@ -25,16 +26,21 @@ def infer(network, params, scaling, x, y, options, rate=0.1):
     return run(params, rate)
 
 
-def reference(network, params, scaling, x, y, activation, skip, steps, rate):
+@functools.cache
+def reference(num_hidden_layers, activation, skip, position, multipliers):
     """All layers, no displacements, automatic differentiation of the summed energy."""
     phi = ACTIVATIONS[activation]
-    multipliers = [scaling[s.role]["multiplier"] for s in network.segments for _ in range(s.count)]
 
     def predict(weights, index, z):
-        out = multipliers[index] * (z if index == 0 else phi(z)) @ weights[index].T
-        return out + z if skip and 0 < index < len(weights) - 1 else out
+        last = index == num_hidden_layers
+        if position == "before_weight":
+            out = multipliers[index] * (z if index == 0 else phi(z)) @ weights[index].T
+        else:
+            out = multipliers[index] * z @ weights[index].T
+            out = out if last else phi(out)
+        return out + z if skip and index > 0 and not last else out
 
-    def energy(weights, activities):
+    def energy(weights, activities, x, y):
         below, above = [x, *activities], [*activities, y]
         return sum(
             0.5 * ((target - predict(weights, index, z)) ** 2).sum()
@@ -42,56 +48,56 @@ def reference(network, params, scaling, x, y, activation, skip, steps, rate):
         )
 
     @jax.jit
-    def run(weights):
+    def run(weights, x, y, steps, rate):
         activities, z = [], x
-        for index in range(len(weights) - 1):
+        for index in range(num_hidden_layers):
             z = predict(weights, index, z)
             activities.append(z)
 
-        def step(activities, _):
-            slopes = jax.grad(energy, argnums=1)(weights, activities)
-            moved = [z - rate * g for z, g in zip(activities, slopes, strict=True)]
-            return moved, None
+        def step(_, activities):
+            slopes = jax.grad(energy, argnums=1)(weights, activities, x, y)
+            return [z - rate * g for z, g in zip(activities, slopes, strict=True)]
 
-        activities, _ = jax.lax.scan(step, activities, None, length=steps)
-        value, grads = jax.value_and_grad(energy)(weights, activities)
+        activities = jax.lax.fori_loop(0, steps, step, activities)
+        value, grads = jax.value_and_grad(energy)(weights, activities, x, y)
         return value / len(x), [g / len(x) for g in grads]
 
-    return run(kernels(params))
+    return run
 
 
 @pytest.mark.parametrize(
-    ("steps", "num_hidden_layers"), [(0, 3), (1, 6), (4, 6), (6, 6), (11, 6), (3, 1)]
+    ("steps", "num_hidden_layers", "activation", "skip", "position"),
+    [
+        (0, 6, "tanh", True, "before_weight"),
+        (1, 6, "tanh", True, "before_weight"),
+        (4, 6, "tanh", True, "before_weight"),
+        (6, 6, "tanh", True, "before_weight"),
+        (11, 6, "tanh", True, "before_weight"),
+        (3, 1, "gelu", False, "before_weight"),
+        (4, 3, "relu", False, "before_weight"),
+        (3, 3, "tanh", True, "after_weight"),
+    ],
 )
-@pytest.mark.parametrize(
-    ("activation", "skip", "scheme"),
-    [("tanh", True, "mean_field"), ("relu", False, "sp_gaussian")],
-)
-def test_stages_give_what_plain_inference_gives(steps, num_hidden_layers, activation, skip, scheme):
+def test_stages_give_what_plain_inference_gives(
+    steps, num_hidden_layers, activation, skip, position
+):
     network, params, scaling = build(
-        scheme=scheme,
         activation=activation,
         skip=skip,
         num_hidden_layers=num_hidden_layers,
         output_dim=3,
+        position=position,
     )
     x, y = data(output_dim=3)
     grads, metrics = infer(network, params, scaling, x, y, descent(steps), 0.15)
-    energy, expected = reference(network, params, scaling, x, y, activation, skip, steps, 0.15)
+    multipliers = tuple(
+        scaling[s.role]["multiplier"] for s in network.segments for _ in range(s.count)
+    )
+    run = reference(num_hidden_layers, activation, skip, position, multipliers)
+    energy, expected = run(kernels(params), x, y, steps, 0.15)
     np.testing.assert_allclose(metrics["energy"], energy, rtol=1e-10)
     for gradient, known in zip(kernels(grads), expected, strict=True):
         np.testing.assert_allclose(gradient, known, atol=1e-10 * (1 + abs(known).max()))
-
-
-def test_activation_after_the_weight_descends_too():
-    network, params, scaling = build(activation="tanh", position="after_weight", skip=True)
-    x, y = data()
-    _, metrics = infer(network, params, scaling, x, y, descent(2000), 0.3)
-    grads, _ = infer(network, params, scaling, x, y, descent(2001), 0.3)
-    again, _ = infer(network, params, scaling, x, y, descent(2000), 0.3)
-    assert metrics["energy"] < metrics["train_loss"]
-    for a, b in zip(kernels(grads), kernels(again), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-9)
 
 
 def cast(tree, dtype):
@@ -107,7 +113,7 @@ def test_error_moves_down_one_layer_per_step(dtype, activation, skip):
         scheme="sp_gaussian", activation=activation, skip=skip, width=32
     )
     params, (x, y) = cast((params, data()), dtype)
-    for steps in (1, 2, 3, 4):
+    for steps in (1, 3, 4):
         grads, _ = infer(network, params, scaling, x, y, descent(steps), 0.1)
         for layer, gradient in enumerate(kernels(grads), start=1):
             assert gradient.dtype == dtype
@@ -115,7 +121,7 @@ def test_error_moves_down_one_layer_per_step(dtype, activation, skip):
             assert bool((gradient != 0).any()) == reached, (steps, layer)
 
 
-@pytest.mark.parametrize("activation", ["linear", "tanh", "gelu"])
+@pytest.mark.parametrize("activation", ["linear", "tanh"])
 def test_faint_errors_are_not_drowned_by_round_off(activation):
     """In float32, displacements below the resolution of z leave gradients of their own size."""
     network, params, scaling = build(activation=activation, skip=True, width=32)
@@ -123,12 +129,12 @@ def test_faint_errors_are_not_drowned_by_round_off(activation):
     for dtype in (jnp.float32, jnp.float64):
         narrow, (x, y) = cast((params, data()), dtype)
         grads, _ = infer(network, narrow, scaling, x, y, descent(4), 1e-4)
-        sizes[dtype] = [float(jnp.sqrt((g**2).mean())) for g in kernels(grads)]
+        sizes[dtype] = [np.sqrt((np.float64(g) ** 2).mean()) for g in kernels(grads)]
     assert sizes[jnp.float64][0] < 1e-14
     np.testing.assert_allclose(sizes[jnp.float32], sizes[jnp.float64], rtol=0.05)
 
 
-@pytest.mark.parametrize(("num_hidden_layers", "output_dim"), [(1, 1), (1, 3), (5, 3)])
+@pytest.mark.parametrize(("num_hidden_layers", "output_dim"), [(1, 3), (5, 1), (5, 3)])
 @pytest.mark.parametrize("skip", [False, True])
 def test_exact_inference_is_the_closed_form(num_hidden_layers, output_dim, skip):
     """pcn-limits T1, T3: the network's own passes against explicit matrices."""
@@ -158,8 +164,7 @@ def test_exact_inference_is_the_closed_form(num_hidden_layers, output_dim, skip)
         np.testing.assert_allclose(gradient, known, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("output_dim", [1, 3])
-@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize(("output_dim", "skip"), [(1, False), (3, False), (1, True), (3, True)])
 def test_long_inference_reaches_the_closed_form(output_dim, skip):
     """pcn-limits T1, mupc test 2: gradient descent ends in F* with its gradients."""
     network, params, scaling = build(skip=skip, num_hidden_layers=4, output_dim=output_dim)
@@ -196,7 +201,7 @@ def test_small_steps_lower_the_energy():
     x, y = data()
     energies = [
         float(infer(network, params, scaling, x, y, descent(steps), 0.2)[1]["energy"])
-        for steps in (0, 2, 5, 9)
+        for steps in (0, 2, 9)
     ]
     assert all(b < a for a, b in pairwise(energies))
 
@@ -206,7 +211,7 @@ def test_small_steps_lower_the_energy():
 def test_mean_field_and_mup_train_alike(algorithm, skip):
     """pcn-limits T6: shifting (a, b, c) by (k, -2k, -2k), k = -1/2, changes no trajectory of GD."""
     width, depth, output_scale = 8, 5, 1.5
-    network, _, mean_field = build(skip=skip, width=width, output_scale=output_scale)
+    network, params, mean_field = build(skip=skip, width=width, output_scale=output_scale)
     mup = {
         role: {
             "init_std": numbers["init_std"] / width**0.5,
@@ -215,6 +220,9 @@ def test_mean_field_and_mup_train_alike(algorithm, skip):
         }
         for role, numbers in mean_field.items()
     }
+    np.testing.assert_allclose(
+        params[0]["linear"]["kernel"], drawn(network, mup)[0]["linear"]["kernel"] * width**0.5
+    )
     assert mup["input"]["multiplier"] == pytest.approx((width / 5) ** 0.5)
     assert mup["hidden"]["multiplier"] == pytest.approx(depth**-0.5 if skip else 1.0)
     assert mup["output"]["multiplier"] == pytest.approx(1 / (output_scale * width**0.5))
@@ -224,8 +232,8 @@ def test_mean_field_and_mup_train_alike(algorithm, skip):
     options = EXACT if algorithm == "predictive_coding" else BP
 
     def train(scaling):
-        params = network.init(jax.random.key(0), scaling, "normal", jnp.float64)
-        rates = [0.1 * scaling[segment.role]["learning_rate"] for segment in network.segments]
+        params = drawn(network, scaling)
+        rates = [0.03 * scaling[segment.role]["learning_rate"] for segment in network.segments]
 
         def step(params, _):
             grads, metrics = module.gradients(network, params, scaling, x, y, options, {})
@@ -254,8 +262,8 @@ def test_the_program_does_not_grow_with_depth():
         return len(str(jax.make_jaxpr(run)(params)).splitlines())
 
     # depths at which no stage ends at a single layer, which has no hidden segment
-    assert size(12, descent(12)) == size(48, descent(48))
-    assert size(12, EXACT) == size(48, EXACT)
+    assert size(12, descent(12)) == size(20, descent(20))
+    assert size(12, EXACT) == size(20, EXACT)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from scaling_limits import networks
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
@@ -53,20 +54,30 @@ def build(
         exponent_changes={},
     )
     scaling = {role: numbers.model_dump() for role, numbers in resolved.scaling.items()}
+    return network, drawn(network, scaling), scaling
 
-    @jax.jit
-    def init():
-        key = jax.random.key(0)
-        return network.init(key, scaling, resolved.init_distribution, jnp.float64)
 
-    return network, init(), scaling
+def drawn(network, scaling):
+    """Normal weights, by numpy: nothing to compile."""
+    rng = np.random.default_rng(0)
+    shapes = jax.eval_shape(lambda: network.init(jax.random.key(0), scaling, "normal", jnp.float64))
+    return tuple(
+        jax.tree.map(
+            lambda leaf, role=segment.role: jnp.asarray(
+                scaling[role]["init_std"] * rng.normal(size=leaf.shape)
+            ),
+            stacked,
+        )
+        for segment, stacked in zip(network.segments, shapes, strict=True)
+    )
 
 
 @functools.cache
 def data(*, batch=6, input_dim=5, output_dim=1):
     """Normal inputs and targets."""
-    x = jax.random.normal(jax.random.key(101), (batch, input_dim))
-    y = jax.random.normal(jax.random.key(102), (batch, output_dim))
+    rng = np.random.default_rng(1)
+    x = jnp.asarray(rng.normal(size=(batch, input_dim)))
+    y = jnp.asarray(rng.normal(size=(batch, output_dim)))
     return x, y
 
 

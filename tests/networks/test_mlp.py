@@ -1,3 +1,5 @@
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,24 +35,33 @@ def spec(**changes):
 
 
 def initialise(network, key=0, scaling=SCALING, distribution="normal", dtype=jnp.float64):
-    return network.init(jax.random.key(key), scaling, distribution, dtype)
+    init = functools.partial(network.init, distribution=distribution, dtype=dtype)
+    return jax.jit(init)(jax.random.key(key), scaling)
+
+
+def plain(network):
+    """Normal weights by numpy, where the draws are not the point: nothing to compile."""
+    rng = np.random.default_rng(0)
+    shapes = jax.eval_shape(
+        lambda key: network.init(key, SCALING, "normal", jnp.float64), jax.random.key(0)
+    )
+    return jax.tree.map(lambda leaf: jnp.asarray(0.4 * rng.normal(size=leaf.shape)), shapes)
 
 
 def weights_of(params):
     return [w for stacked in params for w in stacked["linear"]["kernel"]]
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize(
-    ("position", "skip", "mean_subtraction"),
+    ("activation", "position", "skip", "mean_subtraction", "num_hidden_layers"),
     [
-        ("before_weight", False, False),
-        ("before_weight", True, False),
-        ("after_weight", False, False),
-        ("after_weight", True, True),
+        *[(activation, "before_weight", True, False, 3) for activation in ACTIVATIONS],
+        ("tanh", "before_weight", False, False, 3),
+        ("tanh", "after_weight", False, False, 3),
+        ("relu", "after_weight", True, True, 3),
+        ("relu", "before_weight", True, False, 1),
     ],
 )
-@pytest.mark.parametrize("num_hidden_layers", [1, 4])
 def test_forward_is_the_written_out_recursion(
     activation, position, skip, mean_subtraction, num_hidden_layers
 ):
@@ -63,7 +74,7 @@ def test_forward_is_the_written_out_recursion(
             num_hidden_layers=num_hidden_layers,
         )
     )
-    params = initialise(network)
+    params = plain(network)
     x = jax.random.normal(jax.random.key(1), (6, 5))
     phi = ACTIVATIONS[activation]
     weights = weights_of(params)
@@ -114,7 +125,7 @@ def test_linear_exposes_its_input_and_the_cotangent_of_its_output():
 
 
 def test_draws_do_not_depend_on_the_scheme_or_the_depth():
-    shallow, deep = (networks.build(spec(num_hidden_layers=h)) for h in (3, 6))
+    shallow, deep = (networks.build(spec(num_hidden_layers=h)) for h in (3, 5))
     other = {role: {"init_std": 2.5, "multiplier": 1.0} for role in SCALING}
     first, second = initialise(shallow), initialise(shallow, scaling=other)
     stds = [SCALING[segment.role]["init_std"] for segment in shallow.segments]
@@ -176,18 +187,18 @@ def test_float32_stays_float32_with_float64_scales():
 def test_the_program_does_not_grow_with_depth():
     def size(num_hidden_layers):
         network = networks.build(spec(num_hidden_layers=num_hidden_layers))
-        params = initialise(network)
+        params = plain(network)
         x = jnp.ones((2, 5))
         jaxpr = jax.make_jaxpr(jax.grad(lambda p: network.forward(p, SCALING, x).sum()))(params)
         return len(str(jaxpr).splitlines())
 
-    assert size(4) == size(40)
+    assert size(4) == size(14)
 
 
 def test_top_and_shifts():
     network = networks.build(spec())
     x = jax.random.normal(jax.random.key(1), (2, 5))
-    activities = network.activities(initialise(network), SCALING, x)
+    activities = network.activities(plain(network), SCALING, x)
     part = network.top(3)
     assert [(s.role, s.count, s.first) for s in part.segments] == [
         ("hidden", 2, 3),

@@ -60,18 +60,20 @@ class Configuration:
         layers = self._layers(slug)
         paper = layers.validate(Paper)
         for name, figure in paper.figures.items():
-            where = f"{layers.origin(('figures', name))}: figures.{name}"
-            if figure.experiment not in paper.experiments:
-                problem = unknown("experiment", figure.experiment, paper.experiments)
-                raise ConfigurationError(f"{where}.experiment: {problem}")
-            grids = paper.experiments[figure.experiment].grids
-            shown = [("plot", row.grid) for row in figure.plot.rows]
-            judged = [
-                (f"claims.{c.id}", grid) for c in figure.claims for grid in (*c.grids, *c.control)
-            ]
-            for key, grid in [*shown, *judged]:
-                if grid not in grids:
-                    raise ConfigurationError(f"{where}.{key}: {unknown('grid', grid, grids)}")
+            named = [("experiment", "experiment", figure.experiment, list(paper.experiments))]
+            if figure.experiment in paper.experiments:
+                grids = list(paper.experiments[figure.experiment].grids)
+                judged = [
+                    grid for claim in figure.claims for grid in (*claim.grids, *claim.control)
+                ]
+                named += [("plot.rows", "grid", row.grid, grids) for row in figure.plot.rows]
+                named += [("claims", "grid", grid, grids) for grid in judged]
+            for key, kind, word, valid in named:
+                if word not in valid:
+                    where = layers.origin(("figures", name, *key.split(".")))
+                    raise ConfigurationError(
+                        f"{where}: figures.{name}.{key}: {unknown(kind, word, valid)}"
+                    )
         return paper
 
     @cache
@@ -160,14 +162,15 @@ class Configuration:
                 rows=self.main.parameterisations,
             )
         except ConfigurationError as error:
-            raise refuse(values, error) from None
+            raise refuse([*values, *spec.measurements], error) from None
         return Point(grid, settings, cell)
 
     def _origin(self, slug: str, experiment: str, grid: str, key: str) -> str:
-        """The layer that a setting's value comes from."""
+        """The layer that the value of a setting, or a measurement, comes from."""
         base, layers = ("experiments", experiment), self._layers(slug)
         inner = (*base, "grids", grid)
-        places = [(*place, part, key) for place in (inner, base) for part in ("axes", "settings")]
+        parts = ("axes", "settings", "measurements")
+        places = [(*place, part, key) for place in (inner, base) for part in parts]
         return next(
             (layers.origin(place) for place in places if layers.knows(place)), self._file(slug)
         )

@@ -3,7 +3,7 @@
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,15 +21,17 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.YAMLError(
-                f"line {event.start_mark.line + 1}: aliases are not allowed"
-            )
+            raise yaml.YAMLError(f"line {event.start_mark.line + 1}: aliases are not allowed")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[Any] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                raise yaml.YAMLError(
+                    f"line {key_node.start_mark.line + 1}: a key has to be a word or a number"
+                )
             if key in seen:
                 raise yaml.YAMLError(
                     f"line {key_node.start_mark.line + 1}: key '{key}' stands twice"

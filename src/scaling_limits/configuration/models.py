@@ -61,6 +61,8 @@ class Settings(Model):
         default_factory=dict,
         description="added to the row's exponents: role -> quantity -> width or depth (controls)",
     )
+    pivot_width: int | None = Field(default=None, ge=1, description="where width's changes are 1")
+    pivot_depth: int | None = Field(default=None, ge=1, description="where depth's changes are 1")
 
     algorithm: str
     inference: Literal["gradient_descent", "exact"] | None = None

@@ -44,6 +44,8 @@ def resolve(
         output_scale=settings.output_scale,
         depth_exponent=settings.depth_exponent,
         exponent_changes=settings.exponent_changes,
+        pivot_width=settings.pivot_width,
+        pivot_depth=settings.pivot_depth,
         rows=[*rows, *table.TABLE],
     )
     steps = settings.num_inference_steps

@@ -231,14 +231,16 @@ def resolve(
     output_scale: float,
     depth_exponent: float | None,
     exponent_changes: ExponentChanges,
+    pivot_width: float | None = None,
+    pivot_depth: float | None = None,
     rows: Sequence[Row] = TABLE,
 ) -> Parameterisation:
     """The numbers of a row for a network of `num_weight_layers` (L) layers of `width` N.
 
     `output_scale` is gamma_0 of pcn-limits (1 elsewhere) and `depth_exponent` its alpha, None
     without skips. `exponent_changes` multiplies quantities by further powers of `width /
-    base_width` and `num_weight_layers /
-    base_depth`: the wrong exponents of control runs. `rows` may hold a user's own.
+    pivot_width` and `num_weight_layers / pivot_depth` (default: the base sizes): the wrong exponents
+    of control runs, which change nothing at the pivot. `rows` may hold a user's own.
 
     Raises:
         ConfigurationError: for an unknown scheme, update rule, role, quantity or axis, and for an
@@ -253,6 +255,10 @@ def resolve(
         raise ConfigurationError(f"parameterisation {scheme} has no depth_exponent; leave it unset")
     fan_ins = {"input": input_dim, "hidden": width, "output": width, "inference": 1}
     ratios = {"width": width / base_width, "depth": num_weight_layers / base_depth}
+    changed = {
+        "width": width / (pivot_width or base_width),
+        "depth": num_weight_layers / (pivot_depth or base_depth),
+    }
 
     def value(power: Power, role: str, quantity: str) -> float:
         number = (
@@ -263,7 +269,7 @@ def resolve(
             * output_scale**power.output_scale
         )
         for axis, change in exponent_changes.get(role, {}).get(quantity, {}).items():
-            number *= ratios[axis] ** change
+            number *= changed[axis] ** change
         return float(number)
 
     scaling = {

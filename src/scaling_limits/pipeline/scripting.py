@@ -1,6 +1,7 @@
 """What the workflow's scripts share: messages to log and terminal, and errors without a traceback."""
 
 import contextlib
+import io
 import sys
 import traceback
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import TextIO
 from ..errors import ScalingLimitsError
 
 
-class _Tee:
+class _Tee(io.TextIOBase):
     def __init__(self, *streams: TextIO):
         self._streams = streams
 
@@ -31,7 +32,7 @@ def logged(log: str | Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal = sys.stderr
     with path.open("w", encoding="utf-8") as file:
-        tee: TextIO = _Tee(terminal, file)  # type: ignore[assignment]
+        tee = _Tee(terminal, file)
         with contextlib.redirect_stderr(tee), contextlib.redirect_stdout(tee):
             try:
                 yield
