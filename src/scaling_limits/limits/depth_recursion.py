@@ -1,0 +1,176 @@
+"""Training of linear residual networks at infinite width and finite depth: the Gamma-C recursion of
+depth-mup (Lemma 4.3 = Lemma C.1, and App. D.3 for other exponents).
+
+The network x^0 = U xi, x^l = x^{l-1} + a L^{-alpha} W^l x^{l-1}, f = V^T x^L has L blocks; U and V
+have entries of variance 1 and n^-2 and stay as drawn, W^l those of variance 1/n and SGD updates
+(Eq. 1, 4; Program 1). Coordinates of x^l, and of dx^l = n dloss/dx^l, become linear combinations of
+Gaussian fields: of xi^T U; of n V; for each block m and token of W_0^m x^{m-1} and W_0^{mT} dx^m.
+A token is one sample at one step. Tokens are numbered step by step; the coefficients of token tau
+in the fields of token rho are the paper's Gamma (here not multiplied by sqrt(L)), the moments
+<x x'> and <dx dx'>, which are also the covariances of the fields, its C. The convergence to
+infinite depth is of order 1/L for alpha = gamma = 1/2, so 2 X_{2L} - X_L is of order 1/L^2.
+
+Misprints of the paper, as corrected here: the sums over past steps begin at 0; the kernel of
+Theorem 4.1 is C_{t,s,0}(1), that of x, not of dx; Lemma C.1 sets Gamma_{t,-1,0,0}(0, q).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+Array = np.ndarray
+
+LossDerivative = Callable[[int, Float[Array, "batch out"]], Float[Array, "batch out"]]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Outputs and second moments per coordinate; index l = 0..L is the layer, token step * B + b.
+
+    `forward` is <x^l x^l> (the kernel of Theorem 4.1 at l = L), `backward` <dx^l dx^l>,
+    `across_layers` <x^l x^m> of each token with itself.
+    """
+
+    outputs: Float[Array, "steps batch out"]
+    forward: Float[Array, "layers tokens tokens"]
+    backward: Float[Array, "layers tokens tokens"]
+    across_layers: Float[Array, "tokens layers layers"]
+
+    @property
+    def rms(self) -> Float[Array, "steps batch layers"]:
+        """Root mean square of the coordinates of x^l."""
+        squares = np.diagonal(self.forward, axis1=1, axis2=2).T
+        rms: Array = np.sqrt(squares).reshape(*self.outputs.shape[:2], -1)
+        return rms
+
+
+def train(
+    x: ArrayLike,
+    loss_derivative: LossDerivative,
+    *,
+    output_dim: int,
+    num_blocks: int,
+    learning_rate: float,
+    branch_multiplier: float = 1.0,
+    depth_exponent: float = 0.5,
+    depth_lr_exponent: float = 0.5,
+) -> Limit:
+    """SGD on the batch mean of a loss, in float64.
+
+    x is `[T, B, D]`, the batch of every step; `loss_derivative(step, f)` maps outputs `[B, C]` to
+    every sample's dloss/df `[B, C]`. `num_blocks` is L, `learning_rate` eta, `branch_multiplier` a,
+    `depth_exponent` alpha, `depth_lr_exponent` gamma: a finite network's learning rate is eta
+    L^{alpha - gamma} (Eq. 4). Depth-muP is alpha = gamma = 1/2. For a base depth L_0 (L / L_0 in
+    place of L, Sec. 10.2) take a L_0^alpha and eta L_0^gamma. A learning rate that is too large ends
+    in inf or nan. Memory is about 32 (T B L)^2 bytes.
+
+    Raises ValueError if x has not three axes, or there is no block.
+    """
+    x = np.asarray(x, np.float64)
+    if x.ndim != 3:
+        raise ValueError(f"x must be [T, B, D], not {x.shape}")
+    if num_blocks < 1:
+        raise ValueError(f"num_blocks must be at least 1, not {num_blocks}")
+    steps, batch, _ = x.shape
+    samples = x.reshape(steps * batch, -1)
+    scale = branch_multiplier * num_blocks**-depth_exponent
+    rate = learning_rate * branch_multiplier * num_blocks**-depth_lr_exponent / batch
+    kets = _Kets(samples @ samples.T, output_dim, num_blocks, scale, rate)
+    outputs = np.empty((steps, batch, output_dim))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in range(steps):
+            now = slice(step * batch, (step + 1) * batch)
+            outputs[step] = kets.forward(now)
+            kets.backward(now, loss_derivative(step, outputs[step]))
+    return Limit(outputs, kets.x.moments, kets.dx.moments, kets.across_layers)
+
+
+class _Coefficients:
+    """Of x^l or dx^l: in the fields of W (first) and W^T (second), in those of U xi and n V (ends),
+    and the second moments.
+    """
+
+    def __init__(self, tokens: int, output_dim: int, num_blocks: int):
+        layers = num_blocks + 1
+        self.fields = np.zeros((layers, tokens, 2, num_blocks, tokens))
+        self.ends = np.zeros((layers, tokens, tokens + output_dim))
+        self.moments = np.zeros((layers, tokens, tokens))
+
+
+class _Kets:
+    def __init__(
+        self,
+        gram: Float[Array, "tokens tokens"],
+        output_dim: int,
+        num_blocks: int,
+        scale: float,
+        rate: float,
+    ):
+        self.tokens, self.num_blocks, self.scale, self.rate = len(gram), num_blocks, scale, rate
+        self.x = _Coefficients(self.tokens, output_dim, num_blocks)
+        self.dx = _Coefficients(self.tokens, output_dim, num_blocks)
+        self.ends = np.eye(self.tokens + output_dim)
+        self.ends[: self.tokens, : self.tokens] = gram
+        self.across_layers = np.zeros((self.tokens, num_blocks + 1, num_blocks + 1))
+
+    def forward(self, now: slice) -> Float[Array, "batch out"]:
+        """x^0..x^L of the tokens `now`; their outputs."""
+        own = range(now.start, now.stop)
+        self.x.ends[0, own, own] = 1.0
+        self._moments(self.x, 0, now)
+        for block in range(self.num_blocks):
+            self._branch(self.x, self.dx, 0, block, (block, block + 1), now)
+            self._moments(self.x, block + 1, now)
+        upto = slice(now.stop)
+        for token in own:
+            fields, ends = self.x.fields[:, token, ..., upto], self.x.ends[:, token]
+            self.across_layers[token] = self._overlap(fields, fields, ends, ends)
+        return self.x.ends[-1, now, self.tokens :]
+
+    def backward(self, now: slice, loss_derivatives: Float[Array, "batch out"]) -> None:
+        """dx^L..dx^0 of the tokens `now`."""
+        self.dx.ends[-1, now, self.tokens :] = loss_derivatives
+        self._moments(self.dx, self.num_blocks, now)
+        for block in reversed(range(self.num_blocks)):
+            self._branch(self.dx, self.x, 1, block, (block + 1, block), now)
+            self._moments(self.dx, block, now)
+
+    def _branch(
+        self,
+        kets: _Coefficients,
+        others: _Coefficients,
+        kind: int,
+        block: int,
+        layers: tuple[int, int],
+        now: slice,
+    ) -> None:
+        source, target = layers
+        past, own = slice(now.start), range(now.start, now.stop)
+        drive = kets.fields[source, now, 1 - kind, block, past]
+        drive = self.scale * (drive - self.rate * kets.moments[source, now, past])
+        for mine, theirs in ((kets.fields, others.fields), (kets.ends, others.ends)):
+            mine[target, now] = mine[source, now] + np.tensordot(drive, theirs[target, past], 1)
+        kets.fields[target, own, kind, block, own] += self.scale
+
+    def _moments(self, kets: _Coefficients, layer: int, now: slice) -> None:
+        upto = slice(now.stop)
+        fields, ends = kets.fields[layer, upto, ..., upto], kets.ends[layer, upto]
+        moments = self._overlap(fields[now], fields, ends[now], ends)
+        kets.moments[layer, now, upto], kets.moments[layer, upto, now] = moments, moments.T
+
+    def _overlap(
+        self,
+        fields: Float[Array, "rows 2 blocks tokens"],
+        other_fields: Float[Array, "others 2 blocks tokens"],
+        ends: Float[Array, "rows ends"],
+        other_ends: Float[Array, "others ends"],
+    ) -> Float[Array, "rows others"]:
+        upto = slice(fields.shape[-1])
+        overlap: Array = ends @ self.ends @ other_ends.T
+        for kind, covariance in enumerate((self.x.moments[:-1], self.dx.moments[1:])):
+            weighted = fields[:, kind].swapaxes(0, 1) @ covariance[:, upto, upto]
+            overlap += np.tensordot(weighted, other_fields[:, kind], ((0, 2), (1, 2)))
+        return overlap

@@ -1,0 +1,192 @@
+"""Training of infinitely wide linear networks in the mean-field parameterisation (dynamical mean
+field theory), solved forward in training steps.
+
+Where pcn-limits Fig. 2 overlays its theory curve it refers to Bordelon & Pehlevan (2022b), Appendix
+F; predictive coding and backpropagation share the curve, since the energy becomes the loss
+(pcn-limits Corollary 3.2, 4.2).
+
+Weight i maps the activity h_i `[N]` to skip * h_i + c_i W_i h_i / sqrt(N), with g_i the cotangent
+gamma_0 N df/d. of what comes out. In a linear network g_i does not depend on the sample, so after
+steps of index s, for outputs k, a weight is
+
+    W_i(t) = W_i(0) + c_i gamma_0 sum_a g_{i,a} m_{i,a}^T / sqrt(N),   a = (s, k), s < t,
+
+where m_{i,a} = (eta_0 / P) sum_mu (y - f)_{mu k} h_{i,mu} collects the samples. At infinite width
+W_i(0) acts on an activity h as a Gaussian field u_h plus sum_a g_{i,a} dh/dr_{i,a}, and transposed
+on a cotangent g as a Gaussian field r_g plus sum_a m_{i,a} dg/du_{i,a}: the fields have the
+covariances <h h'> and <g g'>, and fields of other weights, or of the transpose, are independent.
+All activities and cotangents are thus linear combinations of fields; what is kept is their
+coefficients. Activities and cotangents of step t depend on fields of steps before t and on their
+own, so nothing is solved for: with drive_a = (1/gamma_0) dh_i/dr_{i,a} + c_i <h_i m_{i,a}>,
+
+    h_{i+1} = skip * h_i + c_i (u_h + gamma_0 sum_a drive_a g_{i,a}),
+
+and likewise backwards. Without skips this is the recipe of note pcn-limits 1.12 (there a fixed
+point over all steps) with drive = C forward, E backward.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What the network computes on its training data; entry t is after t updates."""
+
+    outputs: Float[Array, "steps batch out"]
+    losses: Float[Array, " steps"]
+
+
+def gradient_descent(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    num_weight_layers: int,
+    num_steps: int,
+    learning_rate: float,
+    output_scale: float = 1.0,
+    skip: bool = False,
+    depth_exponent: float = 0.5,
+) -> Trajectory:
+    """Full-batch gradient descent on 1/(2P) sum ||y - f||^2 at infinite width, in float64.
+
+    x is `[P, D]`, y `[P, C]`; `learning_rate` is eta_0 of eta = eta_0 gamma_0^2 N (pcn-limits Eq.
+    14), `output_scale` gamma_0, where 0 is the lazy limit. All L = `num_weight_layers` weights are
+    trained: an MLP (Eq. 7-10 with the exponents of Table 2), or with `skip` the residual network
+    whose layers 2..L-1 are I + W / (L^alpha sqrt(N)), alpha = `depth_exponent` (Eq. 95-98). A
+    learning rate that is too large ends in inf or nan. Memory is 32 (L (P + C num_steps))^2 bytes.
+
+    Raises ValueError for fewer than two weight layers, or x and y that are no such matrices.
+    """
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if num_weight_layers < 2:
+        raise ValueError(f"num_weight_layers must be at least 2, not {num_weight_layers}")
+    if x.ndim != 2 or y.ndim != 2 or len(x) != len(y):
+        raise ValueError(f"x and y must be [P, D] and [P, C], not {x.shape} and {y.shape}")
+    multipliers = np.ones(num_weight_layers)
+    if skip:
+        multipliers[1:-1] = float(num_weight_layers) ** -depth_exponent
+    fields = _Fields(x @ x.T / x.shape[1], y.shape[1], num_steps, multipliers, skip, output_scale)
+    outputs = np.empty((num_steps, *y.shape))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in range(num_steps):
+            outputs[step] = fields.forward()
+            fields.update(learning_rate / len(x) * (y - outputs[step]))
+        losses = ((y - outputs) ** 2).sum(axis=(1, 2)) / (2 * len(x))
+    return Trajectory(outputs, losses)
+
+
+class _Fields:
+    """Coefficients and second moments of all activities and cotangents so far.
+
+    Rows of `h_u`, `h_r` `[weight i, row, weight j, field]` are h_i at the P samples of this step,
+    then m_{i,a}, in the fields u_j and r_j; `g_u`, `g_r` are g_{i,a}. Coefficients of h in r and of
+    g in u are divided by gamma_0. `h_h` `[i, row, row]` holds <h_i h_i>, the covariance of u_i,
+    `g_g` <g_i g_i>, that of r_i.
+    """
+
+    def __init__(
+        self,
+        gram: Float[Array, "batch batch"],
+        output_dim: int,
+        num_steps: int,
+        multipliers: Float[Array, " weights"],
+        skip: bool,
+        output_scale: float,
+    ):
+        weights, samples, past = len(multipliers), len(gram), num_steps * output_dim
+        self.samples, self.output_dim, self.past = samples, output_dim, 0
+        self.multipliers, self.gamma_squared = multipliers, output_scale**2
+        self.skips = np.zeros(weights)
+        self.skips[1:-1] = skip
+        rows = samples + past
+        self.h_u = np.zeros((weights, rows, weights, rows))
+        self.h_r = np.zeros((weights, rows, weights, past))
+        self.g_u = np.zeros((weights, past, weights, rows))
+        self.g_r = np.zeros((weights, past, weights, past))
+        self.h_h = np.zeros((weights, rows, rows))
+        self.g_g = np.zeros((weights, past, past))
+        self.h_h[0, :samples, :samples] = gram
+
+    def forward(self) -> Float[Array, "batch out"]:
+        """Activities of the samples under the present weights, and the outputs."""
+        now, past = slice(self.samples), slice(self.past)
+        rows = slice(self.samples + self.past)
+        earlier = slice(self.samples, rows.stop)
+        h_u, h_r, h_h = self.h_u[..., rows], self.h_r[..., past], self.h_h[:, rows, rows]
+        g_g = self.g_g[:, past, past]
+        for i, (c, carried) in enumerate(zip(self.multipliers[:-1], self.skips[:-1], strict=True)):
+            drive = h_r[i, now, i] + c * h_h[i, now, earlier]
+            h_u[i + 1, now] = carried * h_u[i, now] + c * self.gamma_squared * np.tensordot(
+                drive, self.g_u[i, past, :, rows], 1
+            )
+            h_u[i + 1, range(self.samples), i, range(self.samples)] += c
+            h_r[i + 1, now] = carried * h_r[i, now] + c * np.tensordot(
+                drive, self.g_r[i, past, :, past], 1
+            )
+            moments = _overlap(h_u[i + 1, now], h_u[i + 1, rows], h_h)
+            moments += self.gamma_squared * _overlap(h_r[i + 1, now], h_r[i + 1, rows], g_g)
+            h_h[i + 1, now], h_h[i + 1, :, now] = moments, moments.T
+        # the fields of the output weights are these weights at the start, the same at all steps
+        drive = h_r[-1, now, -1] + h_h[-1, now, earlier]
+        outputs: Array = drive.reshape(self.samples, -1, self.output_dim).sum(axis=1)
+        return outputs
+
+    def update(self, weighted_errors: Float[Array, "batch out"]) -> None:
+        """Take (eta_0 / P) (y - f): append this step's m_i, then g_i from the output down."""
+        self._collect(weighted_errors)
+        past = slice(self.past)
+        new, upto = (
+            slice(self.past, self.past + self.output_dim),
+            slice(self.past + self.output_dim),
+        )
+        m_past = slice(self.samples, self.samples + self.past)
+        m_rows = slice(self.samples + upto.stop)
+        h_h, g_g = self.h_h[:, m_rows, m_rows], self.g_g[:, upto, upto]
+        g_u, g_r = self.g_u[..., m_rows], self.g_r[..., upto]
+        outputs = np.arange(upto.stop) % self.output_dim
+        g_g[-1] = outputs[:, None] == outputs
+        for i in range(len(self.multipliers) - 1, 0, -1):
+            c, carried = self.multipliers[i], self.skips[i]
+            drive = g_u[i, new, i, m_past] + c * g_g[i, new, past]
+            g_r[i - 1, new] = carried * g_r[i, new] + c * self.gamma_squared * np.tensordot(
+                drive, self.h_r[i, m_past, :, upto], 1
+            )
+            g_r[i - 1, range(new.start, new.stop), i, range(new.start, new.stop)] += c
+            g_u[i - 1, new] = carried * g_u[i, new] + c * np.tensordot(
+                drive, self.h_u[i, m_past, :, m_rows], 1
+            )
+            moments = _overlap(g_r[i - 1, new], g_r[i - 1, upto], g_g)
+            moments += self.gamma_squared * _overlap(g_u[i - 1, new], g_u[i - 1, upto], h_h)
+            g_g[i - 1, new], g_g[i - 1, :, new] = moments, moments.T
+        self.past = upto.stop
+
+    def _collect(self, weighted_errors: Float[Array, "batch out"]) -> None:
+        now, past = slice(self.samples), slice(self.past)
+        earlier = slice(self.samples, self.samples + self.past)
+        new = slice(earlier.stop, earlier.stop + self.output_dim)
+        d = weighted_errors.T
+        own = range(new.start, new.stop)
+        for h_u, h_r, h_h in zip(self.h_u, self.h_r, self.h_h, strict=True):
+            h_u[new, :, earlier] = np.tensordot(d, h_u[now, :, earlier], 1)
+            for row in own:
+                h_u[row, :, row] = h_u[0, :, 0]
+            h_r[new, :, past] = np.tensordot(d, h_r[now, :, past], 1)
+            h_h[new, : new.start] = d @ h_h[now, : new.start]
+            h_h[: new.start, new] = h_h[new, : new.start].T
+            h_h[new, new] = d @ h_h[now, new]
+
+
+def _overlap(
+    rows: Float[Array, "rows weights fields"],
+    others: Float[Array, "others weights fields"],
+    covariance: Float[Array, "weights fields fields"],
+) -> Float[Array, "rows others"]:
+    weighted = (rows.swapaxes(0, 1) @ covariance).swapaxes(0, 1)
+    overlap: Array = np.tensordot(weighted, others, ((1, 2), (1, 2)))
+    return overlap
