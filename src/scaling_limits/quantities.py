@@ -1,4 +1,7 @@
-"""Quantities: what figures and claims say of a metric; apart from `records`, as reading a configuration needs no pandas."""
+"""Quantities: what figures and claims say of a metric.
+
+Apart from `records`, as reading a configuration needs no pandas.
+"""
 
 from typing import Literal
 

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from .errors import ConfigurationError
+
 _ENVIRONMENT = {
     "NPROC": "1",
     "OMP_NUM_THREADS": "1",
@@ -36,6 +38,7 @@ def configure(
 
     Raises:
         RuntimeError: when JAX was imported before.
+        ConfigurationError: a GPU is asked for and JAX finds none.
     """
     if "jax" in sys.modules:
         raise RuntimeError("runtime.configure must run before jax is imported")
@@ -49,6 +52,10 @@ def configure(
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    if device_class() != device:
+        raise ConfigurationError(
+            f"resources.device: {device}, but JAX computes on {device_class()}; see docs/running.md"
+        )
 
 
 def library_versions() -> dict[str, str]:

@@ -57,8 +57,8 @@ def run(tmp_path: Path) -> Runner:
 def use_idx(
     monkeypatch: pytest.MonkeyPatch, *mirrors: str, module: object = mnist, **changes: object
 ) -> None:
-    source = Source(payloads(FILES, **changes), places=("mnist",), mirrors=mirrors)  # type:
-    ignore[arg-type] monkeypatch.setattr(module, "SOURCES", (source,))
+    source = Source(payloads(FILES, **changes), places=("mnist",), mirrors=mirrors)  # type: ignore[arg-type]
+    monkeypatch.setattr(module, "SOURCES", (source,))
 
 
 def use_cifar(monkeypatch: pytest.MonkeyPatch, *mirrors: str) -> None:

@@ -140,3 +140,26 @@ def test_gradients_do_not_meet_under_the_standard_parameterisation():
     assert min(cosine[:2]) > 0.1
     assert slope(widths, cosine) > -1
     assert slope(widths, error) > -0.75
+
+
+@pytest.mark.parametrize("num_layers", [2, 5, 16])
+def test_general_mean_has_the_named_ones_as_special_cases(num_layers):
+    width, gamma = 64, 1.7
+
+    def general(skip, hidden, output):
+        return rescaling.mean_excess(
+            width=width,
+            num_weight_layers=num_layers,
+            skip=skip,
+            hidden_scale=hidden,
+            output_scale=output,
+        )
+
+    mlp = rescaling.mean_field_mlp(width, num_layers, gamma)
+    residual = rescaling.mean_field_residual(width, num_layers, gamma)
+    uniform = rescaling.standard_uniform_mlp(num_layers)
+    output = 1 / (gamma * width)
+    assert general(False, width**-0.5, output) == pytest.approx(mlp, rel=1e-12)
+    assert general(True, (width * num_layers) ** -0.5, output) == pytest.approx(residual, rel=1e-12)
+    third = (3 * width) ** -0.5
+    assert general(False, third, third) == pytest.approx(uniform, rel=1e-12)

@@ -35,5 +35,8 @@ for scope in ["all", *CONFIG.papers]:
             f"logs/{PRESET}/audit-{scope}.log",
         conda:
             "../../envs/cpu.yaml"
+        params:
+            # the share of decided claims is known for all papers together
+            whole=scope == "all",
         script:
             "../scripts/audit.py"

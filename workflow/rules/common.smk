@@ -1,14 +1,33 @@
 # What the rules ask the configuration, lazily: a single figure does not pay for all of them.
-from functools import cache
+import sys
+from functools import cache, wraps
 
 from scaling_limits.configuration import load
 from scaling_limits.datasets import catalogue
+from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.pipeline.figures import figure_digest
 from scaling_limits.pipeline.jobs import job_digest, pack
 from scaling_limits.plotting.specs import PLOTS
 from scaling_limits.source import source_digest
 
-CONFIG = load(".", config)
+
+def refusing(function):
+    """End Snakemake with the message of a user's error.
+
+    Left to itself, Snakemake takes files that are already there for sources when an input function fails.
+    """
+
+    @wraps(function)
+    def checked(*args):
+        try:
+            return function(*args)
+        except ScalingLimitsError as error:
+            sys.exit(f"error: {error}")
+
+    return checked
+
+
+CONFIG = refusing(load)(".", config)
 PRESET = CONFIG.main.preset
 RESULTS = f"results/{PRESET}"
 FOLDER = f"{RESULTS}/{{paper}}/{{figure}}"
@@ -29,17 +48,20 @@ def figure_files(papers):
     )
 
 
+@refusing
 def figures_of(papers):
     """The (paper, figure) pairs of these papers."""
     return [(paper, name) for paper in papers for name in CONFIG.paper(paper).figures]
 
 
+@refusing
 def figure(wildcards):
     """The figure that a job is about, validated."""
     return CONFIG.figure(wildcards.paper, wildcards.figure)
 
 
 @cache
+@refusing
 def jobs(paper, experiment):
     """The jobs of an experiment: lists of cells."""
     return pack(CONFIG.cells(paper, experiment), CONFIG.preset.job_seconds)

@@ -13,6 +13,8 @@ from scaling_limits.quantities import Quantity
 
 Names = tuple[str, ...]
 Some = Annotated[Names, Field(min_length=1)]
+# numbers on the command line may arrive as strings
+Value = Annotated[int | float | str, Field(union_mode="left_to_right")]
 Steps = Literal["all"] | tuple[int, ...]
 
 
@@ -31,7 +33,7 @@ class ClaimBase(Frozen):
     source: str = Field(min_length=1)
     grids: Some
     control: Names = ()
-    only: dict[str, int | float | str] = Field(default_factory=dict)
+    only: dict[str, Value] = Field(default_factory=dict)
     names_dataset: bool = False
     decided_at: dict[str, float] = Field(default_factory=dict)
     quantity: Quantity

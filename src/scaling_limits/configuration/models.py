@@ -147,16 +147,14 @@ class Paper(Model):
 class Caps(Model):
     """Upper bounds by which a preset shrinks every experiment.
 
-    `width`, `depth`, `num_steps`, `batch_size`, `num_train` and `num_test` bound the settings of that name (values of
-    an axis above it are left out), `seeds` the number of seeds, `points` the number of values of any other axis.
+    `width`, `depth`, `num_steps` and `batch_size` bound the settings of that name (values of an axis above it are left
+    out), `seeds` the number of seeds, `points` the number of values of any other axis.
     """
 
     width: int | None = Field(default=None, ge=1)
     depth: int | None = Field(default=None, ge=1)
     num_steps: int | None = Field(default=None, ge=1)
     batch_size: int | None = Field(default=None, ge=1)
-    num_train: int | None = Field(default=None, ge=1)
-    num_test: int | None = Field(default=None, ge=1)
     seeds: int | None = Field(default=None, ge=1)
     points: int | None = Field(default=None, ge=2)
 

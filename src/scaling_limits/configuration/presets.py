@@ -7,7 +7,7 @@ import numpy as np
 
 from .models import Caps
 
-_BOUNDED = ("width", "depth", "num_steps", "batch_size", "num_train", "num_test")
+_BOUNDED = ("width", "depth", "num_steps", "batch_size")
 
 
 def shrink(paper: Mapping[str, Any], caps: Caps) -> dict[str, Any]:

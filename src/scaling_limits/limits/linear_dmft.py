@@ -21,7 +21,7 @@ own, so nothing is solved for: with drive_a = (1/gamma_0) dh_i/dr_{i,a} + c_i <h
 
     h_{i+1} = skip * h_i + c_i (u_h + gamma_0 sum_a drive_a g_{i,a}),
 
-and likewise backwards. Without skips this is the recipe of note pcn-limits 1.12 (there a fixed
+and likewise backwards. Without skips this is the usual recipe (a fixed
 point over all steps) with drive = C forward, E backward.
 """
 

@@ -1,9 +1,11 @@
 """Means over initialisations of the energy's rescaling s, or of the diagonal of S - I, exact at any
 width.
 
-N is the width, L the number of weight layers; note pcn-limits 2.7.1, sharpening pcn-limits Eq. 16,
-19, 47, 107.
+N is the width, L the number of weight layers; exact forms of what pcn-limits Eq. 16, 19,
+47 and 107 give as orders.
 """
+
+from typing import Any
 
 
 def mean_field_mlp(width: float, num_weight_layers: int, output_scale: float = 1.0) -> float:
@@ -25,3 +27,16 @@ def mean_field_residual(
 def standard_uniform_mlp(num_weight_layers: int) -> float:
     """E[s] - 1 = sum_{j=1}^{L-1} 3^{-j}: MLPs with PyTorch's uniform draws, at any width."""
     return sum(3.0**-j for j in range(1, num_weight_layers))
+
+
+def mean_excess(
+    *, width: int, num_weight_layers: int, skip: bool, hidden_scale: Any, output_scale: Any
+) -> Any:
+    """E[s] - 1 for any parameterisation: N o^2 sum_{j=0}^{L-2} g^j, with g = N h^2 [+ 1 with skips].
+
+    `hidden_scale` h and `output_scale` o are multiplier times standard deviation of the draws (numbers or
+    arrays); the functions above are its special cases.
+    """
+    gain = width * hidden_scale**2 + float(skip)
+    total = sum(gain**j for j in range(num_weight_layers - 1))
+    return width * output_scale**2 * total

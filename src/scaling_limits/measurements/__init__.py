@@ -8,5 +8,8 @@ from ..registry import Registry
 
 registry = Registry(
     "measurement",
-    {"gradient_alignment": "scaling_limits.measurements.gradient_alignment"},
+    {
+        "gradient_alignment": "scaling_limits.measurements.gradient_alignment",
+        "rescaling": "scaling_limits.measurements.rescaling",
+    },
 )

@@ -1,6 +1,6 @@
 """How close an algorithm's weight gradients are to backpropagation's, at the same weights and on the same batch.
 
-Source: pcn-limits Fig 1 (the cosine), note 2.7 (the relative error). All layers are concatenated.
+Source: pcn-limits Fig. 1 (the cosine). All layers are concatenated.
 """
 
 import jax.numpy as jnp

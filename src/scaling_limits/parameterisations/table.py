@@ -211,11 +211,15 @@ def find_row(scheme: str, update_rule: str, rows: Sequence[Row] = TABLE) -> Row:
         )
     if scheme not in schemes:
         raise ConfigurationError(unknown("parameterisation", scheme, schemes))
-    by_rule = {row.update_rule: row for row in rows if row.scheme == scheme}
-    for rule, row in by_rule.items():
-        if rule == update_rule:
-            return row
-    raise ConfigurationError(unknown(f"update rule of {scheme}", update_rule, by_rule))
+    found = [row for row in rows if row.scheme == scheme and row.update_rule == update_rule]
+    if len(found) > 1:
+        raise ConfigurationError(
+            f"parameterisation {scheme} has two rows for {update_rule}; give yours another name"
+        )
+    if not found:
+        rules = [row.update_rule for row in rows if row.scheme == scheme]
+        raise ConfigurationError(unknown(f"update rule of {scheme}", update_rule, rules))
+    return found[0]
 
 
 def resolve(

@@ -15,6 +15,9 @@ class _Tee(io.TextIOBase):
     def __init__(self, *streams: TextIO):
         self._streams = streams
 
+    def close(self) -> None:
+        """Do nothing: the streams belong to others, and logging handlers close theirs at exit."""
+
     def write(self, text: str) -> int:
         for stream in self._streams:
             stream.write(text)

@@ -1,8 +1,4 @@
-"""Rows of panels with a common colour scale: what all maps share.
-
-Positions are set in inches, so panels keep their size whatever their labels are and nothing
-overlaps.
-"""
+"""Rows of panels with a common colour scale: what all maps share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,17 +11,17 @@ from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from scaling_limits.plotting import style, text
+from scaling_limits.plotting import page, style, text
+from scaling_limits.plotting.page import Handle
 
 # Inches.
 _LEFT, _RIGHT = 0.60, 0.78  # room for the y labels, and for the colour bar with its labels
 _GAP, _BELOW = 0.10, 0.24  # between panels; under them, for tick labels
-_TITLE, _HEADING, _PANEL_TITLE = 0.19, 0.15, 0.17  # heights of a line of each
+_HEADING, _PANEL_TITLE = 0.15, 0.17  # heights of a line of each
 _ROW_GAP, _X_LABEL, _LEGEND = 0.07, 0.10, 0.22
-_LARGEST, _NARROWEST = 1.6, 4.2  # a panel, a page
+_LARGEST = 1.6  # a panel
 _ROOM = style.PAGE_WIDTH - _LEFT - _RIGHT
 
 _WORST = 100.0  # a logarithmic colour scale ends at this multiple of its best value
@@ -35,8 +31,6 @@ _DIVERGED: dict[str, Any] = {
     "hatch": "//////",
     "linewidth": 0.0,
 }
-
-Handle = Line2D | Patch
 
 
 @dataclass(frozen=True)
@@ -68,19 +62,10 @@ class PanelGrid:
     def legend(self, handles: dict[str, Handle]) -> None:
         """Explain marks and lines under the panels."""
         if handles:
-            self.figure.legend(
-                list(handles.values()),
-                list(handles),
-                loc="lower center",
-                bbox_to_anchor=(self._centre(), 0.0),
-                ncols=len(handles),
-                borderaxespad=0.2,
-                handletextpad=0.5,
-            )
+            page.add_legend(self.figure, handles, self._centre())
 
     def _centre(self) -> float:
-        boxes = [ax.get_position() for row in self.rows for ax in row.axes]
-        return float(min(box.x0 for box in boxes) + max(box.x1 for box in boxes)) / 2
+        return page.centre_of([ax for row in self.rows for ax in row.axes])
 
 
 def columns_that_fit(num_panels: int, num_cells: int, cell_width: float) -> int:
@@ -102,39 +87,29 @@ def panel_grid(
     """
     width = min((_ROOM - (columns - 1) * _GAP) / columns, _LARGEST)
     height = float(np.clip(width * aspect, 0.8, _LARGEST))
-    page = max(_LEFT + columns * (width + _GAP) - _GAP + _RIGHT, _NARROWEST)
+    page_width = max(_LEFT + columns * (width + _GAP) - _GAP + _RIGHT, page.NARROWEST)
     line_height = _PANEL_TITLE + height + _BELOW
-    titles = text.wrap(title, style.LARGE, page - 0.1, bold=True)
     wrapped = [
-        text.wrap(heading or "", style.NORMAL, page - _LEFT, bold=True) for heading in headings
+        text.wrap(heading or "", style.NORMAL, page_width - _LEFT, bold=True)
+        for heading in headings
     ]
     lines = [-(-count // columns) for count in counts]
-    total = len(titles) * _TITLE + _X_LABEL + _LEGEND
+    room = _X_LABEL + _LEGEND
     for heading, num_lines in zip(wrapped, lines, strict=True):
-        total += _ROW_GAP + len(heading) * _HEADING + num_lines * line_height
-    figure = Figure(figsize=(page, total))
-
-    def axes(left: float, top: float, wide: float, high: float) -> Axes:
-        return figure.add_axes((left / page, 1 - (top + high) / total, wide / page, high / total))
-
-    def write(words: list[str], left: float, top: float, size: float) -> None:
-        x, y = left / page, 1 - top / total
-        figure.text(x, y, "\n".join(words), size=size, weight="bold", va="top")
-
-    write(titles, 0.06, 0.02, style.LARGE)
-    top = len(titles) * _TITLE
+        room += _ROW_GAP + len(heading) * _HEADING + num_lines * line_height
+    figure, top = page.titled(title, page_width, room)
     rows = []
     for heading, count, num_lines in zip(wrapped, counts, lines, strict=True):
         top += _ROW_GAP
-        write(heading, _LEFT, top, style.NORMAL)
+        page.write(figure, heading, _LEFT, top, style.NORMAL)
         top += len(heading) * _HEADING + _PANEL_TITLE
         panels = []
         for index in range(count):
             line, column = divmod(index, columns)
             left = _LEFT + column * (width + _GAP)
-            panels.append(axes(left, top + line * line_height, width, height))
+            panels.append(page.add_axes(figure, left, top + line * line_height, width, height))
         right = _LEFT + min(count, columns) * (width + _GAP)
-        bar = axes(right, top, 0.09, (num_lines - 1) * line_height + height)
+        bar = page.add_axes(figure, right, top, 0.09, (num_lines - 1) * line_height + height)
         rows.append(PanelRow(panels, bar))
         top += num_lines * line_height - _PANEL_TITLE
     return PanelGrid(figure, rows, columns)
@@ -142,12 +117,12 @@ def panel_grid(
 
 def cell_width(ax: Axes, num_cells: int) -> float:
     """The width in inches of one of `num_cells` cells."""
-    return _extent(ax)[0] / num_cells
+    return page.extent(ax)[0] / num_cells
 
 
 def tick_values(ax: Axes, xs: Sequence[float], ys: Sequence[float]) -> None:
     """Put a tick at each index of a map; label as many values as fit beside each other."""
-    wide, high = _extent(ax)
+    wide, high = page.extent(ax)
     x_labels = text.value_labels(xs)
     extents = [text.width_of(label, style.SMALL) for label in x_labels]
     _label(ax.xaxis, x_labels, text.readable_subset(xs, extents, wide / len(xs)))
@@ -203,12 +178,12 @@ def colour_bar(row: PanelRow, norm: Normalize, arrays: Sequence[np.ndarray], lab
         ScalarMappable(norm, colour_map()), cax=row.colour_bar, extend=extend, extendfrac=0.06
     )
     if isinstance(norm, LogNorm):
-        places = _log_ticks(norm.vmin, norm.vmax)
+        places = text.log_ticks(norm.vmin, norm.vmax)
         bar.set_ticks(places, labels=[text.short(place) for place in places])
         bar.minorticks_off()
     bar.set_label(
         "\n".join(
-            text.wrap(label, style.NORMAL, _extent(row.colour_bar)[1] + _BELOW + _PANEL_TITLE)
+            text.wrap(label, style.NORMAL, page.extent(row.colour_bar)[1] + _BELOW + _PANEL_TITLE)
         )
     )
     bar.outline.set_linewidth(0.5)
@@ -219,23 +194,6 @@ def colour_map() -> Colormap:
     return colormaps[style.COLOUR_MAP]
 
 
-def _extent(ax: Axes) -> tuple[float, float]:
-    box, figure = ax.get_position(), ax.get_figure(root=True)
-    assert figure is not None
-    wide, high = figure.get_size_inches()
-    return box.width * wide, box.height * high
-
-
 def _label(axis: Axis, labels: Sequence[str], shown: Sequence[int]) -> None:
     axis.set_ticks(list(shown), labels=[labels[i] for i in shown])
     axis.set_ticks([i for i in range(len(labels)) if i not in shown], minor=True)
-
-
-def _log_ticks(low: float, high: float) -> list[float]:
-    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    for mantissas in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
-        places = [float(f"{m}e{d}") for d in decades for m in mantissas]
-        places = [place for place in places if low <= place <= high]
-        if len(places) <= 5:
-            break
-    return places if len(places) > 1 else [low, high]

@@ -1,4 +1,4 @@
-"""From a quantity of single cells to the matrices that maps show: means over seeds."""
+"""From the records of single cells to what figures show: means and spread over seeds."""
 
 from collections.abc import Sequence
 
@@ -13,22 +13,57 @@ from scaling_limits.records import Results
 def seed_means(results: Results, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
     """The mean of a quantity over seeds, one row for each combination of `by` in a grid.
 
-    The mean is infinite where a seed diverged. Raises ScalingLimitsError if the grid or a column is
+    The mean is infinite where a seed diverged. Raises ScalingLimitsError as `seed_values`.
+    """
+    table = seed_values(results, grid, quantity, by)
+    return table.groupby(list(by))["value"].mean().reset_index()
+
+
+def seed_values(results: Results, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
+    """The `value` of a quantity for each combination of `by` and seed in a grid.
+
+    It is infinite where the seed diverged. Raises ScalingLimitsError if the grid or a column is
     missing, if nothing was recorded, or if the grid varies over anything else, since then a mean
     would mix different experiments.
     """
+    cells = _cells(results, grid, by)
+    return _checked(cells.quantity(quantity), grid, quantity.metric, by)
+
+
+def seed_curves(results: Results, grid: str, metric: str, by: Sequence[str]) -> pd.DataFrame:
+    """The `value` of a metric for each combination of `by`, training `step` and seed in a grid.
+
+    It is infinite where it is not finite. Raises ScalingLimitsError as `seed_values`, and if the
+    metric has several records at one step.
+    """
+    table = _cells(results, grid, by).metric(metric).dropna(subset="step")
+    return _checked(table, grid, metric, [*by, "step"])
+
+
+def spread(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The `mean` (infinite where a seed diverged) and `std` of `value` over seeds, for each of `by`.
+
+    `std` is the sample standard deviation of the finite values; NaN with less than two.
+    """
+    finite = table["value"].where(np.isfinite(table["value"]))
+    groups = table.assign(finite=finite).groupby(list(by))
+    columns = {"mean": groups["value"].mean(), "std": groups["finite"].std()}
+    return pd.DataFrame(columns).reset_index()
+
+
+def _cells(results: Results, grid: str, by: Sequence[str]) -> Results:
     grids = sorted(results.cells["grid"].unique())
     if grid not in grids:
         raise ScalingLimitsError(unknown("grid", grid, grids))
     for column in by:
         if column not in results.cells:
             raise ScalingLimitsError(unknown("column of the cells", column, results.cells.columns))
-    table = results.grids([grid]).quantity(quantity)
-    table = table[table["grid"] == grid]
+    return results.grids([grid])
+
+
+def _checked(table: pd.DataFrame, grid: str, metric: str, by: Sequence[str]) -> pd.DataFrame:
     if table.empty:
-        raise ScalingLimitsError(
-            f"no records of the metric '{quantity.metric}' in the grid '{grid}'"
-        )
+        raise ScalingLimitsError(f"no records of the metric '{metric}' in the grid '{grid}'")
     if table.duplicated([*by, "seed"]).any():
         varying = [
             name
@@ -39,8 +74,7 @@ def seed_means(results: Results, grid: str, quantity: Quantity, by: Sequence[str
             f"the grid '{grid}' varies not only over {', '.join(by)} and seed: {', '.join(varying)}"
         )
     values = table["value"].astype(float)
-    table = table.assign(value=values.where(np.isfinite(values), np.inf))
-    return table.groupby(list(by))["value"].mean().reset_index()
+    return table.assign(value=values.where(np.isfinite(values), np.inf))
 
 
 def matrix(

@@ -12,6 +12,7 @@ from scaling_limits.records import Results
 
 _SYMBOLS = {"width": "N", "learning_rate": r"\eta", "activity_learning_rate": r"\beta", "step": "t"}
 _NAMES = {
+    "step": "training step",
     "learning_rate": "weight learning rate",
     "activity_learning_rate": "activity learning rate",
 }
@@ -56,6 +57,17 @@ def readable_subset(values: Sequence[float], extents: Sequence[float], spacing: 
         ):
             return chosen
     return everything[:1]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """About five round values on a logarithmic axis; its ends if there are not two."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for mantissas in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
+        places = [float(f"{m}e{d}") for d in decades for m in mantissas]
+        places = [place for place in places if low <= place <= high]
+        if len(places) <= 5:
+            break
+    return places if len(places) > 1 else [low, high]
 
 
 def width_of(text: str, size: float, *, bold: bool = False) -> float:

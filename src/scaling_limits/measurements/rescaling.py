@@ -1,0 +1,38 @@
+"""By how much the equilibrated energy of a linear network rescales the loss: tr(S)/C - 1.
+
+For one output this is s - 1.
+
+Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from ..algorithms import predictive_coding
+from ..limits.rescaling import mean_excess
+from .context import Context
+
+AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_expected": ()}
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """The excess at the present weights, and its mean over initialisations at the same width and depth.
+
+    Raises:
+        ConfigurationError: the network is not linear.
+    """
+    network, scaling = context.network, context.scaling
+    matrix = predictive_coding.rescaling_matrix(network, context.params, scaling, context.x.dtype)
+    width = context.params[0]["linear"]["kernel"].shape[1]
+    skip = any(getattr(segment.node, "skip", False) for segment in network.segments)
+    expected = mean_excess(
+        width=width,
+        num_weight_layers=network.num_weight_layers,
+        skip=skip,
+        hidden_scale=scaling["hidden"]["multiplier"] * scaling["hidden"]["init_std"],
+        output_scale=scaling["output"]["multiplier"] * scaling["output"]["init_std"],
+    )
+    return {
+        "rescaling_excess": jnp.trace(matrix) / matrix.shape[0] - 1.0,
+        "rescaling_excess_expected": jnp.asarray(expected, matrix.dtype),
+    }

@@ -1,0 +1,69 @@
+"""A page whose parts are placed in inches from its top left corner: what all figures share.
+
+Panels keep their size whatever their labels are, and nothing overlaps.
+"""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from scaling_limits.plotting import style, text
+
+NARROWEST = 4.2  # a page, in inches
+_TITLE = 0.19  # the height of one of its lines
+
+Handle = Line2D | Patch
+
+
+def titled(title: str, width: float, height: float) -> tuple[Figure, float]:
+    """A page of `width` with its title, `height` of room under it, and where that begins."""
+    titles = text.wrap(title, style.LARGE, width - 0.1, bold=True)
+    top = len(titles) * _TITLE
+    figure = Figure(figsize=(width, top + height))
+    write(figure, titles, 0.06, 0.02, style.LARGE)
+    return figure, top
+
+
+def add_axes(figure: Figure, left: float, top: float, wide: float, high: float) -> Axes:
+    """Axes with their top left corner at (left, top)."""
+    page, total = figure.get_size_inches()
+    return figure.add_axes((left / page, 1 - (top + high) / total, wide / page, high / total))
+
+
+def write(figure: Figure, lines: Sequence[str], left: float, top: float, size: float) -> None:
+    """Bold lines of text with their top left corner at (left, top)."""
+    page, total = figure.get_size_inches()
+    x, y = left / page, 1 - top / total
+    figure.text(x, y, "\n".join(lines), size=size, weight="bold", va="top")
+
+
+def add_legend(
+    figure: Figure, handles: dict[str, Handle], centre: float, bottom: float = 0.0
+) -> None:
+    """One line of a legend, `bottom` inches above the page's lower edge; `centre` is relative."""
+    figure.legend(
+        list(handles.values()),
+        list(handles),
+        loc="lower center",
+        bbox_to_anchor=(centre, bottom / figure.get_size_inches()[1]),
+        ncols=len(handles),
+        borderaxespad=0.2,
+        handletextpad=0.5,
+    )
+
+
+def centre_of(axes: Sequence[Axes]) -> float:
+    """The middle of some axes from left to right, relative to the page."""
+    boxes = [ax.get_position() for ax in axes]
+    return float(min(box.x0 for box in boxes) + max(box.x1 for box in boxes)) / 2
+
+
+def extent(ax: Axes) -> tuple[float, float]:
+    """The width and height of axes in inches."""
+    box, figure = ax.get_position(), ax.get_figure(root=True)
+    assert figure is not None
+    wide, high = figure.get_size_inches()
+    return box.width * wide, box.height * high
