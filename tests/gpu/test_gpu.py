@@ -28,7 +28,7 @@ configuration = load(sys.argv[3], {"resources": {"device": device, "cells_per_ba
 prepare("digits", data_path=None, downloads=folder, output=folder / "digits.npz", user={})
 for paper, experiment in (
     ("mupc", "hyperparameter_transfer_tanh"),
-    ("pcn-limits", "gradient_alignment_residual_cifar10"),
+    ("pcn-limits", "linear_residual_cifar10"),
 ):
     run_job(
         configuration.cells(paper, experiment),

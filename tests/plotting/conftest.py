@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 from plotting_records import (
     COSINE_PLOT,
+    CURVES_PLOT,
+    SCALING_PLOT,
     TRANSFER_PLOT,
     cosine_rows,
+    curve_rows,
+    scaling_rows,
     transfer_rows,
     write_folder,
 )
@@ -26,3 +30,16 @@ def cosine(tmp_path: Path) -> Path:
     rows = cosine_rows("main", (4, 16, 64), (2, 4), (0, 5, 10))
     rows += cosine_rows("control", (4, 16, 64), (2, 4), (0, 5, 10), bad=0.3)
     return write_folder(tmp_path / "results" / "cosine", "width_depth_map", COSINE_PLOT, rows)
+
+
+@pytest.fixture
+def curves(tmp_path: Path) -> Path:
+    rows = curve_rows((4, 16, 64), range(0, 30, 5))
+    return write_folder(tmp_path / "results" / "curves", "curves", CURVES_PLOT, rows)
+
+
+@pytest.fixture
+def scaling(tmp_path: Path) -> Path:
+    rows = scaling_rows("main", (16, 64, 256), (2, 8))
+    rows += scaling_rows("control", (16, 64, 256), (2, 8), exponent=-0.5)
+    return write_folder(tmp_path / "results" / "scaling", "scaling", SCALING_PLOT, rows)

@@ -103,6 +103,98 @@ COSINE_PLOT: dict[str, Any] = {
     "ratio_lines": [1, 16],
     "limits": [0, 1],
 }
+CURVES_PLOT: dict[str, Any] = {
+    "panels": [
+        {
+            "title": "Rescaling",
+            "label": "rescaling $s$",
+            "limits": [0.9, 3],
+            "lines": [{"grid": "main", "metric": "rescaling"}],
+        },
+        {
+            "title": "Energy and loss",
+            "label": "energy and training loss of networks of all widths",
+            "scale": "log",
+            "lines": [
+                {"grid": "main", "metric": "energy", "label": "energy"},
+                {"grid": "main", "metric": "train_loss", "style": "dashed", "label": "loss"},
+                {
+                    "grid": "limit",
+                    "metric": "train_loss",
+                    "style": "dotted",
+                    "label": "loss, infinite width",
+                    "each": False,
+                },
+            ],
+        },
+    ],
+}
+SCALING_PLOT: dict[str, Any] = {
+    "quantity": {"metric": "excess", "reduce": "at", "step": 0, "label": "$s - 1$"},
+    "expected": {"metric": "expected", "reduce": "at", "step": 0, "label": "$L/N$"},
+    "rows": [
+        {
+            "grid": "main",
+            "x": "width",
+            "hue": "depth",
+            "title": "Against the width",
+            "slopes": [{"exponent": -1, "label": "$1/N$"}],
+        },
+        {"grid": "main", "x": "depth", "hue": "width", "title": "Against the depth"},
+        {
+            "grid": "control",
+            "x": "width",
+            "hue": "depth",
+            "title": "Control: predictions scaled by $N^{-1/2}$, against the width",
+        },
+    ],
+}
+
+
+def curve_rows(widths: Iterable[int], steps: Iterable[int], *, seeds: int = 2) -> list[Row]:
+    """Cells over width in the grid `main`, and one of their limit, of width 1, in the grid `limit`.
+
+    With W the width and a bowl B = exp(-t/20), the rescaling is 1 + (4 + seed)/W, the loss B and
+    the energy their ratio; that of the smallest width is not finite from step 10 on, for seed 0.
+    """
+    steps, widths = tuple(steps), tuple(widths)
+    rows: list[Row] = []
+    for width, seed in itertools.product(widths, range(seeds)):
+        values = []
+        for step in steps:
+            loss, rescaling = float(np.exp(-step / 20)), 1 + (4 + seed) / width
+            diverges = width == min(widths) and seed == 0 and step >= 10
+            energy = np.inf if diverges else loss / rescaling
+            values += [("rescaling", step, rescaling), ("train_loss", step, loss)]
+            values += [("energy", step, energy)]
+        cell = {"grid": "main", "width": width, "depth": 5, "num_hidden_layers": 4, "seed": seed}
+        rows.append((cell, values))
+    cell = {"grid": "limit", "width": 1, "depth": 5, "num_hidden_layers": 4, "seed": 0}
+    rows.append((cell, [("train_loss", step, float(np.exp(-step / 25))) for step in steps]))
+    return rows
+
+
+def scaling_rows(
+    grid: str,
+    widths: Iterable[int],
+    depths: Iterable[int],
+    *,
+    seeds: int = 2,
+    exponent: float = -1.0,
+) -> list[Row]:
+    """Cells over width N and depth L; the excess is L N^exponent times 1 or 1.2 (second seed).
+
+    It diverges for the first seed at the smallest width and largest depth.
+    """
+    widths, depths = tuple(widths), tuple(depths)
+    rows: list[Row] = []
+    for width, depth, seed in itertools.product(widths, depths, range(seeds)):
+        cell = {"width": width, "depth": depth, "num_hidden_layers": depth - 1, "seed": seed}
+        expected = depth * width**exponent
+        diverges = (width, depth, seed) == (min(widths), max(depths), 0)
+        excess = np.inf if diverges else expected * (1 + 0.2 * seed)
+        rows.append((cell | {"grid": grid}, [("excess", 0, excess), ("expected", 0, expected)]))
+    return rows
 
 
 def write_folder(

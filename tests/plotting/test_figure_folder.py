@@ -2,20 +2,31 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from plotting_records import NOTES, VERDICT
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting import hyperparameter_map, width_depth_map
+from scaling_limits.plotting import curves, hyperparameter_map, scaling, width_depth_map
 from scaling_limits.plotting.figure_folder import FigureFolder
 
 
-@pytest.mark.parametrize("kind", ["transfer", "cosine"])
-def test_saved_files_are_the_same_each_time(kind: str, request: pytest.FixtureRequest) -> None:
-    path: Path = request.getfixturevalue(kind)
-    draw = (hyperparameter_map if kind == "transfer" else width_depth_map).draw
+@pytest.mark.parametrize(
+    ("name", "draw"),
+    [
+        ("transfer", hyperparameter_map.draw),
+        ("cosine", width_depth_map.draw),
+        ("curves", curves.draw),
+        ("scaling", scaling.draw),
+    ],
+)
+def test_saved_files_are_the_same_each_time(
+    name: str, draw: Callable[[FigureFolder], Figure], request: pytest.FixtureRequest
+) -> None:
+    path: Path = request.getfixturevalue(name)
     contents = []
     for _ in range(2):
         folder = FigureFolder.open(path)

@@ -14,7 +14,6 @@ from plotting_records import (
     BETAS,
     COSINE_PLOT,
     ETAS,
-    NOTES,
     TRANSFER_PLOT,
     cosine_rows,
     transfer_rows,
@@ -147,24 +146,3 @@ def test_a_step_that_was_not_recorded_is_refused(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "f", "width_depth_map", plot, rows)
     with pytest.raises(ScalingLimitsError, match="unknown step of 'gradient_cosine' '7'"):
         width_depth_map.draw(FigureFolder.open(folder))
-
-
-@pytest.mark.parametrize("kind", ["transfer", "cosine"])
-def test_nothing_overlaps_and_nothing_is_cut_off(kind: str, request: pytest.FixtureRequest) -> None:
-    folder = FigureFolder.open(request.getfixturevalue(kind))
-    figure = (hyperparameter_map if kind == "transfer" else width_depth_map).draw(folder)
-    folder.save(figure)
-    (notes,) = [text for text in figure.texts if text.get_gid() == "notes"]
-    assert all(word in notes.get_text() for note in NOTES for word in note.split())
-    boxes = [ax.get_tightbbox() for ax in figure.axes]
-    boxes += [text.get_window_extent() for text in figure.texts]
-    boxes += [box.get_window_extent() for box in figure.legends]
-    for index, one in enumerate(boxes):
-        for other in boxes[:index]:
-            width = min(one.x1, other.x1) - max(one.x0, other.x0)
-            height = min(one.y1, other.y1) - max(one.y0, other.y0)
-            # Tick labels at the corners of neighbouring panels may reach into each other's box.
-            assert min(width, height) < 12
-    page = figure.get_size_inches()[0] * figure.dpi
-    assert min(box.x0 for box in boxes) >= 0
-    assert max(box.x1 for box in boxes) <= page + 1

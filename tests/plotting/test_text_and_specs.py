@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 
 import pytest
-from plotting_records import BETAS, COSINE_PLOT, TRANSFER_PLOT
+from plotting_records import BETAS, COSINE_PLOT, CURVES_PLOT, SCALING_PLOT, TRANSFER_PLOT
 from pydantic import ValidationError
 
 from scaling_limits.plotting import specs, text
@@ -22,6 +22,7 @@ def test_short_numbers() -> None:
         r"$2{\cdot}10^{6}$",
         "0",
     ]
+    assert text.log_ticks(0.02, 30.0) == [0.1, 1, 10]
     assert text.value_labels([0.25, 0.5, 1]) == ["$2^{-2}$", "$2^{-1}$", "$2^{0}$"]
     assert text.value_labels([0.5, 1, 1.5]) == ["0.5", "1", "1.5"]
 
@@ -55,6 +56,21 @@ def test_options_of_plots_are_strict() -> None:
     reduced = COSINE_PLOT["quantity"] | {"reduce": "min"}
     with pytest.raises(ValidationError, match="give `steps`"):
         specs.parse("width_depth_map", COSINE_PLOT | {"quantity": reduced})
+
+
+def test_options_of_charts_are_strict() -> None:
+    plot = specs.parse("curves", CURVES_PLOT)
+    assert plot.grids == ["main", "main", "main", "limit"]
+    assert specs.parse("scaling", SCALING_PLOT).grids == ["main", "main", "control"]
+    assert specs.parse("width_depth_map", COSINE_PLOT).grids == ["main", "control"]
+    rescaling, energy = CURVES_PLOT["panels"]
+    with pytest.raises(ValidationError, match="limits must increase"):
+        specs.parse("curves", {"panels": [rescaling | {"limits": [1, 1]}]})
+    relabelled = [line | {"label": "loss"} for line in energy["lines"]]
+    with pytest.raises(ValidationError, match="'loss' stands for lines of two styles"):
+        specs.parse("curves", {"panels": [energy | {"lines": relabelled}]})
+    with pytest.raises(ValidationError, match="on a log scale only"):
+        specs.parse("scaling", SCALING_PLOT | {"scale": "linear"})
 
 
 def test_each_kind_has_a_module_that_draws() -> None:

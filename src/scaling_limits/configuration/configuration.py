@@ -66,7 +66,7 @@ class Configuration:
                 judged = [
                     grid for claim in figure.claims for grid in (*claim.grids, *claim.control)
                 ]
-                named += [("plot.rows", "grid", row.grid, grids) for row in figure.plot.rows]
+                named += [("plot", "grid", grid, grids) for grid in figure.plot.grids]
                 named += [("claims", "grid", grid, grids) for grid in judged]
             for key, kind, word, valid in named:
                 if word not in valid:

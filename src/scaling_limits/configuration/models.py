@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 
 from ..audit.claims import Claim
 from ..parameterisations.table import Row
-from ..plotting.specs import HyperparameterMapPlot, WidthDepthMapPlot
+from ..plotting.specs import CurvesPlot, HyperparameterMapPlot, ScalingPlot, WidthDepthMapPlot
 
 
 class Model(BaseModel):
@@ -16,7 +16,10 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-Plot = Annotated[HyperparameterMapPlot | WidthDepthMapPlot, Field(discriminator="kind")]
+Plot = Annotated[
+    CurvesPlot | HyperparameterMapPlot | ScalingPlot | WidthDepthMapPlot,
+    Field(discriminator="kind"),
+]
 Axis = Annotated[list[Any], Field(min_length=1)]
 
 

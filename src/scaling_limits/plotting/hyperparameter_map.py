@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from scaling_limits.errors import ScalingLimitsError, unknown
-from scaling_limits.plotting import panels, style, tables, text
+from scaling_limits.plotting import page, panels, style, tables, text
 from scaling_limits.plotting.figure_folder import FigureFolder
 from scaling_limits.plotting.specs import HyperparameterMapPlot
 
@@ -57,7 +57,7 @@ def draw(folder: FigureFolder) -> Figure:
         columns=panels.columns_that_fit(max(len(values) for values in sizes), num_x, 0.09),
         aspect=min(2.2 * num_y / num_x, 0.8),
     )
-    handles: dict[str, panels.Handle] = {"optimum": Line2D([], [], linestyle="none", **_STAR)}
+    handles: dict[str, page.Handle] = {"optimum": Line2D([], [], linestyle="none", **_STAR)}
     references = []
     hatched = False
     for spec, row, table, values in zip(plot.rows, grid.rows, means, sizes, strict=True):

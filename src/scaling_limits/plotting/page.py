@@ -18,11 +18,14 @@ _TITLE = 0.19  # the height of one of its lines
 Handle = Line2D | Patch
 
 
-def titled(title: str, width: float, height: float) -> tuple[Figure, float]:
-    """A page of `width` with its title, `height` of room under it, and where that begins."""
+def titled(title: str, width: float, heights: Sequence[float]) -> tuple[Figure, float]:
+    """A page with its title and room for parts of `heights` under it, and where that begins."""
     titles = text.wrap(title, style.LARGE, width - 0.1, bold=True)
     top = len(titles) * _TITLE
-    figure = Figure(figsize=(width, top + height))
+    total = top
+    for height in heights:
+        total += height
+    figure = Figure(figsize=(width, total))
     write(figure, titles, 0.06, 0.02, style.LARGE)
     return figure, top
 

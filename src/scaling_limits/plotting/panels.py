@@ -94,10 +94,11 @@ def panel_grid(
         for heading in headings
     ]
     lines = [-(-count // columns) for count in counts]
-    room = _X_LABEL + _LEGEND
-    for heading, num_lines in zip(wrapped, lines, strict=True):
-        room += _ROW_GAP + len(heading) * _HEADING + num_lines * line_height
-    figure, top = page.titled(title, page_width, room)
+    heights = [
+        _ROW_GAP + len(heading) * _HEADING + num_lines * line_height
+        for heading, num_lines in zip(wrapped, lines, strict=True)
+    ]
+    figure, top = page.titled(title, page_width, [_X_LABEL, _LEGEND, *heights])
     rows = []
     for heading, count, num_lines in zip(wrapped, counts, lines, strict=True):
         top += _ROW_GAP

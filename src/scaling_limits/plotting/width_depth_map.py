@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from scaling_limits.errors import ScalingLimitsError, unknown
-from scaling_limits.plotting import panels, style, tables, text
+from scaling_limits.plotting import page, panels, style, tables, text
 from scaling_limits.plotting.figure_folder import FigureFolder
 from scaling_limits.plotting.specs import WidthDepthMapPlot
 from scaling_limits.records import Results
@@ -50,7 +50,7 @@ def draw(folder: FigureFolder) -> Figure:
     )
     names = [text.symbol(column, results, plot.symbols) for column in (plot.x, plot.y)]
     hatched = False
-    handles: dict[str, panels.Handle] = {}
+    handles: dict[str, page.Handle] = {}
     for spec, row, row_tables in zip(plot.rows, grid.rows, tables_of, strict=True):
         xs, ys = (tables.axis_values(results, spec.grid, name) for name in (plot.x, plot.y))
         maps = [tables.matrix(table, plot.x, plot.y, xs, ys) for table in row_tables.values()]
@@ -83,8 +83,8 @@ def _steps(results: Results, plot: WidthDepthMapPlot) -> list[int]:
 
 def _ratio_lines(
     ax: Axes, xs: list[float], ys: list[float], ratios: tuple[float, ...], names: list[str]
-) -> dict[str, panels.Handle]:
-    lines: dict[str, panels.Handle] = {}
+) -> dict[str, page.Handle]:
+    lines: dict[str, page.Handle] = {}
     heights = np.linspace(-0.5, len(ys) - 0.5, 101)
     for ratio, dashes in zip(ratios, _DASHES, strict=False):
         factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"

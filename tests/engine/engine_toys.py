@@ -1,0 +1,107 @@
+"""A small project folder for the configuration, and tiny cells."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scaling_limits.cells import Cell
+from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
+from scaling_limits.configuration.resolve import resolve
+from scaling_limits.parameterisations.table import Row
+
+SETTINGS: dict[str, Any] = {
+    "dataset": "digits",
+    "num_train": 64,
+    "num_test": 16,
+    "activation": "tanh",
+    "skip": True,
+    "depth_kind": "hidden_layers",
+    "depth": 2,
+    "width": 8,
+    "parameterisation": "mupc",
+    "algorithm": "predictive_coding",
+    "inference": "gradient_descent",
+    "num_inference_steps": "num_hidden_layers",
+    "activity_gradient": "batch_mean",
+    "activity_learning_rate": 1.0,
+    "optimiser": "adam",
+    "learning_rate": 0.01,
+    "batch_size": 16,
+    "num_steps": 6,
+}
+BACKPROPAGATION: dict[str, Any] = {
+    "algorithm": "backpropagation",
+    "inference": None,
+    "num_inference_steps": None,
+    "activity_gradient": None,
+    "activity_learning_rate": None,
+}
+EXACT: dict[str, Any] = {**BACKPROPAGATION, "algorithm": "predictive_coding", "inference": "exact"}
+
+PAPER: dict[str, Any] = {
+    "title": "A toy",
+    "authors": "Nobody",
+    "reference": "none",
+    "experiments": {
+        "transfer": {
+            "description": "a few cells",
+            "settings": {k: v for k, v in SETTINGS.items() if k not in ("width", "learning_rate")},
+            "axes": {"learning_rate": [0.1, 0.01], "seed": [0, 1]},
+            "grids": {"main": {"axes": {"width": [8, 16]}}, "one": {"settings": {"width": 8}}},
+            "measurements": {"gradient_alignment": {"steps": [0, 3]}},
+        }
+    },
+    "figures": {
+        "fig1": {
+            "title": "A figure",
+            "caption": "What it shows.",
+            "experiment": "transfer",
+            "plot": {
+                "kind": "hyperparameter_map",
+                "quantity": {"metric": "train_loss"},
+                "x": "seed",
+                "y": "learning_rate",
+                "rows": [{"grid": "main", "panels": "width"}],
+            },
+        }
+    },
+}
+
+
+def cell(
+    *, measure: Mapping[str, list[int]] | None = None, rows: list[Row] | None = None, **changes: Any
+) -> Cell:
+    """The cell of `SETTINGS` with changes."""
+    resources = {key: changes.pop(key) for key in ("cells_per_batch", "device") if key in changes}
+    plans = {name: MeasurementPlan(steps=steps) for name, steps in (measure or {}).items()}
+    return resolve(
+        Settings.model_validate({**SETTINGS, **changes}),
+        plans,
+        resources=Resources.model_validate(resources),
+        user_datasets={},
+        rows=rows or [],
+    )
+
+
+def write_project(root: Path, *, main: Any = None, preset: Any = None, paper: Any = None) -> Path:
+    """A project's `config/`: preset `whole` shrinks nothing, `small` is the one given."""
+    contents = {
+        "config.yaml": {"preset": "whole"} if main is None else main,
+        "presets/whole.yaml": {"description": "everything"},
+        "presets/small.yaml": {"description": "less", **(preset or {})},
+        "papers/toy.yaml": PAPER if paper is None else paper,
+    }
+    for name, content in contents.items():
+        path = root / "config" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return root
+
+
+def merged(base: Any, changes: Any) -> Any:
+    """`changes` merged into a copy of nested mappings."""
+    if isinstance(base, Mapping) and isinstance(changes, Mapping):
+        return {**base, **{key: merged(base.get(key), value) for key, value in changes.items()}}
+    return changes

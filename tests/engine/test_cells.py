@@ -1,0 +1,140 @@
+"""The line between what compiles and what is only a number."""
+
+import json
+from typing import Any
+
+import pytest
+from engine_toys import cell
+from pydantic import BaseModel
+
+from scaling_limits.cells import Cell, digest
+from scaling_limits.pipeline import keys
+from scaling_limits.pipeline.keys import cell_key
+
+BASE = cell(measure={"gradient_alignment": [0, 2]})
+TRACED_NAMES = {
+    "activity_learning_rate",
+    "beta1",
+    "beta2",
+    "epsilon",
+    "init_std",
+    "learning_rate",
+    "momentum",
+    "multiplier",
+    "seed",
+}
+OTHER = {  # for fields that cannot be changed by their type alone
+    "init_distribution": "uniform",
+    "normalisation": "standardise",
+    "targets": "scalar",
+    "activation_position": "after_weight",
+    "inference": "exact",
+    "activity_gradient": "per_sample",
+    "dtype": "float64",
+    "device": "gpu",
+    ("optimiser", "name"): "sgd",
+    "scaling": None,
+}
+
+Path = tuple[str | int, ...]
+
+
+def leaves(model: BaseModel, path: Path = ()) -> list[tuple[Path, bool]]:
+    """All fields of a cell that are no models themselves, and whether they say that they are
+    traced."""
+    found: list[tuple[Path, bool]] = []
+    for name, info in type(model).model_fields.items():
+        value = getattr(model, name)
+        if isinstance(value, BaseModel):
+            found += leaves(value, (*path, name))
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                found += leaves(inner, (*path, name, key))
+        elif isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
+            for index, inner in enumerate(value):
+                found += leaves(inner, (*path, name, index))
+        else:
+            found.append(((*path, name), bool((info.json_schema_extra or {}).get("traced"))))
+    return found
+
+
+def changed(path: Path) -> Cell:
+    """The base cell with another value at `path`."""
+    tree = BASE.model_dump()
+    tree["measurements"] = list(tree["measurements"])
+    place: Any = tree
+    for part in path[:-1]:
+        place = place[part]
+    value = place[path[-1]]
+    other = OTHER.get(path[-2:], OTHER.get(path[-1]))
+    if other is None:
+        if isinstance(value, bool):
+            other = not value
+        elif isinstance(value, int):
+            other = value + 1
+        elif isinstance(value, float):
+            other = 0.5 * value + 0.125
+        elif isinstance(value, str):
+            other = value + "_other"
+        else:
+            other = (*value, 7)
+    assert other != value
+    place[path[-1]] = other
+    return Cell.model_validate(tree)
+
+
+LEAVES = leaves(BASE)
+
+
+@pytest.mark.parametrize("path", [p for p, traced in LEAVES if traced], ids=str)
+def test_a_traced_number_keeps_the_shard_and_changes_the_cell(path: Path) -> None:
+    other = changed(path)
+    assert other.shard() == BASE.shard()
+    assert other.traced() != BASE.traced()
+    assert digest(other.canonical()) != digest(BASE.canonical())
+
+
+@pytest.mark.parametrize("path", [p for p, traced in LEAVES if not traced], ids=str)
+def test_a_static_field_changes_the_shard(path: Path) -> None:
+    other = changed(path)
+    assert other.shard() != BASE.shard()
+    assert other.traced() == BASE.traced()
+    assert digest(other.canonical()) != digest(BASE.canonical())
+
+
+def test_exactly_the_numbers_are_traced() -> None:
+    assert {path[-1] for path, traced in LEAVES if traced} == TRACED_NAMES
+
+
+def test_every_field_is_either_static_or_traced() -> None:
+    def flat(tree: Any, path: Path = ()) -> dict[Path, Any]:
+        if isinstance(tree, dict):
+            return {k: v for key, t in tree.items() for k, v in flat(t, (*path, key)).items()}
+        return {path: tree}
+
+    static, traced = flat(BASE.static()), flat(BASE.traced())
+    assert not set(static) & set(traced)
+    assert static | traced == flat(BASE.canonical())
+
+
+def test_keys_follow_cells_source_and_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = cell_key(BASE, "source")
+    assert key == cell_key(Cell.model_validate_json(json.dumps(BASE.canonical())), "source")
+    assert key != cell_key(BASE, "other source")
+    assert key != cell_key(cell(seed=1), "source")
+    versions = keys.library_versions()
+    monkeypatch.setattr(keys, "library_versions", lambda: versions | {"jax": "0.0.0"})
+    assert key != cell_key(BASE, "source")
+
+
+def test_an_unset_option_is_no_part_of_a_cell() -> None:
+    assert (
+        "activity_gradient"
+        not in cell(
+            activation="linear",
+            inference="exact",
+            num_inference_steps=None,
+            activity_gradient=None,
+            activity_learning_rate=None,
+        ).canonical()["algorithm"]
+    )

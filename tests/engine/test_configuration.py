@@ -1,0 +1,378 @@
+"""What a user may write, what is refused, and how the refusal reads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_toys import BACKPROPAGATION, EXACT, PAPER, merged, write_project
+
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.configuration.models import Caps, Settings, schemas
+from scaling_limits.configuration.presets import shrink
+from scaling_limits.configuration.schema import as_text
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.nodes import ACTIVATIONS
+from scaling_limits.pipeline.keys import cell_key
+
+PROJECT = Path(__file__).parents[2]
+TOY = "config/papers/toy.yaml"
+
+
+def resolve_all(configuration: Configuration) -> None:
+    for slug in configuration.papers:
+        for name in configuration.paper(slug).experiments:
+            configuration.points(slug, name)
+
+
+def refusal(root: Path, overrides: Any = None) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        resolve_all(load(root, overrides))
+    return str(caught.value)
+
+
+def in_experiment(**changes: Any) -> Any:
+    return {"experiments": {"transfer": changes}}
+
+
+def in_figure(**changes: Any) -> Any:
+    return {"figures": {"fig1": changes}}
+
+
+CLAIM = {
+    "id": "small",
+    "statement": "It is small.",
+    "source": "Fig 1",
+    "grids": ["main"],
+    "quantity": {"metric": "train_loss"},
+    "kind": "bound",
+    "at_most": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        pytest.param({"titel": "x"}, ["titel", "'title'"], id="key"),
+        pytest.param(in_experiment(axis={}), ["experiments.transfer.axis", "'axes'"], id="part"),
+        pytest.param(in_experiment(settings={"widht": 8}), ["widht", "'width'"], id="setting"),
+        pytest.param(
+            in_experiment(axes={"sede": [1]}), ["grids.main", "sede", "'seed'"], id="axis"
+        ),
+        pytest.param(
+            in_experiment(grids={"main": {"axes": {"widht": [8]}}}),
+            ["grids.main", "widht", "'width'"],
+            id="grid axis",
+        ),
+        pytest.param(in_figure(captoin="x"), ["fig1.captoin", "'caption'"], id="figure's key"),
+        pytest.param(in_figure(plot={"rwos": []}), ["plot", "rwos", "'rows'"], id="plot's key"),
+        pytest.param(
+            in_figure(plot={"rows": [{"grid": "mian", "panels": "width"}]}),
+            ["figures.fig1.plot", "mian", "'main'"],
+            id="plot's grid",
+        ),
+        pytest.param(
+            in_figure(claims=[{**CLAIM, "control": ["oen"]}]),
+            ["figures.fig1.claims", "oen", "'one'"],
+            id="claim's grid",
+        ),
+        pytest.param(
+            in_figure(claims=[{**CLAIM, "at_mots": 1.0}]), ["at_mots", "'at_most'"], id="claim"
+        ),
+        pytest.param(
+            in_figure(experiment="transfre"),
+            ["fig1.experiment", "transfre", "'transfer'"],
+            id="experiment",
+        ),
+        pytest.param(
+            in_experiment(settings={"dataset": "digit"}),
+            ["dataset 'digit'", "'digits'"],
+            id="dataset",
+        ),
+        pytest.param(
+            in_experiment(settings={"network": "mpl"}), ["network 'mpl'", "'mlp'"], id="network"
+        ),
+        pytest.param(
+            in_experiment(settings={"activation": "tahn"}),
+            ["activation", "'tahn'", "'tanh'"],
+            id="activation",
+        ),
+        pytest.param(
+            in_experiment(settings={"algorithm": "predictve_coding"}),
+            ["algorithm 'predictve_coding'", "'predictive_coding'"],
+            id="algorithm",
+        ),
+        pytest.param(
+            in_experiment(settings={"parameterisation": "mucp"}),
+            ["parameterisation 'mucp'", "did you mean"],
+            id="parameterisation",
+        ),
+        pytest.param(
+            in_experiment(settings={"parameterisation": "sp"}),
+            ["sp_gaussian", "sp_uniform"],
+            id="bare sp",
+        ),
+        pytest.param(
+            in_experiment(settings={"exponent_changes": {"outptu": {"multiplier": {"width": 1}}}}),
+            ["role 'outptu'", "'output'"],
+            id="role",
+        ),
+        pytest.param(
+            in_experiment(settings={"exponent_changes": {"output": {"multipler": {"width": 1}}}}),
+            ["'multipler'", "'multiplier'"],
+            id="quantity",
+        ),
+        pytest.param(
+            in_experiment(settings={"optimiser": "adm"}),
+            ["optimiser", "'adm'", "'adam'"],
+            id="optimiser",
+        ),
+        pytest.param(
+            in_experiment(measurements={"gradient_alignmnt": {"steps": [0]}}),
+            ["measurement 'gradient_alignmnt'", "'gradient_alignment'"],
+            id="measurement",
+        ),
+    ],
+)
+@pytest.mark.parametrize("layer", ["file", "preset", "command line"])
+def test_unknown_words_are_refused_with_file_key_and_nearest(
+    tmp_path: Path, changes: Any, words: list[str], layer: str
+) -> None:
+    if layer == "file":
+        message = refusal(write_project(tmp_path, paper=merged(PAPER, changes)))
+        origin = TOY
+    elif layer == "preset":
+        message = refusal(
+            write_project(tmp_path, preset={"papers": {"toy": changes}}), {"preset": "small"}
+        )
+        origin = "config/presets/small.yaml"
+    else:
+        message = refusal(write_project(tmp_path), {"papers": {"toy": changes}})
+        origin = "--config"
+    for word in [origin, *words]:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        ({"preste": "small"}, ["--config", "preste", "'preset'"]),
+        ({"preset": "smal"}, ["preset", "'smal'", "'small'"]),
+        ({"data": {"paht": "x"}}, ["data.paht", "'path'"]),
+        ({"resources": {"device": "gpus"}}, ["resources.device", "'gpus'", "'gpu'"]),
+        ({"audit": "storde"}, ["audit", "'stored'"]),
+        ({"papers": {"tyo": {}}}, ["papers", "'tyo'", "'toy'"]),
+        ({"parameterisations": [{"schem": "mine"}]}, ["parameterisations.0.schem", "'scheme'"]),
+    ],
+)
+def test_unknown_words_of_the_main_configuration(
+    tmp_path: Path, overrides: Any, words: list[str]
+) -> None:
+    message = refusal(write_project(tmp_path), overrides)
+    for word in words:
+        assert word in message
+
+
+def test_unknown_words_of_a_preset(tmp_path: Path) -> None:
+    root = write_project(tmp_path, preset={"caps": {"num_step": 3}})
+    message = refusal(root, {"preset": "small"})
+    assert "config/presets/small.yaml: caps.num_step" in message
+    assert "'num_steps'" in message
+
+
+def test_unknown_paper_figure_and_experiment(tmp_path: Path) -> None:
+    configuration = load(write_project(tmp_path))
+    with pytest.raises(ConfigurationError, match=r"unknown paper 'tyo'; did you mean 'toy'"):
+        configuration.paper("tyo")
+    with pytest.raises(ConfigurationError, match=rf"{TOY}.*'fig2'; did you mean 'fig1'"):
+        configuration.figure("toy", "fig2")
+    with pytest.raises(ConfigurationError, match=rf"{TOY}.*did you mean 'transfer'"):
+        configuration.points("toy", "tranfer")
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ({"width": "wide"}, "width"),
+        ({"width": 0}, "width"),
+        ({"width": 8.5}, "width"),
+        ({"width": [8]}, "width"),
+        ({"dataset": ["digits"]}, "dataset"),
+        ({"skip": "perhaps"}, "skip"),
+        ({"activity_learning_rate": -1}, "activity_learning_rate"),
+        ({"learning_rate": float("inf")}, "learning_rate"),
+        ({"learning_rate": float("nan")}, "learning_rate"),
+        ({"num_inference_steps": -1}, "num_inference_steps"),
+        ({"seed": 2**31}, "seed"),
+        ({"momentum": 1.0}, "momentum"),
+        ({"num_steps": None}, "num_steps"),
+    ],
+)
+def test_values_of_the_wrong_type_or_size(tmp_path: Path, settings: Any, key: str) -> None:
+    grids = {"one": {"settings": {"width": 8, **settings}}}
+    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(grids=grids)))
+    message = refusal(root)
+    assert f"{TOY}: experiments.transfer.grids.one: {key}" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title: a\ntitle: b\n", ["line 2", "'title'", "twice"]),
+        ("title: &a x\nauthors: *a\n", ["line 2", "aliases"]),
+        ("title: a\nexperiments: {x: {b: 1, b: 2}}\n", ["line 2", "'b'", "twice"]),
+        ("title: [a\n", ["cannot be read"]),
+        ("- a\n- b\n", ["mapping"]),
+        ("? [a, b]\n: c\n", ["line 1", "key"]),
+        ("!!python/object/apply:os.getcwd []\n", ["cannot be read"]),
+    ],
+)
+def test_yaml_that_is_ambiguous_or_broken(tmp_path: Path, text: str, words: list[str]) -> None:
+    root = write_project(tmp_path)
+    (root / TOY).write_text(text)
+    message = refusal(root)
+    for word in ["toy.yaml", *words]:
+        assert word in message
+
+
+IMPOSSIBLE = [
+    ({**EXACT, "activation": "tanh"}, "exact"),
+    ({**EXACT, "activation": "linear", "num_inference_steps": 3}, "num_inference_steps"),
+    ({**EXACT, "activation": "linear", "activity_learning_rate": 1.0}, "activity_learning_rate"),
+    ({**BACKPROPAGATION, "inference": "exact"}, "inference"),
+    ({**BACKPROPAGATION, "activity_learning_rate": 0.1}, "activity_learning_rate"),
+    ({"inference": None}, "inference"),
+    ({"activity_learning_rate": None}, "activity_learning_rate"),
+    ({"num_inference_steps": None}, "num_inference_steps"),
+    ({"num_train": 1501}, "num_train"),
+    ({"num_test": 298}, "num_test"),
+    ({"targets": "scalar"}, "targets"),
+    ({"parameterisation": "mean_field", "depth_exponent": 0.5, "skip": False}, "depth_exponent"),
+    ({"depth_exponent": 0.5}, "depth_exponent"),
+    ({"output_scale": 2.0}, "output_scale"),
+    ({"mean_subtraction": True, "skip": False}, "mean_subtraction"),
+    ({"depth_kind": "weight_layers", "depth": 1}, "depth"),
+    ({"optimiser": "sgd"}, "sgd"),
+]
+
+
+@pytest.mark.parametrize(("settings", "key"), IMPOSSIBLE)
+def test_impossible_combinations(tmp_path: Path, settings: Any, key: str) -> None:
+    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(settings=settings)))
+    message = refusal(root)
+    assert f"{TOY}: experiments.transfer.grids.main: " in message
+    assert key in message.split("grids.main: ")[1]
+
+
+def test_strings_from_the_command_line_give_the_identical_cells(tmp_path: Path) -> None:
+    root = write_project(tmp_path)
+    numbers = in_experiment(
+        settings={"num_steps": 4, "skip": False, "parameterisation": "sp_gaussian"},
+        axes={"learning_rate": [0.1, 1e-3], "seed": [0, 3]},
+        grids={"main": {"axes": {"width": [8, 32]}}},
+    )
+    strings = in_experiment(
+        settings={"num_steps": "4", "skip": "false", "parameterisation": "sp_gaussian"},
+        axes={"learning_rate": ["0.1", "1e-3"], "seed": ["0", "3"]},
+        grids={"main": {"axes": {"width": ["8", "32"]}}},
+    )
+    a = load(root, {"papers": {"toy": numbers}}).points("toy", "transfer")
+    b = load(root, {"papers": {"toy": strings}}).points("toy", "transfer")
+    assert a == b
+    assert [cell_key(p.cell) for p in a] == [cell_key(p.cell) for p in b]
+
+
+def test_layers_merge_file_then_preset_then_command_line(tmp_path: Path) -> None:
+    preset = {
+        "caps": {"seeds": 1},
+        "papers": {"toy": in_experiment(settings={"num_steps": 5, "batch_size": 8})},
+    }
+    root = write_project(tmp_path, preset=preset)
+    overrides = {"preset": "small", "papers": {"toy": in_experiment(settings={"batch_size": 4})}}
+    cells = load(root, overrides).cells("toy", "transfer")
+    assert {c.num_steps for c in cells} == {5}
+    assert {c.batch_size for c in cells} == {4}
+    assert {c.seed for c in cells} == {0}
+
+
+def test_the_same_cell_in_two_grids_is_computed_once(tmp_path: Path) -> None:
+    configuration = load(write_project(tmp_path))
+    points, cells = (
+        configuration.points("toy", "transfer"),
+        configuration.cells("toy", "transfer"),
+    )
+    assert len(points) == 12
+    assert len(cells) == 8
+
+
+def test_caps() -> None:
+    experiment = {
+        "settings": {"num_steps": 100, "batch_size": 8},
+        "axes": {"seed": [0, 1, 2], "learning_rate": [1, 2, 3, 4, 5], "algorithm": ["a", "b", "c"]},
+        "grids": {"a": {"axes": {"width": [8, 16, 64]}}, "b": {"axes": {"depth": [32, 64]}}},
+    }
+    caps = Caps(width=16, depth=4, num_steps=10, batch_size=64, seeds=2, points=3)
+    changes = shrink({"experiments": {"x": experiment}}, caps)["experiments"]["x"]
+    assert changes["settings"] == {"num_steps": 10}
+    assert changes["axes"] == {"seed": [0, 1], "learning_rate": [1, 3, 5]}
+    assert changes["grids"]["a"]["axes"] == {"width": [8, 16]}
+    assert changes["grids"]["b"]["axes"] == {"depth": [4]}
+
+
+def test_own_dataset_and_own_parameterisation(tmp_path: Path) -> None:
+    root = write_project(tmp_path)
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 255, (20, 4, 4), dtype=np.uint8), rng.integers(0, 3, 20)
+    np.savez(root / "mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    role = {"init_std": {"fan_in": -0.5}, "learning_rate": {"width": -1.0}}
+    row = {
+        "scheme": "mine",
+        "update_rule": "adam",
+        **dict.fromkeys(("input", "hidden", "output"), role),
+        "source": "my own",
+    }
+    settings = {"dataset": "own", "parameterisation": "mine", "num_train": 20, "num_test": 5}
+    overrides = {
+        "data": {"datasets": {"own": "mine.npz"}},
+        "parameterisations": [row],
+        "papers": {"toy": in_experiment(settings=settings)},
+    }
+    cell = load(root, overrides).cells("toy", "transfer")[0]
+    assert cell.dataset.name == "own"
+    assert cell.network.input_dim == 16
+    assert cell.network.output_dim == int(y.max()) + 1
+    assert cell.scaling["hidden"].learning_rate == 1 / cell.network.width
+
+
+def test_a_dataset_of_the_user_may_not_take_a_name_of_the_project(tmp_path: Path) -> None:
+    message = refusal(write_project(tmp_path), {"data": {"datasets": {"digits": "x.npz"}}})
+    assert "digits" in message
+
+
+@pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
+def test_every_preset_of_the_project_resolves(preset: str) -> None:
+    configuration = load(PROJECT, {"preset": preset})
+    resolve_all(configuration)
+    for slug in configuration.papers:
+        paper = configuration.paper(slug)
+        assert {f.experiment for f in paper.figures.values()} <= set(paper.experiments)
+
+
+def test_the_paper_preset_is_the_papers_own_scale() -> None:
+    configuration = load(PROJECT, {"preset": "paper"})
+    for slug in configuration.papers:
+        assert configuration.paper(slug) == configuration.original(slug)
+
+
+def test_activations_of_the_configuration_are_those_of_the_networks() -> None:
+    text = json.dumps(Settings.model_json_schema()["properties"]["activation"]["enum"])
+    assert sorted(json.loads(text)) == sorted(ACTIVATIONS)
+
+
+def test_schemas_are_in_step() -> None:
+    folder = PROJECT / "workflow" / "schemas"
+    written = {p.name: p.read_text("utf-8") for p in folder.glob("*.json")}
+    assert written == {f"{name}.schema.json": as_text(s) for name, s in schemas().items()}, (
+        "run python -m scaling_limits.configuration.schema"
+    )

@@ -1,0 +1,165 @@
+"""Which edits of the code make cells new."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from engine_toys import BACKPROPAGATION, cell
+
+import scaling_limits
+from scaling_limits import source
+from scaling_limits.cells import Cell
+from scaling_limits.pipeline import keys
+from scaling_limits.pipeline.keys import cell_source
+
+PC = cell()
+BP = cell(**BACKPROPAGATION)
+MEASURED = cell(measure={"gradient_alignment": [0]})
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the package whose source is digested in place of the real one's."""
+    folder = tmp_path / "scaling_limits"
+    original = Path(scaling_limits.__file__).parent
+    shutil.copytree(original, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(source, "__file__", str(folder / "source.py"))
+    return folder
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    # two edits may fall into one tick of the file system's clock
+    stamp = path.stat().st_mtime_ns + 1_000_000
+    os.utime(path, ns=(stamp, stamp))
+
+
+def closure_of(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    with monkeypatch.context() as patch:
+        patch.setattr(keys, "source_digest", source.closure)
+        return {name.removeprefix("scaling_limits.") for name in cell_source(cell)}
+
+
+def test_copied_package_has_the_same_digest(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = cell_source(PC)
+    monkeypatch.undo()
+    assert cell_source(PC) == copied
+
+
+def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
+    before = cell_source(PC)
+    path = package / "algorithms" / "predictive_coding.py"
+    edit(path, "import jax\n", "# a comment\nimport jax  # and another\n\n\n")
+    assert cell_source(PC) == before
+    edit(path, '"""Gradient of the batch-mean energy', '"""Another docstring. The gradient')
+    assert cell_source(PC) == before
+    edit(path, '"""More stages', '"""A text below a name: more stages')
+    assert cell_source(PC) == before
+    edit(path, "return grads, {", "return (\n        grads\n    ), {")
+    assert cell_source(PC) == before
+
+
+def test_code_counts_and_an_edit_undone_does_not(package: Path) -> None:
+    before = {name: cell_source(c) for name, c in (("pc", PC), ("bp", BP))}
+    path = package / "algorithms" / "predictive_coding.py"
+    edit(path, "NUM_STAGES = 4", "NUM_STAGES = 3")
+    assert cell_source(PC) != before["pc"]
+    assert cell_source(BP) == before["bp"]
+    edit(path, "NUM_STAGES = 3", "NUM_STAGES = 4")
+    assert cell_source(PC) == before["pc"]
+
+
+def test_a_text_that_is_code_counts(package: Path) -> None:
+    before = cell_source(PC)
+    edit(package / "networks" / "network.py", '"weights"', '"Weights"')
+    assert cell_source(PC) != before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("training/loop.py", "jax.random.key(", "jax.random.PRNGKey("),
+        ("training/optimiser.py", '"adam"', '"adaam"'),
+        ("training/order.py", "data order", "order of data"),
+        ("networks/nodes.py", "jnp.tanh", "jnp.sinh"),
+        ("networks/draws.py", "3.0**0.5", "2.0**0.5"),
+        ("datasets/loading.py", "_CHUNK = 1024", "_CHUNK = 512"),
+        ("datasets/digits.py", "_SPLIT_KEY = 1797", "_SPLIT_KEY = 1798"),
+        ("datasets/resample.py", "import numpy as np", "import numpy"),
+        ("runtime.py", '"highest"', '"default"'),
+    ],
+)
+def test_what_every_cell_depends_on(package: Path, file: str, old: str, new: str) -> None:
+    before = [cell_source(c) for c in (PC, BP, MEASURED)]
+    edit(package / file, old, new)
+    assert all(a != b for a, b in zip(before, map(cell_source, (PC, BP, MEASURED)), strict=True))
+
+
+def append(path: Path, text: str) -> None:
+    edit(path, path.read_text("utf-8"), path.read_text("utf-8") + text)
+
+
+def test_unrelated_modules_do_not_count(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = (PC, BP, MEASURED)
+    before = [cell_source(c) for c in cells]
+    used = set().union(*(closure_of(c, monkeypatch) for c in cells))
+    edited = 0
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if name and name not in used:
+            append(path, "\nAN_EDIT = 1\n")
+            edited += 1
+    assert edited > 20
+    assert [cell_source(c) for c in cells] == before
+
+
+def test_closures_hold_what_is_used_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    closure = closure_of(PC, monkeypatch)
+    assert {
+        "algorithms.predictive_coding",
+        "networks.mlp",
+        "training.loop",
+        "datasets.loading",
+        "datasets.digits",
+    } <= closure
+    rooms = {name.split(".")[0] for name in closure}
+    assert not rooms & {"audit", "plotting", "parameterisations", "configuration", "pipeline"}
+    assert not rooms & {"limits", "records"}
+    others = {"mnist", "cifar10", "fashion_mnist", "gaussian_binary", "cifar10_standin"}
+    assert not closure & {f"datasets.{name}" for name in (*others, "catalogue", "fetch")}
+    assert "algorithms.backpropagation" not in closure
+    assert "measurements.gradient_alignment" not in closure
+    assert {"measurements.gradient_alignment", "algorithms.backpropagation"} <= closure_of(
+        MEASURED, monkeypatch
+    )
+    assert "algorithms.predictive_coding" not in closure_of(BP, monkeypatch)
+
+
+def test_a_new_entry_in_a_registry_makes_no_cell_new(package: Path) -> None:
+    before = cell_source(PC)
+    edit(
+        package / "algorithms" / "__init__.py",
+        '"backpropagation":',
+        '"another": "scaling_limits.algorithms.another",\n        "backpropagation":',
+    )
+    assert cell_source(PC) == before
+
+
+def test_relative_absolute_and_local_imports_are_followed(package: Path) -> None:
+    (package / "toy").mkdir()
+    (package / "toy" / "__init__.py").write_text("")
+    (package / "toy" / "a.py").write_text("def f():\n    from .b import g\n    return g\n")
+    (package / "toy" / "b.py").write_text("import scaling_limits.toy.c as c\n\ng = c\n")
+    (package / "toy" / "c.py").write_text("from . import d\nfrom ..errors import unknown\n")
+    (package / "toy" / "d.py").write_text("import os\n")
+    names = [f"scaling_limits.toy{end}" for end in ("", ".a", ".b", ".c", ".d")]
+    assert source.closure(["scaling_limits.toy.a"]) == sorted(["scaling_limits.errors", *names])
+
+
+def test_a_module_that_does_not_exist(package: Path) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"scaling_limits\.nothing"):
+        source.source_digest(["scaling_limits.nothing"])

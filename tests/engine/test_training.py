@@ -1,0 +1,146 @@
+"""The training loop: steps, measurements, divergence, precision."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from engine_toys import BACKPROPAGATION, EXACT, cell
+from test_cell_numbers import train
+
+from scaling_limits import networks
+from scaling_limits.algorithms import backpropagation
+from scaling_limits.cells import Cell
+from scaling_limits.datasets.loading import load
+from scaling_limits.store import Measured
+from scaling_limits.training.order import batch_indices
+
+LINEAR_EXACT = {**EXACT, "activation": "linear"}
+
+
+@pytest.mark.parametrize("changes", [{}, BACKPROPAGATION, LINEAR_EXACT])
+def test_divergence_is_recorded(datasets_folder: Path, changes: Any) -> None:
+    c = cell(learning_rate=1e30, measure={"gradient_alignment": [0, 3]}, **changes)
+    (result,) = train([c], datasets_folder)
+    loss = result["train_loss"].values
+    assert loss.shape == (6,)
+    assert np.isfinite(loss[0])
+    assert not np.isfinite(loss[-1])
+    assert np.isfinite(result["gradient_cosine"].values[0])
+    assert not np.isfinite(result["gradient_cosine"].values[-1])
+
+
+def test_a_diverged_cell_leaves_its_neighbours_alone(datasets_folder: Path) -> None:
+    good, bad = cell(cells_per_batch=4), cell(cells_per_batch=4, learning_rate=1e30)
+    beside_bad = train([good, bad], datasets_folder)[0]
+    beside_good = train([good, good], datasets_folder)[0]
+    np.testing.assert_array_equal(beside_bad["train_loss"].values, beside_good["train_loss"].values)
+
+
+@pytest.fixture(scope="module")
+def measured_everywhere(datasets_folder: Path) -> dict[str, Measured]:
+    c = cell(measure={"gradient_alignment": list(range(6))}, dtype="float64")
+    return train([c], datasets_folder)[0]
+
+
+@pytest.mark.parametrize("steps", [[5], [3, 1, 3, 99]])
+def test_measurements_are_taken_at_the_steps_asked_for(
+    datasets_folder: Path, measured_everywhere: dict[str, Measured], steps: list[int]
+) -> None:
+    c = cell(measure={"gradient_alignment": steps}, dtype="float64")
+    (result,) = train([c], datasets_folder)
+    kept = tuple(sorted({step for step in steps if step < 6}))
+    for name in ("gradient_cosine", "gradient_relative_error"):
+        assert result[name].steps == kept
+        wanted = measured_everywhere[name].values[list(kept)]
+        np.testing.assert_allclose(result[name].values, wanted, rtol=1e-9)
+
+
+def test_measuring_does_not_disturb_training(
+    datasets_folder: Path, measured_everywhere: dict[str, Measured]
+) -> None:
+    (result,) = train([cell(dtype="float64")], datasets_folder)
+    wanted = measured_everywhere["train_loss"].values
+    np.testing.assert_allclose(result["train_loss"].values, wanted, rtol=1e-12)
+
+
+def test_measurements_all_past_the_end_are_left_out() -> None:
+    late = cell(measure={"gradient_alignment": [6, 7]})
+    assert late == cell()
+
+
+def test_numbers_have_the_dtype_asked_for(
+    datasets_folder: Path, measured_everywhere: dict[str, Measured]
+) -> None:
+    (single,) = train([cell(measure={"gradient_alignment": [0, 3]})], datasets_folder)
+    assert {m.values.dtype for m in single.values()} == {np.dtype("float32")}
+    assert {m.values.dtype for m in measured_everywhere.values()} == {np.dtype("float64")}
+
+
+def by_hand(c: Cell, folder: Path) -> list[float]:
+    """Losses of plain training in Python, with an optimiser per role."""
+    data = load(c.dataset, folder / "digits.npz", c.dtype)
+    network, numbers = networks.build(c.network), c.traced()
+    params = network.init(
+        jax.random.key(c.seed), numbers["scaling"], c.init_distribution, jnp.float64
+    )
+    rules = []
+    for segment in network.segments:
+        role, o = c.scaling[segment.role], c.optimiser
+        rate = o.learning_rate * role.learning_rate
+        rules.append(
+            optax.adam(rate, o.beta1, o.beta2, o.epsilon * role.epsilon)
+            if o.name == "adam"
+            else optax.sgd(rate, o.momentum)
+        )
+    states = [rule.init(p) for rule, p in zip(rules, params, strict=True)]
+    order = batch_indices(
+        seed=c.seed,
+        dataset=c.dataset.name,
+        num_samples=c.dataset.num_train,
+        batch_size=c.batch_size,
+        num_steps=c.num_steps,
+    )
+    losses = []
+    for chosen in order:
+        x, y = jnp.asarray(data.x_train[chosen]), jnp.asarray(data.y_train[chosen])
+        grads, metrics = backpropagation.gradients(
+            network, params, numbers["scaling"], x, y, c.algorithm, {}
+        )
+        losses.append(float(metrics["train_loss"]))
+        updated = []
+        for i, rule in enumerate(rules):
+            updates, states[i] = rule.update(grads[i], states[i], params[i])
+            updated.append(optax.apply_updates(params[i], updates))
+        params = tuple(updated)
+    return losses
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parameterisation": "mup", "base_width": 4},
+        {"parameterisation": "mean_field", "depth_exponent": 0.5},
+        {"parameterisation": "mup", "base_width": 4, "optimiser": "sgd", "momentum": 0.9},
+        {"parameterisation": "sp_uniform", "optimiser": "sgd", "learning_rate": 0.3, "depth": 1},
+    ],
+)
+def test_the_loop_is_plain_training_with_a_rate_per_role(
+    datasets_folder: Path, changes: Any
+) -> None:
+    c = cell(**BACKPROPAGATION | changes, dtype="float64", num_steps=5)
+    (result,) = train([c], datasets_folder)
+    np.testing.assert_allclose(result["train_loss"].values, by_hand(c, datasets_folder), rtol=1e-9)
+
+
+def test_curves_are_losses_before_each_update(datasets_folder: Path) -> None:
+    rates = (0.02, 0.03)
+    plan = {"gradient_alignment": [0, 3]}
+    cells = [cell(learning_rate=rate, measure=plan) for rate in rates]
+    slow, fast = (r["train_loss"].values for r in train(cells, datasets_folder))
+    assert slow[0] == fast[0]
+    assert slow[1] != fast[1]
+    assert slow[-1] < slow[0]

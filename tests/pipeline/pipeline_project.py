@@ -1,0 +1,210 @@
+"""Copies of the project with two tiny figures, in which Snakemake runs as a user would run it."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+
+SOURCE = Path(__file__).parents[2]
+COPIED = ("Snakefile", "config", "docs/deviations.yaml", "envs", "profiles", "src", "workflow")
+FIGURES = {"mupc": "fig5", "pcn-limits": "fig1"}
+TARGETS = [f"figures/{paper}/{figure}.png" for paper, figure in FIGURES.items()]
+CLAIM = {
+    "id": "finite",
+    "statement": "The loss is a number.",
+    "source": "none",
+    "grids": ["backpropagation"],
+    "only": {"learning_rate": 0.1},
+    "quantity": {"metric": "train_loss"},
+    "kind": "bound",
+    "at_most": 1e9,
+}
+BACKPROPAGATION = {
+    "settings": {
+        "depth": 2,
+        "algorithm": "backpropagation",
+        **dict.fromkeys(("inference", "num_inference_steps", "activity_gradient")),
+        "activity_learning_rate": None,
+    },
+    "axes": {"width": [8], "learning_rate": [0.1, 0.01]},
+}
+PRESET = {
+    "description": "two figures of tiny networks, a few steps each",
+    "caps": {"seeds": 1, "num_steps": 5, "batch_size": 16},
+    "substitutions": {"mnist": "digits", "cifar10": "digits"},
+    "papers": {
+        "mupc": {
+            "experiments": {
+                "hyperparameter_transfer_tanh": {
+                    "axes": {
+                        "learning_rate": [0.1, 0.01],
+                        "activity_learning_rate": [10, 1, 0.1],
+                    },
+                    "grids": {
+                        "width": {"settings": {"depth": 2}, "axes": {"width": [8, 16]}},
+                        "depth": {"settings": {"width": 8}, "axes": {"depth": [2]}},
+                        "control_width": {
+                            "settings": {"depth": 2, "pivot_width": 8},
+                            "axes": {"width": [8, 16]},
+                        },
+                        "control_depth": {"settings": {"width": 8}, "axes": {"depth": [2]}},
+                        "backpropagation": BACKPROPAGATION,
+                    },
+                }
+            },
+            "figures": {"fig5": {"claims": [CLAIM]}},
+        },
+        "pcn-limits": {
+            "experiments": {
+                "linear_residual_cifar10": {
+                    "grids": {
+                        "main": {"axes": {"width": [8, 16], "depth": [2]}},
+                        "control": {"axes": {"width": [8], "depth": [2]}},
+                    },
+                    "measurements": {"gradient_alignment": {"steps": [0, 4]}},
+                }
+            },
+            "figures": {"fig1": {"claims": []}},
+        },
+    },
+}
+EXPERIMENT = "hyperparameter_transfer_tanh"
+
+
+def experiment_changes(**parts: Any) -> str:
+    """The argument of `--config` that changes the mupc experiment."""
+    changes = {"mupc": {"experiments": {EXPERIMENT: parts}}}
+    return f"papers={json.dumps(changes)}"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the project; calling it runs Snakemake there."""
+
+    folder: Path
+
+    def __truediv__(self, path: str) -> Path:
+        return self.folder / path
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start Snakemake in a process group of its own."""
+        programs = Path(sys.executable).parent
+        environment = {
+            **os.environ,
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(self.folder / "src"),
+            # two edits of equal length within a second would be taken for one
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "XDG_CACHE_HOME": str(self.folder / ".cache"),
+        }
+        for name in ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER"):
+            environment.pop(name, None)
+        return subprocess.Popen(
+            [str(programs / "snakemake"), *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+
+    def __call__(self, *arguments: str, fails: bool = False) -> str:
+        """Run Snakemake to its end; what it printed."""
+        process = self.start(*arguments)
+        try:
+            output, _ = process.communicate(timeout=600)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        assert (process.returncode != 0) == fails, output
+        return output
+
+    def kill(self, arguments: list[str], *, whole: bool) -> str:
+        """Kill Snakemake and all its children, or its job alone, while cells are being trained."""
+        before = len(self.cells())
+        process = self.start(*arguments)
+        try:
+            deadline = time.monotonic() + 300
+            while len(self.cells()) == before:
+                assert process.poll() is None, process.communicate()[0]
+                assert time.monotonic() < deadline, "no cell was trained"
+                time.sleep(0.01)
+            if whole:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                children = psutil.Process(process.pid).children(recursive=True)
+                jobs = [p for p in children if ".snakemake/scripts" in " ".join(p.cmdline())]
+                assert jobs
+                for job in jobs:
+                    job.kill()
+            output, _ = process.communicate(timeout=120)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        assert process.returncode != 0
+        return output
+
+    def cells(self) -> list[Path]:
+        """The stored cells."""
+        return sorted((self / "results/cells").glob("*/*.cell"))
+
+    def outputs(self, *folders: str) -> dict[str, bytes]:
+        """The files below these folders by relative path."""
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for folder in folders
+            for path in sorted((self / folder).rglob("*"))
+            if path.is_file()
+        }
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """Replace a text that stands once in a file."""
+        text = (self / path).read_text("utf-8")
+        assert text.count(old) == 1
+        (self / path).write_text(text.replace(old, new), "utf-8")
+
+
+def trained(output: str) -> tuple[int, int, int]:
+    """Cells in all, stored and trained, added up over the jobs that Snakemake ran."""
+    found = re.findall(r"(\d+) cells: (\d+) stored, (\d+) to train", output)
+    counts = [tuple(map(int, row)) for row in found]
+    return (sum(c[0] for c in counts), sum(c[1] for c in counts), sum(c[2] for c in counts))
+
+
+def create(folder: Path) -> None:
+    """A copy of the project that has not run yet, cut down to the two figures."""
+    for name in COPIED:
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (SOURCE / name).is_dir():
+            shutil.copytree(SOURCE / name, target, ignore=ignored)
+        else:
+            shutil.copy2(SOURCE / name, target)
+    for path in (folder / "config" / "papers").glob("*.yaml"):
+        if path.stem not in FIGURES:
+            path.unlink()
+            continue
+        paper = yaml.safe_load(path.read_text("utf-8"))
+        figure = paper["figures"][FIGURES[path.stem]]
+        paper["figures"] = {FIGURES[path.stem]: figure}
+        paper["experiments"] = {
+            figure["experiment"]: paper["experiments"][figure["experiment"]],
+        }
+        path.write_text(yaml.safe_dump(paper, sort_keys=False), "utf-8")
+    (folder / "config/presets/smoke.yaml").write_text(yaml.safe_dump(PRESET, sort_keys=False))
+    reference = folder / "tests/reference/decided.yaml"
+    reference.parent.mkdir(parents=True)
+    reference.write_text("smoke: {decided: 0.0}\n")

@@ -1,0 +1,109 @@
+"""What comes out, twice, and what is refused."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pipeline_project import CLAIM, FIGURES, TARGETS, Project, trained
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+
+FILES = (
+    "cells.parquet",
+    "records.parquet",
+    "figure.json",
+    "verdicts.json",
+    "notebook.ipynb",
+    "figure.png",
+    "figure.svg",
+    "figure.pdf",
+)
+
+
+def test_twice_from_scratch_byte_by_byte(template: Path, finished: Project, tmp_path: Path) -> None:
+    other = Project(tmp_path / "zweiter Anlauf é")
+    shutil.copytree(template, other.folder)
+    other(*TARGETS)
+    for paper, figure in FIGURES.items():
+        for file in FILES:
+            path = f"results/smoke/{paper}/{figure}/{file}"
+            assert (other / path).read_bytes() == (finished / path).read_bytes(), path
+        for extension in ("png", "svg", "pdf"):
+            published = finished / f"figures/{paper}/{figure}.{extension}"
+            drawn = finished / f"results/smoke/{paper}/{figure}/figure.{extension}"
+            assert published.read_bytes() == drawn.read_bytes()
+        compared = [
+            json.loads((p / f"results/smoke/{paper}/{figure}/provenance.json").read_bytes())[
+                "compared"
+            ]
+            for p in (finished, other)
+        ]
+        assert compared[0] == compared[1]
+    assert [p.name for p in other.cells()] == [p.name for p in finished.cells()]
+
+
+def test_substitution_and_reduced_sizes_are_written_down(finished: Project) -> None:
+    folder = finished / "results/smoke/mupc/fig5"
+    notes = " ".join(json.loads((folder / "figure.json").read_bytes())["notes"])
+    assert "in place of MNIST" in notes
+    assert "num_steps 5 instead of 937" in notes
+    provenance = json.loads((folder / "provenance.json").read_bytes())["compared"]
+    assert provenance["substitutions"] == {"mnist": "digits"}
+    text = (folder / "figure.svg").read_text("utf-8")
+    assert "in place of" in text
+
+
+def test_outputs_hold_no_path_of_this_machine(finished: Project) -> None:
+    for path, content in finished.outputs("results/smoke", "figures").items():
+        assert str(finished.folder).encode() not in content, path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["figures/mupc/fig55.png"], ["unknown figure 'fig55'; did you mean 'fig5'"]),
+        (["figures/mucp/fig5.png"], ["unknown paper 'mucp'; did you mean 'mupc'"]),
+        (["figures", "--config", "prest=smoke"], ["unknown key 'prest'; did you mean 'preset'"]),
+        (["figures", "--config", "preset=smok"], ["unknown preset 'smok'; did you mean 'smoke'"]),
+        (
+            [
+                TARGETS[0],
+                "--config",
+                "papers={mupc: {experiments: {hyperparameter_transfer_tanh: {axes: {sed: [1]}}}}}",
+            ],
+            ["--config", "unknown setting 'sed'; did you mean 'seed'"],
+        ),
+    ],
+)
+def test_mistakes_are_refused_before_any_work(
+    fresh: Project, arguments: list[str], words: list[str]
+) -> None:
+    output = fresh(*arguments, fails=True)
+    for word in words:
+        assert word in output
+    assert not (fresh / "results").exists()
+    assert not (fresh / "figures").exists()
+
+
+def claims(*changed: dict) -> str:
+    tree = {"mupc": {"figures": {"fig5": {"claims": list(changed)}}}}
+    return f"papers={json.dumps(tree)}"
+
+
+def test_the_audit_passes_fails_and_reports_what_is_missing(project: Project) -> None:
+    output = project("audit/mupc")
+    assert "holds" in output
+    false = {**CLAIM, "id": "impossible", "at_most": 0.0}
+    output = project("audit/mupc", "--config", claims(CLAIM, false), fails=True)
+    assert "mupc/fig5 impossible fails" in output
+    assert trained(output) == (0, 0, 0)
+    written = json.loads((project / "results/smoke/mupc/audit.json").read_bytes())
+    assert [v["verdict"] for v in written["verdicts"]] == ["holds", "fails"]
+
+    shutil.rmtree(project / "results/smoke/mupc/fig5")
+    arguments = ["--config", "audit=stored", claims(CLAIM, false)]
+    project("results/smoke/mupc/audit.json", *arguments)
+    written = json.loads((project / "results/smoke/mupc/audit.json").read_bytes())
+    assert [v["verdict"] for v in written["verdicts"]] == ["missing", "missing"]
+    assert not (project / "results/smoke/mupc/fig5").exists()

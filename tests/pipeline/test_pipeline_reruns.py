@@ -1,0 +1,73 @@
+"""What is computed again, and what is not."""
+
+import re
+
+import pytest
+from pipeline_project import EXPERIMENT, TARGETS, Project, experiment_changes, trained
+
+from scaling_limits.configuration import load
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+
+RECORDS = "results/smoke/mupc/fig5/records.parquet"
+PC = "src/scaling_limits/algorithms/predictive_coding.py"
+
+
+def test_nothing_to_be_done(project: Project) -> None:
+    before = project.outputs("results", "figures")
+    assert "Nothing to be done" in project(*TARGETS)
+    assert project.outputs("results", "figures") == before
+
+
+def test_a_rate_added_trains_its_cells_and_a_rate_removed_none(project: Project) -> None:
+    before = project.outputs("results/smoke/mupc")
+    number = len(load(project.folder).cells("mupc", EXPERIMENT))
+    wider = experiment_changes(axes={"learning_rate": [0.1, 0.03, 0.01]})
+    output = project(RECORDS, "--config", wider)
+    # for each of 3 activity rates: two widths and two depths, one of them shared, once more in the
+    # controls (at the smallest width the control is the same cell)
+    more = trained(output)
+    assert more[1] == number
+    assert more[2] == more[0] - number == (number - 2) // 2
+    output = project(*TARGETS)
+    assert trained(output) == (number, number, 0)
+    assert project.outputs("results/smoke/mupc") == before
+
+
+def test_an_edited_algorithm_retrains_its_cells_and_an_edit_undone_none(project: Project) -> None:
+    before = project.outputs("results/smoke/mupc")
+    number = len(load(project.folder).cells("mupc", EXPERIMENT))
+    stages = ("NUM_STAGES = 4\n", "NUM_STAGES = 3\n")
+    project.edit(PC, *stages)
+    # the two cells of backpropagation are as good as before
+    assert trained(project(RECORDS)) == (number, 2, number - 2)
+    project.edit(PC, *stages[::-1])
+    assert trained(project(*TARGETS)) == (number, number, 0)
+    assert project.outputs("results/smoke/mupc") == before
+    project.edit(PC, *(stages[0], f"# a comment\n{stages[0]}"))
+    project.edit(PC, '"""Gradient of the batch-mean energy', '"""The gradient of the energy')
+    assert "Nothing to be done" in project(*TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "expected"),
+    [
+        ("plotting/width_depth_map.py", "import", "# a comment\nimport", set()),
+        ("plotting/width_depth_map.py", "@style", "A = 1\n\n\n@style", {"draw", "publish"}),
+        ("parameterisations/table.py", "TABLE: ", "A = 1\nTABLE: ", None),
+        ("datasets/cifar10.py", "INFO = ", "A = 1\nINFO = ", None),
+    ],
+)
+def test_other_edits_train_nothing(
+    project: Project, path: str, old: str, new: str, expected: set[str] | None
+) -> None:
+    source = project / f"src/scaling_limits/{path}"
+    text = source.read_text("utf-8")
+    assert old in text
+    source.write_text(text.replace(old, new, 1), "utf-8")
+    output = project(*TARGETS, "--dry-run")
+    planned = set(re.findall(r"^(?:local)?rule (\w+):", output, re.MULTILINE))
+    if expected is not None:
+        assert planned == expected
+    # claims may be judged again, but nothing is trained
+    assert planned <= {"collect", "draw", "publish"}
