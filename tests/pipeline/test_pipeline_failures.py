@@ -9,11 +9,11 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
 RECORDS = "results/smoke/mupc/fig5/records.parquet"
 JOB = "results/smoke/mupc/experiments/hyperparameter_transfer_tanh/job-0.parquet"
-# cells that take a while: half a second each
+# cells that take a while: a tenth of a second each
 LONG = [
     RECORDS,
     "--config",
-    experiment_changes(settings={"num_steps": 2000}, axes={"learning_rate": [0.1]}),
+    experiment_changes(settings={"num_steps": 600}, axes={"learning_rate": [0.1]}),
 ]
 
 

@@ -70,7 +70,7 @@ class Configuration:
                 named += [("claims", "grid", grid, grids) for grid in judged]
             for key, kind, word, valid in named:
                 if word not in valid:
-                    where = layers.origin(("figures", name, *key.split(".")))
+                    where = layers.origins(("figures", name, key))
                     raise ConfigurationError(
                         f"{where}: figures.{name}.{key}: {unknown(kind, word, valid)}"
                     )

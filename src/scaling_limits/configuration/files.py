@@ -93,6 +93,11 @@ class Layers:
                 known = (*known, str(part))
         return self._origins.get(known, "configuration")
 
+    def origins(self, path: tuple[str, ...]) -> str:
+        """All layers that say something at `path` or below it."""
+        found = [o for known, o in self._origins.items() if known[: len(path)] == path]
+        return ", ".join(dict.fromkeys(found))
+
     def knows(self, path: tuple[str, ...]) -> bool:
         """Whether some layer says a value at exactly `path`."""
         return path in self._origins
