@@ -368,6 +368,15 @@ class TestSlope:
         rows = self.rows(map_rows, exponent) + self.rows(map_rows, wrong, grid="control")
         assert decide(claim, tabulate(rows)).verdict == expected
 
+    def test_only_the_region_counts(self, decide, tabulate, map_rows):
+        rows = map_rows(lambda n, d, s: n ** (-1.0 if d < 8 else -0.7))
+        rows += self.rows(map_rows, -0.5, grid="control")
+        inside = {"where": {"ratio": ["depth", "width"], "at_most": 1 / 64}}
+        assert decide(SLOPE, tabulate(rows)).verdict == "fails"
+        assert decide(SLOPE | inside, tabulate(rows)).verdict == "holds"
+        nowhere = {"where": {"ratio": ["width", "depth"], "at_least": 1e6}}
+        assert decide(SLOPE | nowhere, tabulate(rows)).verdict == "untested"
+
     def test_control_with_the_same_slope(self, decide, tabulate, map_rows):
         rows = self.rows(map_rows, -1.0) + self.rows(map_rows, -1.0, grid="control")
         assert decide(SLOPE, tabulate(rows)).verdict == "untested"

@@ -130,12 +130,13 @@ class Slope(ClaimBase):
     """The log-log slope of the quantity's mean over seeds along a size.
 
     Either within `tolerance` of `expected`, or `at_most` or `at_least` a number; for every value of
-    the columns `each`.
+    the columns `each` that has two sizes, counting only points in the region `where`.
     """
 
     kind: Literal["slope"]
     along: str
     each: Names = ()
+    where: Region | None = None
     expected: float | None = None
     tolerance: float | None = Field(default=None, gt=0)
     at_most: float | None = None

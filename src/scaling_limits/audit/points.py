@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scaling_limits.audit.claims import ClaimBase, Steps
+from scaling_limits.audit.claims import ClaimBase, Region, Steps
 from scaling_limits.audit.verdicts import Interval, UndecidedError, setting, words
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.quantities import Quantity
@@ -267,3 +267,20 @@ def ratio_column(claim: ClaimBase, settings: pd.DataFrame, ratio: tuple[str, str
         require_column(claim, "ratio", column, settings)
     top, bottom = ratio
     return np.asarray(settings[top].to_numpy(float) / settings[bottom].to_numpy(float))
+
+
+def inside(claim: ClaimBase, region: Region | None, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table of points that lie in a region; all of them without one.
+
+    Raises:
+        UndecidedError: there are none.
+    """
+    if region is None:
+        return table
+    ratio = ratio_column(claim, table, region.ratio)
+    low = -np.inf if region.at_least is None else region.at_least
+    high = np.inf if region.at_most is None else region.at_most
+    chosen = table[(low <= ratio) & (ratio <= high)]
+    if chosen.empty:
+        raise UndecidedError(f"no point has such a {' / '.join(map(words, region.ratio))}")
+    return chosen

@@ -1,22 +1,20 @@
 """A quantity is bounded over a region of settings."""
 
 import numpy as np
-import pandas as pd
 
 from scaling_limits.audit.claims import Bound
 from scaling_limits.audit.points import (
     Points,
     generator_of,
+    inside,
     interval_of,
     named,
     points_of,
-    ratio_column,
     steps_of,
     table_of,
 )
 from scaling_limits.audit.verdicts import (
     Measurement,
-    UndecidedError,
     setting,
     with_interval,
     words,
@@ -41,7 +39,7 @@ def measure(claim: Bound, results: Results) -> Measurement:
     steps = steps_of(claim, results, claim.at)
     for quantity in steps:
         table = table_of(claim, results, claim.by, quantity=quantity, diverged=sign * np.inf)
-        points = points_of(_inside(claim, table), claim.by)
+        points = points_of(inside(claim, claim.where, table), claim.by)
         points = Points(points.settings, sign * points.values)
         samples.append(points.resampled_means(generator).max(axis=0))
         num_points, num_seeds = len(points.settings), points.num_seeds
@@ -63,16 +61,3 @@ def measure(claim: Bound, results: Results) -> Measurement:
         detail=f"the {extreme} {named(claim)} over {over} is "
         f"{with_interval(value, interval)} ({where}); it should be {limit}",
     )
-
-
-def _inside(claim: Bound, table: pd.DataFrame) -> pd.DataFrame:
-    region = claim.where
-    if region is None:
-        return table
-    ratio = ratio_column(claim, table, region.ratio)
-    low = -np.inf if region.at_least is None else region.at_least
-    high = np.inf if region.at_most is None else region.at_most
-    inside = table[(low <= ratio) & (ratio <= high)]
-    if inside.empty:
-        raise UndecidedError(f"no point has such a {' / '.join(map(words, region.ratio))}")
-    return inside

@@ -3,7 +3,14 @@
 import numpy as np
 
 from scaling_limits.audit.claims import Slope
-from scaling_limits.audit.points import generator_of, interval_of, named, points_of, table_of
+from scaling_limits.audit.points import (
+    generator_of,
+    inside,
+    interval_of,
+    named,
+    points_of,
+    table_of,
+)
 from scaling_limits.audit.verdicts import (
     Measurement,
     UndecidedError,
@@ -24,6 +31,7 @@ def measure(claim: Slope, results: Results) -> Measurement:
         UndecidedError: there are fewer than two sizes, or a mean over seeds is not positive.
     """
     table = table_of(claim, results, [*claim.each, claim.along])
+    table = inside(claim, claim.where, table)
     groups = table.groupby(list(claim.each), sort=True) if claim.each else [((), table)]
     generator = generator_of(claim)
     threshold = _threshold(claim)
@@ -32,7 +40,8 @@ def measure(claim: Slope, results: Results) -> Measurement:
         points = points_of(rows, [claim.along])
         sizes = points.settings[claim.along].to_numpy(float)
         if len(sizes) < 2:
-            raise UndecidedError(f"there is only one {words(claim.along)}")
+            # a region may leave a group too few sizes; the others decide
+            continue
         where = "".join(
             f" at {words(column)} {setting(value)}"
             for column, value in zip(claim.each, group, strict=True)
@@ -47,6 +56,8 @@ def measure(claim: Slope, results: Results) -> Measurement:
         slope = float(_slope(sizes, points.means[:, None])[0])
         interval = interval_of(_slope(sizes, positive), points.num_seeds)
         fits.append((_excess(claim, slope), slope, interval, where, sizes))
+    if not fits:
+        raise UndecidedError(f"there is only one {words(claim.along)}")
     excess, slope, interval, where, sizes = max(fits, key=lambda fit: fit[0])
     return Measurement(
         holds=excess <= 0,
