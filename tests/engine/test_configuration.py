@@ -376,3 +376,11 @@ def test_schemas_are_in_step() -> None:
     assert written == {f"{name}.schema.json": as_text(s) for name, s in schemas().items()}, (
         "run python -m scaling_limits.configuration.schema"
     )
+
+
+@pytest.mark.parametrize(("kind", "near"), [("experiment", "transfer"), ("figure", "fig1")])
+def test_changes_are_to_what_the_paper_has(tmp_path: Path, kind: str, near: str) -> None:
+    write_project(tmp_path)
+    message = refusal(tmp_path, {"papers": {"toy": {f"{kind}s": {f"{near}x": {"title": "?"}}}}})
+    assert message.startswith(f"--config or config/config.yaml: papers.toy.{kind}s: ")
+    assert f"did you mean '{near}'?" in message

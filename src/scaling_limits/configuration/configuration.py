@@ -195,14 +195,29 @@ class Configuration:
             layers.validate(Paper)
             preset = f"config/presets/{self.main.preset}.yaml"
             layers.add(shrink(layers.merged, self.preset.caps), f"{preset} (caps)")
-            layers.add(self.preset.papers.get(slug, {}), f"{preset}: papers.{slug}")
-            layers.add(
-                self.main.papers.get(slug, {}), f"--config or config/config.yaml: papers.{slug}"
-            )
+            for changes, origin in (
+                (self.preset.papers.get(slug, {}), preset),
+                (self.main.papers.get(slug, {}), "--config or config/config.yaml"),
+            ):
+                _refuse_new(changes, layers.merged, f"{origin}: papers.{slug}")
+                layers.add(changes, f"{origin}: papers.{slug}")
         return layers
 
     def _path(self, path: Any) -> Path:
         return self.root / Path(path)
+
+
+def _refuse_new(changes: Any, paper: Mapping[str, Any], origin: str) -> None:
+    """Changes are to what a paper has: a name that it does not have is a slip of the pen.
+
+    Raises:
+        ConfigurationError: an experiment or a figure that the paper's file does not have.
+    """
+    for key, kind in (("experiments", "experiment"), ("figures", "figure")):
+        named = changes.get(key) if isinstance(changes, Mapping) else None
+        for name in named if isinstance(named, Mapping) else ():
+            if name not in paper[key]:
+                raise ConfigurationError(f"{origin}.{key}: {unknown(kind, name, paper[key])}")
 
 
 def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Configuration:
