@@ -21,8 +21,9 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem;
   border-bottom: 1px solid #ddd; overflow-wrap: anywhere; }
-th { font-weight: 600; background: #f6f6f6; }
-.notes { background: #fff8e1; border-left: 4px solid #e0a800; padding: .5rem 1rem; }
+th { font-weight: 600; background: #f6f6f6; white-space: nowrap; }
+td:first-child { min-width: 11rem; } td.holds, td.fails, td.untested, td.missing { white-space: nowrap; }
+.notes { background: #fff8e1; border-left: 4px solid #e0a800; padding: .5rem 1rem .5rem 2rem; }
 .holds { color: #14692f; } .fails { color: #a11212; } .untested, .missing { color: #666; }
 small { color: #555; }
 """
