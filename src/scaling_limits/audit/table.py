@@ -114,11 +114,6 @@ def problems(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> list
     return found
 
 
-def exit_code(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> int:
-    """1 if anything fails the audit, else 0."""
-    return 1 if problems(audit, reference) else 0
-
-
 def write_audit(audit: Audit, folder: Path) -> None:
     """Write `audit.json`, `audit.md` and `audit.xml` (JUnit) into a folder."""
     folder.mkdir(parents=True, exist_ok=True)

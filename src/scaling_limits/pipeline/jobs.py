@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -178,7 +178,7 @@ def _rows(metric: str, measured: Measured) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _replace(path: Path, write: object) -> None:
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
     temporary = path.with_name(f"{path.name}.tmp")
-    write(temporary)  # type: ignore[operator]
+    write(temporary)
     temporary.replace(path)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..configuration import Configuration
-from ..configuration.models import Experiment
+from ..configuration.models import Experiment, Settings
 from ..datasets import catalogue
 from .keys import cell_source
 
@@ -29,24 +29,17 @@ def figure_notes(
         reduced = _differences(original, configuration.paper(paper).experiments[experiment])
         if reduced:
             notes.append(
-                f"Preset {configuration.main.preset} differs from the paper: {'; '.join(reduced)}."
+                f"Differs from the paper (preset {configuration.main.preset}): {'; '.join(reduced)}."
             )
     seeds = {
         grid: len({p.settings.seed for p in points if p.grid == grid})
         for grid in {p.grid for p in points}
     }
-    words = [
-        "one seed" if n == 1 else f"mean over {n} seeds"
-        for n in sorted(set(seeds.values()), reverse=True)
-    ]
-    if len(words) == 1:
-        notes.append(f"{words[0].capitalize()}.")
+    words = {grid: "one seed" if n == 1 else f"mean over {n} seeds" for grid, n in seeds.items()}
+    if len(set(words.values())) == 1:
+        notes.append(f"{next(iter(words.values())).capitalize()}.")
     else:
-        listed = "; ".join(
-            f"{grid}: {'one seed' if n == 1 else f'mean over {n} seeds'}"
-            for grid, n in sorted(seeds.items())
-        )
-        notes.append(f"Seeds: {listed}.")
+        notes.append(f"Seeds: {'; '.join(f'{grid}: {words[grid]}' for grid in sorted(words))}.")
     current = {cell_source(point.cell) for point in points}
     older = sorted({entry["source"] for entry in meta.values()} - current)
     if older:
@@ -55,13 +48,16 @@ def figure_notes(
 
 
 def _differences(original: Experiment, used: Experiment) -> list[str]:
+    defaults = {key: field.default for key, field in Settings.model_fields.items()}
     differences = []
     for grid in used.grids:
-        before = _values(original, grid) if grid in original.grids else {}
-        after = _values(used, grid)
-        for key in sorted(before):
-            if key not in _SILENT and key in after and before[key] != after[key]:
-                differences.append((key, grid, _words(after[key]), _words(before[key])))
+        if grid not in original.grids:
+            continue
+        before, after = _values(original, grid), _values(used, grid)
+        for key in sorted({*before, *after} - _SILENT):
+            then, now = before.get(key, defaults[key]), after.get(key, defaults[key])
+            if then != now:
+                differences.append((key, grid, _words(now), _words(then)))
     merged: dict[tuple[str, str, str], list[str]] = {}
     for key, grid, now, paper in differences:
         merged.setdefault((key, now, paper), []).append(grid)
@@ -80,4 +76,4 @@ def _values(experiment: Experiment, grid: str) -> dict[str, Any]:
 def _words(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(str(item) for item in value)
-    return str(value)
+    return "unset" if value is None else str(value)
