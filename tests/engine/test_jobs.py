@@ -13,8 +13,9 @@ from scaling_limits.cells import Cell
 from scaling_limits.errors import DatasetError
 from scaling_limits.pipeline import jobs
 from scaling_limits.pipeline.costs import SECONDS_PER_SHARD, cell_seconds
-from scaling_limits.pipeline.jobs import COLUMNS, job_digest, pack, run_job
+from scaling_limits.pipeline.jobs import COLUMNS, run_job
 from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.pipeline.packing import job_digest, pack
 from scaling_limits.store import Store
 
 

@@ -5,8 +5,8 @@ from functools import cache, wraps
 from scaling_limits.configuration import load
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.pipeline.figures import figure_digest
-from scaling_limits.pipeline.jobs import job_digest, pack
+from scaling_limits.pipeline.keys import figure_digest
+from scaling_limits.pipeline.packing import job_digest, pack
 from scaling_limits.plotting.specs import PLOTS
 from scaling_limits.source import source_digest
 

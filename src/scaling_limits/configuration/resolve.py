@@ -1,5 +1,6 @@
 """From the settings that a user writes to the cells that are computed."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,9 +30,7 @@ def resolve(
     algorithms.registry.module(settings.algorithm)
     dataset = _dataset(settings, user_datasets)
     output_dim = dataset.num_classes if settings.targets == "one_hot" else 1
-    input_dim = 1
-    for size in dataset.input_shape:
-        input_dim *= size
+    input_dim = math.prod(dataset.input_shape)
     parameterisation = table.resolve(
         settings.parameterisation,
         settings.optimiser,

@@ -17,7 +17,6 @@ from ..configuration import Configuration
 from ..configuration.files import read_yaml
 from ..records import Results
 from ..runtime import library_versions
-from ..source import source_digest
 from .jobs import COLUMNS
 from .keys import cell_key
 from .notes import figure_notes
@@ -113,22 +112,6 @@ def collect(
         },
     )
     write_summary(folder)
-
-
-def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
-    """What the files of `collect` depend on besides the jobs' records: configuration, cells and code."""
-    figure = configuration.figure(paper, name)
-    experiment = configuration.paper(paper).experiments[figure.experiment]
-    return digest(
-        {
-            "figure": figure.model_dump(mode="json"),
-            "experiment": experiment.model_dump(mode="json"),
-            "cells": sorted(
-                cell_key(cell) for cell in configuration.cells(paper, figure.experiment)
-            ),
-            "source": source_digest([__name__]),
-        }
-    )
 
 
 def _columns(settings: dict[str, Any]) -> dict[str, Any]:

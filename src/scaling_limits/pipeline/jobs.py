@@ -9,42 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..cells import Cell, digest
+from ..cells import Cell
 from ..records import AXES
 from ..store import Measured, Store, StoredCell
-from .costs import SECONDS_PER_SHARD, cell_seconds
 from .keys import cell_key, cell_source
 
 COLUMNS = ["cell_id", "metric", *AXES, "value"]
-
-
-def pack(cells: Sequence[Cell], seconds: float) -> list[list[Cell]]:
-    """Split an experiment's cells into jobs of about `seconds` of estimated time, one dtype a job.
-
-    Cells of a shard stay together where they fit, so that it is compiled once; a larger shard is divided.
-    """
-    shards: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        shards.setdefault((cell.dtype, cell.shard()), []).append(cell)
-    jobs: list[list[Cell]] = []
-    room, dtype = 0.0, ""
-    for (kind, _), members in shards.items():
-        needed = SECONDS_PER_SHARD + cell_seconds(members[0]) * len(members)
-        parts = max(1, round(needed / seconds))
-        for part in np.array_split(np.arange(len(members)), min(parts, len(members))):
-            chosen = [members[index] for index in part]
-            cost = SECONDS_PER_SHARD + cell_seconds(chosen[0]) * len(chosen)
-            if kind != dtype or cost > room:
-                jobs.append([])
-                room, dtype = seconds, kind
-            jobs[-1].extend(chosen)
-            room -= cost
-    return jobs
-
-
-def job_digest(cells: Iterable[Cell]) -> str:
-    """What a job's output depends on: the keys of its cells, and so their source."""
-    return digest(sorted(cell_key(cell) for cell in cells))
 
 
 def run_job(

@@ -2,6 +2,7 @@
 
 from .. import algorithms, measurements, networks
 from ..cells import Cell, digest
+from ..configuration import Configuration
 from ..datasets import catalogue, keras_npz
 from ..runtime import library_versions
 from ..source import source_digest
@@ -26,3 +27,19 @@ def cell_key(cell: Cell, source: str | None = None) -> str:
     """16 hexadecimal digits under which a cell is stored; `source` stands for the current code if given."""
     source = cell_source(cell) if source is None else source
     return digest({"cell": cell.canonical(), "source": source, "libraries": library_versions()})
+
+
+def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
+    """What the files of `collect` depend on besides the jobs' records: configuration, cells and code."""
+    figure = configuration.figure(paper, name)
+    experiment = configuration.paper(paper).experiments[figure.experiment]
+    return digest(
+        {
+            "figure": figure.model_dump(mode="json"),
+            "experiment": experiment.model_dump(mode="json"),
+            "cells": sorted(
+                cell_key(cell) for cell in configuration.cells(paper, figure.experiment)
+            ),
+            "source": source_digest(["scaling_limits.pipeline.figures"]),
+        }
+    )
