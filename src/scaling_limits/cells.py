@@ -25,7 +25,10 @@ class Frozen(BaseModel):
 
 
 class DatasetSpec(Frozen):
-    """A prepared dataset: `checksum` is that of the payload, `input_shape` what the network sees."""
+    """A prepared dataset: `checksum` is that of the payload, `input_shape` what the network sees.
+
+    `targets` have `target_dim` columns: one-hot rows, the label itself, or draws that do not depend on the data.
+    """
 
     name: str
     checksum: str
@@ -34,7 +37,8 @@ class DatasetSpec(Frozen):
     num_train: int
     num_test: int
     normalisation: Literal["none", "unit_interval", "standardise"]
-    targets: Literal["one_hot", "scalar"]
+    targets: Literal["one_hot", "scalar", "gaussian"]
+    target_dim: int
 
 
 class NetworkSpec(Frozen):
@@ -54,23 +58,34 @@ class NetworkSpec(Frozen):
 class RoleScaling(Frozen):
     """What a parameterisation says of the weights of one role, as numbers.
 
-    `init_std` multiplies unit-variance draws, `multiplier` the forward pass, `learning_rate` and `epsilon` (Adam)
-    the optimiser's own.
+    `init_std` multiplies unit-variance draws, `multiplier` the weight in the forward pass, `branch` a whole residual
+    branch, `learning_rate` and `epsilon` (Adam) the optimiser's own; `energy_weight` is that of predictive coding's
+    error of the weight's node (pc-tp gamma_l).
     """
 
     init_std: Traced
     multiplier: Traced
+    branch: Traced
     learning_rate: Traced
     epsilon: Traced
+    energy_weight: Traced
 
 
 class AlgorithmSpec(Frozen):
-    """How weight gradients are computed; the inference fields are None for backpropagation."""
+    """Of which loss and how weight gradients are computed; the inference fields are None for backpropagation.
+
+    `sequential` inference updates the layers from the output down, each from the new values above it; with
+    `fixed_predictions` the predictions and their derivatives stay those of the initial activities.
+    """
 
     name: str
-    inference: Literal["gradient_descent", "exact"] | None = None
+    loss: Literal["mean_squared_error", "cross_entropy"] = "mean_squared_error"
+    inference: Literal["gradient_descent", "adam", "exact"] | None = None
     num_inference_steps: int | None = None
     activity_gradient: Literal["batch_mean", "per_sample"] | None = None
+    activity_initialisation: Literal["forward", "zeros", "normal"] | None = None
+    inference_order: Literal["synchronous", "sequential"] | None = None
+    fixed_predictions: bool | None = None
     activity_learning_rate: TracedOrNone = None
 
 
@@ -86,21 +101,27 @@ class OptimiserSpec(Frozen):
 
 
 class MeasurementSpec(Frozen):
-    """A registered measurement and the training steps before whose update it is taken."""
+    """A registered measurement and after how many updates it is taken."""
 
     name: str
     steps: tuple[int, ...]
 
 
 class Cell(Frozen):
-    """One point of an experiment; `id` names it."""
+    """One point of an experiment.
 
+    The weights of the roles `frozen` stay as drawn. With `limit`, its numbers are computed by that limit instead of by
+    training.
+    """
+
+    limit: str | None = None
     dataset: DatasetSpec
     network: NetworkSpec
     init_distribution: Literal["normal", "uniform", "orthogonal"]
     scaling: dict[str, RoleScaling]
     algorithm: AlgorithmSpec
     optimiser: OptimiserSpec
+    frozen: tuple[str, ...]
     seed: TracedInt
     num_steps: int
     batch_size: int

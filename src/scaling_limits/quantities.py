@@ -11,14 +11,20 @@ from pydantic import BaseModel, ConfigDict, Field
 class Quantity(BaseModel):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
+    Where records have a `layer` or `index`, either one is chosen, or `per` keeps that axis as a column beside the
+    cells' own, with one number for each.
+
     `reduce` says how the training steps are reduced: `min`, `last`, `first`, or `at` (the records of `step`).
-    `window` averages that many consecutive recorded steps first (1: none).
+    `window` averages that many consecutive recorded steps first (1: none), or all where there are fewer.
     `complement` gives `1 - value` (for 1 - cosine).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     metric: str
+    layer: int | None = None
+    index: int | None = None
+    per: Literal["layer", "index"] | None = None
     reduce: Literal["min", "last", "first", "at"] = "last"
     step: int | None = None
     window: int = Field(default=1, ge=1)

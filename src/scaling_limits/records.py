@@ -48,7 +48,8 @@ class Results:
         return sorted({int(step) for step in steps.dropna()})
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
-        """The cells' columns with `value`, one row per (grid, cell).
+        """The cells' columns with `value`, one row per (grid, cell), and per value of the axis `per`; that axis
+        over the depth is a column `relative_<axis>`.
 
         A cell that diverged before the step in question has a value that is not finite, but for `min`, which takes
         the finite records; with none of them it is infinite.
@@ -56,20 +57,28 @@ class Results:
         records = self.records[self.records["metric"] == quantity.metric].sort_values(
             ["cell_id", "step"]
         )
+        for axis in ("layer", "index"):
+            chosen = getattr(quantity, axis)
+            if chosen is not None:
+                records = records[records[axis] == chosen]
         if quantity.reduce == "at":
             records = records[records["step"] == quantity.step]
-        values = records.groupby("cell_id", sort=True)["value"].apply(
+        key = ["cell_id", *([quantity.per] if quantity.per else [])]
+        values = records.groupby(key, sort=True)["value"].apply(
             lambda v: _reduce(v.to_numpy(), quantity)
         )
         if quantity.complement:
             values = 1.0 - values
-        table = values.rename("value").reset_index()
-        return self.cells.merge(table, on="cell_id", how="inner")
+        table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
+        if quantity.per:
+            table[f"relative_{quantity.per}"] = table[quantity.per] / table["depth"]
+        return table
 
 
 def _reduce(values: np.ndarray, quantity: Quantity) -> float:
-    if quantity.window > 1 and len(values) >= quantity.window:
-        values = np.convolve(values, np.full(quantity.window, 1.0 / quantity.window), mode="valid")
+    window = min(quantity.window, len(values))
+    if window > 1:
+        values = np.convolve(values, np.full(window, 1.0 / window), mode="valid")
     if quantity.reduce == "min":
         finite = values[np.isfinite(values)]
         return float(finite.min()) if finite.size else float("inf")

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,14 @@ from .errors import StoreError
 
 @dataclass(frozen=True)
 class Measured:
-    """One measured array with the names of its axes (of `records.AXES`) and the steps of its first axis."""
+    """One measured array with the names of its axes (of `records.AXES`) and what stands along them.
+
+    Along an axis without `labels` the numbers 0, 1, ... do.
+    """
 
     values: np.ndarray
     axes: tuple[str, ...]
-    steps: tuple[int, ...]
+    labels: Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Store:
         Raises:
             StoreError: the file cannot be written (disk full, no permission); nothing is left behind.
         """
-        axes = {name: {"axes": m.axes, "steps": m.steps} for name, m in cell.measured.items()}
+        axes = {name: {"axes": m.axes, "labels": m.labels} for name, m in cell.measured.items()}
         meta = json.dumps({"axes": axes, **cell.meta}, sort_keys=True)
         buffer = io.BytesIO()
         arrays: dict[str, Any] = {f"m_{k}": m.values for k, m in cell.measured.items()}
@@ -111,7 +115,11 @@ class Store:
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
             meta = json.loads(str(archive["meta"]))
             measured = {
-                name: Measured(archive[f"m_{name}"], tuple(entry["axes"]), tuple(entry["steps"]))
+                name: Measured(
+                    archive[f"m_{name}"],
+                    tuple(entry["axes"]),
+                    {axis: tuple(labels) for axis, labels in entry["labels"].items()},
+                )
                 for name, entry in meta.pop("axes").items()
             }
         return StoredCell(measured, meta)

@@ -5,10 +5,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from toy_networks import EXACT, build, data, descent, drawn, kernels, matrices
+from toy_networks import (
+    EXACT,
+    UNEQUAL,
+    build,
+    data,
+    descent,
+    drawn,
+    kernels,
+    matrices,
+    per_layer,
+    unstacked,
+)
 
 from scaling_limits import algorithms
-from scaling_limits.algorithms import backpropagation, predictive_coding
+from scaling_limits.algorithms import activity_inference, backpropagation, predictive_coding
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.limits import linear_equilibrium
@@ -27,39 +38,41 @@ def infer(network, params, scaling, x, y, options, rate=0.1):
 
 
 @functools.cache
-def reference(num_hidden_layers, activation, skip, position, multipliers):
-    """All layers, no displacements, automatic differentiation of the summed energy."""
+def reference(num_hidden_layers, activation, skip, position, multipliers, branches, weights):
+    """All layers, no displacements, automatic differentiation of the summed energy F: it and dF/dW
+    per sample.
+    """
     phi = ACTIVATIONS[activation]
 
-    def predict(weights, index, z):
+    def predict(kernels, index, z):
         last = index == num_hidden_layers
         if position == "before_weight":
-            out = multipliers[index] * (z if index == 0 else phi(z)) @ weights[index].T
+            out = multipliers[index] * (z if index == 0 else phi(z)) @ kernels[index].T
         else:
-            out = multipliers[index] * z @ weights[index].T
-            out = out if last else phi(out)
-        return out + z if skip and index > 0 and not last else out
+            out = multipliers[index] * z @ kernels[index].T
+            out = out if last or (skip and index == 0) else phi(out)
+        return branches[index] * out + z if skip and index > 0 and not last else out
 
-    def energy(weights, activities, x, y):
+    def energy(kernels, activities, x, y):
         below, above = [x, *activities], [*activities, y]
         return sum(
-            0.5 * ((target - predict(weights, index, z)) ** 2).sum()
+            0.5 * weights[index] * ((target - predict(kernels, index, z)) ** 2).sum()
             for index, (z, target) in enumerate(zip(below, above, strict=True))
         )
 
     @jax.jit
-    def run(weights, x, y, steps, rate):
+    def run(kernels, x, y, steps, rate):
         activities, z = [], x
         for index in range(num_hidden_layers):
-            z = predict(weights, index, z)
+            z = predict(kernels, index, z)
             activities.append(z)
 
         def step(_, activities):
-            slopes = jax.grad(energy, argnums=1)(weights, activities, x, y)
+            slopes = jax.grad(energy, argnums=1)(kernels, activities, x, y)
             return [z - rate * g for z, g in zip(activities, slopes, strict=True)]
 
         activities = jax.lax.fori_loop(0, steps, step, activities)
-        value, grads = jax.value_and_grad(energy)(weights, activities, x, y)
+        value, grads = jax.value_and_grad(energy)(kernels, activities, x, y)
         return value / len(x), [g / len(x) for g in grads]
 
     return run
@@ -81,23 +94,33 @@ def reference(num_hidden_layers, activation, skip, position, multipliers):
 def test_stages_give_what_plain_inference_gives(
     steps, num_hidden_layers, activation, skip, position
 ):
+    """And each gradient is dF/dW_l over gamma_l (pc-tp S.33)."""
     network, params, scaling = build(
         activation=activation,
         skip=skip,
         num_hidden_layers=num_hidden_layers,
         output_dim=3,
         position=position,
+        energy_weights=UNEQUAL,
     )
     x, y = data(output_dim=3)
     grads, metrics = infer(network, params, scaling, x, y, descent(steps), 0.15)
-    multipliers = tuple(
-        scaling[s.role]["multiplier"] for s in network.segments for _ in range(s.count)
+    names = ("multiplier", "branch", "energy_weight")
+    run = reference(
+        num_hidden_layers,
+        activation,
+        skip,
+        position,
+        *(tuple(per_layer(network, scaling, name)) for name in names),
     )
-    run = reference(num_hidden_layers, activation, skip, position, multipliers)
-    energy, expected = run(kernels(params), x, y, steps, 0.15)
+    energy, of_energy = run(kernels(params), x, y, steps, 0.15)
     np.testing.assert_allclose(metrics["energy"], energy, rtol=1e-10)
-    for gradient, known in zip(kernels(grads), expected, strict=True):
+    weights = per_layer(network, scaling, "energy_weight")
+    for gradient, slope, weight in zip(kernels(grads), of_energy, weights, strict=True):
+        known = slope / weight
         np.testing.assert_allclose(gradient, known, atol=1e-10 * (1 + abs(known).max()))
+    at_output = np.linalg.norm(of_energy[-1]) / np.linalg.norm(kernels(grads)[-1])
+    assert at_output == pytest.approx(UNEQUAL["output"], rel=1e-8)
 
 
 def cast(tree, dtype):
@@ -137,43 +160,69 @@ def test_faint_errors_are_not_drowned_by_round_off(activation):
 @pytest.mark.parametrize(("num_hidden_layers", "output_dim"), [(1, 3), (5, 1), (5, 3)])
 @pytest.mark.parametrize("skip", [False, True])
 def test_exact_inference_is_the_closed_form(num_hidden_layers, output_dim, skip):
-    """pcn-limits T1, T3: the network's own passes against explicit matrices."""
+    """pcn-limits T1, T3, pc-tp Theorem 4.2: the network's own passes against explicit matrices."""
     network, params, scaling = build(
-        scheme="sp_uniform",
+        scheme="mean_field" if skip else "sp_uniform",
         skip=skip,
         num_hidden_layers=num_hidden_layers,
         output_dim=output_dim,
+        energy_weights=UNEQUAL,
     )
     x, y = data(output_dim=output_dim)
     weights, multipliers, effective = matrices(network, params, scaling, skip)
+    gammas = per_layer(network, scaling, "energy_weight")
     grads, metrics = infer(network, params, scaling, x, y, EXACT)
     np.testing.assert_allclose(
-        metrics["energy"], linear_equilibrium.equilibrium_energy(effective, x, y), rtol=1e-12
+        metrics["energy"],
+        linear_equilibrium.equilibrium_energy(effective, x, y, gammas),
+        rtol=1e-12,
     )
     np.testing.assert_allclose(
         metrics["train_loss"], linear_equilibrium.loss(effective, x, y), rtol=1e-12
     )
     np.testing.assert_allclose(
         predictive_coding.rescaling_matrix(network, params, scaling, jnp.float64),
-        linear_equilibrium.rescaling_matrix(effective),
+        linear_equilibrium.rescaling_matrix(effective, gammas),
         rtol=1e-10,
         atol=1e-12,
     )
-    expected = linear_equilibrium.predictive_coding_gradients(weights, multipliers, x, y, skip=skip)
+    expected = linear_equilibrium.predictive_coding_gradients(
+        weights, multipliers, x, y, skip=skip, energy_weights=gammas
+    )
     for gradient, known in zip(kernels(grads), expected, strict=True):
         np.testing.assert_allclose(gradient, known, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("output_dim", "skip"), [(1, False), (3, False), (1, True), (3, True)])
-def test_long_inference_reaches_the_closed_form(output_dim, skip):
-    """pcn-limits T1, mupc test 2: gradient descent ends in F* with its gradients."""
-    network, params, scaling = build(skip=skip, num_hidden_layers=4, output_dim=output_dim)
-    x, y = data(output_dim=output_dim)
-    grads, metrics = infer(network, params, scaling, x, y, descent(6000), 0.3)
-    exact_grads, exact = infer(network, params, scaling, x, y, EXACT)
-    np.testing.assert_allclose(metrics["energy"], exact["energy"], rtol=1e-10)
-    for a, b in zip(kernels(grads), kernels(exact_grads), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-9)
+@pytest.mark.parametrize("kind", ["forward", "zeros", "normal"])
+@pytest.mark.parametrize("order", ["synchronous", "sequential"])
+def test_long_inference_reaches_the_equilibrium(kind, order):
+    """pc-tp Theorem 4.2 (A2), from any activities: its errors, and its activities through the
+    gradients. pcn-limits T1, mupc test 2.
+    """
+    skip = kind == "forward"
+    network, params, scaling = build(
+        scheme="mean_field" if skip else "sp_uniform",
+        skip=skip,
+        output_dim=3,
+        energy_weights=UNEQUAL,
+    )
+    x, y = data(output_dim=3)
+    _, _, effective = matrices(network, params, scaling, skip)
+    gammas = per_layer(network, scaling, "energy_weight")
+    options = descent(4000, activity_initialisation=kind, inference_order=order)
+    forward = network.activities(params, scaling, x)
+    numbers = {"activity_learning_rate": 0.3, "seed": 1}
+    inferred = jax.jit(
+        lambda params: activity_inference.infer(
+            network, params, scaling, forward, x, y, options, numbers
+        )
+    )(params)
+    errors = linear_equilibrium.equilibrium_errors(effective, x, y, gammas)
+    activities = linear_equilibrium.equilibrium_activities(effective, x, y, gammas)
+    for own, known in zip(unstacked(inferred.errors), errors, strict=True):
+        np.testing.assert_allclose(own, known, atol=1e-10)
+    for own, known in zip(unstacked(inferred.inputs), [x, *activities], strict=True):
+        np.testing.assert_allclose(own, known, atol=1e-10)
 
 
 @pytest.mark.parametrize("skip", [False, True])
@@ -217,6 +266,8 @@ def test_mean_field_and_mup_train_alike(algorithm, skip):
             "init_std": numbers["init_std"] / width**0.5,
             "multiplier": numbers["multiplier"] * width**0.5,
             "learning_rate": numbers["learning_rate"] / width,
+            "branch": numbers["branch"],
+            "energy_weight": numbers["energy_weight"],
         }
         for role, numbers in mean_field.items()
     }
@@ -224,7 +275,8 @@ def test_mean_field_and_mup_train_alike(algorithm, skip):
         params[0]["linear"]["kernel"], drawn(network, mup)[0]["linear"]["kernel"] * width**0.5
     )
     assert mup["input"]["multiplier"] == pytest.approx((width / 5) ** 0.5)
-    assert mup["hidden"]["multiplier"] == pytest.approx(depth**-0.5 if skip else 1.0)
+    assert mup["hidden"]["multiplier"] == pytest.approx(1.0)
+    assert mup["hidden"]["branch"] == pytest.approx(depth**-0.5 if skip else 1.0)
     assert mup["output"]["multiplier"] == pytest.approx(1 / (output_scale * width**0.5))
     assert mup["hidden"]["learning_rate"] == pytest.approx(output_scale**2)
     x, y = data()
@@ -250,39 +302,25 @@ def test_mean_field_and_mup_train_alike(algorithm, skip):
     np.testing.assert_allclose(first, second, rtol=1e-11)
 
 
-def test_the_program_does_not_grow_with_depth():
-    def size(num_hidden_layers, options):
+def test_the_exact_program_does_not_grow_with_depth():
+    def size(num_hidden_layers):
         network, params, scaling = build(num_hidden_layers=num_hidden_layers, skip=True)
         x, y = data()
-        numbers = {"activity_learning_rate": 0.1}
 
         def run(params):
-            return predictive_coding.gradients(network, params, scaling, x, y, options, numbers)
+            return predictive_coding.gradients(network, params, scaling, x, y, EXACT, {})
 
-        return len(str(jax.make_jaxpr(run)(params)).splitlines())
+        return str(jax.make_jaxpr(run)(params)).count(" = ")
 
-    # depths at which no stage ends at a single layer, which has no hidden segment
-    assert size(12, descent(12)) == size(20, descent(20))
-    assert size(12, EXACT) == size(20, EXACT)
+    assert size(12) == size(20)
 
 
 @pytest.mark.parametrize(
     ("activation", "options", "message"),
     [
         ("tanh", EXACT, "closed form of linear networks"),
+        ("linear", EXACT.model_copy(update={"loss": "cross_entropy"}), "mean_squared_error"),
         ("linear", AlgorithmSpec(name="predictive_coding"), "unknown inference"),
-        (
-            "linear",
-            AlgorithmSpec(name="predictive_coding", inference="gradient_descent"),
-            "num_inference_steps",
-        ),
-        (
-            "linear",
-            AlgorithmSpec(
-                name="predictive_coding", inference="gradient_descent", num_inference_steps=2
-            ),
-            "activity_gradient",
-        ),
     ],
 )
 def test_refusals(activation, options, message):

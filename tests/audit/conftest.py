@@ -10,21 +10,22 @@ from pydantic import TypeAdapter
 from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.judge import judge
 from scaling_limits.audit.verdicts import Verdict
-from scaling_limits.records import Results
+from scaling_limits.records import AXES, Results
 
 RATES = tuple(2.0**k for k in range(-8, 1))
 ADAPTER: TypeAdapter[Claim] = TypeAdapter(Claim)
 
 
 def tabulate(rows: Iterable[Mapping], metric: str = "train_loss") -> Results:
-    """Cells from rows of settings, `value` and perhaps `step`; equal settings are one cell."""
+    """Cells from rows of settings, `value` and perhaps axes; equal settings are one cell."""
     table = pd.DataFrame(rows)
     if "step" not in table:
         table["step"] = 10
-    settings = [c for c in table.columns if c not in ("value", "step", "grid")]
+    recorded = [c for c in (*AXES, "value") if c in table]
+    settings = [c for c in table.columns if c not in (*recorded, "grid")]
     table["cell_id"] = [f"c{k}" for k in table.groupby([*settings, "grid"]).ngroup()]
     cells = table[["grid", "cell_id", *settings]].drop_duplicates(ignore_index=True)
-    records = table[["cell_id", "step", "value"]].assign(metric=metric)
+    records = table[["cell_id", *recorded]].assign(metric=metric)
     return Results(cells, records)
 
 

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from claim_examples import AGREES, MOVES
 from pydantic import TypeAdapter, ValidationError
 
 from scaling_limits.audit.claims import Claim
@@ -36,6 +37,11 @@ def still(width):
         {"kind": "bound", "at_least": 1, "at_most": 2},
         {"kind": "bound", "at_least": 1, "where": {"ratio": ["width", "depth"]}},
         {"kind": "slope", "along": "width", "at_most": -1},
+        {"kind": "optimum_stays", "along": "width", "over": "learning_rate", "max_shift": 1},
+        MOVES | {"direction": "left"},
+        MOVES | {"min_shift": 0},
+        AGREES | {"reference": []},
+        AGREES | {"control": []},
     ],
 )
 def test_refused(change):

@@ -19,6 +19,7 @@ SPEC = DatasetSpec(
     num_test=7,
     normalisation="none",
     targets="one_hot",
+    target_dim=10,
 )
 
 
@@ -241,3 +242,16 @@ def test_resampling_agrees_with_jax(shape: tuple[int, int]) -> None:
     images = made().x_train[:4]
     theirs = jax.image.resize(images.astype(np.float32), (4, *shape, 3), "bilinear", antialias=True)
     np.testing.assert_allclose(resample(images, *shape), theirs, atol=1e-3)
+
+
+def test_gaussian_targets_do_not_depend_on_the_data(tmp_path: Path) -> None:
+    path = write(tmp_path, made())
+    y = {
+        size: load(spec(targets="gaussian", target_dim=size, num_train=40), path, "float64")
+        for size in (1, 200)
+    }
+    assert y[200].y_train.shape == (40, 200)
+    np.testing.assert_array_equal(y[1].y_train, y[200].y_train[:, :1])
+    assert abs(y[200].y_train.mean()) < 0.05
+    assert abs(y[200].y_train.std() - 1) < 0.05
+    assert abs(np.vdot(y[200].y_train[:7], y[200].y_test)) / (7 * 200) < 0.1

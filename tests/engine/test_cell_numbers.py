@@ -30,9 +30,7 @@ def train(cells: list[Cell], folder: Path, *, anew: bool = False) -> Results:
     first, path = cells[0], folder / "digits.npz"
     key = (first.shard(), path)
     if anew or key not in PROGRAMS:
-        data = load(first.dataset, path, first.dtype)
-        x, y = jnp.asarray(data.x_train), jnp.asarray(data.y_train)
-        PROGRAMS[key] = compile_shard(first, x, y)
+        PROGRAMS[key] = compile_shard(first, load(first.dataset, path, first.dtype))
     size = first.cells_per_batch
     return [r for i in range(0, len(cells), size) for r in PROGRAMS[key](cells[i : i + size])]
 

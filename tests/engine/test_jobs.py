@@ -99,7 +99,7 @@ def test_records_are_tidy_sorted_and_byte_identical(
     plan = {"gradient_alignment": [4, 0]}
     cells = [cell(learning_rate=rate, measure=plan) for rate in (0.1, 0.01)]
     table = run(cells)
-    assert "2 cells: 0 stored, 2 to train in 1 shards" in capsys.readouterr().err
+    assert "2 cells: 0 stored, 2 to compute in 1 shards" in capsys.readouterr().err
     assert list(table.columns) == COLUMNS
     assert list(dict.fromkeys(table["cell_id"])) == sorted(map(cell_key, cells))
     steps = table.groupby(["cell_id", "metric"])["step"].apply(list).unstack()
@@ -118,7 +118,7 @@ def test_records_are_tidy_sorted_and_byte_identical(
     content = run.records.read_bytes()
     run.records.unlink()
     run(cells[::-1])
-    assert "2 cells: 2 stored, 0 to train in 0 shards" in capsys.readouterr().err
+    assert "2 cells: 2 stored, 0 to compute in 0 shards" in capsys.readouterr().err
     assert run.records.read_bytes() == content
 
 
@@ -127,7 +127,7 @@ def test_only_missing_cells_are_trained(run: Run, capsys: pytest.CaptureFixture[
     run([first])
     stamp = run.store.path(cell_key(first)).stat().st_mtime_ns
     run([first, cell(**BACKPROPAGATION, seed=1), cell(**BACKPROPAGATION, width=16)])
-    assert "3 cells: 1 stored, 2 to train in 2 shards" in capsys.readouterr().err
+    assert "3 cells: 1 stored, 2 to compute in 2 shards" in capsys.readouterr().err
     assert run.store.path(cell_key(first)).stat().st_mtime_ns == stamp
 
 
@@ -149,7 +149,7 @@ def test_cells_stored_before_a_failure_are_kept(
     assert not run.records.exists()
     monkeypatch.undo()
     run(cells)
-    assert "3 cells: 2 stored, 1 to train" in capsys.readouterr().err
+    assert "3 cells: 2 stored, 1 to compute" in capsys.readouterr().err
 
 
 def test_accepted_sources_are_used(
@@ -162,11 +162,11 @@ def test_accepted_sources_are_used(
     monkeypatch.setattr(jobs, "cell_key", lambda c, source="new": cell_key(c, source))
     capsys.readouterr()
     again = run([c], accepted=(entry["source"],))
-    assert "1 stored, 0 to train" in capsys.readouterr().err
+    assert "1 stored, 0 to compute" in capsys.readouterr().err
     assert json.loads(run.meta.read_text())[cell_key(c, "new")]["source"] == entry["source"]
     np.testing.assert_array_equal(again["value"], table["value"])
     run([c])
-    assert "0 stored, 1 to train" in capsys.readouterr().err
+    assert "0 stored, 1 to compute" in capsys.readouterr().err
 
 
 def test_data_of_another_origin_are_refused(run: Run) -> None:

@@ -20,8 +20,8 @@ def sample(seed: int = 0) -> StoredCell:
     values = np.random.default_rng(seed).standard_normal((5, 2))
     values[3, 1] = np.inf
     values[4, 1] = np.nan
-    curve = Measured(np.arange(3, dtype=np.float32), ("step",), (0, 1, 2))
-    stack = Measured(values, ("step", "layer"), (0, 1, 2, 5, 9))
+    curve = Measured(np.arange(3, dtype=np.float32), ("step",), {"step": (0, 1, 2)})
+    stack = Measured(values, ("step", "layer"), {"step": (0, 1, 2, 5, 9), "layer": (1, 4)})
     return StoredCell({"train_loss": curve, "norm": stack}, {"cell": {"seed": seed}, "seconds": 1})
 
 
@@ -31,7 +31,7 @@ def assert_equal(a: StoredCell | None, b: StoredCell) -> None:
     assert set(a.measured) == set(b.measured)
     for name, measured in a.measured.items():
         other = b.measured[name]
-        assert (measured.axes, measured.steps) == (other.axes, other.steps)
+        assert (measured.axes, measured.labels) == (other.axes, other.labels)
         assert measured.values.dtype == other.values.dtype
         np.testing.assert_array_equal(measured.values, other.values)
 

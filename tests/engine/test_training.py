@@ -42,19 +42,19 @@ def test_a_diverged_cell_leaves_its_neighbours_alone(datasets_folder: Path) -> N
 
 @pytest.fixture(scope="module")
 def measured_everywhere(datasets_folder: Path) -> dict[str, Measured]:
-    c = cell(measure={"gradient_alignment": list(range(6))}, dtype="float64")
+    c = cell(measure={"gradient_alignment": list(range(7))}, dtype="float64")
     return train([c], datasets_folder)[0]
 
 
-@pytest.mark.parametrize("steps", [[5], [3, 1, 3, 99]])
+@pytest.mark.parametrize("steps", [[5], [3, 1, 3, 99], ["end", 2]])
 def test_measurements_are_taken_at_the_steps_asked_for(
-    datasets_folder: Path, measured_everywhere: dict[str, Measured], steps: list[int]
+    datasets_folder: Path, measured_everywhere: dict[str, Measured], steps: list[Any]
 ) -> None:
     c = cell(measure={"gradient_alignment": steps}, dtype="float64")
     (result,) = train([c], datasets_folder)
-    kept = tuple(sorted({step for step in steps if step < 6}))
+    kept = tuple(sorted({step for step in (6 if s == "end" else s for s in steps) if step <= 6}))
     for name in ("gradient_cosine", "gradient_relative_error"):
-        assert result[name].steps == kept
+        assert result[name].labels == {"step": kept}
         wanted = measured_everywhere[name].values[list(kept)]
         np.testing.assert_allclose(result[name].values, wanted, rtol=1e-9)
 
@@ -68,7 +68,7 @@ def test_measuring_does_not_disturb_training(
 
 
 def test_measurements_all_past_the_end_are_left_out() -> None:
-    late = cell(measure={"gradient_alignment": [6, 7]})
+    late = cell(measure={"gradient_alignment": [7, 8]})
     assert late == cell()
 
 
@@ -80,8 +80,8 @@ def test_numbers_have_the_dtype_asked_for(
     assert {m.values.dtype for m in measured_everywhere.values()} == {np.dtype("float64")}
 
 
-def by_hand(c: Cell, folder: Path) -> list[float]:
-    """Losses of plain training in Python, with an optimiser per role."""
+def by_hand(c: Cell, folder: Path) -> tuple[list[float], float]:
+    """Losses of plain training in Python, with an optimiser per role, and the accuracy at its end."""
     data = load(c.dataset, folder / "digits.npz", c.dtype)
     network, numbers = networks.build(c.network), c.traced()
     params = network.init(
@@ -90,7 +90,7 @@ def by_hand(c: Cell, folder: Path) -> list[float]:
     rules = []
     for segment in network.segments:
         role, o = c.scaling[segment.role], c.optimiser
-        rate = o.learning_rate * role.learning_rate
+        rate = o.learning_rate * role.learning_rate * (segment.role not in c.frozen)
         rules.append(
             optax.adam(rate, o.beta1, o.beta2, o.epsilon * role.epsilon)
             if o.name == "adam"
@@ -116,7 +116,8 @@ def by_hand(c: Cell, folder: Path) -> list[float]:
             updates, states[i] = rule.update(grads[i], states[i], params[i])
             updated.append(optax.apply_updates(params[i], updates))
         params = tuple(updated)
-    return losses
+    outputs = network.forward(params, numbers["scaling"], jnp.asarray(data.x_test))
+    return losses, float((np.argmax(outputs, axis=1) == data.labels_test).mean())
 
 
 @pytest.mark.parametrize(
@@ -126,14 +127,18 @@ def by_hand(c: Cell, folder: Path) -> list[float]:
         {"parameterisation": "mean_field", "depth_exponent": 0.5},
         {"parameterisation": "mup", "base_width": 4, "optimiser": "sgd", "momentum": 0.9},
         {"parameterisation": "sp_uniform", "optimiser": "sgd", "learning_rate": 0.3, "depth": 1},
+        {"loss": "cross_entropy", "frozen": ["output", "input"], "learning_rate": 0.1},
     ],
 )
 def test_the_loop_is_plain_training_with_a_rate_per_role(
     datasets_folder: Path, changes: Any
 ) -> None:
-    c = cell(**BACKPROPAGATION | changes, dtype="float64", num_steps=5)
+    plan = {"performance": ["end"]}
+    c = cell(**BACKPROPAGATION | changes, dtype="float64", num_steps=5, measure=plan)
     (result,) = train([c], datasets_folder)
-    np.testing.assert_allclose(result["train_loss"].values, by_hand(c, datasets_folder), rtol=1e-9)
+    losses, accuracy = by_hand(c, datasets_folder)
+    np.testing.assert_allclose(result["train_loss"].values, losses, rtol=1e-9)
+    assert result["test_accuracy"].values.tolist() == [accuracy]
 
 
 def test_curves_are_losses_before_each_update(datasets_folder: Path) -> None:

@@ -22,10 +22,8 @@ def scalar(inputs, targets, num_blocks, learning_rate, a=1.0, alpha=0.5, gamma=0
         squared_error(targets),
         output_dim=1,
         num_blocks=num_blocks,
-        learning_rate=learning_rate,
-        branch_multiplier=a,
-        depth_exponent=alpha,
-        depth_lr_exponent=gamma,
+        branch_scale=a * num_blocks**-alpha,
+        learning_rate=learning_rate * num_blocks ** (alpha - gamma),
     )
 
 
@@ -125,15 +123,96 @@ def test_rate_in_depth():
     assert richardson[9, -1] == pytest.approx(2.16464, abs=2e-3)
 
 
+def test_depth_changes_little_in_the_end():
+    """Note (L4): from 2^8 to 2^9 blocks root mean squares change by less than 1%, after 1 and 5 steps."""
+    coarse, fine = (
+        at_quarters(scalar(np.ones(6), np.ones(6), depth, 0.25))[[1, 5]] for depth in (256, 512)
+    )
+    assert abs(fine / coarse - 1).max() < 0.01
+
+
 def test_rates_of_other_exponents():
     """App. D.3: alpha + gamma = 1 has one limit for all alpha > 1/2, off by L^{1 - 2 alpha}."""
     for alpha, ratio in ((1.0, 0.5), (0.75, 0.5**0.5)):
         f = [scalar([1, 1], [1, 1], d, 0.25, 1, alpha, 1 - alpha).outputs[1] for d in (32, 64)]
         errors = [value.item() - 0.25 for value in f]
         assert errors[1] / errors[0] == pytest.approx(ratio, abs=0.02)
-    # the output moves as L^{1 - alpha - gamma}, note (C1)
-    f = [scalar([1, 1], [1, 1], d, 0.25, 1, 1.0, -0.5).outputs[1] for d in (32, 64)]
-    assert np.log2(f[1] / f[0]).item() == pytest.approx(0.5, abs=0.03)
+
+
+DEPTHS = (16, 32, 64, 128, 256)
+
+
+def power_of_depth(values):
+    return np.polyfit(np.log(DEPTHS), np.log(values), 1)[0]
+
+
+def two_steps(alpha, gamma):
+    return [scalar([1, 1], [1, 1], depth, 1.0, 1.0, alpha, gamma) for depth in DEPTHS]
+
+
+@pytest.mark.parametrize(
+    ("alpha", "gamma"),
+    [(0.75, 0.25), (0.75, 0.0), (0.75, 0.75), (1.0, 0.0), (1.0, -0.5), (1.0, 0.5), (1.25, -0.25)],
+)
+def test_stability_plane(alpha, gamma):
+    """Note (C1), Claim 7.2: the output moves as L^{1 - alpha - gamma}."""
+    outputs = [abs(limit.outputs[1].item()) for limit in two_steps(alpha, gamma)]
+    assert power_of_depth(outputs) == pytest.approx(1 - alpha - gamma, abs=0.1)
+
+
+def test_instability_at_initialisation():
+    """Claim 7.1: for alpha < 1/2 log RMS(x_0^L) grows as L^{1 - 2 alpha} / 2."""
+    sizes = [scalar([1], [1], depth, 1.0, 1.0, 0.25, 0.75).rms[0, 0, -1] for depth in DEPTHS]
+    assert power_of_depth(np.log(sizes)) == pytest.approx(0.5, abs=0.05)
+
+
+def preactivations(limit, alpha, gamma):
+    """Largest root mean squares over the blocks of h_1^l and of its part (W_1 - W_0) x_1 (eta = a = 1)."""
+    depth, kernel = limit.num_blocks, limit.across_layers[1]
+    squares = np.diagonal(kernel)
+    moved = squares[1:] + squares[:-1] - 2 * np.diagonal(kernel, 1)
+    updates = depth**-gamma * limit.forward[:-1, 0, 1] * np.sqrt(limit.backward[1:, 0, 0])
+    return np.sqrt(moved).max() * depth**alpha, abs(updates).max()
+
+
+@pytest.mark.parametrize(("alpha", "gamma"), [(0.5, 0.5), (0.75, 0.25), (1.0, 0.0), (1.25, -0.25)])
+def test_faithfulness(alpha, gamma):
+    """Note (C2), App. D.2: h_1 = Theta(1 + L^-gamma), of which L^-gamma by the update."""
+    sizes, updates = zip(
+        *[preactivations(limit, alpha, gamma) for limit in two_steps(alpha, gamma)], strict=True
+    )
+    assert power_of_depth(sizes) == pytest.approx(max(0.0, -gamma), abs=0.15)
+    assert power_of_depth(updates) == pytest.approx(-gamma, abs=0.1)
+
+
+@pytest.mark.parametrize(("alpha", "gamma"), [(0.5, 0.5), (1.25, -0.25)])
+def test_preactivations_of_finite_networks(alpha, gamma):
+    """Those of the recursion, in networks of width 512; output weights of both signs, as then f_0 is 0 on average."""
+    depth, width = 32, 512
+    scale, rate = depth**-alpha, depth ** (alpha - gamma)
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        first, last = rng.normal(size=(2, width))
+        weights = rng.normal(size=(depth, width, width)) / np.sqrt(width)
+        z = [first]
+        for w in weights:
+            z.append(z[-1] + scale * w @ z[-1])
+        for v in (last / width, -last / width):
+            g = [(v @ z[-1] - 1) * v]
+            for w in weights[:0:-1]:
+                g.append(g[-1] + scale * w.T @ g[-1])
+            x, sizes = first, []
+            for w, before, cotangent in zip(weights, z, reversed(g), strict=False):
+                update = -rate * scale * cotangent * (before @ x)
+                h = w @ x + update
+                x = x + scale * h
+                sizes.append([np.sqrt((part**2).mean()) for part in (h, update)])
+            found.append(np.max(sizes, axis=0))
+    limit = scalar([1, 1], [1, 1], depth, 1.0, 1.0, alpha, gamma)
+    np.testing.assert_allclose(
+        np.mean(found, axis=0), preactivations(limit, alpha, gamma), rtol=0.1
+    )
 
 
 def increments(limit, token, first, distances):
@@ -142,25 +221,40 @@ def increments(limit, token, first, distances):
     return np.sqrt(kernel[last, last] - 2 * kernel[first, last] + kernel[first, first])
 
 
-def test_feature_diversity():
-    """Note (D1), Def. 7.6: slopes of the increments from depth 1/4; the control is redundant."""
-    slopes = []
-    for alpha, gamma in ((0.5, 0.5), (1.0, 0.0)):
-        limit = scalar(np.ones(2), np.ones(2), 256, 0.25, 1.0, alpha, gamma)
-        distances = np.array([1, 4, 16, 32, 64, 128])
-        moved = increments(limit, 1, 64, distances)
-        slopes.append(np.diff(np.log(moved)) / np.diff(np.log(distances)))
-    np.testing.assert_allclose(slopes[0], [0.503, 0.514, 0.539, 0.582, 0.679], atol=1.5e-3)
-    np.testing.assert_allclose(slopes[1], [0.559, 0.670, 0.793, 0.869, 0.925], atol=1.5e-3)
+INCREMENTS = {
+    (256, 0.5, 0.5): {
+        0: ".502 .508 .523 .546 .596",
+        1: ".503 .514 .539 .582 .679",
+        4: ".505 .522 .560 .623 .757",
+    },
+    (256, 1.0, 0.0): {
+        0: ".5 .5 .5 .5 .5",
+        1: ".559 .670 .793 .869 .925",
+        4: ".746 .896 .966 .996 1.029",
+    },
+    (512, 1.0, 0.0): {
+        0: ".5 .5 .5 .5 .5",
+        1: ".604 .750 .869 .924 .959",
+        4: ".826 .942 .986 1.007 1.034",
+    },
+}
+
+
+@pytest.mark.parametrize("setting", INCREMENTS)
+def test_feature_diversity(setting):
+    """Note (D1), Def. 7.6: slopes of the increments from depth 1/4; without 1/sqrt(L) features are redundant."""
+    depth, alpha, gamma = setting
+    limit = scalar(np.ones(5), np.ones(5), depth, 0.25, 1.0, alpha, gamma)
+    distances = np.array([1, 4, 16, 32, 64, 128]) * depth // 256
+    for step, expected in INCREMENTS[setting].items():
+        moved = increments(limit, step, depth // 4, distances)
+        slopes = np.diff(np.log(moved)) / np.diff(np.log(distances))
+        np.testing.assert_allclose(slopes, [float(v) for v in expected.split()], atol=2e-3)
 
 
 STEPS, BATCH, INPUT_DIM, OUTPUT_DIM, BLOCKS = 4, 3, 2, 2, 6
-SETTINGS = {
-    "learning_rate": 0.3,
-    "branch_multiplier": 1.2,
-    "depth_exponent": 0.7,
-    "depth_lr_exponent": 0.4,
-}
+# a, alpha, gamma = 1.2, 0.7, 0.4, eta = 0.3
+SETTINGS = {"branch_scale": 1.2 * BLOCKS**-0.7, "learning_rate": 0.3 * BLOCKS**0.3}
 
 
 def batches():
@@ -168,37 +262,26 @@ def batches():
     return rng.normal(size=(STEPS, BATCH, INPUT_DIM)), rng.normal(size=(STEPS, BATCH, OUTPUT_DIM))
 
 
-def finite_network(
-    x,
-    loss_derivative,
-    *,
-    width,
-    seed,
-    learning_rate,
-    branch_multiplier,
-    depth_exponent,
-    depth_lr_exponent,
-):
-    """Outputs and root mean squares `[T, B, L + 1]` of a network as Sec. 6.3 defines it (phi = id)."""
+def finite_network(x, loss_derivative, *, width, seed, branch_scale, learning_rate):
+    """Outputs, root mean squares `[T, B, L + 1]` and x^L `[T, B, n]` of a network as Sec. 6.3 defines it (phi = id)."""
     rng = np.random.default_rng(seed)
     first = rng.normal(size=(width, INPUT_DIM))
     last = rng.normal(size=(width, OUTPUT_DIM)) / width
     weights = rng.normal(size=(BLOCKS, width, width)) / np.sqrt(width)
-    scale = branch_multiplier * BLOCKS**-depth_exponent
-    rate = learning_rate * BLOCKS ** (depth_exponent - depth_lr_exponent)
-    outputs, rms = [], []
+    outputs, rms, features = [], [], []
     for step, inputs in enumerate(x):
         z = [inputs @ first.T]
         for w in weights:
-            z.append(z[-1] + scale * z[-1] @ w.T)
+            z.append(z[-1] + branch_scale * z[-1] @ w.T)
         outputs.append(z[-1] @ last)
         rms.append(np.sqrt((np.array(z) ** 2).mean(axis=2)).T)
+        features.append(z[-1])
         g = loss_derivative(step, outputs[-1]) @ last.T / len(inputs)
         for block in reversed(range(BLOCKS)):
-            below = g + scale * g @ weights[block]
-            weights[block] -= rate * scale * g.T @ z[block]
+            below = g + branch_scale * g @ weights[block]
+            weights[block] -= learning_rate * branch_scale * g.T @ z[block]
             g = below
-    return np.array(outputs), np.array(rms)
+    return np.array(outputs), np.array(rms), np.array(features)
 
 
 def test_finite_networks():
@@ -215,12 +298,30 @@ def test_finite_networks():
             finite_network(x, squared_error(y), width=width, seed=seed, **SETTINGS)
             for seed in range(2048 // width)
         ]
-        pairs = [(outputs - limit.outputs, rms - limit.rms) for outputs, rms in runs]
+        pairs = [(outputs - limit.outputs, rms - limit.rms) for outputs, rms, _ in runs]
         errors.append([np.sqrt(np.square(error).mean()) for error in zip(*pairs, strict=True)])
     for index in range(2):
         slope = np.polyfit(np.log(widths), np.log([error[index] for error in errors]), 1)[0]
         assert slope == pytest.approx(-0.5, abs=0.15)
     assert max(errors[-1]) < 0.1
+
+
+def test_gaussian_process():
+    """Theorem 4.1, note (L5): the coordinates of x^L are Gaussian over the tokens, with the kernel `forward`."""
+    x, y = batches()
+    limit = depth_recursion.train(
+        x, squared_error(y), output_dim=OUTPUT_DIM, num_blocks=BLOCKS, **SETTINGS
+    )
+    *_, features = finite_network(x, squared_error(y), width=2048, seed=0, **SETTINGS)
+    tokens = features.reshape(STEPS * BATCH, -1)
+    kernel = limit.forward[-1]
+    size = np.sqrt(np.diagonal(kernel))
+    correlation = abs(kernel / np.outer(size, size))
+    assert correlation[np.triu_indices_from(kernel, 1)].min() < 0.5
+    error = tokens @ tokens.T / tokens.shape[1] - kernel
+    assert abs(error / np.outer(size, size)).max() < 0.1
+    excess = (tokens**4).mean(axis=1) / (tokens**2).mean(axis=1) ** 2 - 3
+    assert abs(excess).max() < 0.2
 
 
 def test_batch_of_copies():
@@ -259,7 +360,12 @@ def test_divergence_is_a_result():
 def test_refusals():
     with pytest.raises(ValueError, match=r"x must be \[T, B, D\], not \(3,\)"):
         depth_recursion.train(
-            np.ones(3), squared_error(np.ones(3)), output_dim=1, num_blocks=2, learning_rate=0.1
+            np.ones(3),
+            squared_error(np.ones(3)),
+            output_dim=1,
+            num_blocks=2,
+            branch_scale=1.0,
+            learning_rate=0.1,
         )
     with pytest.raises(ValueError, match="num_blocks must be at least 1, not 0"):
-        scalar([1.0], [1.0], 0, 0.1)
+        scalar([1.0], [1.0], 0, 0.1, alpha=0.0, gamma=0.0)

@@ -8,7 +8,7 @@ import pytest
 
 from scaling_limits.limits import linear_dmft
 
-SETTINGS = {"num_steps": 7, "learning_rate": 0.2, "output_scale": 1.5, "depth_exponent": 0.4}
+SETTINGS = {"num_steps": 7, "learning_rate": 0.2, "output_scale": 1.5, "hidden_scale": 0.7}
 
 
 @functools.cache
@@ -35,8 +35,8 @@ def wide_networks(
     num_steps,
     learning_rate,
     output_scale=1.0,
+    hidden_scale=1.0,
     skip=False,
-    depth_exponent=0.5,
 ):
     """Outputs `[seeds, steps, P, C]` of networks of finite width; every second has the output
     weights of the one before with the other sign, so that f(0) is zero on average.
@@ -47,8 +47,8 @@ def wide_networks(
     for w in weights[:-1]:
         w[1::2] = w[::2]
     weights[-1][1::2] = -weights[-1][::2]
-    hidden = (width * num_weight_layers ** (2 * depth_exponent if skip else 0)) ** -0.5
-    multipliers = [x.shape[1] ** -0.5, *[hidden] * (num_weight_layers - 2)]
+    hidden = [hidden_scale * width**-0.5] * (num_weight_layers - 2)
+    multipliers = [x.shape[1] ** -0.5, *hidden]
     multipliers.append(1 / (output_scale * width))
     rate = learning_rate * output_scale**2 * width
     carried = [0, *[int(skip)] * (num_weight_layers - 2), 0]
@@ -132,11 +132,11 @@ def kernel_descent(x, y, factor, num_steps, learning_rate):
 def test_lazy_limit(skip):
     """gamma_0 -> 0: descent in the tangent kernel at initialisation (pcn-limits Eq. 64)."""
     x, y = problem(output_dim=2)
-    layers, alpha = 5, 0.75
-    branch = layers ** (-2 * alpha)
-    growth = 1 + branch
-    residual = 2 * growth ** (layers - 2) + (layers - 2) * branch * growth ** (layers - 3)
-    expected = kernel_descent(x, y, residual if skip else layers, 6, 0.1)
+    layers, hidden_scale = 5, 0.6
+    branch = hidden_scale**2
+    growth = skip + branch
+    kernel = 2 * growth ** (layers - 2) + (layers - 2) * branch * growth ** (layers - 3)
+    expected = kernel_descent(x, y, kernel, 6, 0.1)
 
     def error(output_scale):
         trained = linear_dmft.gradient_descent(
@@ -146,8 +146,8 @@ def test_lazy_limit(skip):
             num_steps=6,
             learning_rate=0.1,
             output_scale=output_scale,
+            hidden_scale=hidden_scale,
             skip=skip,
-            depth_exponent=alpha,
         )
         return abs(trained.outputs - expected).max()
 
@@ -159,7 +159,7 @@ def test_lazy_limit(skip):
 def test_starts_at_zero_and_reports_the_loss():
     x, y = problem(output_dim=2)
     trained = linear_dmft.gradient_descent(
-        x, y, num_weight_layers=4, num_steps=3, learning_rate=0.1, skip=True
+        x, y, num_weight_layers=4, num_steps=3, learning_rate=0.1, hidden_scale=0.5, skip=True
     )
     assert trained.outputs.shape == (3, 3, 2)
     np.testing.assert_array_equal(trained.outputs[0], np.zeros_like(y))
@@ -227,6 +227,7 @@ def test_richer_networks_learn_faster():
                 num_steps=50,
                 learning_rate=0.05,
                 output_scale=output_scale,
+                hidden_scale=5**-0.5 if skip else 1.0,
                 skip=skip,
             ).losses[-1]
             for output_scale in (0.1, 0.5, 1.0, 2.0, 4.0)

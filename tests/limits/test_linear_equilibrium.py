@@ -26,12 +26,17 @@ def problem(num_layers, output_dim):
     return weights, multipliers, x, y
 
 
-def energy(matrices, activities, x, y):
-    """Batch mean of 1/2 sum_l ||z_l - A_l z_{l-1}||^2."""
+def gammas(num_layers):
+    """Energy weights that all differ."""
+    return [0.5 + 0.4 * layer for layer in range(num_layers)]
+
+
+def energy(matrices, activities, x, y, weights):
+    """Batch mean of sum_l g_l/2 ||z_l - A_l z_{l-1}||^2."""
     below, above = [x, *activities], [*activities, y]
     return sum(
-        0.5 * ((target - z @ matrix.T) ** 2).sum() / len(x)
-        for matrix, z, target in zip(matrices, below, above, strict=True)
+        0.5 * weight * ((target - z @ matrix.T) ** 2).sum() / len(x)
+        for matrix, z, target, weight in zip(matrices, below, above, weights, strict=True)
     )
 
 
@@ -66,7 +71,7 @@ def test_dense_hessian_and_gradient(num_layers, output_dim, skip):
 
     def of_vector(vector):
         activities = list(vector.reshape(hidden, 1, WIDTH))
-        return energy(matrices, activities, x[:1], y[:1])
+        return energy(matrices, activities, x[:1], y[:1], [1.0] * num_layers)
 
     point = jnp.asarray(np.random.default_rng(3).normal(size=hidden * WIDTH))
     hessian = dense_hessian(matrices)
@@ -93,18 +98,96 @@ def test_equilibrium(num_layers, output_dim, skip):
         np.testing.assert_allclose(
             np.concatenate([z[index] for z in activities]), solution, atol=1e-11
         )
-    slopes = jax.grad(energy, argnums=1)(matrices, activities, x, y)
-    assert max(float(abs(slope).max()) for slope in slopes) < 1e-12
     star = closed.equilibrium_energy(matrices, x, y)
-    np.testing.assert_allclose(energy(matrices, activities, x, y), star, rtol=1e-12)
+    unit = [1.0] * num_layers
+    np.testing.assert_allclose(energy(matrices, activities, x, y, unit), star, rtol=1e-12)
     assert star <= closed.loss(matrices, x, y)
     assert np.linalg.eigvalsh(closed.rescaling_matrix(matrices)).min() >= 1 - 1e-12
 
 
 @pytest.mark.parametrize(("num_layers", "output_dim", "skip"), SHAPES)
-def test_gradients(num_layers, output_dim, skip):
-    """pcn-limits T3: the local rule at z* is the total derivative of F*."""
+def test_weighted_equilibrium(num_layers, output_dim, skip):
+    """pc-tp Theorem 4.2: v*_l is where the weighted energy is stationary, e*_l = v*_l - A_l v*_{l-1},
+    and F* is its value there.
+    """
     weights, multipliers, x, y = problem(num_layers, output_dim)
+    matrices = closed.effective_matrices(weights, multipliers, skip=skip)
+    given = gammas(num_layers)
+    activities = closed.equilibrium_activities(matrices, x, y, given)
+    slopes = jax.grad(energy, argnums=1)(matrices, activities, x, y, given)
+    assert max(float(abs(slope).max()) for slope in slopes) < 1e-12
+    below, above = [x, *activities], [*activities, y]
+    errors = closed.equilibrium_errors(matrices, x, y, given)
+    for matrix, z, target, error in zip(matrices, below, above, errors, strict=True):
+        np.testing.assert_allclose(error, target - z @ matrix.T, atol=1e-12)
+    np.testing.assert_allclose(
+        closed.equilibrium_energy(matrices, x, y, given),
+        energy(matrices, activities, x, y, given),
+        rtol=1e-12,
+    )
+    doubled = [2 * weight for weight in given]
+    np.testing.assert_allclose(
+        closed.rescaling_matrix(matrices, doubled),
+        closed.rescaling_matrix(matrices, given),
+        rtol=1e-12,
+    )
+
+
+def written_out(matrices, x, y, weights, *, short_by):
+    """pc-tp Eq. 16, v*_1..v*_{L-1}, with its sum from i = 2 to l - short_by (in print: 1)."""
+    num_layers = len(matrices)
+
+    def product(upper, lower):
+        """W_{upper:lower}."""
+        result = np.eye(len(matrices[upper - 1]))
+        for index in range(upper, lower - 1, -1):
+            result = result @ np.asarray(matrices[index - 1])
+        return result
+
+    maps = {i: product(num_layers, i) for i in range(2, num_layers + 1)}
+    ratio = {layer: weights[-1] / weights[layer - 1] for layer in range(1, num_layers)}
+    c_gamma = sum(ratio[i - 1] * maps[i] @ maps[i].T for i in maps)
+    residual = np.asarray(y - x @ product(num_layers, 1).T)
+    whitened = np.linalg.solve(np.eye(len(c_gamma)) + c_gamma, residual.T)
+    activities = []
+    for layer in range(1, num_layers):
+        response = ratio[layer] * maps[layer + 1].T
+        for i in range(2, layer - short_by + 1):
+            response = response + ratio[i - 1] * product(layer, i) @ maps[i].T
+        activities.append(np.asarray(x) @ product(layer, 1).T + (response @ whitened).T)
+    return activities
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_activities_written_out(skip):
+    """pc-tp Eq. 16 with a sum up to l; the one in print, up to l - 1, is wrong from layer 2 on."""
+    weights, multipliers, x, y = problem(4, 3)
+    matrices = closed.effective_matrices(weights, multipliers, skip=skip)
+    known = closed.equilibrium_activities(matrices, x, y, gammas(4))
+    for own, z in zip(written_out(matrices, x, y, gammas(4), short_by=0), known, strict=True):
+        np.testing.assert_allclose(own, z, atol=1e-12)
+    printed = written_out(matrices, x, y, gammas(4), short_by=1)
+    np.testing.assert_allclose(printed[0], known[0], atol=1e-12)
+    for own, z in zip(printed[1:], known[1:], strict=True):
+        assert np.linalg.norm(own - z) > 0.05 * np.linalg.norm(z)
+
+
+def test_two_layers():
+    """pc-tp (A3): e*_1 = (W_2^T W_2 + g_1/g_2 I)^{-1} W_2^T (y - f)."""
+    weights, multipliers, x, y = problem(2, 3)
+    matrices = closed.effective_matrices(weights, multipliers, skip=False)
+    w = np.asarray(matrices[1])
+    residual = np.asarray(y - x @ (matrices[1] @ matrices[0]).T)
+    known = np.linalg.solve(w.T @ w + 0.7 / 1.9 * np.eye(w.shape[1]), w.T @ residual.T).T
+    own = closed.equilibrium_errors(matrices, x, y, [0.7, 1.9])[0]
+    np.testing.assert_allclose(own, known, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(("num_layers", "output_dim", "skip"), SHAPES)
+def test_gradients(num_layers, output_dim, skip):
+    """pcn-limits T3: the local rule at z* is the total derivative of F*, over g_l (pc-tp S.33)."""
+    weights, multipliers, x, y = problem(num_layers, output_dim)
+    given = gammas(num_layers)
 
     def of_weights(quantity):
         def value(weights):
@@ -112,14 +195,17 @@ def test_gradients(num_layers, output_dim, skip):
 
         return jax.grad(value)(weights)
 
-    pairs = [
-        (closed.predictive_coding_gradients, closed.equilibrium_energy),
-        (closed.backpropagation_gradients, closed.loss),
-    ]
-    for gradients, quantity in pairs:
-        local = gradients(weights, multipliers, x, y, skip=skip)
-        for a, b in zip(local, of_weights(quantity), strict=True):
-            np.testing.assert_allclose(a, b, atol=1e-12)
+    def star(matrices, x, y):
+        return closed.equilibrium_energy(matrices, x, y, given)
+
+    local = closed.predictive_coding_gradients(
+        weights, multipliers, x, y, skip=skip, energy_weights=given
+    )
+    for a, b, weight in zip(local, of_weights(star), given, strict=True):
+        np.testing.assert_allclose(a, b / weight, atol=1e-12)
+    local = closed.backpropagation_gradients(weights, multipliers, x, y, skip=skip)
+    for a, b in zip(local, of_weights(closed.loss), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
 
 
 @pytest.mark.parametrize(("num_layers", "skip"), [(2, False), (5, False), (5, True)])
@@ -149,8 +235,14 @@ def test_one_output(num_layers, skip):
 
 def test_layer_matrices_unstack_segments():
     params = ({"w": jnp.ones((1, 3, 2))}, {"w": jnp.arange(18.0).reshape(2, 3, 3)})
-    scaling = {"input": {"multiplier": 0.5}, "hidden": {"multiplier": 2.0}}
-    weights, multipliers = closed.layer_matrices(params, scaling, ["input", "hidden"])
-    assert [w.shape for w in weights] == [(3, 2), (3, 3), (3, 3)]
-    assert [float(c) for c in multipliers] == [0.5, 2.0, 2.0]
-    np.testing.assert_array_equal(weights[2], params[1]["w"][1])
+    scaling = {
+        "input": {"multiplier": 0.5, "branch": 7.0},
+        "hidden": {"multiplier": 2.0, "branch": 0.3},
+    }
+    for skip, hidden in ((False, 2.0), (True, 0.6)):
+        weights, multipliers = closed.layer_matrices(
+            params, scaling, ["input", "hidden"], skip=skip
+        )
+        assert [w.shape for w in weights] == [(3, 2), (3, 3), (3, 3)]
+        np.testing.assert_allclose(multipliers, [0.5, hidden, hidden])
+        np.testing.assert_array_equal(weights[2], params[1]["w"][1])

@@ -13,9 +13,9 @@ from scaling_limits.networks.network import shift_down, shift_up, top_of
 from scaling_limits.networks.nodes import ACTIVATIONS, Linear
 
 SCALING = {
-    "input": {"init_std": 0.7, "multiplier": 1.1},
-    "hidden": {"init_std": 0.4, "multiplier": 0.6},
-    "output": {"init_std": 0.5, "multiplier": 0.9},
+    "input": {"init_std": 0.7, "multiplier": 1.1, "branch": 3.0},
+    "hidden": {"init_std": 0.4, "multiplier": 0.6, "branch": 0.8},
+    "output": {"init_std": 0.5, "multiplier": 0.9, "branch": 3.0},
 }
 
 
@@ -89,10 +89,12 @@ def test_forward_is_the_written_out_recursion(
             new = a * (z if index == 0 else phi(z)) @ w.T
         else:
             new = a * z @ w.T
-            new = new if last else phi(new)
+            linear = last or (skip and index == 0)
+            new = new if linear else phi(new)
         if role == "hidden" and mean_subtraction:
             new = new - new.mean(axis=1, keepdims=True)
-        z = new + z if role == "hidden" and skip else new
+        b = SCALING[role]["branch"]
+        z = b * new + z if role == "hidden" and skip else new
         expected.append(z)
 
     activities = network.activities(params, SCALING, x)

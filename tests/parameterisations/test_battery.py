@@ -4,6 +4,9 @@ Slopes are log-log fits of root mean squares over widths or depths; a power off 
 """
 
 import functools
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, field, replace
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -12,29 +15,42 @@ import optax
 import pytest
 
 from scaling_limits import algorithms, networks
+from scaling_limits.algorithms.predictive_coding import rescaling_matrix
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.networks.network import shift_down
-from scaling_limits.parameterisations.table import ROLES, TABLE, resolve
+from scaling_limits.parameterisations.table import (
+    ROLES,
+    TABLE,
+    Exponents,
+    Factors,
+    Row,
+    find_row,
+    resolve,
+)
 from scaling_limits.parameterisations.theory import depth_exponents, width_exponents
 
-INPUT_DIM, OUTPUT_DIM, BATCH = 16, 3, 8
-WIDTHS, CONTROL_WIDTHS, DEPTHS = (64, 128, 256, 512), (64, 256), (17, 33, 65)
-SEEDS = 6
+INPUT_DIM, OUTPUT_DIM, BATCH, HIDDEN = 16, 3, 8, 3
+WIDTHS, CONTROL_WIDTHS, BLOCKS = (128, 256, 512, 1024), (128, 512), (16, 64, 256)
 TOLERANCE, DETECTED = 0.15, 0.35
 RULES = {"sgd": optax.identity(), "adam": optax.scale_by_adam(eps=0.0)}
-KINDS = ("preactivation", "gradient", "update")
+LAYERED = ("preactivation", "error", "gradient", "update")
+NONE = Exponents()
+NUMBERS = {"activity_learning_rate": jnp.float32(1.0), "seed": 0}
 
 OPTIONS = {
     "backpropagation": AlgorithmSpec(name="backpropagation"),
-    "predictive_coding": AlgorithmSpec(name="predictive_coding", inference="exact"),
+    "gauss_newton_target": AlgorithmSpec(name="gauss_newton_target"),
+    "predictive_coding": AlgorithmSpec(
+        name="predictive_coding",
+        inference="gradient_descent",
+        num_inference_steps=1,
+        activity_gradient="per_sample",
+        activity_initialisation="forward",
+        inference_order="sequential",
+        fixed_predictions=False,
+    ),
+    "equilibrium": AlgorithmSpec(name="predictive_coding", inference="exact"),
 }
-# mupc is defined with skips only; mean_field with both
-CASES = [
-    pytest.param(row, skip, id=f"{row.scheme}-{row.update_rule}-{'skip' if skip else 'plain'}")
-    for row in TABLE
-    for skip in ((True,) if row.scheme == "mupc" else (False, True))
-    if row.scheme in ("mupc", "mean_field") or not skip
-]
 
 
 @functools.cache
@@ -51,7 +67,9 @@ def unit_weights(width, num_hidden, seed):
 
 @functools.cache
 def program(width, num_hidden, skip, algorithm):
-    """Root mean squares `[3, L]` (see KINDS) of one step of each update rule, at zero epsilon."""
+    """Root mean squares of one step of each update rule, at zero epsilon: those of `LAYERED` are
+    `[L]`, `output_change` and `rescaling` numbers.
+    """
     network = networks.build(
         NetworkSpec(
             name="mlp",
@@ -68,130 +86,310 @@ def program(width, num_hidden, skip, algorithm):
     rng = np.random.default_rng(5)
     x = jnp.asarray(rng.normal(size=(BATCH, INPUT_DIM)), jnp.float32)
     y = jnp.asarray(rng.normal(size=(BATCH, OUTPUT_DIM)), jnp.float32)
+    options = OPTIONS[algorithm]
+    module = algorithms.get(options.name)
 
-    def rms(stack):
-        return jnp.sqrt((stack**2).mean(axis=(1, 2)))
+    def rms(stacks):
+        return jnp.concatenate([jnp.sqrt((stack**2).mean(axis=(1, 2))) for stack in stacks])
+
+    def step(rule, params, scaling, inputs, grads):
+        """Layers' changes of their preactivation; the output's by all but the output weights."""
+        moves, changes = [], []
+        for segment, gradient, entering in zip(network.segments, grads, inputs, strict=True):
+            numbers = scaling[segment.role]
+            update, _ = RULES[rule].update(gradient, RULES[rule].init(gradient))
+            changes.append(jax.tree.map(lambda u, n=numbers: -n["learning_rate"] * u, update))
+            moved = jnp.einsum("lbi,loi->lbo", entering, changes[-1]["linear"]["kernel"])
+            moves.append(numbers["multiplier"] * moved)
+        changes[-1] = jax.tree.map(jnp.zeros_like, changes[-1])
+        _, change = jax.jvp(lambda p: network.forward(p, scaling, x), (params,), (tuple(changes),))
+        return {"update": rms(moves), "output_change": rms([change[None]])[0]}
 
     @jax.jit
     def run(units, scaling):
-        roles = [segment.role for segment in network.segments]
         params = tuple(
-            {"linear": {"kernel": scaling[role]["init_std"].astype(jnp.float32) * unit}}
-            for role, unit in zip(roles, units, strict=True)
+            {"linear": {"kernel": scaling[segment.role]["init_std"] * unit}}
+            for segment, unit in zip(network.segments, units, strict=True)
         )
-        module = algorithms.get(algorithm)
-        grads, _ = module.gradients(network, params, scaling, x, y, OPTIONS[algorithm], {})
+        arguments = (network, params, scaling, x, y, options, NUMBERS)
+        grads, _ = module.gradients(*arguments)
         activities = network.activities(params, scaling, x)
-        sizes = {"sgd": [], "adam": []}
-        for role, z, gradient, entering in zip(
-            roles, activities, grads, shift_down(x, activities), strict=True
-        ):
-            kernel = gradient["linear"]["kernel"]
-            numbers = scaling[role]
-            factor = (numbers["multiplier"] * numbers["learning_rate"]).astype(jnp.float32)
-            for name, rule in RULES.items():
-                change, _ = rule.update(kernel, rule.init(kernel))
-                moved = jnp.einsum("lbi,loi->lbo", entering, change)
-                sizes[name].append(jnp.stack([rms(z), rms(kernel), factor * rms(moved)]))
-        return {name: jnp.concatenate(layers, axis=1) for name, layers in sizes.items()}
+        rescaling = rescaling_matrix(network, params, scaling, x.dtype) - jnp.eye(OUTPUT_DIM)
+        common = {
+            "preactivation": rms(activities),
+            "error": rms(module.errors(*arguments)),
+            "gradient": rms([gradient["linear"]["kernel"] for gradient in grads]),
+            "rescaling": jnp.linalg.norm(rescaling),
+        }
+        inputs = shift_down(x, activities)
+        return {rule: common | step(rule, params, scaling, inputs, grads) for rule in RULES}
 
     return run
 
 
-def measure(row, skip, width, num_hidden, changes, algorithm="backpropagation"):
-    """Logarithms of sizes, averaged over seeds; powers of width count from 8, where muP is SP."""
+@dataclass(frozen=True)
+class Case:
+    """A row in a kind of network, with an algorithm and the exponents that it names."""
+
+    row: Row
+    skip: bool = False
+    algorithm: str = "backpropagation"
+    exponents: Exponents = NONE
+    changes: Mapping = field(default_factory=dict)
+
+    def __str__(self):
+        given = [str(v) for v in astuple(self.exponents) if v is not None]
+        kind = ["skip" if self.skip else "plain", *(["changed"] if self.changes else [])]
+        return "-".join([self.row.scheme, self.row.update_rule, *kind, self.algorithm, *given])
+
+    @property
+    def factors(self):
+        """pc-tp's orders are those of an infinitesimal gamma' where C grows.
+
+        One sequential step with unit energy weights and variance 1/fan_in cancels the leading order
+        of the output's error and of W_L e_{L-1}, as gamma_l W_l W_l^T tends to the identity.
+        """
+        if self.algorithm != "predictive_coding":
+            return Factors()
+        small = self.theory().rescaling > 0
+        return Factors(energy_weight=0.5, output_energy_weight=1e-4 if small else 0.5)
+
+    def theory(self, **changes):
+        named = self.algorithm.replace("equilibrium", "predictive_coding")
+        return width_exponents(
+            self.row,
+            num_hidden_layers=HIDDEN,
+            skip=self.skip,
+            exponents=self.exponents,
+            exponent_changes={**self.changes, **changes},
+            algorithm=named,
+        )
+
+
+def plain(algorithm, *schemes):
+    rows = [row for scheme in schemes for row in TABLE if row.scheme == scheme]
+    return [Case(row, algorithm=algorithm) for row in rows]
+
+
+def residual(algorithm):
+    """mupc and depth_mup are defined with skips only."""
+    given = {"mupc": (), "mean_field": (0.5,), "depth_mup": (0.5, 0.5)}
+    rows = [row for row in TABLE if row.scheme in given]
+    return [Case(row, True, algorithm, Exponents(*given[row.scheme])) for row in rows]
+
+
+def weighted(*schemes):
+    """pc-tp's rows at both ends and the middle of its range, (S.44)."""
+    cases = plain("predictive_coding", *schemes)
+    values = (0.0, -0.5, -1.0)
+    return [replace(case, exponents=Exponents(None, None, v)) for case in cases for v in values]
+
+
+STANDARD = ("sp_gaussian", "sp_uniform", "ntk", "mean_field", "mup")
+OVERWEIGHTED = {"output": {"energy_weight": {"width": 1.0}}}
+CASES = [
+    *plain("backpropagation", *STANDARD),
+    *residual("backpropagation"),
+    *plain("equilibrium", *STANDARD),
+    *residual("equilibrium"),
+    *plain("predictive_coding", "sp_gaussian", "ntk", "mup"),
+    replace(
+        Case(find_row("sp_gaussian", "sgd"), algorithm="predictive_coding"), changes=OVERWEIGHTED
+    ),
+    *weighted("pc_mup", "pc_ntk"),
+    *plain("gauss_newton_target", "sp_gaussian", "gnt_mup"),
+]
+
+
+def measured_scaling(case, width, num_hidden, changes):
+    """Numbers of a row; its powers count from width 8, where muP is SP, and from one block."""
+    row = case.row
     resolved = resolve(
         row.scheme,
         row.update_rule,
         width=width,
-        num_weight_layers=num_hidden + 1,
+        depth=num_hidden - 1,
         input_dim=INPUT_DIM,
         output_dim=OUTPUT_DIM,
         base_width=8,
         base_depth=1,
-        output_scale=1.0,
-        depth_exponent=0.5 if skip and row.scheme == "mean_field" else None,
-        exponent_changes=changes,
+        skip=case.skip,
+        factors=case.factors,
+        exponents=case.exponents,
+        exponent_changes={**case.changes, **changes},
     )
-    scaling = {
-        role: {name: jnp.asarray(value) for name, value in numbers.model_dump().items()}
+    return {
+        role: {name: jnp.float32(value) for name, value in numbers.model_dump().items()}
         for role, numbers in resolved.scaling.items()
     }
-    run = program(width, num_hidden, skip, algorithm)
-    units = [unit_weights(width, num_hidden, seed) for seed in range(SEEDS)]
-    sizes = [run(unit, scaling)[row.update_rule] for unit in units]
-    return np.mean(np.log(sizes), axis=0)
 
 
-def width_slopes(row, skip, widths, changes, algorithm="backpropagation"):
-    """Slopes [3, L] of a network of three hidden layers."""
-    sizes = np.stack([measure(row, skip, width, 3, changes, algorithm) for width in widths])
-    fit = np.polyfit(np.log(widths), sizes.reshape(len(widths), -1), 1)[0]
-    return fit.reshape(sizes.shape[1:])
+def measure(case, width, num_hidden, changes, num_seeds=8):
+    """Logarithms of sizes, averaged over seeds."""
+    scaling = measured_scaling(case, width, num_hidden, changes)
+    run = program(width, num_hidden, case.skip, case.algorithm)
+    units = [unit_weights(width, num_hidden, seed) for seed in range(num_seeds)]
+    sizes = [run(unit, scaling)[case.row.update_rule] for unit in units]
+    return {name: np.mean([np.log(size[name]) for size in sizes], axis=0) for name in sizes[0]}
 
 
-def theory(row, skip, changes):
-    predicted = width_exponents(row, num_hidden_layers=3, skip=skip, exponent_changes=changes)
-    return np.array([getattr(predicted, kind) for kind in KINDS])
+def width_slopes(case, widths=WIDTHS, **changes):
+    """Slopes of a network of three hidden layers, by name."""
+    sizes = [measure(case, width, HIDDEN, changes) for width in widths]
+
+    def slope(name):
+        values = np.stack([np.atleast_1d(size[name]) for size in sizes])
+        return np.polyfit(np.log(widths), values, 1)[0]
+
+    return {name: slope(name) for name in sizes[0]}
 
 
-@pytest.mark.parametrize("algorithm", OPTIONS)
-@pytest.mark.parametrize(("row", "skip"), CASES)
-def test_width(row, skip, algorithm):
-    slopes = width_slopes(row, skip, WIDTHS, {}, algorithm)
-    # PC's gradient of the output weights meets its power late: z* is h plus a term of order N^-1/2
-    kinds = [KINDS.index(kind) for kind in ("preactivation", "update")]
-    kinds = [0, 1, 2] if algorithm == "backpropagation" else kinds
-    np.testing.assert_allclose(slopes[kinds], theory(row, skip, {})[kinds], atol=TOLERANCE)
+def deviation(slopes, theory):
+    """The largest distance to theory."""
+    return np.max([np.max(abs(slopes[name] - getattr(theory, name))) for name in slopes])
 
 
-@pytest.mark.parametrize(("row", "skip"), CASES)
-def test_a_wrong_power_of_width_shows(row, skip):
-    right = theory(row, skip, {})
-    for role in ROLES:
-        for name in ("init_std", "multiplier", "learning_rate"):
-            changes = {role: {name: {"width": 0.5}}}
-            slopes = width_slopes(row, skip, CONTROL_WIDTHS, changes)
-            assert abs(slopes - right).max() > DETECTED, (role, name)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_width(case):
+    """pc-tp's B1 (`update`), B2 (`output_change`), B3 (`rescaling`) and B4 (`error`) among them."""
+    assert deviation(width_slopes(case), case.theory()) < TOLERANCE
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_wrong_power_of_width_shows(case):
+    wrong = [(role, name) for role in ROLES for name in ("init_std", "multiplier", "learning_rate")]
+    if case.skip:
+        wrong.append(("hidden", "branch"))
+    if case.algorithm in ("predictive_coding", "equilibrium"):
+        wrong.append(("output", "energy_weight"))
+    for role, name in wrong:
+        changes = {role: {name: {"width": 0.5}}}
+        slopes = width_slopes(case, CONTROL_WIDTHS, **changes)
+        # an infinity or not a number shows as well
+        assert not deviation(slopes, case.theory()) <= DETECTED, (role, name)
+
+
+FOLLOWING = [
+    case
+    for case in CASES
+    if case.algorithm in ("backpropagation", "predictive_coding")
+    and case.row.update_rule == "adam"
+    and case.row.scheme in ("mean_field", "mup", "depth_mup", "pc_mup")
+]
+
+
+@pytest.mark.parametrize("case", FOLLOWING, ids=str)
+def test_epsilon_follows_the_gradient(case):
+    """Where a scheme scales Adam's epsilon, it is by the power of width of the gradient's entries."""
+    powers = {
+        role: case.exponents.value(case.row.role(role).epsilon.exponent("width", skip=case.skip))
+        for role in ROLES
+    }
+    expected = [powers["input"], *[powers["hidden"]] * 2, powers["output"]]
+    assert list(case.theory().gradient) == expected
 
 
 @pytest.mark.parametrize(
-    ("row", "skip"),
-    [
-        c
-        for c in CASES
-        if c.values[0].scheme in ("mean_field", "mup") and c.values[0].update_rule == "adam"
-    ],
+    ("scheme", "rates"), [("tp_mup", (0, 0, 0)), ("sp_gaussian", (0, 1, 1))], ids=str
 )
-def test_epsilon_follows_the_gradient(row, skip):
-    """Where a scheme scales Adam's epsilon, it is by the power of width of the gradient's entries."""
-    gradient = theory(row, skip, {})[KINDS.index("gradient")]
-    powers = {role: row.role(role).epsilon.width for role in ROLES}
-    assert list(gradient) == [powers["input"], *[powers["hidden"]] * 2, powers["output"]]
+def test_target_propagation(scheme, rates):
+    """pc-tp B1 and B2: (S.127) with the feedback weights of (S.120) without ridge, for fewer samples
+    than outputs.
+    """
+
+    def sizes(width, seed):
+        scaling = measured_scaling(Case(find_row(scheme, "sgd")), width, 1, {})
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(4, INPUT_DIM)), rng.normal(size=(4, 10))
+        shapes = [(width, INPUT_DIM), (width, width), (width, width), (10, width)]
+        roles = ["input", "hidden", "hidden", "output"]
+        weights = [
+            float(scaling[role]["init_std"]) * rng.normal(size=shape)
+            for role, shape in zip(roles, shapes, strict=True)
+        ]
+        h = [x]
+        for weight in weights:
+            h.append(h[-1] @ weight.T)
+        errors = [y - h[-1]]
+        for lower, upper in reversed(list(pairwise(h[1:]))):
+            errors.insert(0, errors[0] @ np.linalg.pinv(upper) @ lower)
+        moved = [
+            float(scaling[role]["learning_rate"]) * (entering @ entering.T) @ error
+            for role, entering, error in zip(roles, h, errors, strict=False)
+        ]
+        shift = moved[0]
+        for weight, own in zip(weights[1:-1], moved[1:-1], strict=True):
+            shift = shift @ weight.T + own
+        return [rms(z) for z in (moved[0], moved[1], moved[-1], shift @ weights[-1].T)]
+
+    def rms(z):
+        return np.sqrt((z**2).mean())
+
+    logs = [np.mean(np.log([sizes(w, s) for s in range(8)]), axis=0) for w in WIDTHS]
+    slopes = np.polyfit(np.log(WIDTHS), logs, 1)[0]
+    np.testing.assert_allclose(slopes[:3], rates, atol=TOLERANCE)
+    # the output's own weights and the change below them are independent: one half, not one
+    assert slopes[3] == pytest.approx(rates[1], abs=TOLERANCE)
 
 
-@pytest.mark.parametrize(("row", "skip"), [c for c in CASES if c.values[1]])
-def test_depth(row, skip):
-    """Residual networks: one hidden layer's change against the power of L, and a wrong power."""
-    alpha = 0.5 if row.scheme == "mean_field" else None
+FAMILY = [(0.5, 0.5), (0.5, 0.0), (0.75, 0.25), (1.0, 0.0), (1.0, 0.5), (1.25, -0.25)]
+DEEP = [
+    *residual("backpropagation"),
+    *[
+        Case(find_row("depth_mup", rule), True, exponents=Exponents(*pair))
+        for rule in ("sgd", "adam")
+        for pair in FAMILY[1:]
+    ],
+]
+FROZEN_INPUT = {"input": {"learning_rate": {"depth": -4.0}}}
 
-    def slope(changes):
-        sizes = [measure(row, skip, 128, depth - 1, changes)[2] for depth in DEPTHS]
-        hidden = [np.exp(layers[1:-1]).mean() for layers in sizes]
-        return np.polyfit(np.log(DEPTHS), np.log(hidden), 1)[0]
 
-    right = depth_exponents(row, depth_exponent=alpha, exponent_changes={})["hidden"]
-    assert slope({}) == pytest.approx(right, abs=TOLERANCE)
-    for name, change in (("learning_rate", 0.5), ("multiplier", -0.5), ("multiplier", 0.5)):
-        wrong = {"hidden": {name: {"depth": change}}}
-        # too large a multiplier overflows to NaN
-        assert not abs(slope(wrong) - right) <= DETECTED, (name, change)
-    unstable = {"hidden": {"multiplier": {"depth": 0.5}}}
-    assert depth_exponents(row, depth_exponent=alpha, exponent_changes=unstable) is None
+def depth_slopes(case, **changes):
+    """Slopes over the number of blocks: of the activities, and those of `DepthExponents`."""
+    sizes = [measure(case, 128, n + 1, {**FROZEN_INPUT, **changes}, num_seeds=3) for n in BLOCKS]
+
+    def slope(values):
+        return np.polyfit(np.log(BLOCKS), values, 1)[0]
+
+    return {
+        "activity": slope([size["preactivation"][-2] for size in sizes]),
+        "preactivation": slope([size["update"][1:-1].max() for size in sizes]),
+        "output_change": slope([size["output_change"] for size in sizes]),
+    }
+
+
+def depth_theory(case):
+    theory = depth_exponents(case.row, exponents=case.exponents, exponent_changes={})
+    return {"activity": 0.0, **asdict(theory)}
+
+
+@pytest.mark.parametrize("case", DEEP, ids=str)
+def test_depth(case):
+    """depth-mup's C1 (`output_change`) and C2 (`preactivation`)."""
+    assert depth_slopes(case) == pytest.approx(depth_theory(case), abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("case", residual("backpropagation"), ids=str)
+def test_a_wrong_power_of_depth_shows(case):
+    right = depth_theory(case)
+    for name, change in (("learning_rate", 0.5), ("branch", -0.5), ("branch", 0.5)):
+        slopes = depth_slopes(case, hidden={name: {"depth": change}})
+        # too large a branch overflows
+        wrong = np.max([abs(slopes[key] - right[key]) for key in right])
+        assert not wrong <= DETECTED, (name, change)
+
+
+def test_forward_passes_that_grow_faster_than_any_power_of_depth_have_no_theory():
+    """depth-mup D.1: the mean square grows by 1 + L^(-2 alpha) in each of L blocks."""
+    case = Case(find_row("depth_mup", "sgd"), True, exponents=Exponents(0.25, 0.75))
+    assert depth_exponents(case.row, exponents=case.exponents, exponent_changes={}) is None
+    sizes = [measure(case, 128, n + 1, {}, num_seeds=3)["preactivation"] for n in BLOCKS]
+    growth = [size[-2] - size[0] for size in sizes]
+    assert growth == pytest.approx([n / 2 * np.log1p(n**-0.5) for n in BLOCKS], rel=0.1)
 
 
 def test_theory_counts_changes():
-    row = next(row for row in TABLE if (row.scheme, row.update_rule) == ("mean_field", "sgd"))
-    np.testing.assert_array_equal(theory(row, False, {})[2], 0.0)
-    changed = theory(row, False, {"hidden": {"learning_rate": {"width": 0.5}}})[2]
-    np.testing.assert_array_equal(changed, [0.0, 0.5, 0.5, 0.0])
+    case = Case(find_row("mean_field", "sgd"))
+    assert case.theory().update == (0, 0, 0, 0)
+    wrong = case.theory(hidden={"learning_rate": {"width": 0.5}})
+    assert wrong.update == (0, 0.5, 0.5, 0)

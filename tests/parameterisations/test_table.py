@@ -2,21 +2,31 @@ import pytest
 from pydantic import ValidationError
 
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.parameterisations.table import TABLE, Row, find_row, resolve
+from scaling_limits.parameterisations.table import (
+    TABLE,
+    Exponents,
+    Factors,
+    Row,
+    find_row,
+    resolve,
+)
 
 N, L, D, ALPHA, GAMMA = 64, 9, 20, 0.5, 2.0
+OUTPUT = Factors(output_scale=GAMMA)
+RESIDUAL = {"skip": True, "exponents": Exponents(depth_exponent=ALPHA)}
 
 
 def numbers(scheme, optimiser="sgd", **changes):
     options = {
         "width": N,
-        "num_weight_layers": L,
+        "depth": L,
         "input_dim": D,
         "output_dim": 10,
         "base_width": 1,
         "base_depth": 1,
-        "output_scale": 1.0,
-        "depth_exponent": None,
+        "skip": False,
+        "factors": Factors(),
+        "exponents": Exponents(),
         "exponent_changes": {},
     }
     return resolve(scheme, optimiser, **(options | changes))
@@ -32,24 +42,26 @@ def quantity(resolved, name):
     [("sp_gaussian", 1.0, "normal"), ("sp_uniform", 3**-0.5, "uniform")],
 )
 def test_standard(scheme, factor, distribution, optimiser):
-    resolved = numbers(scheme, optimiser)
+    resolved = numbers(scheme, optimiser, skip=True)
     assert resolved.init_distribution == distribution
     assert quantity(resolved, "init_std") == pytest.approx(
         [factor * D**-0.5, factor * N**-0.5, factor * N**-0.5]
     )
-    for name in ("multiplier", "learning_rate", "epsilon"):
+    for name in ("multiplier", "branch", "learning_rate", "epsilon", "energy_weight"):
         assert quantity(resolved, name) == [1, 1, 1]
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_mean_field(optimiser):
     """pcn-limits 1.5, 1.6, 1.11 in the notes: premultipliers, SGD rate gamma_0^2 N, Adam's hidden rate."""
-    residual = numbers("mean_field", optimiser, output_scale=GAMMA, depth_exponent=ALPHA)
-    plain = numbers("mean_field", optimiser, output_scale=GAMMA)
-    ends = [D**-0.5, 1 / (GAMMA * N)]
-    for resolved, hidden in ((residual, (N * L) ** -0.5), (plain, N**-0.5)):
+    residual = numbers("mean_field", optimiser, factors=OUTPUT, **RESIDUAL)
+    plain = numbers("mean_field", optimiser, factors=OUTPUT)
+    for resolved, branch in ((residual, L**-0.5), (plain, 1)):
         assert quantity(resolved, "init_std") == [1, 1, 1]
-        assert quantity(resolved, "multiplier") == pytest.approx([ends[0], hidden, ends[1]])
+        assert quantity(resolved, "branch") == pytest.approx([1, branch, 1])
+        assert quantity(resolved, "multiplier") == pytest.approx(
+            [D**-0.5, N**-0.5, 1 / (GAMMA * N)]
+        )
     if optimiser == "sgd":
         for resolved in (residual, plain):
             assert quantity(resolved, "learning_rate") == pytest.approx([GAMMA**2 * N] * 3)
@@ -64,13 +76,107 @@ def test_mean_field(optimiser):
 
 
 def test_mupc():
-    """mupc Table 1."""
-    resolved = numbers("mupc", "adam")
+    """mupc Table 1: the hidden premultiplier 1/sqrt(N L) has its depth in the branch."""
+    resolved = numbers("mupc", "adam", skip=True)
     assert quantity(resolved, "init_std") == [1, 1, 1]
-    assert quantity(resolved, "multiplier") == pytest.approx([D**-0.5, (N * L) ** -0.5, 1 / N])
+    assert quantity(resolved, "multiplier") == pytest.approx([D**-0.5, N**-0.5, 1 / N])
+    assert quantity(resolved, "branch") == pytest.approx([1, L**-0.5, 1])
     assert quantity(resolved, "learning_rate") == [1, 1, 1]
     with pytest.raises(ConfigurationError, match="update rule of mupc"):
         numbers("mupc", "sgd")
+
+
+def test_ntk():
+    """pcn-limits 2.2 in the notes: premultipliers, N(0, 1), rate gamma_0^2."""
+    resolved = numbers("ntk", factors=OUTPUT)
+    assert quantity(resolved, "init_std") == [1, 1, 1]
+    assert quantity(resolved, "multiplier") == pytest.approx(
+        [D**-0.5, N**-0.5, 1 / (GAMMA * N**0.5)]
+    )
+    assert quantity(resolved, "learning_rate") == pytest.approx([GAMMA**2] * 3)
+
+
+@pytest.mark.parametrize("weighted", [0.0, -0.5, -1.0])
+def test_predictive_coding(weighted):
+    """pc-tp (5), (12), (S.21), (S.174) at four times the base width."""
+    options = {
+        "base_width": N / 4,
+        "exponents": Exponents(energy_weight_exponent=weighted),
+        "factors": Factors(energy_weight=3.0, output_energy_weight=0.1),
+    }
+    sgd, adam = (numbers("pc_mup", rule, **options) for rule in ("sgd", "adam"))
+    ntk = numbers("pc_ntk", **options)
+    for resolved, output in ((sgd, 4**-0.5), (adam, 4**-0.5), (ntk, 1)):
+        assert quantity(resolved, "multiplier") == [1, 1, 1]
+        assert quantity(resolved, "init_std") == pytest.approx([D**-0.5, N**-0.5, output * N**-0.5])
+        assert quantity(resolved, "energy_weight") == pytest.approx([3, 3, 0.1 * 4**-weighted])
+    rates = {"sgd": (1 + weighted, weighted, -1), "ntk": (weighted, weighted - 1, -1)}
+    for resolved, name in ((sgd, "sgd"), (ntk, "ntk")):
+        expected = [4**power for power in rates[name]]
+        assert quantity(resolved, "learning_rate") == pytest.approx(expected)
+    assert quantity(adam, "learning_rate") == pytest.approx([1, 0.25, 0.25])
+
+
+def test_predictive_coding_lies_between_muP_and_gauss_newton():  # noqa: N802
+    """pc-tp Table 1: its rates are muP's at 0 and those of Gauss-Newton targets at -1."""
+
+    def rates(scheme, weighted=None):
+        exponents = Exponents(energy_weight_exponent=weighted)
+        return quantity(numbers(scheme, exponents=exponents), "learning_rate")
+
+    assert rates("pc_mup", 0.0) == pytest.approx([N, 1, 1 / N])
+    assert rates("pc_mup", -1.0) == rates("gnt_mup") == rates("tp_mup") == [1, 1 / N, 1 / N]
+    assert quantity(numbers("gnt_mup"), "init_std") == pytest.approx([D**-0.5, N**-0.5, 1 / N])
+    assert quantity(numbers("tp_mup"), "init_std") == pytest.approx([D**-0.5, N**-0.5, N**-0.5])
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize(("alpha", "gamma"), [(0.5, 0.5), (0.5, 0.0), (0.0, 0.0), (1.0, 0.0)])
+def test_depth_mup(alpha, gamma, optimiser):
+    """depth-mup 2.3 in the notes, at base depth 3 and twice the base width."""
+    exponents = Exponents(depth_exponent=alpha, depth_lr_exponent=gamma)
+    resolved = numbers(
+        "depth_mup",
+        optimiser,
+        skip=True,
+        base_width=N / 2,
+        base_depth=3,
+        exponents=exponents,
+        factors=Factors(branch_multiplier=5.0),
+    )
+    assert quantity(resolved, "init_std") == pytest.approx([D**-0.5, N**-0.5, 1 / N])
+    assert quantity(resolved, "multiplier") == [1, 1, 1]
+    assert quantity(resolved, "branch") == pytest.approx([1, 5 * 3**-alpha, 1])
+    if optimiser == "sgd":
+        assert quantity(resolved, "learning_rate") == pytest.approx([2, 3 ** (alpha - gamma), 0.5])
+    else:
+        assert quantity(resolved, "learning_rate") == pytest.approx([1, 0.5 * 3**-gamma, 0.5])
+        assert quantity(resolved, "epsilon") == pytest.approx([0.5, 0.5 * 3**-alpha, 1])
+
+
+def test_without_skips_the_depth_powers_of_branches_are_zero():
+    """So nobody has to give their exponents."""
+    resolved = numbers("depth_mup", "adam")
+    assert resolved == numbers("depth_mup", "adam", depth=1)
+    assert numbers("mean_field", "adam") == numbers("mean_field", "adam", depth=1)
+
+
+def test_factors():
+    """Each multiplies what it says, whatever the row's own powers."""
+    plain, scaled = (
+        numbers("mean_field", factors=factors, **RESIDUAL)
+        for factors in (Factors(), Factors(2.0, 3.0, 5.0, 7.0, 11.0))
+    )
+    expected = {
+        "init_std": [2, 2, 2],
+        "multiplier": [1, 1, 1 / 3],
+        "branch": [1, 5, 1],
+        "learning_rate": [9, 9, 9],
+        "energy_weight": [7, 7, 11],
+    }
+    for name, factors in expected.items():
+        pairs = zip(quantity(scaled, name), quantity(plain, name), strict=True)
+        assert [new / old for new, old in pairs] == pytest.approx(factors)
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
@@ -105,13 +211,17 @@ def test_rows_of_a_configuration():
             "update_rule": "sgd",
             "input": {},
             "hidden": {"init_std": {"scale": 2.0, "fan_in": -0.5}},
-            "output": {"learning_rate": {"width": 0.25}},
+            "output": {
+                "learning_rate": {"width": 0.25},
+                "epsilon": {"depth": {"constant": 1, "depth_exponent": -2}},
+            },
             "source": "an experiment",
         }
     )
-    resolved = numbers("mine", rows=[*TABLE, row])
+    resolved = numbers("mine", rows=[*TABLE, row], **RESIDUAL)
     assert quantity(resolved, "init_std") == [1, 0.25, 1]
     assert quantity(resolved, "learning_rate") == pytest.approx([1, 1, N**0.25])
+    assert quantity(resolved, "epsilon") == pytest.approx([1, 1, L ** (1 - 2 * ALPHA)])
     with pytest.raises(ValidationError, match="widht"):
         Row.model_validate(row.model_dump() | {"input": {"init_std": {"widht": 1}}})
 
@@ -128,8 +238,19 @@ def test_rows_are_unique_and_name_their_source():
         (lambda: numbers("sp"), "sp_gaussian .* or sp_uniform"),
         (lambda: numbers("mupcc"), "did you mean 'mupc'"),
         (lambda: find_row("mup", "adamw"), "did you mean 'adam'"),
-        (lambda: numbers("mup", output_scale=2.0), "has no output_scale"),
-        (lambda: numbers("mup", depth_exponent=0.5), "has no depth_exponent"),
+        (lambda: numbers("mup", factors=OUTPUT), "has no output_scale"),
+        (lambda: numbers("mup", exponents=Exponents(0.5)), "has no depth_exponent"),
+        (lambda: numbers("mean_field", exponents=Exponents(0.5, 0.5)), "has no depth_lr_exponent"),
+        (
+            lambda: numbers("sp_uniform", exponents=Exponents(energy_weight_exponent=0.0)),
+            "has no energy_weight_exponent",
+        ),
+        (lambda: numbers("mean_field", skip=True), "mean_field needs depth_exponent"),
+        (
+            lambda: numbers("depth_mup", skip=True, exponents=Exponents(0.5)),
+            "depth_mup needs depth_lr_exponent",
+        ),
+        (lambda: numbers("pc_mup"), "pc_mup needs energy_weight_exponent"),
         (lambda: numbers("mup", exponent_changes={"hiden": {}}), "did you mean 'hidden'"),
         (
             lambda: numbers("mup", exponent_changes={"hidden": {"learning_rates": {}}}),

@@ -178,7 +178,7 @@ class Project:
 
 def trained(output: str) -> tuple[int, int, int]:
     """Cells in all, stored and trained, added up over the jobs that Snakemake ran."""
-    found = re.findall(r"(\d+) cells: (\d+) stored, (\d+) to train", output)
+    found = re.findall(r"(\d+) cells: (\d+) stored, (\d+) to compute", output)
     counts = [tuple(map(int, row)) for row in found]
     return (sum(c[0] for c in counts), sum(c[1] for c in counts), sum(c[2] for c in counts))
 

@@ -4,16 +4,22 @@ from pathlib import Path
 
 import pytest
 from plotting_records import (
+    ALONG_PLOT,
     COSINE_PLOT,
     CURVES_PLOT,
+    RATE_PLOT,
     SCALING_PLOT,
     TRANSFER_PLOT,
+    along_rows,
     cosine_rows,
     curve_rows,
+    rate_rows,
     scaling_rows,
     transfer_rows,
     write_folder,
 )
+
+from scaling_limits.plotting.figure_folder import FigureFolder
 
 
 @pytest.fixture
@@ -43,3 +49,20 @@ def scaling(tmp_path: Path) -> Path:
     rows = scaling_rows("main", (16, 64, 256), (2, 8))
     rows += scaling_rows("control", (16, 64, 256), (2, 8), exponent=-0.5)
     return write_folder(tmp_path / "results" / "scaling", "scaling", SCALING_PLOT, rows)
+
+
+@pytest.fixture
+def along(tmp_path: Path) -> Path:
+    rows = along_rows((16, 64, 256))
+    return write_folder(tmp_path / "results" / "along", "scaling", ALONG_PLOT, rows)
+
+
+@pytest.fixture
+def rates(tmp_path: Path) -> Path:
+    rows = rate_rows("main", (32, 64, 128)) + rate_rows("control", (32, 64, 128), drift=1.0)
+    return write_folder(tmp_path / "results" / "rates", "transfer", RATE_PLOT, rows)
+
+
+@pytest.fixture
+def scaling_folder(scaling: Path) -> FigureFolder:
+    return FigureFolder.open(scaling)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scaling_limits.records import AXES
+
 ETAS = (0.01, 0.05, 0.1, 0.5)
 BETAS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1000.0)
 
-Row = tuple[dict[str, Any], list[tuple[str, int, float]]]
+Row = tuple[dict[str, Any], list[tuple[Any, ...]]]
 
 VERDICT = {
     "paper": "mupc",
@@ -129,24 +131,93 @@ CURVES_PLOT: dict[str, Any] = {
         },
     ],
 }
+_EXCESS = {"metric": "excess", "reduce": "at", "step": 0}
+_EXPECTED = {"metric": "expected", "reduce": "at", "step": 0}
+
+
+def _size_panel(title: str, grid: str, x: str, hue: str, **options: Any) -> dict[str, Any]:
+    lines = [
+        {"grid": grid, "quantity": _EXCESS, "style": "markers"},
+        {"grid": grid, "quantity": _EXPECTED, "style": "dashed", "label": "$L/N$"},
+    ]
+    return {"title": title, "x": x, "hue": hue, "label": "$s - 1$", "lines": lines} | options
+
+
 SCALING_PLOT: dict[str, Any] = {
-    "quantity": {"metric": "excess", "reduce": "at", "step": 0, "label": "$s - 1$"},
-    "expected": {"metric": "expected", "reduce": "at", "step": 0, "label": "$L/N$"},
+    "panels": [
+        _size_panel(
+            "Against the width",
+            "main",
+            "width",
+            "depth",
+            slopes=[{"exponent": -1, "label": "$1/N$"}],
+        ),
+        _size_panel("Against the depth", "main", "depth", "width"),
+        _size_panel(
+            "Control: predictions scaled by $N^{-1/2}$, against the width",
+            "control",
+            "width",
+            "depth",
+        ),
+    ],
+}
+_RMS = {"metric": "rms", "per": "index"}
+ALONG_PLOT: dict[str, Any] = {
+    "hue_labels": {"0": "input", "2": "output"},
+    "symbols": {"index": "l"},
+    "panels": [
+        {
+            "title": "Towards the limit",
+            "x": "width",
+            "hue": "index",
+            "label": "root mean square",
+            "lines": [
+                {"grid": "networks", "quantity": _RMS, "label": "networks"},
+                {
+                    "grid": "limit",
+                    "quantity": _RMS,
+                    "style": "dashed",
+                    "across": True,
+                    "label": "infinite width",
+                },
+            ],
+        },
+        {
+            "title": "Along the depth",
+            "x": "relative_index",
+            "x_label": "$k/L$",
+            "x_scale": "linear",
+            "hue": "width",
+            "values": [16, 64, 1024],
+            "label": "relative to the first",
+            "scale": "linear",
+            "relative_to_first": True,
+            "lines": [
+                {"grid": "networks", "quantity": _RMS},
+                {
+                    "grid": "limit",
+                    "quantity": _RMS,
+                    "style": "dotted",
+                    "each": False,
+                    "label": "limit",
+                },
+            ],
+        },
+    ],
+}
+RATE_PLOT: dict[str, Any] = {
     "rows": [
+        {"quantity": {"metric": "train_loss"}, "label": "training loss"},
         {
-            "grid": "main",
-            "x": "width",
-            "hue": "depth",
-            "title": "Against the width",
-            "slopes": [{"exponent": -1, "label": "$1/N$"}],
+            "quantity": {"metric": "test_accuracy"},
+            "label": "test accuracy",
+            "scale": "linear",
+            "best": "max",
         },
-        {"grid": "main", "x": "depth", "hue": "width", "title": "Against the depth"},
-        {
-            "grid": "control",
-            "x": "width",
-            "hue": "depth",
-            "title": "Control: predictions scaled by $N^{-1/2}$, against the width",
-        },
+    ],
+    "panels": [
+        {"grid": "main", "title": "A parameterisation under which the best rate stays"},
+        {"grid": "control", "title": "Control"},
     ],
 }
 
@@ -197,6 +268,41 @@ def scaling_rows(
     return rows
 
 
+def along_rows(widths: Iterable[int], *, seeds: int = 2) -> list[Row]:
+    """Cells over width in the grid `networks`, and one of width 1 in the grid `limit`; depth 4.
+
+    The metric at index k = 0, 1, 2 is (k + 1) (1 + (-1)^seed / width), in the limit k + 1.
+    """
+    rows: list[Row] = []
+    for width, seed in itertools.product(widths, range(seeds)):
+        cell = {"grid": "networks", "width": width, "depth": 4, "num_hidden_layers": 3}
+        values = [("rms", 5, (k + 1) * (1 + (-1) ** seed / width), k) for k in range(3)]
+        rows.append((cell | {"seed": seed}, values))
+    cell = {"grid": "limit", "width": 1, "depth": 4, "num_hidden_layers": 3, "seed": 0}
+    rows.append((cell, [("rms", 5, float(k + 1), k) for k in range(3)]))
+    return rows
+
+
+def rate_rows(grid: str, widths: Iterable[int], *, seeds: int = 2, drift: float = 0.0) -> list[Row]:
+    """Cells over width and rates 2^-8 ... 2^0; the loss is a bowl in the octave, the accuracy one
+    less half of it.
+
+    Both are best at 2^-4 for width 32, `drift` octaves lower for each doubling. Two octaves above
+    that the loss is 10^6, and from three on both are not finite, for the first seed.
+    """
+    rows: list[Row] = []
+    for width, octave, seed in itertools.product(widths, range(-8, 1), range(seeds)):
+        above = octave + 4 + drift * np.log2(width / 32)
+        loss = 0.1 * (1 + above**2) * (1 + 0.1 * seed) * (32 / width) ** 0.1
+        accuracy = 1 - loss / 2
+        if above >= 2 and seed == 0:
+            loss, accuracy = (1e6, 0.1) if above < 3 else (np.inf, np.nan)
+        cell = {"grid": grid, "width": width, "depth": 3, "num_hidden_layers": 2}
+        values = [("train_loss", 9, loss), ("test_accuracy", 9, accuracy)]
+        rows.append((cell | {"learning_rate": 2.0**octave, "seed": seed}, values))
+    return rows
+
+
 def write_folder(
     folder: Path, kind: str, plot: dict[str, Any], rows: list[Row], **figure: Any
 ) -> Path:
@@ -208,12 +314,12 @@ def write_folder(
         name = "-".join(f"{value}" for value in settings.values())
         name += cell["grid"] if "control" in cell["grid"] else ""
         cells.append(cell | {"cell_id": name})
-        records += [(name, metric, step, value) for metric, step, value in values]
+        records += [(name, *value, *([pd.NA] if len(value) == 3 else [])) for value in values]
     pd.DataFrame(cells).to_parquet(folder / "cells.parquet")
-    table = pd.DataFrame(records, columns=["cell_id", "metric", "step", "value"])
-    table = table.drop_duplicates(["cell_id", "metric", "step"])
-    for axis in ("step", "inference_step", "layer", "index"):
-        values = table["step"] if axis == "step" else pd.Series(pd.NA, index=table.index)
+    table = pd.DataFrame(records, columns=["cell_id", "metric", "step", "value", "index"])
+    table = table.drop_duplicates(["cell_id", "metric", "step", "index"])
+    for axis in AXES:
+        values = table[axis] if axis in table else pd.Series(pd.NA, index=table.index)
         table[axis] = values.astype("Int32")
     table.to_parquet(folder / "records.parquet")
     description = {

@@ -6,7 +6,13 @@ import pytest
 from matplotlib.figure import Figure
 from plotting_records import NOTES
 
-from scaling_limits.plotting import curves, hyperparameter_map, scaling, width_depth_map
+from scaling_limits.plotting import (
+    curves,
+    hyperparameter_map,
+    scaling,
+    transfer,
+    width_depth_map,
+)
 from scaling_limits.plotting.figure_folder import FigureFolder
 
 
@@ -17,6 +23,8 @@ from scaling_limits.plotting.figure_folder import FigureFolder
         ("cosine", width_depth_map.draw, 12),
         ("curves", curves.draw, 1),
         ("scaling", scaling.draw, 1),
+        ("along", scaling.draw, 1),
+        ("rates", transfer.draw, 12),
     ],
 )
 def test_nothing_overlaps_and_nothing_is_cut_off(

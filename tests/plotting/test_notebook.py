@@ -49,16 +49,23 @@ def test_a_notebook_holds_no_logic(path: Path) -> None:
                 assert node.module.startswith("scaling_limits.plotting")
 
 
+@pytest.mark.parametrize(
+    ("folder", "kind"), [("transfer", "hyperparameter_map"), ("rates", "transfer")]
+)
 def test_execution_gives_the_same_bytes_in_another_place(
-    tmp_path: Path, transfer: Path, monkeypatch: pytest.MonkeyPatch
+    folder: str,
+    kind: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written = []
+    source, written = request.getfixturevalue(folder), []
     for place in ("a", "Größe und Länge"):
         root = tmp_path / place
-        shutil.copytree(transfer, root / "results" / "fig5")
+        shutil.copytree(source, root / "results" / "fig5")
         monkeypatch.chdir(root)
         execute(
-            NOTEBOOKS / "hyperparameter_map.ipynb",
+            NOTEBOOKS / f"{kind}.ipynb",
             "results/fig5",
             "results/fig5/notebook.ipynb",
             "logs/fig5.ipynb",

@@ -5,7 +5,15 @@ import sys
 from importlib import import_module
 
 import pytest
-from plotting_records import BETAS, COSINE_PLOT, CURVES_PLOT, SCALING_PLOT, TRANSFER_PLOT
+from plotting_records import (
+    ALONG_PLOT,
+    BETAS,
+    COSINE_PLOT,
+    CURVES_PLOT,
+    RATE_PLOT,
+    SCALING_PLOT,
+    TRANSFER_PLOT,
+)
 from pydantic import ValidationError
 
 from scaling_limits.plotting import specs, text
@@ -25,6 +33,14 @@ def test_short_numbers() -> None:
     assert text.log_ticks(0.02, 30.0) == [0.1, 1, 10]
     assert text.value_labels([0.25, 0.5, 1]) == ["$2^{-2}$", "$2^{-1}$", "$2^{0}$"]
     assert text.value_labels([0.5, 1, 1.5]) == ["0.5", "1", "1.5"]
+
+
+def test_values_that_can_stand_on_an_axis() -> None:
+    assert text.are_short([16, 64, 2048])
+    assert text.are_short([2.0**-10, 0.25])
+    assert text.are_short([0.01, 0.05, 1e-5])
+    assert not text.are_short([0.000125, 0.00025])
+    assert not text.are_short(range(1, 30))
 
 
 def test_labels_are_thinned_to_powers_of_ten_until_they_fit() -> None:
@@ -61,7 +77,8 @@ def test_options_of_plots_are_strict() -> None:
 def test_options_of_charts_are_strict() -> None:
     plot = specs.parse("curves", CURVES_PLOT)
     assert plot.grids == ["main", "main", "main", "limit"]
-    assert specs.parse("scaling", SCALING_PLOT).grids == ["main", "main", "control"]
+    assert specs.parse("scaling", SCALING_PLOT).grids == ["main"] * 4 + ["control"] * 2
+    assert specs.parse("transfer", RATE_PLOT).grids == ["main", "control"]
     assert specs.parse("width_depth_map", COSINE_PLOT).grids == ["main", "control"]
     rescaling, energy = CURVES_PLOT["panels"]
     with pytest.raises(ValidationError, match="limits must increase"):
@@ -69,8 +86,20 @@ def test_options_of_charts_are_strict() -> None:
     relabelled = [line | {"label": "loss"} for line in energy["lines"]]
     with pytest.raises(ValidationError, match="'loss' stands for lines of two styles"):
         specs.parse("curves", {"panels": [energy | {"lines": relabelled}]})
-    with pytest.raises(ValidationError, match="on a log scale only"):
-        specs.parse("scaling", SCALING_PLOT | {"scale": "linear"})
+    width, *others = SCALING_PLOT["panels"]
+    with pytest.raises(ValidationError, match="on logarithmic axes only"):
+        specs.parse("scaling", {"panels": [width | {"scale": "linear"}]})
+    solid = others[0] | {"lines": [line | {"style": "solid"} for line in width["lines"]]}
+    with pytest.raises(ValidationError, match=r"'\$L/N\$' stands for lines of two styles"):
+        specs.parse("scaling", {"panels": [width, solid]})
+    towards, along = ALONG_PLOT["panels"]
+    with pytest.raises(ValidationError, match="one that is not `across`"):
+        specs.parse("scaling", {"panels": [towards | {"lines": towards["lines"][1:]}]})
+    with pytest.raises(ValidationError, match="it has no first value"):
+        specs.parse("scaling", {"panels": [along | {"lines": towards["lines"]}]})
+    row = RATE_PLOT["rows"][0] | {"limits": [2, 1]}
+    with pytest.raises(ValidationError, match="limits must increase"):
+        specs.parse("transfer", RATE_PLOT | {"rows": [row]})
 
 
 def test_each_kind_has_a_module_that_draws() -> None:

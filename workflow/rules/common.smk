@@ -86,6 +86,8 @@ def job_outputs(suffix):
 
     def outputs(wildcards):
         experiment = figure(wildcards).experiment
+        if experiment is None:
+            return []
         folder = f"{RESULTS}/{wildcards.paper}/experiments/{experiment}"
         return [
             f"{folder}/job-{index}.{suffix}"

@@ -38,20 +38,47 @@ class ClaimBase(Frozen):
     decided_at: dict[str, float] = Field(default_factory=dict)
     quantity: Quantity
 
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """Further groups of grids whose records the judgement needs, each by itself."""
+        return ()
 
-class OptimumStays(ClaimBase):
-    """The best value of one hyperparameter moves by at most `max_shift` octaves along a size.
+    @property
+    def all_grids(self) -> Names:
+        """Every grid that the claim names."""
+        return (*self.grids, *self.control, *(grid for names in self.compared for grid in names))
+
+
+class OptimumClaim(ClaimBase):
+    """Of the best value of a hyperparameter along a size.
 
     `over` is the hyperparameter; at each of its values the best over the columns of `profile`
-    counts. Every size needs an optimum that is interior to its grid and resolved.
+    counts. An optimum is found where it is interior to its grid and resolved; one that is not still
+    lies within bounds, which may decide the claim.
     """
 
-    kind: Literal["optimum_stays"]
     along: str
     over: str
     profile: Names = ()
-    max_shift: float = Field(ge=0)
     control: Some
+
+
+class OptimumStays(OptimumClaim):
+    """The best value of one hyperparameter moves by at most `max_shift` octaves along a size."""
+
+    kind: Literal["optimum_stays"]
+    max_shift: float = Field(ge=0)
+
+
+class OptimumMoves(OptimumClaim):
+    """From the smallest size to the largest, the best value moves by at least `min_shift` octaves.
+
+    The control is what it should stay in.
+    """
+
+    kind: Literal["optimum_moves"]
+    direction: Literal["up", "down"]
+    min_shift: float = Field(gt=0)
 
 
 class TransferCost(ClaimBase):
@@ -151,7 +178,38 @@ class Slope(ClaimBase):
         return self
 
 
+class AgreesWith(ClaimBase):
+    """A quantity tends to that of its limit, the grids `reference`, as a size grows.
+
+    At the largest size along which networks grow, its mean over seeds is within the share
+    `tolerance` of the reference's at every point, a value of the columns `by`, and at each of the
+    steps `at` (as in `Bound`). With `slope_at_most`, the root mean square of the relative errors of
+    single networks, over points, steps and seeds, has at most this log-log slope along the size.
+    """
+
+    kind: Literal["agrees_with"]
+    reference: Some
+    along: str
+    by: Names = ()
+    at: Steps | None = None
+    tolerance: float = Field(gt=0)
+    slope_at_most: float | None = None
+    control: Some
+
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """The reference."""
+        return (self.reference,)
+
+
 Claim = Annotated[
-    OptimumStays | TransferCost | ImprovesWith | Bound | RankCorrelation | Slope,
+    OptimumStays
+    | OptimumMoves
+    | TransferCost
+    | ImprovesWith
+    | Bound
+    | RankCorrelation
+    | Slope
+    | AgreesWith,
     Field(discriminator="kind"),
 ]

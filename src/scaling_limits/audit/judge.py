@@ -1,12 +1,13 @@
 """Claims and records in, verdicts out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from scaling_limits.audit.claims import Claim, ClaimBase
 from scaling_limits.audit.kinds import (
+    agrees_with,
     bound,
     improves_with,
+    optimum_moves,
     optimum_stays,
     rank_correlation,
     slope,
@@ -25,13 +26,15 @@ from scaling_limits.audit.verdicts import (
 )
 from scaling_limits.records import Results
 
-KINDS: dict[str, Callable[[Any, Results], Measurement]] = {
+KINDS: dict[str, Callable[..., Measurement]] = {
     "optimum_stays": optimum_stays.measure,
+    "optimum_moves": optimum_moves.measure,
     "transfer_cost": transfer_cost.measure,
     "improves_with": improves_with.measure,
     "bound": bound.measure,
     "rank_correlation": rank_correlation.measure,
     "slope": slope.measure,
+    "agrees_with": agrees_with.measure,
 }
 
 
@@ -85,9 +88,8 @@ def _judge(
     if substituted and claim.names_dataset:
         return "untested", None, "the claim names a dataset, and another one stands in for it"
     try:
-        chosen = _select(claim, results, claim.grids)
-        _reach(claim, chosen)
-        measured = KINDS[claim.kind](claim, chosen)
+        _reach(claim, _select(claim, results, claim.grids))
+        measured = _measure(claim, results, claim.grids)
     except UndecidedError as reason:
         return "untested", None, str(reason)
     if not measured.holds:
@@ -95,7 +97,7 @@ def _judge(
     said = []
     for grid in claim.control:
         try:
-            control = KINDS[claim.kind](claim, _select(claim, results, (grid,)))
+            control = _measure(claim, results, (grid,))
         except UndecidedError as reason:
             detail = f"{measured.detail}; but the control '{grid}' decides nothing: {reason}"
             return "untested", measured, detail
@@ -104,6 +106,12 @@ def _judge(
             return "untested", measured, detail
         said.append(f"; in the control '{grid}', {control.detail}")
     return "holds", measured, measured.detail + "".join(said)
+
+
+def _measure(claim: Claim, results: Results, grids: Sequence[str]) -> Measurement:
+    """The claim measured on some grids, beside those that it compares them with."""
+    chosen = [_select(claim, results, names) for names in (grids, *claim.compared)]
+    return KINDS[claim.kind](claim, *chosen)
 
 
 def _select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:

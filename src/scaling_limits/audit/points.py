@@ -5,14 +5,14 @@ intervals are over seeds; seeds are drawn for each size by itself.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from scaling_limits.audit.claims import ClaimBase, Region, Steps
-from scaling_limits.audit.verdicts import Interval, UndecidedError, setting, words
+from scaling_limits.audit.verdicts import Interval, UndecidedError, words
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.quantities import Quantity
 from scaling_limits.records import Results
@@ -21,8 +21,6 @@ RESAMPLES = 500
 STANDARD_ERRORS = 2.0
 ONE_SEED_MARGIN = 0.05
 """With one seed there is no standard error: a value is better if it is so by this share."""
-OCTAVE = 1.0 - 1e-6
-"""A distance that counts as one octave, rounding aside."""
 
 
 @dataclass(frozen=True)
@@ -90,20 +88,23 @@ def table_of(
 ) -> pd.DataFrame:
     """The quantity with its settings, one row per (point, seed): `columns`, `seed`, `value`.
 
+    A column is one of the cells, or the axis that the quantity keeps (also over the depth).
+
     Raises:
-        ConfigurationError: a column is unknown, or cells that the columns do not tell apart differ
+        ConfigurationError: a column is unknown, or values that the columns do not tell apart differ
             otherwise.
         UndecidedError: the quantity was not recorded in all cells.
     """
     quantity = quantity or claim.quantity
-    for column in columns:
-        require_column(claim, "columns", column, results.cells)
-    table = results.quantity(quantity).drop_duplicates("cell_id")
-    cells = results.cells["cell_id"].nunique()
-    if len(table) < cells:
+    own = ["cell_id", *([quantity.per] if quantity.per else [])]
+    table = results.quantity(quantity).drop_duplicates(own)
+    cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, table))
+    if recorded < cells:
         raise UndecidedError(
-            f"{words(quantity.metric)} was recorded in {len(table)} of {cells} cells"
+            f"{words(quantity.metric)} was recorded in {recorded} of {cells} cells"
         )
+    for column in columns:
+        require_column(claim, "columns", column, table)
     key = [*columns, "seed"]
     twins = table[table.duplicated(key, keep=False)]
     if len(twins):
@@ -111,7 +112,7 @@ def table_of(
         told = {*key, "cell_id", "grid", "value"}
         differ = [str(c) for c in group if c not in told and group[c].astype(str).nunique() > 1]
         raise ConfigurationError(
-            f"claim '{claim.id}': several cells stand at one point of {', '.join(key)}; "
+            f"claim '{claim.id}': several values stand at one point of {', '.join(key)}; "
             f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`"
         )
     table["value"] = table["value"].where(np.isfinite(table["value"]), diverged)
@@ -176,66 +177,10 @@ def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.n
         return np.where(np.isfinite(values), np.divide(values, references), np.inf)
 
 
-def profile(points: Points, over: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values [K] of a hyperparameter and, at each, the seeds [K, S] of its best point."""
-    axis = points.settings[over].to_numpy(float)
-    rates = np.unique(axis)
-    means = points.means
-    rows = [min(np.flatnonzero(axis == rate), key=lambda row: means[row]) for rate in rates]
-    return rates, points.values[rows]
-
-
-def neighbours(rates: np.ndarray, best: int) -> Iterator[tuple[str, range, bool]]:
-    """On each side of the best rate: its name, the points within an octave, if one is that far."""
-    distance = np.abs(np.log2(rates / rates[best]))
-    for side, step, end in (("lower", -1, -1), ("upper", 1, len(rates))):
-        inside = range(best + step, end, step)
-        far = [k for k in inside if distance[k] >= OCTAVE]
-        near = range(best + step, far[0] + step, step) if far else inside
-        yield side, near, bool(far)
-
-
-def unresolved(points: Points, over: str) -> str | None:
-    """Why the best value of a hyperparameter is no resolved, interior optimum; None if it is one.
-
-    Resolved means better than the points one octave away on each side by more than two standard
-    errors, or next to divergence on one side.
-    """
-    rates, values = profile(points, over)
-    best = int(np.argmin(values.mean(axis=1)))
-    if not np.isfinite(values[best]).all():
-        return "every cell diverged"
-    name = f"the best {words(over)}, {setting(rates[best])},"
-    diverged = 0
-    for side, near, far in neighbours(rates, best):
-        if not all(np.isfinite(values[k]).all() for k in near):
-            diverged += 1
-        elif not far:
-            return f"{name} is at the {side} edge of the grid"
-        elif not is_better(values[best], values[near[-1]], paired=True):
-            return f"{name} is not resolved from {setting(rates[near[-1]])}"
-    return f"{name} stands between diverged cells" if diverged == 2 else None
-
-
-def open_edge(points: Points, over: Sequence[str], tolerance: float) -> str | None:
-    """Say which hyperparameter is best at an edge where the quantity still falls; None if none is.
-
-    It still falls if the point one octave inside is worse by more than the factor 1 + `tolerance`:
-    a flat direction may end anywhere, since going on would change less than the claim tells apart.
-    """
-    for column in over:
-        rates, values = profile(points, column)
-        means = values.mean(axis=1)
-        best = int(np.argmin(means))
-        sides = list(neighbours(rates, best))
-        inward = [near[-1] for _, near, far in sides if far]
-        closed = all(far or not np.isfinite(means[list(near)]).all() for _, near, far in sides)
-        if not closed and any(means[k] > (1 + tolerance) * means[best] for k in inward):
-            return (
-                f"the best {words(column)}, {setting(rates[best])}, is at the edge of the grid, "
-                "where the quantity still falls"
-            )
-    return None
+def log_slope(sizes: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Least-squares slopes [R] of log means [P, R] against log sizes [P]."""
+    x = np.log(sizes) - np.log(sizes).mean()
+    return np.asarray(x @ np.log(means) / (x @ x))
 
 
 def named(claim: ClaimBase) -> str:

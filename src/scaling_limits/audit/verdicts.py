@@ -79,6 +79,11 @@ def with_interval(value: float, interval: Interval | None) -> str:
     return text if interval is None else f"{text} [{number(interval[0])}, {number(interval[1])}]"
 
 
+def octaves(number_of: float) -> str:
+    """A number of octaves in words."""
+    return f"{setting(number_of)} octave{'' if number_of == 1 else 's'}"
+
+
 def words(column: str) -> str:
     """A column's or metric's name as prose."""
     return column.replace("_", " ")

@@ -60,12 +60,15 @@ class Configuration:
         layers = self._layers(slug)
         paper = layers.validate(Paper)
         for name, figure in paper.figures.items():
-            named = [("experiment", "experiment", figure.experiment, list(paper.experiments))]
-            if figure.experiment in paper.experiments:
-                grids = list(paper.experiments[figure.experiment].grids)
-                judged = [
-                    grid for claim in figure.claims for grid in (*claim.grids, *claim.control)
-                ]
+            named = []
+            if figure.experiment is not None:
+                named.append(
+                    ("experiment", "experiment", figure.experiment, list(paper.experiments))
+                )
+            if figure.experiment is None or figure.experiment in paper.experiments:
+                experiment = paper.experiments.get(figure.experiment or "")
+                grids = list(experiment.grids) if experiment else []
+                judged = [grid for claim in figure.claims for grid in claim.all_grids]
                 named += [("plot", "grid", grid, grids) for grid in figure.plot.grids]
                 named += [("claims", "grid", grid, grids) for grid in judged]
             for key, kind, word, valid in named:
@@ -92,15 +95,17 @@ class Configuration:
         return figures[name]
 
     @cache
-    def points(self, slug: str, experiment: str) -> tuple[Point, ...]:
-        """The cells of an experiment, grid by grid in the order of its axes."""
+    def points(self, slug: str, experiment: str | None) -> tuple[Point, ...]:
+        """The cells of an experiment, grid by grid in the order of its axes; none without one."""
+        if experiment is None:
+            return ()
         spec = self._experiment(self.paper(slug), slug, experiment)
         return tuple(
             self._point(grid, values, spec, slug, experiment) for grid, values in _product(spec)
         )
 
-    def cells(self, slug: str, experiment: str) -> list[Cell]:
-        """The distinct cells of an experiment."""
+    def cells(self, slug: str, experiment: str | None) -> list[Cell]:
+        """The distinct cells of an experiment; none without one."""
         return list(
             {
                 digest(point.cell.canonical()): point.cell
@@ -108,8 +113,10 @@ class Configuration:
             }.values()
         )
 
-    def substitutions(self, slug: str, experiment: str) -> dict[str, str]:
+    def substitutions(self, slug: str, experiment: str | None) -> dict[str, str]:
         """Datasets of the paper that other ones stand in for here, with their stand-ins."""
+        if experiment is None:
+            return {}
         spec = self._experiment(self.paper(slug), slug, experiment)
         wanted = {
             str(settings["dataset"]) for _, settings in _product(spec) if "dataset" in settings

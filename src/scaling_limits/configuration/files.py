@@ -141,11 +141,11 @@ def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:
         annotation = typing.get_args(annotation)[0]
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        # the tag of a discriminated union stands in the location: try every member with and without it
-        found: set[str] = set()
-        for argument in arguments:
-            found |= _fields_at(argument, location) | _fields_at(argument, location[1:])
-        return found
+        # the tag of a discriminated union stands in the location and says which member is meant
+        tagged = [member for member in arguments if location and location[0] == _tag(member)]
+        if tagged:
+            return _fields_at(tagged[0], location[1:])
+        return set().union(*(_fields_at(member, location) for member in arguments))
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         if not location:
             return set(annotation.model_fields)
@@ -154,3 +154,9 @@ def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:
     if arguments and location:
         return _fields_at(arguments[-1], location[1:])
     return set()
+
+
+def _tag(member: Any) -> Any:
+    """What the field `kind` of a member of a discriminated union has to be; None for anything else."""
+    field = getattr(member, "model_fields", {}).get("kind")
+    return typing.get_args(field.annotation)[0] if field else None

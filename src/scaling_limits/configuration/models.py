@@ -7,7 +7,14 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 
 from ..audit.claims import Claim
 from ..parameterisations.table import Row
-from ..plotting.specs import CurvesPlot, HyperparameterMapPlot, ScalingPlot, WidthDepthMapPlot
+from ..plotting.specs import (
+    CurvesPlot,
+    HyperparameterMapPlot,
+    ParameterisationTablePlot,
+    ScalingPlot,
+    TransferPlot,
+    WidthDepthMapPlot,
+)
 
 
 class Model(BaseModel):
@@ -17,7 +24,12 @@ class Model(BaseModel):
 
 
 Plot = Annotated[
-    CurvesPlot | HyperparameterMapPlot | ScalingPlot | WidthDepthMapPlot,
+    CurvesPlot
+    | HyperparameterMapPlot
+    | ParameterisationTablePlot
+    | ScalingPlot
+    | TransferPlot
+    | WidthDepthMapPlot,
     Field(discriminator="kind"),
 ]
 Axis = Annotated[list[Any], Field(min_length=1)]
@@ -27,8 +39,9 @@ class Settings(Model):
     """Everything that decides one cell, as a user writes it. Each of these may be an axis of an experiment.
 
     `depth` is what the paper's axis shows; `depth_kind` says what it counts. Symbols: `width` N, `output_scale`
-    gamma_0, `depth_exponent` alpha (pcn-limits); `learning_rate` eta, `activity_learning_rate` beta,
-    `num_inference_steps` T (mupc).
+    gamma_0, `depth_exponent` alpha (pcn-limits, depth-mup); `learning_rate` eta, `activity_learning_rate` beta,
+    `num_inference_steps` T (mupc); `branch_multiplier` a, `depth_lr_exponent` gamma (depth-mup); `init_scale` sigma',
+    `energy_weight` gamma_l, `output_energy_weight` gamma', `energy_weight_exponent` of gamma_L (pc-tp).
     """
 
     dataset: str
@@ -42,13 +55,17 @@ class Settings(Model):
         default=None, description="images are resampled to this shape"
     )
     normalisation: Literal["none", "unit_interval", "standardise"] = "unit_interval"
-    targets: Literal["one_hot", "scalar"] = "one_hot"
+    targets: Literal["one_hot", "scalar", "gaussian"] = "one_hot"
+    target_dim: int | None = Field(
+        default=None, ge=1, description="outputs of gaussian targets; else the targets say"
+    )
+    loss: Literal["mean_squared_error", "cross_entropy"] = "mean_squared_error"
 
     network: str = "mlp"
     width: int = Field(ge=1)
     depth: int = Field(ge=1)
-    depth_kind: Literal["hidden_layers", "weight_layers"]
-    activation: Literal["linear", "tanh", "relu", "gelu", "erf"]
+    depth_kind: Literal["hidden_layers", "weight_layers", "blocks"]
+    activation: Literal["linear", "tanh", "relu", "abs", "gelu", "erf"]
     activation_position: Literal["before_weight", "after_weight"] = "before_weight"
     skip: bool = False
     mean_subtraction: bool = False
@@ -56,10 +73,18 @@ class Settings(Model):
     parameterisation: str
     base_width: int = Field(default=1, ge=1)
     base_depth: int = Field(default=1, ge=1)
+    init_scale: float = Field(default=1.0, gt=0)
     output_scale: float = Field(default=1.0, gt=0)
+    branch_multiplier: float = Field(default=1.0, gt=0)
+    energy_weight: float = Field(default=1.0, gt=0, description="of all layers but the last")
+    output_energy_weight: float = Field(default=1.0, gt=0)
     depth_exponent: float | None = Field(
         default=None, description="of residual networks, where the row has one"
     )
+    depth_lr_exponent: float | None = Field(
+        default=None, description="of residual networks, where the row has one"
+    )
+    energy_weight_exponent: float | None = Field(default=None, description="where the row has one")
     exponent_changes: dict[str, dict[str, dict[str, float]]] = Field(
         default_factory=dict,
         description="added to the row's exponents: role -> quantity -> width or depth (controls)",
@@ -68,17 +93,30 @@ class Settings(Model):
     pivot_depth: int | None = Field(default=None, ge=1, description="where depth's changes are 1")
 
     algorithm: str
-    inference: Literal["gradient_descent", "exact"] | None = None
+    inference: Literal["gradient_descent", "adam", "exact"] | None = None
     num_inference_steps: Annotated[int, Field(ge=0)] | Literal["num_hidden_layers"] | None = None
     activity_gradient: Literal["batch_mean", "per_sample"] | None = None
     activity_learning_rate: float | None = Field(default=None, gt=0)
+    activity_initialisation: Literal["forward", "zeros", "normal"] | None = Field(
+        default=None, description="forward if absent"
+    )
+    inference_order: Literal["synchronous", "sequential"] | None = Field(
+        default=None, description="synchronous if absent"
+    )
+    fixed_predictions: bool | None = Field(default=None, description="false if absent")
 
+    limit: str | None = Field(
+        default=None, description="computed by this limit of the training instead of by training"
+    )
     optimiser: Literal["sgd", "adam"]
     learning_rate: float = Field(gt=0)
     momentum: float = Field(default=0.0, ge=0, lt=1)
     beta1: float = Field(default=0.9, ge=0, lt=1)
     beta2: float = Field(default=0.999, ge=0, lt=1)
     epsilon: float = Field(default=1e-8, ge=0)
+    frozen: tuple[Literal["input", "hidden", "output"], ...] = Field(
+        default=(), description="roles of weights that stay as drawn"
+    )
 
     seed: int = Field(default=0, ge=0, lt=2**31)
     num_steps: int = Field(ge=1)
@@ -88,12 +126,21 @@ class Settings(Model):
     @property
     def num_weight_layers(self) -> int:
         """L: weight layers, the output included."""
-        return self.depth + 1 if self.depth_kind == "hidden_layers" else self.depth
+        return {
+            "weight_layers": self.depth,
+            "hidden_layers": self.depth + 1,
+            "blocks": self.depth + 2,
+        }[self.depth_kind]
 
     @property
     def num_hidden_layers(self) -> int:
         """H = L - 1: layers with a free activity."""
         return self.num_weight_layers - 1
+
+    @property
+    def scaled_depth(self) -> int:
+        """The depth that depth exponents act on: residual blocks (depth-mup), else weight layers."""
+        return self.depth if self.depth_kind == "blocks" else self.num_weight_layers
 
 
 class Grid(Model):
@@ -104,9 +151,9 @@ class Grid(Model):
 
 
 class MeasurementPlan(Model):
-    """The training steps before whose update a measurement is taken; steps past the end are left out."""
+    """After how many updates a measurement is taken (`end`: all); steps past the end are left out."""
 
-    steps: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    steps: list[Annotated[int, Field(ge=0)] | Literal["end"]] = Field(min_length=1)
 
 
 class Experiment(Model):
@@ -120,11 +167,14 @@ class Experiment(Model):
 
 
 class Figure(Model):
-    """One figure or table: the experiment whose cells it shows, how it is drawn, and what it claims."""
+    """One figure or table: the experiment whose cells it shows, how it is drawn, and what it claims.
+
+    A table of the parameterisations shows no cells and has no experiment.
+    """
 
     title: str
     caption: str
-    experiment: str
+    experiment: str | None = None
     plot: Plot
     claims: list[Claim] = Field(default_factory=list)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .. import algorithms, measurements, networks
+from .. import algorithms, limits, measurements, networks
 from ..cells import AlgorithmSpec, Cell, DatasetSpec, MeasurementSpec, NetworkSpec, OptimiserSpec
 from ..datasets import catalogue
 from ..errors import ConfigurationError
@@ -29,31 +29,41 @@ def resolve(
     networks.registry.module(settings.network)
     algorithms.registry.module(settings.algorithm)
     dataset = _dataset(settings, user_datasets)
-    output_dim = dataset.num_classes if settings.targets == "one_hot" else 1
     input_dim = math.prod(dataset.input_shape)
     parameterisation = table.resolve(
         settings.parameterisation,
         settings.optimiser,
         width=settings.width,
-        num_weight_layers=settings.num_weight_layers,
+        depth=settings.scaled_depth,
         input_dim=input_dim,
-        output_dim=output_dim,
+        output_dim=dataset.target_dim,
         base_width=settings.base_width,
         base_depth=settings.base_depth,
-        output_scale=settings.output_scale,
-        depth_exponent=settings.depth_exponent,
+        skip=settings.skip,
+        factors=table.Factors(
+            init_scale=settings.init_scale,
+            output_scale=settings.output_scale,
+            branch_multiplier=settings.branch_multiplier,
+            energy_weight=settings.energy_weight,
+            output_energy_weight=settings.output_energy_weight,
+        ),
+        exponents=table.Exponents(
+            depth_exponent=settings.depth_exponent,
+            depth_lr_exponent=settings.depth_lr_exponent,
+            energy_weight_exponent=settings.energy_weight_exponent,
+        ),
         exponent_changes=settings.exponent_changes,
         pivot_width=settings.pivot_width,
         pivot_depth=settings.pivot_depth,
         rows=[*rows, *table.TABLE],
     )
-    steps = settings.num_inference_steps
-    return Cell(
+    cell = Cell(
+        limit=settings.limit,
         dataset=dataset,
         network=NetworkSpec(
             name=settings.network,
             input_dim=input_dim,
-            output_dim=output_dim,
+            output_dim=dataset.target_dim,
             width=settings.width,
             num_hidden_layers=settings.num_hidden_layers,
             activation=settings.activation,
@@ -63,19 +73,7 @@ def resolve(
         ),
         init_distribution=parameterisation.init_distribution,
         scaling=parameterisation.scaling,
-        algorithm=AlgorithmSpec(
-            name=settings.algorithm,
-            inference=settings.inference,
-            num_inference_steps=settings.num_hidden_layers
-            if steps == "num_hidden_layers"
-            else steps,
-            activity_gradient=settings.activity_gradient,
-            activity_learning_rate=(
-                None
-                if settings.activity_learning_rate is None
-                else settings.activity_learning_rate * parameterisation.inference_step
-            ),
-        ),
+        algorithm=_algorithm(settings, parameterisation.inference_step),
         optimiser=OptimiserSpec(
             name=settings.optimiser,
             learning_rate=settings.learning_rate,
@@ -84,6 +82,7 @@ def resolve(
             beta2=settings.beta2,
             epsilon=settings.epsilon,
         ),
+        frozen=tuple(sorted(set(settings.frozen))),
         seed=settings.seed,
         num_steps=settings.num_steps,
         batch_size=min(settings.batch_size, dataset.num_train),
@@ -91,6 +90,29 @@ def resolve(
         dtype=settings.dtype,
         cells_per_batch=resources.cells_per_batch,
         device=resources.device,
+    )
+    if cell.limit is not None:
+        limits.registry.get(cell.limit).refuse(cell)
+    return cell
+
+
+def _algorithm(settings: Settings, inference_step: float) -> AlgorithmSpec:
+    if settings.inference in (None, "exact"):
+        return AlgorithmSpec(
+            name=settings.algorithm, loss=settings.loss, inference=settings.inference
+        )
+    steps, rate = settings.num_inference_steps, settings.activity_learning_rate
+    assert rate is not None
+    return AlgorithmSpec(
+        name=settings.algorithm,
+        loss=settings.loss,
+        inference=settings.inference,
+        num_inference_steps=settings.num_hidden_layers if steps == "num_hidden_layers" else steps,
+        activity_gradient=settings.activity_gradient,
+        activity_initialisation=settings.activity_initialisation or "forward",
+        inference_order=settings.inference_order or "synchronous",
+        fixed_predictions=bool(settings.fixed_predictions),
+        activity_learning_rate=rate * inference_step,
     )
 
 
@@ -108,6 +130,14 @@ def _dataset(settings: Settings, user_datasets: Mapping[str, Path]) -> DatasetSp
                 f"{part}: {wanted} is more than the {available} of dataset '{settings.dataset}'"
             )
         sizes[part] = available if wanted is None else wanted
+    dims = {"one_hot": info.num_classes, "scalar": 1, "gaussian": settings.target_dim}
+    target_dim = dims[settings.targets]
+    if target_dim is None:
+        raise ConfigurationError("target_dim: gaussian targets need it")
+    if settings.target_dim not in (None, target_dim):
+        raise ConfigurationError(
+            f"target_dim: targets: '{settings.targets}' have {target_dim} here; leave it out"
+        )
     return DatasetSpec(
         name=settings.dataset,
         checksum=info.checksum,
@@ -115,6 +145,7 @@ def _dataset(settings: Settings, user_datasets: Mapping[str, Path]) -> DatasetSp
         num_classes=info.num_classes,
         normalisation=settings.normalisation,
         targets=settings.targets,
+        target_dim=target_dim,
         **sizes,
     )
 
@@ -125,7 +156,8 @@ def _measurements(
     specs = []
     for name, plan in sorted(plans.items()):
         measurements.registry.module(name)
-        steps = tuple(sorted({step for step in plan.steps if step < num_steps}))
+        chosen = {num_steps if step == "end" else step for step in plan.steps}
+        steps = tuple(sorted(step for step in chosen if step <= num_steps))
         if steps:
             specs.append(MeasurementSpec(name=name, steps=steps))
     return tuple(specs)
@@ -136,42 +168,53 @@ def _refuse_impossible(settings: Settings) -> None:
         raise ConfigurationError(
             f"depth: {settings.depth} {settings.depth_kind} leave no hidden layer"
         )
-    if settings.depth_exponent is not None and not settings.skip:
-        raise ConfigurationError("depth_exponent: scales residual branches; it needs skip: true")
+    for key in ("depth_exponent", "depth_lr_exponent"):
+        if getattr(settings, key) is not None and not settings.skip:
+            raise ConfigurationError(f"{key}: scales residual branches; it needs skip: true")
+    if settings.branch_multiplier != 1.0 and not settings.skip:
+        raise ConfigurationError("branch_multiplier: scales residual branches; it needs skip: true")
     if settings.mean_subtraction and not settings.skip:
         raise ConfigurationError("mean_subtraction: acts on residual branches; it needs skip: true")
-    inference = {
+    if settings.loss == "cross_entropy" and settings.targets != "one_hot":
+        raise ConfigurationError("loss: 'cross_entropy' needs targets: one_hot")
+    _refuse_inference(settings)
+
+
+def _refuse_inference(settings: Settings) -> None:
+    required = {
         "num_inference_steps": settings.num_inference_steps,
         "activity_gradient": settings.activity_gradient,
         "activity_learning_rate": settings.activity_learning_rate,
     }
-    if settings.algorithm == "backpropagation":
-        given = [
-            key
-            for key, value in {"inference": settings.inference, **inference}.items()
-            if value is not None
-        ]
+    optional = {
+        "activity_initialisation": settings.activity_initialisation,
+        "inference_order": settings.inference_order,
+        "fixed_predictions": settings.fixed_predictions,
+    }
+    given = [key for key, value in {**required, **optional}.items() if value is not None]
+    if settings.algorithm != "predictive_coding":
+        if settings.inference is not None:
+            given.insert(0, "inference")
         if given:
             raise ConfigurationError(
-                f"{given[0]}: backpropagation has no inference phase; leave it out"
+                f"{given[0]}: {settings.algorithm} has no inference phase; leave it out"
             )
-    elif settings.algorithm == "predictive_coding":
+    else:
         if settings.inference is None:
             raise ConfigurationError(
-                "inference: predictive_coding needs one of gradient_descent, exact"
+                "inference: predictive_coding needs one of gradient_descent, adam, exact"
             )
         if settings.inference == "exact":
-            if settings.activation != "linear":
+            if settings.activation != "linear" or settings.loss != "mean_squared_error":
                 raise ConfigurationError(
-                    f"inference: 'exact' is a closed form of linear networks, activation is '{settings.activation}'; "
-                    "use inference 'gradient_descent' or activation 'linear'"
+                    "inference: 'exact' is a closed form of linear networks and mean_squared_error, activation is "
+                    f"'{settings.activation}', loss '{settings.loss}'; use inference 'gradient_descent'"
                 )
-            given = [key for key, value in inference.items() if value is not None]
             if given:
                 raise ConfigurationError(
                     f"{given[0]}: exact inference takes no steps; leave it out"
                 )
         else:
-            missing = [key for key, value in inference.items() if value is None]
+            missing = [key for key, value in required.items() if value is None]
             if missing:
-                raise ConfigurationError(f"{missing[0]}: gradient_descent inference needs it")
+                raise ConfigurationError(f"{missing[0]}: {settings.inference} inference needs it")

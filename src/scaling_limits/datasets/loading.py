@@ -1,5 +1,6 @@
 """From a prepared dataset to the arrays that a network is trained on."""
 
+import hashlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
     by the largest possible pixel value; `standardise` subtracts the mean of the training samples
     in use and divides by their standard deviation, per colour channel (vectors have one channel).
     Targets are one-hot rows [n, num_classes], or for binary labels in {-1, 1} the label itself
-    [n, 1].
+    [n, 1], or `gaussian`: independent N(0, 1) numbers [n, target_dim], the same for all data.
 
     Raises:
         DatasetError: the file is missing, corrupt (it is then moved aside), or made from other
@@ -62,10 +63,10 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
     labels_test = samples.y_test[: spec.num_test].astype(np.int32)
     return Arrays(
         x_train=_normalise(x_train, shift, scale),
-        y_train=_targets(spec, labels_train, dtype),
+        y_train=_targets(spec, labels_train, dtype, "training"),
         labels_train=labels_train,
         x_test=_normalise(x_test, shift, scale),
-        y_test=_targets(spec, labels_test, dtype),
+        y_test=_targets(spec, labels_test, dtype, "test"),
         labels_test=labels_test,
     )
 
@@ -125,7 +126,15 @@ def _normalise(
     return x.reshape(len(x), math.prod(x.shape[1:]))
 
 
-def _targets(spec: DatasetSpec, labels: NDArray[np.int32], dtype: str) -> NDArray[np.floating]:
+def _targets(
+    spec: DatasetSpec, labels: NDArray[np.int32], dtype: str, part: Literal["training", "test"]
+) -> NDArray[np.floating]:
+    if spec.targets == "gaussian":
+        key = int.from_bytes(hashlib.sha256(f"gaussian targets/{part}".encode()).digest()[:16])
+        generator = np.random.Generator(np.random.Philox(key=key))
+        # column by column, so that fewer outputs are a part of more
+        drawn = generator.standard_normal((spec.target_dim, len(labels))).T
+        return np.ascontiguousarray(drawn, dtype)
     if spec.targets == "scalar":
         if not np.isin(labels, (-1, 1)).all():
             raise DatasetError(f"{spec.name}: scalar targets need labels in {{-1, 1}}; use one_hot")

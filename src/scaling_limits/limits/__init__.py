@@ -1,1 +1,15 @@
-"""Closed forms that do not depend on the algorithms, and that these are tested against."""
+"""Closed forms, recursions and infinite-size computations that training is compared with.
+
+Those that stand for a training run are registered here: modules with `refuse(cell)`, which raises ConfigurationError
+for a cell that the limit does not describe, and `compute(cell, arrays)`, which returns what training would measure.
+"""
+
+from ..registry import Registry
+
+registry = Registry(
+    "limit",
+    {
+        "depth_recursion": "scaling_limits.limits.depth_recursion",
+        "linear_dmft": "scaling_limits.limits.linear_dmft",
+    },
+)

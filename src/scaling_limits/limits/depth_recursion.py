@@ -1,9 +1,9 @@
 """Training of linear residual networks at infinite width and finite depth: the Gamma-C recursion of
 depth-mup (Lemma 4.3 = Lemma C.1, and App. D.3 for other exponents).
 
-The network x^0 = U xi, x^l = x^{l-1} + a L^{-alpha} W^l x^{l-1}, f = V^T x^L has L blocks; U and V
-have entries of variance 1 and n^-2 and stay as drawn, W^l those of variance 1/n and SGD updates
-(Eq. 1, 4; Program 1). Coordinates of x^l, and of dx^l = n dloss/dx^l, become linear combinations of
+The network x^0 = U xi, x^l = x^{l-1} + c W^l x^{l-1}, f = V^T x^L has L blocks with c = a
+L^{-alpha}; U and V have entries of variance 1 and n^-2 and stay as drawn, W^l those of variance 1/n
+and SGD updates (Eq. 1, 4; Program 1). Coordinates of x^l, and of dx^l = n dloss/dx^l, become linear combinations of
 Gaussian fields: of xi^T U; of n V; for each block m and token of W_0^m x^{m-1} and W_0^{mT} dx^m.
 A token is one sample at one step. Tokens are numbered step by step; the coefficients of token tau
 in the fields of token rho are the paper's Gamma (here not multiplied by sqrt(L)), the moments
@@ -14,12 +14,21 @@ Misprints of the paper, as corrected here: the sums over past steps begin at 0; 
 Theorem 4.1 is C_{t,s,0}(1), that of x, not of dx; Lemma C.1 sets Gamma_{t,-1,0,0}(0, q).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
+
+from ..cells import Cell
+from ..datasets.loading import Arrays
+from ..errors import ConfigurationError
+from ..measurements.blocks import distances, quarters
+from ..store import Measured
+from ..training.order import batch_indices
+from .linear_cells import curve, require, weights
 
 Array = np.ndarray
 
@@ -40,11 +49,94 @@ class Limit:
     across_layers: Float[Array, "tokens layers layers"]
 
     @property
+    def num_blocks(self) -> int:
+        """L."""
+        return len(self.forward) - 1
+
+    @property
     def rms(self) -> Float[Array, "steps batch layers"]:
         """Root mean square of the coordinates of x^l."""
         squares = np.diagonal(self.forward, axis1=1, axis2=2).T
         rms: Array = np.sqrt(squares).reshape(*self.outputs.shape[:2], -1)
         return rms
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse cells without this limit: what is no residual network of frozen input and output weights, the latter of
+    standard deviation 1/width, or what is not trained by backpropagation.
+
+    Raises:
+        ConfigurationError: naming what is different.
+    """
+    require(
+        cell,
+        algorithm=(cell.algorithm.name, ["backpropagation"]),
+        skip=(cell.network.skip, [True]),
+        frozen=(set(cell.frozen), [{"input", "output"}]),
+    )
+    if cell.network.num_hidden_layers < 2:
+        raise ConfigurationError(f"depth: limit {cell.limit} is for at least one residual block")
+    scale = weights(cell, "output").scale
+    if not math.isclose(scale * cell.network.width, 1.0, rel_tol=1e-6):
+        raise ConfigurationError(
+            f"parameterisation: limit {cell.limit} is for output weights of standard deviation 1 / width, not "
+            f"{scale:.4g} at width {cell.network.width}"
+        )
+
+
+def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
+    """`train_loss`, and of the measurements `feature_sizes` and `feature_increments`; others are left out."""
+    plans = {spec.name: spec.steps for spec in cell.measurements if spec.name in _MEASURED}
+    width, num_blocks = cell.network.width, cell.network.num_hidden_layers - 1
+    # what is measured after the last update needs one more batch
+    order = batch_indices(
+        seed=cell.seed,
+        dataset=cell.dataset.name,
+        num_samples=cell.dataset.num_train,
+        batch_size=cell.batch_size,
+        num_steps=max([cell.num_steps, *(step + 1 for steps in plans.values() for step in steps)]),
+    )
+    x = weights(cell, "input").scale * np.asarray(arrays.x_train, np.float64)[order]
+    y = np.asarray(arrays.y_train, np.float64)[order]
+    hidden = weights(cell, "hidden")
+    limit = train(
+        x,
+        lambda step, outputs: outputs - y[step],
+        output_dim=y.shape[-1],
+        num_blocks=num_blocks,
+        branch_scale=hidden.scale * width**0.5,
+        learning_rate=hidden.rate / width,
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = 0.5 * ((y - limit.outputs) ** 2).sum(axis=2).mean(axis=1)
+        result = curve(cell, losses)
+        for name, steps in plans.items():
+            result |= _MEASURED[name](limit, steps)
+    return result
+
+
+def _feature_sizes(limit: Limit, steps: tuple[int, ...]) -> dict[str, Measured]:
+    chosen = list(steps)
+    squares = (limit.rms[chosen] ** 2).mean(axis=1)[:, quarters(limit.num_blocks)]
+    outputs = (limit.outputs[chosen] ** 2).mean(axis=(1, 2))
+    return {
+        "activity_rms": Measured(np.sqrt(squares), ("step", "index"), {"step": steps}),
+        "output_rms": Measured(np.sqrt(outputs), ("step",), {"step": steps}),
+    }
+
+
+def _feature_increments(limit: Limit, steps: tuple[int, ...]) -> dict[str, Measured]:
+    index = distances(limit.num_blocks)
+    first = limit.num_blocks // 4
+    kernels = limit.across_layers.reshape(*limit.outputs.shape[:2], *limit.across_layers.shape[1:])
+    kernels = kernels[list(steps)].mean(axis=1)
+    last = first + np.asarray(index)
+    squares = kernels[:, last, last] - 2 * kernels[:, first, last] + kernels[:, [first], [first]]
+    labels = {"step": steps, "index": index}
+    return {"feature_increment": Measured(np.sqrt(squares), ("step", "index"), labels)}
+
+
+_MEASURED = {"feature_sizes": _feature_sizes, "feature_increments": _feature_increments}
 
 
 def train(
@@ -53,19 +145,16 @@ def train(
     *,
     output_dim: int,
     num_blocks: int,
+    branch_scale: float,
     learning_rate: float,
-    branch_multiplier: float = 1.0,
-    depth_exponent: float = 0.5,
-    depth_lr_exponent: float = 0.5,
 ) -> Limit:
     """SGD on the batch mean of a loss, in float64.
 
     x is `[T, B, D]`, the batch of every step; `loss_derivative(step, f)` maps outputs `[B, C]` to
-    every sample's dloss/df `[B, C]`. `num_blocks` is L, `learning_rate` eta, `branch_multiplier` a,
-    `depth_exponent` alpha, `depth_lr_exponent` gamma: a finite network's learning rate is eta
-    L^{alpha - gamma} (Eq. 4). Depth-muP is alpha = gamma = 1/2. For a base depth L_0 (L / L_0 in
-    place of L, Sec. 10.2) take a L_0^alpha and eta L_0^gamma. A learning rate that is too large ends
-    in inf or nan. Memory is about 32 (T B L)^2 bytes.
+    every sample's dloss/df `[B, C]`. `num_blocks` is L, `branch_scale` c = a L^-alpha and
+    `learning_rate` that of a finite network's W^l, eta L^(alpha - gamma) (Eq. 4); Depth-muP is alpha
+    = gamma = 1/2. A learning rate that is too large ends in inf or nan. Memory is about 32 (T B L)^2
+    bytes.
 
     Raises ValueError if x has not three axes, or there is no block.
     """
@@ -76,9 +165,8 @@ def train(
         raise ValueError(f"num_blocks must be at least 1, not {num_blocks}")
     steps, batch, _ = x.shape
     samples = x.reshape(steps * batch, -1)
-    scale = branch_multiplier * num_blocks**-depth_exponent
-    rate = learning_rate * branch_multiplier * num_blocks**-depth_lr_exponent / batch
-    kets = _Kets(samples @ samples.T, output_dim, num_blocks, scale, rate)
+    rate = learning_rate * branch_scale / batch
+    kets = _Kets(samples @ samples.T, output_dim, num_blocks, branch_scale, rate)
     outputs = np.empty((steps, batch, output_dim))
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(steps):

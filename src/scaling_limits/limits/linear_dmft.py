@@ -31,6 +31,12 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from ..cells import Cell
+from ..datasets.loading import Arrays
+from ..errors import ConfigurationError
+from ..store import Measured
+from .linear_cells import curve, require, weights
+
 Array = np.ndarray
 
 
@@ -42,6 +48,58 @@ class Trajectory:
     losses: Float[Array, " steps"]
 
 
+def refuse(cell: Cell) -> None:
+    """Refuse cells without this limit.
+
+    Backpropagation has it and predictive coding at equilibrium, of all samples at once, in any parameterisation in
+    which weights of unit variance all have one learning rate (mean-field, and what it is equivalent to). Whether
+    output and rate scale with the width as mean-field's do cannot be seen in one cell.
+
+    Raises:
+        ConfigurationError: naming what is different.
+    """
+    algorithm = cell.algorithm
+    require(
+        cell,
+        algorithm=(algorithm.name, ["backpropagation", "predictive_coding"]),
+        inference=(algorithm.inference, [None, "exact"]),
+        energy_weight=({numbers.energy_weight for numbers in cell.scaling.values()}, [{1.0}]),
+        frozen=(cell.frozen, [()]),
+        batch_size=(cell.batch_size, [cell.dataset.num_train]),
+    )
+    rates = [weights(cell, role).rate for role in _roles(cell)]
+    if not np.allclose(rates, rates[0], rtol=1e-6, atol=0.0):
+        named = ", ".join(
+            f"{role} {rate:.4g}" for role, rate in zip(_roles(cell), rates, strict=True)
+        )
+        raise ConfigurationError(
+            f"parameterisation: limit {cell.limit} is for the same learning rate in all weights, when these are "
+            f"scaled to unit variance (as in mean_field); they are {named}"
+        )
+
+
+def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
+    """`train_loss`; other measurements are left out."""
+    width = cell.network.width
+    first, last = weights(cell, "input"), weights(cell, "output")
+    output_scale = 1.0 / (width * last.scale)
+    trajectory = gradient_descent(
+        first.scale * arrays.x_train.shape[1] ** 0.5 * np.asarray(arrays.x_train, np.float64),
+        arrays.y_train,
+        num_weight_layers=cell.network.num_hidden_layers + 1,
+        num_steps=cell.num_steps,
+        learning_rate=last.rate / (output_scale**2 * width),
+        output_scale=output_scale,
+        hidden_scale=weights(cell, "hidden").scale * width**0.5,
+        skip=cell.network.skip,
+    )
+    return curve(cell, trajectory.losses)
+
+
+def _roles(cell: Cell) -> list[str]:
+    return ["input", *["hidden"] * (cell.network.num_hidden_layers > 1), "output"]
+
+
 def gradient_descent(
     x: ArrayLike,
     y: ArrayLike,
@@ -50,16 +108,16 @@ def gradient_descent(
     num_steps: int,
     learning_rate: float,
     output_scale: float = 1.0,
+    hidden_scale: float = 1.0,
     skip: bool = False,
-    depth_exponent: float = 0.5,
 ) -> Trajectory:
     """Full-batch gradient descent on 1/(2P) sum ||y - f||^2 at infinite width, in float64.
 
     x is `[P, D]`, y `[P, C]`; `learning_rate` is eta_0 of eta = eta_0 gamma_0^2 N (pcn-limits Eq.
     14), `output_scale` gamma_0, where 0 is the lazy limit. All L = `num_weight_layers` weights are
     trained: an MLP (Eq. 7-10 with the exponents of Table 2), or with `skip` the residual network
-    whose layers 2..L-1 are I + W / (L^alpha sqrt(N)), alpha = `depth_exponent` (Eq. 95-98). A
-    learning rate that is too large ends in inf or nan. Memory is 32 (L (P + C num_steps))^2 bytes.
+    whose layers 2..L-1 are I + c W / sqrt(N), c = `hidden_scale` = L^-alpha (Eq. 95-98). A learning
+    rate that is too large ends in inf or nan. Memory is 32 (L (P + C num_steps))^2 bytes.
 
     Raises ValueError for fewer than two weight layers, or x and y that are no such matrices.
     """
@@ -69,8 +127,7 @@ def gradient_descent(
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y):
         raise ValueError(f"x and y must be [P, D] and [P, C], not {x.shape} and {y.shape}")
     multipliers = np.ones(num_weight_layers)
-    if skip:
-        multipliers[1:-1] = float(num_weight_layers) ** -depth_exponent
+    multipliers[1:-1] = hidden_scale
     fields = _Fields(x @ x.T / x.shape[1], y.shape[1], num_steps, multipliers, skip, output_scale)
     outputs = np.empty((num_steps, *y.shape))
     with np.errstate(over="ignore", invalid="ignore"):

@@ -3,8 +3,9 @@ matrices.
 
 Weights are lists W_1..W_L, multipliers lists c_1..c_L (with 1/gamma in c_L); with `skip`, layers
 2..L-1 add their input. In the notation of the docstrings A_l = c_l W_l (+ I) and B_l = A_L ...
-A_{l+1}, B_L = I. Data are rows: x `[B, D]`, y `[B, C]`. Sources: pcn-limits Eq. 5, 24, 104, 48,
-109; mupc Eq. 30, 31.
+A_{l+1}, B_L = I. Data are rows: x `[B, D]`, y `[B, C]`. The errors' weights in the energy are lists
+g_1..g_L (pc-tp gamma_l), all one where they are left out. Sources: pcn-limits Eq. 5, 24, 104, 48,
+109; mupc Eq. 30, 31; pc-tp Theorem 4.2.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,19 +17,26 @@ from jax import Array
 from jaxtyping import Float
 
 Matrices = list[Array]
+Weights = Sequence[Array | float]
 
 
 def layer_matrices(
-    params: Sequence[Any], scaling: Mapping[str, Mapping[str, Any]], roles: Sequence[str]
+    params: Sequence[Any],
+    scaling: Mapping[str, Mapping[str, Any]],
+    roles: Sequence[str],
+    *,
+    skip: bool,
 ) -> tuple[Matrices, list[Array]]:
     """Weights W_1..W_L and their multipliers from parameters stacked by segment, and each segment's
-    role.
+    role. With `skip`, a hidden layer's multiplier holds that of its branch.
     """
     weights, multipliers = [], []
     for stacked, role in zip(params, roles, strict=True):
         (kernels,) = jax.tree.leaves(stacked)
+        branch = scaling[role]["branch"] if skip and role == "hidden" else 1.0
+        multiplier = jnp.asarray(scaling[role]["multiplier"] * branch, kernels.dtype)
         weights += list(kernels)
-        multipliers += [jnp.asarray(scaling[role]["multiplier"], kernels.dtype)] * len(kernels)
+        multipliers += [multiplier] * len(kernels)
     return weights, multipliers
 
 
@@ -51,11 +59,15 @@ def downstream(matrices: Sequence[Array]) -> Matrices:
     return products
 
 
-def rescaling_matrix(matrices: Sequence[Array]) -> Float[Array, "out out"]:
-    """S = I + sum_{l=1}^{L-1} B_l B_l^T (mupc Eq. 31); for one output it is s (pcn-limits Eq. 6,
-    25, 104).
+def rescaling_matrix(
+    matrices: Sequence[Array], energy_weights: Weights | None = None
+) -> Float[Array, "out out"]:
+    """S = I + sum_{l=1}^{L-1} (g_L/g_l) B_l B_l^T (mupc Eq. 31, pc-tp I + C_gamma); for one output
+    and unit weights it is s (pcn-limits Eq. 6, 25, 104).
     """
-    return jnp.stack([b @ b.T for b in downstream(matrices)[1:]]).sum(axis=0)
+    ratios = _ratios(matrices, energy_weights)
+    terms = [ratio * b @ b.T for ratio, b in zip(ratios, downstream(matrices)[1:], strict=True)]
+    return jnp.stack(terms).sum(axis=0)
 
 
 def loss(matrices: Sequence[Array], x: Array, y: Array) -> Array:
@@ -64,19 +76,41 @@ def loss(matrices: Sequence[Array], x: Array, y: Array) -> Array:
     return 0.5 * jnp.vdot(residual, residual) / len(x)
 
 
-def equilibrium_energy(matrices: Sequence[Array], x: Array, y: Array) -> Array:
-    """F* = 1/(2B) sum r^T S^{-1} r (mupc Eq. 30, pcn-limits Eq. 5)."""
-    residual = _residual(matrices, x, y)
-    whitened = jnp.linalg.solve(rescaling_matrix(matrices), residual.T).T
-    return 0.5 * jnp.vdot(residual, whitened) / len(x)
+def equilibrium_energy(
+    matrices: Sequence[Array], x: Array, y: Array, energy_weights: Weights | None = None
+) -> Array:
+    """F* = g_L/(2B) sum r^T S^{-1} r (mupc Eq. 30, pcn-limits Eq. 5)."""
+    output_error = equilibrium_errors(matrices, x, y, energy_weights)[-1]
+    weight = 1.0 if energy_weights is None else energy_weights[-1]
+    return 0.5 * weight * jnp.vdot(_residual(matrices, x, y), output_error) / len(x)
 
 
-def equilibrium_activities(matrices: Sequence[Array], x: Array, y: Array) -> Matrices:
-    """z*_1..z*_{L-1}: z*_l = A_l z*_{l-1} + B_l^T S^{-1} r."""
-    output_error = jnp.linalg.solve(rescaling_matrix(matrices), _residual(matrices, x, y).T).T
+def equilibrium_errors(
+    matrices: Sequence[Array], x: Array, y: Array, energy_weights: Weights | None = None
+) -> Matrices:
+    """e*_1..e*_L: e*_l = (g_L/g_l) B_l^T S^{-1} r.
+
+    pc-tp Eq. 15 with the sign of its derivation, S.92; the main text prints that of -r.
+    """
+    rescaling = rescaling_matrix(matrices, energy_weights)
+    output_error = jnp.linalg.solve(rescaling, _residual(matrices, x, y).T).T
+    ratios = _ratios(matrices, energy_weights)
+    return [
+        ratio * output_error @ b for ratio, b in zip(ratios, downstream(matrices)[1:], strict=True)
+    ]
+
+
+def equilibrium_activities(
+    matrices: Sequence[Array], x: Array, y: Array, energy_weights: Weights | None = None
+) -> Matrices:
+    """z*_1..z*_{L-1}: z*_l = A_l z*_{l-1} + e*_l.
+
+    Written out it is pc-tp Eq. 16 with a sum up to l; the paper prints l - 1.
+    """
+    errors = equilibrium_errors(matrices, x, y, energy_weights)
     activities, z = [], x
-    for matrix, b in zip(matrices[:-1], downstream(matrices)[1:], strict=False):
-        z = z @ matrix.T + output_error @ b
+    for matrix, error in zip(matrices[:-1], errors[:-1], strict=True):
+        z = z @ matrix.T + error
         activities.append(z)
     return activities
 
@@ -88,12 +122,13 @@ def predictive_coding_gradients(
     y: Array,
     *,
     skip: bool,
+    energy_weights: Weights | None = None,
 ) -> Matrices:
-    """dF*/dW_l = -(c_l/B) sum (B_l^T S^{-1} r) z*_{l-1}^T."""
+    """-(c_l/B) sum e*_l z*_{l-1}^T, which is (1/g_l) dF*/dW_l (pc-tp S.33)."""
     matrices = effective_matrices(weights, multipliers, skip=skip)
-    output_error = jnp.linalg.solve(rescaling_matrix(matrices), _residual(matrices, x, y).T).T
-    inputs = [x, *equilibrium_activities(matrices, x, y)]
-    return _outer_products(matrices, multipliers, output_error, inputs)
+    errors = equilibrium_errors(matrices, x, y, energy_weights)
+    inputs = [x, *equilibrium_activities(matrices, x, y, energy_weights)]
+    return _outer_products(multipliers, errors, inputs)
 
 
 def backpropagation_gradients(
@@ -109,7 +144,9 @@ def backpropagation_gradients(
     inputs = [x]
     for matrix in matrices[:-1]:
         inputs.append(inputs[-1] @ matrix.T)
-    return _outer_products(matrices, multipliers, _residual(matrices, x, y), inputs)
+    residual = _residual(matrices, x, y)
+    errors = [residual @ b for b in downstream(matrices)[1:]]
+    return _outer_products(multipliers, errors, inputs)
 
 
 def rescaling_gradients(
@@ -135,14 +172,13 @@ def _residual(matrices: Sequence[Array], x: Array, y: Array) -> Array:
     return y - x @ downstream(matrices)[0].T
 
 
+def _ratios(matrices: Sequence[Array], energy_weights: Weights | None) -> list[Array | float]:
+    if energy_weights is None:
+        return [1.0] * len(matrices)
+    return [energy_weights[-1] / weight for weight in energy_weights]
+
+
 def _outer_products(
-    matrices: Sequence[Array],
-    multipliers: Sequence[Array | float],
-    output_error: Array,
-    inputs: Sequence[Array],
+    multipliers: Sequence[Array | float], errors: Sequence[Array], inputs: Sequence[Array]
 ) -> Matrices:
-    products = downstream(matrices)[1:]
-    return [
-        -c / len(output_error) * (output_error @ b).T @ h
-        for c, b, h in zip(multipliers, products, inputs, strict=True)
-    ]
+    return [-c / len(e) * e.T @ h for c, e, h in zip(multipliers, errors, inputs, strict=True)]

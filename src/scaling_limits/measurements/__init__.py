@@ -1,15 +1,30 @@
-"""Measurements: pure functions of a network in training, taken at chosen steps before the update.
+"""Measurements: pure functions of a network in training, taken after chosen numbers of updates.
 
 A measurement is a module with `AXES`, the axes of each metric beside the training step, and
-`measure(context) -> {metric: array}`.
+`measure(context) -> {metric: array}`. If what stands along an axis is not 0, 1, ..., it has `labels(network_spec) ->
+{axis: numbers}` as well.
 """
 
+from ..cells import Cell, MeasurementSpec
 from ..registry import Registry
 
 registry = Registry(
     "measurement",
     {
-        "gradient_alignment": "scaling_limits.measurements.gradient_alignment",
-        "rescaling": "scaling_limits.measurements.rescaling",
+        name: f"scaling_limits.measurements.{name}"
+        for name in (
+            "error_alignment",
+            "feature_increments",
+            "feature_sizes",
+            "gradient_alignment",
+            "performance",
+            "rescaling",
+        )
     },
 )
+
+
+def labels(cell: Cell, spec: MeasurementSpec) -> dict[str, tuple[int, ...]]:
+    """What stands along the axes of a measurement of this cell."""
+    along = getattr(registry.get(spec.name), "labels", None)
+    return {"step": spec.steps, **(along(cell.network) if along else {})}

@@ -11,15 +11,15 @@ from ..algorithms import backpropagation
 from ..cells import AlgorithmSpec
 from .context import Context
 
-BACKPROPAGATION = AlgorithmSpec(name="backpropagation")
 AXES: dict[str, tuple[str, ...]] = {"gradient_cosine": (), "gradient_relative_error": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
     """Cosine of the two gradients, and the norm of their difference over the norm of backpropagation's."""
     own, _ = context.gradients(context.params, context.x, context.y)
+    spec = AlgorithmSpec(name="backpropagation", loss=context.algorithm.loss)
     reference, _ = backpropagation.gradients(
-        context.network, context.params, context.scaling, context.x, context.y, BACKPROPAGATION, {}
+        context.network, context.params, context.scaling, context.x, context.y, spec, {}
     )
     g = ravel_pytree(own)[0]
     b = ravel_pytree(reference)[0]

@@ -29,9 +29,12 @@ def measure(context: Context) -> dict[str, Array]:
         width=width,
         num_weight_layers=network.num_weight_layers,
         skip=skip,
-        hidden_scale=scaling["hidden"]["multiplier"] * scaling["hidden"]["init_std"],
+        hidden_scale=scaling["hidden"]["multiplier"]
+        * scaling["hidden"]["branch"]
+        * scaling["hidden"]["init_std"],
         output_scale=scaling["output"]["multiplier"] * scaling["output"]["init_std"],
     )
+    expected = expected * scaling["output"]["energy_weight"] / scaling["hidden"]["energy_weight"]
     return {
         "rescaling_excess": jnp.trace(matrix) / matrix.shape[0] - 1.0,
         "rescaling_excess_expected": jnp.asarray(expected, matrix.dtype),

@@ -11,7 +11,8 @@ def build(spec: NetworkSpec) -> Network:
 
     `before_weight`: layer l computes `a_l W_l phi(z_{l-1}) [+ z_{l-1}]`, with phi the identity on
     the input.
-    `after_weight`: `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output.
+    `after_weight`: `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output, and with skips a linear
+    input layer as well (depth-mup Sec. 6.3).
 
     Raises:
         ConfigurationError: for an unknown activation, no hidden layer, or mean subtraction without
@@ -29,9 +30,8 @@ def build(spec: NetworkSpec) -> Network:
         )
     first = spec.activation_position == "before_weight"
     before, after = (spec.activation, "linear") if first else ("linear", spec.activation)
-    segments = [
-        Segment(node=Layer(spec.width, "linear", after), role="input", count=1, first=1),
-    ]
+    entry = Layer(spec.width, "linear", "linear" if spec.skip else after)
+    segments = [Segment(node=entry, role="input", count=1, first=1)]
     if spec.num_hidden_layers > 1:
         hidden = Layer(spec.width, before, after, spec.skip, spec.mean_subtraction)
         segments.append(

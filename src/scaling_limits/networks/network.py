@@ -47,7 +47,7 @@ class Network:
     """Pure functions of `params` (a tuple over segments, each leaf stacked `[count, ...]`) and
     `scaling`.
 
-    `scaling` maps a role to its `init_std` and `multiplier`. `linear` says that every node is a
+    `scaling` maps a role to its `init_std`, `multiplier` and `branch`. `linear` says that every node is a
     linear map.
     """
 

@@ -13,6 +13,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "linear": lambda x: x,
     "tanh": jnp.tanh,
     "relu": jax.nn.relu,
+    "abs": jnp.abs,
     "gelu": lambda x: jax.nn.gelu(x, approximate=False),
     "erf": jax.scipy.special.erf,
 }
@@ -42,9 +43,10 @@ class Linear(nn.Module):
 
 
 class Layer(nn.Module):
-    """One node of an MLP: `after(a W before(x)) [+ x]`, where `a` is the role's multiplier.
+    """One node of an MLP: `after(a W before(x))`, or with a skip `x + b after(a W before(x))`.
 
-    With `mean_subtraction` the mean over units is taken off before the skip connection adds `x`.
+    `a` is the role's multiplier and `b` its branch multiplier. With `mean_subtraction` the mean over
+    units is taken off the branch (depth-mup MS).
     """
 
     features: int
@@ -62,4 +64,4 @@ class Layer(nn.Module):
         y = ACTIVATIONS[self.after](y)
         if self.mean_subtraction:
             y = y - y.mean(axis=-1, keepdims=True)
-        return x + y if self.skip else y
+        return x + jnp.asarray(numbers["branch"], x.dtype) * y if self.skip else y

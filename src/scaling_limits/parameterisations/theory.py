@@ -3,104 +3,160 @@
 For a fully connected network with linear (or homogeneous) activations, fixed data and output size,
 write `sizes` (root mean squares over units) as powers of the width N. The input's dimension is
 fixed, so fan_in is N in hidden and output layers only; `a`, `sigma`, `eta` are a role's powers of N
-in multiplier, init_std and learning rate.
+in multiplier (times branch, with skips), init_std and learning rate, and `w` that of the output's
+energy weight.
 
 Forward: h_1 ~ N^(a + sigma) and each later branch multiplies by N^g, g = a + sigma + 1/2 (a sum of
-N independent terms); a skip turns g into max(0, g). Output error r = y - f ~ N^max(0, f). Backward:
-dL/dh at the last hidden layer ~ N^(a + sigma + r) (output size fixed), and each hidden layer
-multiplies by N^g or N^max(0, g) again. So the gradient's entries are a_l (dL/dh_l) h_{l-1}.
+N independent terms); a skip turns g into max(0, g). The output's error is r = y - f ~ N^max(0, f).
+Backward: df/dh at the last hidden layer ~ N^(a + sigma) of the output layer (output size fixed), and
+each hidden layer multiplies by N^g or N^max(0, g) again. Errors e_l of hidden layers:
 
-One step changes layer l's preactivation by a_l dW_l h_{l-1}. SGD: dW_l = -eta a_l (dL/dh_l)
-h_{l-1}^T, and h_{l-1}^T h_{l-1} adds N coherent terms: a^2 eta (dL/dh_l) h_{l-1}^2 N. Adam's first
-step has entries of size eta whose signs are those of the gradient, again coherent with h_{l-1}: a
-eta h_{l-1} N. The factor N is 1 in the input layer.
+- backpropagation: (df/dh_l) r;
+- predictive coding, one sequential step from the forward pass, to first order in the output's energy
+  weight: N^w (df/dh_l) r, which is also the shift of the activities (pc-tp (S.26), (S.31)). At
+  equilibrium they are divided by 1 + C, C ~ N^(w + 1) (df/dh)^2 of the last hidden layer (pc-tp
+  Theorem 4.2), so the power holds where C is not large;
+- Gauss-Newton targets: r / (N df/dh_l) (pc-tp Prop. 3.3).
+
+One step changes layer l's preactivation by a_l dW_l h_{l-1}. The gradient's entries are a_l e_l
+h_{l-1}. SGD: dW_l = -eta a_l e_l h_{l-1}^T, and h_{l-1}^T h_{l-1} adds N coherent terms: a^2 eta
+e_l h_{l-1}^2 N. Adam's first step has entries of size eta whose signs are those of the gradient,
+again coherent with h_{l-1}: a eta h_{l-1} N. The factor N is 1 in the input layer. The change of the
+last hidden activity is coherent with the initial output weights too: N^(a + sigma + 1) times it
+(pc-tp (S.65)).
 
 Depth L: where the residual forward pass is stable, a + sigma <= -1/2 as powers of L in hidden
-layers, so activities and cotangents are O(1) in L and what is left are the layer's own powers: 2 a
-+ eta for SGD, a + eta for Adam.
+layers, so activities and cotangents are O(1) in L. What one layer's change adds to the activities has
+its own powers, 2 a + eta for SGD and a + eta for Adam; L of them add up coherently in the output.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
-from scaling_limits.parameterisations.table import ExponentChanges, Row, check_changes
+from scaling_limits.parameterisations.table import (
+    ROLES,
+    ExponentChanges,
+    Exponents,
+    Row,
+    check_changes,
+)
+
+Algorithm = Literal["backpropagation", "predictive_coding", "gauss_newton_target"]
 
 
 @dataclass(frozen=True)
 class WidthExponents:
-    """Powers of width of each layer 1..L: preactivation, gradient entries, change by one step."""
+    """Powers of width: of each layer 1..L its preactivation, error, gradient entries and change by one
+    step; of the change of the output by that of the last hidden activity; and of C.
+    """
 
     preactivation: tuple[float, ...]
+    error: tuple[float, ...]
     gradient: tuple[float, ...]
     update: tuple[float, ...]
+    output_change: float
+    rescaling: float
+
+
+@dataclass(frozen=True)
+class DepthExponents:
+    """Powers of depth: of one hidden layer's change of preactivation by one step of its own weights,
+    and of the change of the output by all hidden layers.
+    """
+
+    preactivation: float
+    output_change: float
 
 
 def width_exponents(
-    row: Row, *, num_hidden_layers: int, skip: bool, exponent_changes: ExponentChanges
+    row: Row,
+    *,
+    num_hidden_layers: int,
+    skip: bool,
+    exponents: Exponents,
+    exponent_changes: ExponentChanges,
+    algorithm: Algorithm = "backpropagation",
 ) -> WidthExponents:
     """Predicted powers of width of a network with `num_hidden_layers` H (L = H + 1 weight layers).
 
     Raises:
-        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`.
+        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for
+            exponents that are not those of the row.
     """
-    check_changes(exponent_changes)
-
-    def power(role: str, quantity: str) -> float:
-        entry = row.role(role).power(quantity)
-        fan_in = 0.0 if role == "input" else entry.fan_in
-        return fan_in + entry.width + _change(exponent_changes, role, quantity, "width")
-
+    power = _powers("width", row, skip, exponents, exponent_changes)
     roles = ["input", *["hidden"] * (num_hidden_layers - 1), "output"]
-    size = {role: power(role, "multiplier") + power(role, "init_std") for role in roles}
-    growth = size.get("hidden", 0.0) + 0.5
+    multiplier = {role: power(role, "multiplier") for role in ROLES}
     if skip:
-        growth = max(0.0, growth)
+        multiplier["hidden"] += power("hidden", "branch")
+    size = {role: multiplier[role] + power(role, "init_std") for role in ROLES}
+    growth = max(0.0, size["hidden"] + 0.5) if skip else size["hidden"] + 0.5
 
-    forward = [size["input"] + growth * layer for layer in range(num_hidden_layers)]
+    hidden = range(num_hidden_layers)
+    forward = [size["input"] + growth * layer for layer in hidden]
+    slope = [size["output"] + growth * layer for layer in reversed(hidden)]
     forward.append(forward[-1] + size["output"] + 0.5)
-    error = max(0.0, forward[-1])
-    backward = [
-        error + size["output"] + growth * (num_hidden_layers - 1 - layer)
-        for layer in range(num_hidden_layers)
-    ]
-    backward.append(error)
+    output_error = max(0.0, forward[-1])
+    energy_weight = power("output", "energy_weight")
+    own = {
+        "backpropagation": slope,
+        "predictive_coding": [energy_weight + one for one in slope],
+        "gauss_newton_target": [-1.0 - one for one in slope],
+    }
+    error = [*(output_error + one for one in own[algorithm]), output_error]
     inputs = [0.0, *forward[:-1]]
 
     gradient, update = [], []
-    for role, cotangent, entering in zip(roles, backward, inputs, strict=True):
-        multiplier, rate = power(role, "multiplier"), power(role, "learning_rate")
+    for role, sent, entering in zip(roles, error, inputs, strict=True):
         coherent = entering + (0.0 if role == "input" else 1.0)
-        gradient.append(multiplier + cotangent + entering)
-        step = rate + (gradient[-1] if row.update_rule == "sgd" else 0.0)
-        update.append(multiplier + step + coherent)
-    return WidthExponents(tuple(forward), tuple(gradient), tuple(update))
+        gradient.append(multiplier[role] + sent + entering)
+        step = power(role, "learning_rate") + (gradient[-1] if row.update_rule == "sgd" else 0.0)
+        update.append(multiplier[role] + step + coherent)
+    carried = [update[i] + growth * (num_hidden_layers - 1 - i) for i in hidden]
+    return WidthExponents(
+        preactivation=tuple(forward),
+        error=tuple(error),
+        gradient=tuple(gradient),
+        update=tuple(update),
+        output_change=max(carried) + size["output"] + 1.0,
+        rescaling=energy_weight + 2 * max(slope) + 1.0,
+    )
 
 
 def depth_exponents(
-    row: Row, *, depth_exponent: float | None, exponent_changes: ExponentChanges
-) -> Mapping[str, float] | None:
-    """Predicted power of L, per role, of one layer's change by one step; None if not depth-stable.
+    row: Row, *, exponents: Exponents, exponent_changes: ExponentChanges
+) -> DepthExponents | None:
+    """Predicted powers of depth of a residual network; None if its forward pass is not stable.
 
-    For residual networks; `depth_exponent` is alpha. The L hidden layers' changes add up, so their
-    sum has one more.
+    depth-mup Claims 7.1-7.3: the output's is 1 - alpha - gamma, the preactivation's -gamma.
 
     Raises:
-        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`.
+        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for
+            exponents that are not those of the row.
     """
-    check_changes(exponent_changes)
-
-    def power(role: str, quantity: str) -> float:
-        entry = row.role(role).power(quantity).depth_power(depth_exponent)
-        return entry + _change(exponent_changes, role, quantity, "depth")
-
-    if power("hidden", "multiplier") + power("hidden", "init_std") > -0.5:
+    power = _powers("depth", row, True, exponents, exponent_changes)
+    branch = power("hidden", "branch")
+    multiplier = power("hidden", "multiplier") + branch
+    if multiplier + power("hidden", "init_std") > -0.5:
         return None
     times = 2.0 if row.update_rule == "sgd" else 1.0
-    return {
-        role: times * power(role, "multiplier") + power(role, "learning_rate")
-        for role in ("input", "hidden", "output")
-    }
+    added = times * multiplier + power("hidden", "learning_rate")
+    return DepthExponents(preactivation=added - branch, output_change=added + 1.0)
 
 
-def _change(changes: ExponentChanges, role: str, quantity: str, axis: str) -> float:
-    return changes.get(role, {}).get(quantity, {}).get(axis, 0.0)
+def _powers(
+    axis: Literal["width", "depth"],
+    row: Row,
+    skip: bool,
+    exponents: Exponents,
+    changes: ExponentChanges,
+) -> Callable[[str, str], float]:
+    """Role and quantity -> the power of an axis."""
+    check_changes(changes)
+    exponents.check(row, skip=skip)
+
+    def power(role: str, quantity: str) -> float:
+        change = changes.get(role, {}).get(quantity, {}).get(axis, 0.0)
+        return exponents.value(row.exponent(role, quantity, axis, skip=skip)) + change
+
+    return power

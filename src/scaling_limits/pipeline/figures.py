@@ -49,9 +49,10 @@ def collect(
                 "num_weight_layers": point.settings.num_weight_layers,
             }
             for point, key in zip(points, keys, strict=True)
-        ]
+        ],
+        columns=None if points else ["grid", "cell_id"],
     )
-    tables = [pd.read_parquet(path) for path in job_records]
+    tables = [pd.read_parquet(path) for path in job_records] or [pd.DataFrame(columns=COLUMNS)]
     records = pd.concat(tables, ignore_index=True).sort_values(COLUMNS[:-1], ignore_index=True)
     meta: dict[str, Any] = {}
     for path in job_meta:
@@ -83,7 +84,7 @@ def collect(
             "notes": notes,
         },
     )
-    experiment = configuration.paper(paper).experiments[figure.experiment].model_dump(mode="json")
+    experiment = _experiment(configuration, paper, figure.experiment)
     _write(
         folder / "provenance.json",
         {
@@ -91,7 +92,7 @@ def collect(
                 "paper": paper,
                 "figure": name,
                 "preset": configuration.main.preset,
-                "experiment": {"name": figure.experiment, **experiment},
+                "experiment": experiment,
                 "configuration_hash": digest(experiment),
                 "cells": len(set(keys)),
                 "sources": sorted({entry["source"] for entry in meta.values()}),
@@ -112,6 +113,15 @@ def collect(
         },
     )
     write_summary(folder)
+
+
+def _experiment(
+    configuration: Configuration, paper: str, name: str | None
+) -> dict[str, Any] | None:
+    if name is None:
+        return None
+    experiment = configuration.paper(paper).experiments[name]
+    return {"name": name, **experiment.model_dump(mode="json")}
 
 
 def _columns(settings: dict[str, Any]) -> dict[str, Any]:

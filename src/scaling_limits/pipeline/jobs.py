@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..cells import Cell
+from ..datasets.loading import Arrays
 from ..records import AXES
 from ..store import Measured, Store, StoredCell
 from .keys import cell_key, cell_source
@@ -47,7 +49,7 @@ def run_job(
             found[key] = stored
     count = sum(len(shard) for shard in missing.values())
     print(
-        f"{len(cells)} cells: {len(found)} stored, {count} to train in {len(missing)} shards",
+        f"{len(cells)} cells: {len(found)} stored, {count} to compute in {len(missing)} shards",
         file=sys.stderr,
         flush=True,
     )
@@ -72,22 +74,18 @@ def _stored(cell: Cell, key: str, store: Store, accepted: Sequence[str]) -> Stor
 def _train(
     shard: list[tuple[str, Cell]], store: Store, folder: Path
 ) -> Iterable[tuple[str, StoredCell]]:
-    import jax.numpy as jnp
-
     from ..datasets.loading import load
     from ..runtime import device_class, library_versions
-    from ..training.loop import compile_shard
 
     first = shard[0][1]
-    data = load(first.dataset, folder / f"{first.dataset.name}.npz", first.dtype)
-    kind = jnp.float64 if first.dtype == "float64" else jnp.float32
+    arrays = load(first.dataset, folder / f"{first.dataset.name}.npz", first.dtype)
     begun = time.perf_counter()
-    train = compile_shard(first, jnp.asarray(data.x_train, kind), jnp.asarray(data.y_train, kind))
+    compute = _computation(first, arrays)
     compile_seconds = time.perf_counter() - begun
     for start in range(0, len(shard), first.cells_per_batch):
         batch = shard[start : start + first.cells_per_batch]
         begun = time.perf_counter()
-        measured = train([cell for _, cell in batch])
+        measured = compute([cell for _, cell in batch])
         seconds = (time.perf_counter() - begun) / len(batch)
         for (key, cell), result in zip(batch, measured, strict=True):
             meta = {
@@ -102,6 +100,19 @@ def _train(
             stored = StoredCell(result, meta)
             store.save(key, stored)
             yield key, stored
+
+
+def _computation(
+    cell: Cell, arrays: Arrays
+) -> Callable[[list[Cell]], Sequence[dict[str, Measured]]]:
+    """What computes the cells of a shard, a batch at a time: its compiled training, or its limit."""
+    if cell.limit is not None:
+        limit = limits.registry.get(cell.limit)
+        return lambda cells: [limit.compute(cell, arrays) for cell in cells]
+
+    from ..training.loop import compile_shard
+
+    return compile_shard(cell, arrays)
 
 
 class _Progress:
@@ -136,14 +147,12 @@ def _rows(metric: str, measured: Measured) -> pd.DataFrame:
     columns: dict[str, object] = {"metric": metric}
     size = measured.values.size
     for axis in AXES:
-        if axis == "step":
-            values = np.asarray(measured.steps)[indices[0]]
-        elif axis in measured.axes:
-            values = indices[measured.axes.index(axis)]
-        else:
+        if axis not in measured.axes:
             columns[axis] = pd.array([pd.NA] * size, dtype="Int32")
             continue
-        columns[axis] = pd.array(values, dtype="Int32")
+        place = measured.axes.index(axis)
+        labels = measured.labels.get(axis, range(measured.values.shape[place]))
+        columns[axis] = pd.array(np.asarray(labels)[indices[place]], dtype="Int32")
     columns["value"] = measured.values.reshape(-1).astype(np.float64)
     return pd.DataFrame(columns)
 

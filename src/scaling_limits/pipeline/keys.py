@@ -1,6 +1,6 @@
 """The key of a cell: the cell itself, the code its numbers come from, and the libraries that compute them."""
 
-from .. import algorithms, measurements, networks
+from .. import algorithms, limits, measurements, networks
 from ..cells import Cell, digest
 from ..configuration import Configuration
 from ..datasets import catalogue, keras_npz
@@ -10,15 +10,21 @@ from ..source import source_digest
 
 def cell_source(cell: Cell) -> str:
     """The digest of the code that decides a cell's numbers; the parameterisations' table is not part of it."""
-    return source_digest(
-        [
-            "scaling_limits.runtime",
+    if cell.limit is None:
+        computation = [
             "scaling_limits.training.loop",
             algorithms.registry.module(cell.algorithm.name),
             networks.registry.module(cell.network.name),
+            *(measurements.registry.module(spec.name) for spec in cell.measurements),
+        ]
+    else:
+        computation = [limits.registry.module(cell.limit)]
+    return source_digest(
+        [
+            "scaling_limits.runtime",
             "scaling_limits.datasets.loading",
             catalogue.registry.modules.get(cell.dataset.name, keras_npz.__name__),
-            *(measurements.registry.module(spec.name) for spec in cell.measurements),
+            *computation,
         ]
     )
 
@@ -32,11 +38,11 @@ def cell_key(cell: Cell, source: str | None = None) -> str:
 def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
     """What the files of `collect` depend on besides the jobs' records: configuration, cells and code."""
     figure = configuration.figure(paper, name)
-    experiment = configuration.paper(paper).experiments[figure.experiment]
+    experiment = configuration.paper(paper).experiments.get(figure.experiment or "")
     return digest(
         {
             "figure": figure.model_dump(mode="json"),
-            "experiment": experiment.model_dump(mode="json"),
+            "experiment": experiment and experiment.model_dump(mode="json"),
             "cells": sorted(
                 cell_key(cell) for cell in configuration.cells(paper, figure.experiment)
             ),

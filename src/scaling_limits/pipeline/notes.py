@@ -24,6 +24,8 @@ def figure_notes(
         stand_in = catalogue.info(used, configuration.user_datasets)
         title = catalogue.info(wanted, configuration.user_datasets).title
         notes.append(f"Data: {stand_in.title} in place of {title}. {stand_in.note}".strip())
+    if experiment is None:
+        return notes
     original = configuration.original(paper).experiments.get(experiment)
     if original is not None:
         reduced = _differences(original, configuration.paper(paper).experiments[experiment])

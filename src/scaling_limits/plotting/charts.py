@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
+import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -24,26 +25,19 @@ _ASPECT = 0.85  # its height over its width
 _MOST_COLUMNS = 3
 _ENTRY = 0.42  # an entry of the legend without its words
 
-# Yellow, the end of the maps, cannot be seen on white.
-_COLOURS = {style.COLOUR_MAP: 0.88, "plasma": 0.80}
+_PALETTES = (style.COLOUR_MAP, "plasma")
 
-Colour = tuple[float, float, float, float]
-BLACK: Colour = (0.0, 0.0, 0.0, 1.0)
-DIVERGED: dict[str, Any] = {"marker": "x", "markersize": 4.0, "linestyle": "none"}
+Colour = tuple[float, float, float]
+BLACK: Colour = (0.0, 0.0, 0.0)
+DIVERGED: dict[str, Any] = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
+LINES: dict[str, Any] = {"solid": "-", "dashed": (0, (3.5, 1.6)), "dotted": (0, (1, 1.3))}
 
 
-def size_colours(values: Sequence[float], column: str, which: int = 0) -> dict[float, Colour]:
-    """A colour for each of the sorted sizes, by its logarithm; `which` chooses the map.
-
-    Raises ScalingLimitsError if a value of the column is no positive number.
-    """
-    if not all(isinstance(value, int | float) and value > 0 for value in values):
-        raise ScalingLimitsError(f"the colours need positive numbers in the column '{column}'")
-    name, end = list(_COLOURS.items())[which % len(_COLOURS)]
-    places = np.log(np.asarray(values, dtype=float))
-    first, last = (places[0], places[-1]) if values else (0.0, 0.0)
-    places = end * (places - first) / ((last - first) or 1.0)
-    return {v: colormaps[name](p) for v, p in zip(values, places, strict=True)}
+def size_colours(values: Iterable[float], which: int = 0) -> dict[float, Colour]:
+    """Colours in the order of the values, evenly spaced; `which` chooses the palette."""
+    ordered = sorted(set(values))
+    colours = sns.color_palette(_PALETTES[which % len(_PALETTES)], len(ordered))
+    return dict(zip(ordered, colours, strict=True))
 
 
 def size_handles(
@@ -51,12 +45,14 @@ def size_handles(
     colours: dict[float, Colour],
     results: Results,
     symbols: dict[str, str],
+    labels: dict[str, str] | None = None,
     **look: Any,
 ) -> dict[str, Handle]:
-    """The legend's entries for sizes."""
-    size = text.symbol(column, results, symbols)
+    """The legend's entries for sizes: as `labels` names their short numbers, or symbol = value."""
+    size, labels = text.symbol(column, results, symbols), labels or {}
     return {
-        f"${size}$ = {text.short(v)}": Line2D([], [], color=c, **look) for v, c in colours.items()
+        labels.get(text.short(v), f"${size}$ = {text.short(v)}"): Line2D([], [], color=c, **look)
+        for v, c in colours.items()
     }
 
 
@@ -76,16 +72,59 @@ def bar_handle() -> dict[str, Handle]:
     return {"± 1 std over seeds": bar}
 
 
-def showable(ax: Axes, values: np.ndarray) -> np.ndarray:
-    """Which values have a place on the y axis: finite ones, and positive ones if it is logarithmic."""
-    lowest = 0.0 if ax.get_yscale() == "log" else -np.inf
-    return np.asarray(np.isfinite(values) & (values > lowest))
+def several_seeds(rows: pd.DataFrame, x: str) -> bool:
+    """Whether any point of a line has more than one seed."""
+    return bool(rows[x].duplicated().any())
 
 
-def interval(ax: Axes, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """mean ± std; on a logarithmic axis it ends at a tenth of the mean, since it could reach zero."""
-    low = mean - std
-    return (np.maximum(low, mean / 10) if ax.get_yscale() == "log" else low), mean + std
+def draw_means(
+    ax: Axes, rows: pd.DataFrame, x: str, *, log: bool, bars: bool = False, **look: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the mean of `value` over seeds against x, with one standard deviation as band or bars.
+
+    Returns the x and the means that have a place: finite ones, positive on a logarithmic y axis.
+    There a standard deviation ends at a tenth of the mean, since it could reach zero. Scales of
+    axes are set afterwards: seaborn would average logarithms.
+    """
+    means = rows.groupby(x)["value"].mean()
+    means = means[np.isfinite(means) & ((means > 0) | (not log))]
+
+    def interval(values: pd.Series) -> tuple[float, float]:
+        seeds = values.to_numpy()
+        mean, std = float(seeds.mean()), float(seeds.std(ddof=1))
+        return max(mean - std, mean / 10) if log else mean - std, mean + std
+
+    sns.lineplot(
+        rows[rows[x].isin(means.index)],
+        x=x,
+        y="value",
+        errorbar=interval if several_seeds(rows, x) else None,
+        err_style="bars" if bars else "band",
+        err_kws={"elinewidth": 0.8} if bars else {"linewidth": 0.0},
+        legend=False,
+        ax=ax,
+        **look,
+    )
+    return means.index.to_numpy(dtype=float), means.to_numpy(dtype=float)
+
+
+def draw_crosses(ax: Axes, xs: Iterable[float], height: float, colour: Colour) -> None:
+    """Crosses for what diverged at xs, at a height relative to the panel's."""
+    places = list(xs)
+    ax.plot(
+        places,
+        [height] * len(places),
+        color=colour,
+        transform=ax.get_xaxis_transform(),
+        label="diverged",
+        zorder=3.0,
+        **DIVERGED,
+    )
+
+
+def diverged_at(rows: pd.DataFrame, x: str) -> list[float]:
+    """The values of x at which any seed diverged."""
+    return sorted(rows.loc[np.isinf(rows["value"]), x].unique().tolist())
 
 
 def chart_grid(
@@ -100,29 +139,44 @@ def chart_grid(
     wrapped = [text.wrap(name or "", style.NORMAL, width + _RIGHT) for name in panel_titles]
     title_height = max(len(words) for words in wrapped) * _PANEL_TITLE + 0.08
     line_height = title_height + height + _BELOW
-    entries = [line for group in legend for line in _lines(group, page_width - 0.2)]
-    legend_height = len(entries) * _LEGEND + _ABOVE_LEGEND
-    figure, top = page.titled(
-        title, page_width, [-(-count // columns) * line_height, legend_height]
-    )
+    entries = legend_lines(legend, page_width)
+    heights = [-(-count // columns) * line_height, legend_height(entries)]
+    figure, top = page.titled(title, page_width, heights)
     axes = []
     for index, words in enumerate(wrapped):
         line, column = divmod(index, columns)
         left = column * (_LEFT + width + _RIGHT) + _LEFT
         ax = page.add_axes(figure, left, top + line * line_height + title_height, width, height)
         ax.set_title("\n".join(words))
+        sns.despine(ax=ax)
         axes.append(ax)
-    for index, handles in enumerate(entries, start=1):
-        page.add_legend(figure, handles, page.centre_of(axes), (len(entries) - index) * _LEGEND)
+    add_legend(figure, entries, axes)
     return figure, axes
 
 
-def finish_y(ax: Axes, label: str, limits: tuple[float, float] | None = None) -> None:
-    """Name the y axis, set its limits, and write round numbers at its ticks."""
+def legend_lines(legend: Iterable[dict[str, Handle]], page_width: float) -> list[dict[str, Handle]]:
+    """The lines of a legend: each group of entries on as few, about equally full, as will do."""
+    return [line for group in legend for line in _lines(group, page_width - 0.2)]
+
+
+def legend_height(lines: Sequence[dict[str, Handle]]) -> float:
+    """The height in inches of the lines of a legend."""
+    return len(lines) * _LEGEND + _ABOVE_LEGEND
+
+
+def add_legend(figure: Figure, lines: Sequence[dict[str, Handle]], axes: Sequence[Axes]) -> None:
+    """Write the lines of a legend at the foot of the page, under the middle of some axes."""
+    for index, handles in enumerate(lines, start=1):
+        page.add_legend(figure, handles, page.centre_of(axes), (len(lines) - index) * _LEGEND)
+
+
+def finish_y(ax: Axes, label: str, scale: str, limits: tuple[float, float] | None = None) -> None:
+    """Scale and name the y axis, set its limits, and write round numbers at its ticks."""
+    ax.set_yscale(scale)
     if limits:
         ax.set_ylim(*limits)
     low, high = ax.get_ylim()
-    if ax.get_yscale() == "log" and high > 5 * low:
+    if scale == "log" and high > 5 * low:
         places = text.log_ticks(low, high)
         places = places[:: -(-len(places) // 7)]
         ax.yaxis.set_minor_formatter(NullFormatter())
@@ -138,20 +192,32 @@ def finish_y(ax: Axes, label: str, limits: tuple[float, float] | None = None) ->
     ax.set_ylabel("\n".join(text.wrap(label, style.NORMAL, page.extent(ax)[1] + _PANEL_TITLE)))
 
 
-def finish_sizes(ax: Axes, label: str, sizes: Sequence[float]) -> None:
-    """Make x logarithmic, with a tick at each size; label as many as fit beside each other."""
-    ax.set_xscale("log")
-    margin = 1.15 * (sizes[-1] / sizes[0]) ** 0.03
-    ax.set_xlim(sizes[0] / margin, sizes[-1] * margin)
-    labels = text.value_labels(sizes)
-    extents = [text.width_of(words, style.SMALL) for words in labels]
-    octaves = np.diff(np.log(sizes)).min(initial=np.log(ax.get_xlim()[1] / ax.get_xlim()[0]))
-    spacing = page.extent(ax)[0] * octaves / np.log(ax.get_xlim()[1] / ax.get_xlim()[0])
-    shown = text.readable_subset(sizes, extents, spacing)
-    ax.set_xticks([sizes[i] for i in shown], labels=[labels[i] for i in shown])
-    ax.set_xticks([size for i, size in enumerate(sizes) if i not in shown], minor=True)
-    ax.xaxis.set_minor_formatter(NullFormatter())
+def finish_x(ax: Axes, label: str, scale: str, values: Iterable[float]) -> None:
+    """Scale and name the x axis that shows some values.
+
+    A logarithmic one has a tick at each value, and labels at as many as fit beside each other; at
+    round numbers between them where the values are not short. Raises ScalingLimitsError if a value
+    on it is not positive.
+    """
     ax.set_xlabel(label)
+    if scale == "linear":
+        ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        return
+    sizes = sorted(set(values))
+    if sizes[0] <= 0:
+        raise ScalingLimitsError(f"{label}: {text.short(sizes[0])} has no place on a log axis")
+    margin = 1.15 * (sizes[-1] / sizes[0]) ** 0.03
+    low, high = sizes[0] / margin, sizes[-1] * margin
+    places = sizes if text.are_short(sizes) else text.log_ticks(sizes[0], sizes[-1])
+    labels = text.value_labels(places)
+    extents = [text.width_of(words, style.SMALL) for words in labels]
+    nearest = np.diff(np.log(places)).min(initial=np.log(high / low))
+    shown = text.readable_subset(places, extents, page.extent(ax)[0] * nearest / np.log(high / low))
+    ax.set_xscale("log")
+    ax.set_xlim(low, high)
+    ax.set_xticks([places[i] for i in shown], labels=[labels[i] for i in shown])
+    ax.set_xticks([size for size in sizes if size not in {places[i] for i in shown}], minor=True)
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _lines(handles: dict[str, Handle], width: float) -> list[dict[str, Handle]]:

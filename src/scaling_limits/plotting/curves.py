@@ -5,33 +5,26 @@ those of backpropagation as the width grows.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import charts, page, style, tables, text
 from scaling_limits.plotting.figure_folder import FigureFolder
 from scaling_limits.plotting.specs import CurveLine, CurvesPlot
 from scaling_limits.records import Results
 
-_STYLES: dict[str, Any] = {"solid": "-", "dashed": (0, (3.5, 1.6)), "dotted": (0, (1, 1.3))}
-
 
 @dataclass(frozen=True)
 class _Curve:
-    """The mean of a metric over seeds up to where it is no longer finite; `size` colours it."""
+    """A metric up to the step where a seed is no longer finite; `size` colours it."""
 
     line: CurveLine
     size: float | None
-    steps: np.ndarray
-    mean: np.ndarray
-    std: np.ndarray
+    rows: pd.DataFrame
     diverged: bool
 
 
@@ -50,16 +43,14 @@ def draw(folder: FigureFolder) -> Figure:
         for panel in plot.panels
     ]
     curves = [curve for panel in panels for curve in panel]
-    colours = charts.size_colours(
-        sorted({curve.size for curve in curves if curve.size is not None}), plot.hue
-    )
+    colours = charts.size_colours(curve.size for curve in curves if curve.size is not None)
     sizes = charts.size_handles(plot.hue, colours, folder.results, plot.symbols)
     marks: dict[str, page.Handle] = {
-        curve.line.label: Line2D([], [], color=_grey(curve.line), ls=_STYLES[curve.line.style])
+        curve.line.label: Line2D([], [], color=_grey(curve.line), ls=charts.LINES[curve.line.style])
         for curve in curves
         if curve.line.label
     }
-    if any(np.isfinite(curve.std).any() for curve in curves):
+    if any(charts.several_seeds(curve.rows, "step") for curve in curves):
         marks |= charts.band_handle()
     if any(curve.diverged for curve in curves):
         marks |= charts.diverged_handle()
@@ -67,56 +58,48 @@ def draw(folder: FigureFolder) -> Figure:
         folder.title, [panel.title for panel in plot.panels], [sizes, marks]
     )
     for ax, panel, shown in zip(axes, plot.panels, panels, strict=True):
-        ax.set_yscale(panel.scale)
         for curve in shown:
             colour = charts.BLACK if curve.size is None else colours[curve.size]
-            _draw_curve(ax, curve, colour)
+            _draw_curve(ax, curve, colour, log=panel.scale == "log")
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         ax.set_xlabel(text.axis_label("step", folder.results, plot.symbols))
-        charts.finish_y(ax, panel.label, panel.limits)
+        charts.finish_y(ax, panel.label, panel.scale, panel.limits)
     return figure
 
 
 def _curves(results: Results, line: CurveLine, plot: CurvesPlot) -> list[_Curve]:
     by = [plot.hue] if line.each else []
-    table = tables.spread(tables.seed_curves(results, line.grid, line.metric, by), [*by, "step"])
+    table = tables.seed_curves(results, line.grid, line.metric, by)
     if not line.each:
         return [_curve(line, None, table)]
-    there = sorted(table[plot.hue].unique().tolist())
-    sizes = [size for size in there if plot.values is None or size in plot.values]
-    if not sizes:
-        raise ScalingLimitsError(
-            f"the grid '{line.grid}' has none of the values of '{plot.hue}' to be shown: "
-            f"{', '.join(map(text.short, plot.values or ()))}"
-        )
-    return [_curve(line, size, table[table[plot.hue] == size]) for size in sizes]
+    lines = tables.lines_of(table, plot.hue, plot.values, line.grid)
+    return [_curve(line, size, rows) for size, rows in lines.items()]
 
 
-def _curve(line: CurveLine, size: float | None, table: pd.DataFrame) -> _Curve:
-    finite = np.isfinite(table["mean"].to_numpy())
-    end = len(finite) if finite.all() else int(np.argmin(finite))
-    steps, mean, std = (table[name].to_numpy(dtype=float)[:end] for name in ("step", "mean", "std"))
-    return _Curve(line, size, steps, mean, std, diverged=end < len(finite))
+def _curve(line: CurveLine, size: float | None, rows: pd.DataFrame) -> _Curve:
+    diverged = charts.diverged_at(rows, "step")
+    return _Curve(
+        line, size, rows[rows["step"] < diverged[0]] if diverged else rows, bool(diverged)
+    )
 
 
-def _draw_curve(ax: Axes, curve: _Curve, colour: charts.Colour) -> None:
-    mean = np.where(charts.showable(ax, curve.mean), curve.mean, np.nan)
+def _draw_curve(ax: Axes, curve: _Curve, colour: charts.Colour, *, log: bool) -> None:
     limit = curve.size is None
-    ax.plot(
-        curve.steps,
-        mean,
+    steps, means = charts.draw_means(
+        ax,
+        curve.rows,
+        "step",
+        log=log,
         color=colour,
-        linestyle=_STYLES[curve.line.style],
+        linestyle=charts.LINES[curve.line.style],
         linewidth=1.2 if limit else 1.0,
-        marker="." if len(mean) == 1 else None,
+        marker="." if curve.rows["step"].nunique() == 1 else None,
+        markeredgecolor=colour,
         label=curve.line.metric,
         zorder=2.5 if limit else 2.0,
     )
-    if np.isfinite(curve.std).any():
-        low, high = charts.interval(ax, mean, curve.std)
-        ax.fill_between(curve.steps, low, high, color=colour, alpha=0.2, linewidth=0.0, zorder=1.5)
-    if curve.diverged and len(mean):
-        ax.plot(curve.steps[-1:], mean[-1:], color=colour, label="diverged", **charts.DIVERGED)
+    if curve.diverged:
+        ax.plot(steps[-1:], means[-1:], color=colour, label="diverged", **charts.DIVERGED)
 
 
 def _grey(line: CurveLine) -> str:

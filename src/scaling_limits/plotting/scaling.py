@@ -1,8 +1,10 @@
-"""A quantity against the width or the depth, with what theory expects and guide lines.
+"""Quantities against the size of networks, or along their depth, with limits and guide lines.
 
-Made for pcn-limits' Fig 3, where the rescaling of the energy tends to one as depth over width.
+Made for pcn-limits' Fig 3, where the rescaling of the energy tends to one as depth over width, for
+depth-mup's Figs 8, 9 and 17, where networks tend to their limit, and for pc-tp's Fig 2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,133 +14,154 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import charts, page, style, tables, text
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.specs import ScalingPlot, ScalingRow, Slope
+from scaling_limits.plotting.specs import ScalingPlot, SizeLine, SizePanel, Slope
 from scaling_limits.records import Results
 
 _MARKERS = ("o", "s", "D", "^")  # one for each column that colours
-_EXPECTED: dict[str, Any] = {"linestyle": (0, (3.5, 1.6)), "linewidth": 0.9}
-_GUIDE: dict[str, Any] = {"color": "0.6", "linewidth": 0.8}
+_MARKER: dict[str, Any] = {"markersize": 3.0, "markeredgewidth": 0.0}
+_LOOKS: dict[str, dict[str, Any]] = {
+    "markers": {"linestyle": "none"},
+    "solid": {"linestyle": charts.LINES["solid"], "linewidth": 0.8},
+    "dashed": {"linestyle": charts.LINES["dashed"], "linewidth": 0.9, "marker": "none"},
+    "dotted": {"linestyle": charts.LINES["dotted"], "linewidth": 0.9, "marker": "none"},
+}
+_GUIDE: dict[str, Any] = {"color": "0.6", "linewidth": 0.8, "zorder": 1.5}
 
 
 @dataclass(frozen=True)
-class _Panel:
-    """What a row shows: tables with the columns `row.hue`, `row.x`, and `mean`, `std` or `value`."""
+class _Line:
+    """What a panel shows of a grid: for each value of its hue, a row for each point and seed."""
 
-    row: ScalingRow
-    measured: pd.DataFrame
-    expected: pd.DataFrame | None
+    panel: SizePanel
+    line: SizeLine
+    rows: dict[float | None, pd.DataFrame]
+
+    @property
+    def points(self) -> pd.DataFrame:
+        """The rows of all values of the hue."""
+        return pd.concat(self.rows.values())
 
 
 @style.applied()
 def draw(folder: FigureFolder) -> Figure:
-    """One panel for each row of the plot; means over seeds with bars of one standard deviation.
+    """The panels of the plot; means over seeds with bars of one standard deviation.
 
-    Raises ScalingLimitsError if a grid or column does not exist, or if a grid varies over more than
-    x, `hue` and seed.
+    Raises ScalingLimitsError if a grid, column or metric does not exist, if a grid varies over more
+    than x, `hue` and seed, if it has none of a panel's values, or several x in a line `across`.
     """
     plot = folder.plot
     assert isinstance(plot, ScalingPlot)
-    panels = [_panel(folder.results, row, plot) for row in plot.rows]
-    columns = list(dict.fromkeys(row.hue for row in plot.rows))
-    colours, looks = {}, {}
-    for index, column in enumerate(columns):
-        used = [panel.measured[column] for panel in panels if panel.row.hue == column]
-        sizes = sorted(pd.concat(used).unique().tolist())
-        colours[column] = charts.size_colours(sizes, column, index)
-        looks[column] = {
-            "marker": _MARKERS[index % len(_MARKERS)],
-            "markersize": 3.0,
-            "linestyle": "none" if plot.expected else "-",
-            "linewidth": 0.8,
-        }
-    groups = [
-        charts.size_handles(column, colours[column], folder.results, plot.symbols, **looks[column])
-        for column in columns
-    ]
-    titles = [panel.row.title for panel in panels]
-    figure, axes = charts.chart_grid(folder.title, titles, [*groups, _explained(panels, plot)])
-    for ax, panel in zip(axes, panels, strict=True):
-        ax.set_yscale(plot.scale)
-        _draw_panel(ax, panel, colours[panel.row.hue], looks[panel.row.hue])
-        charts.finish_sizes(
-            ax,
-            text.axis_label(panel.row.x, folder.results, plot.symbols),
-            tables.axis_values(folder.results, panel.row.grid, panel.row.x),
-        )
-        charts.finish_y(ax, plot.quantity.label or plot.quantity.metric.replace("_", " "))
+    panels = [[_line(folder.results, panel, line) for line in panel.lines] for panel in plot.panels]
+    lines = [line for panel in panels for line in panel]
+    colours, markers, legend = {}, {}, []
+    for which, column in enumerate(dict.fromkeys(panel.hue for panel in plot.panels)):
+        shown = [line for line in lines if line.panel.hue == column]
+        sizes = {size for line in shown for size in line.rows if size is not None}
+        colours[column] = charts.size_colours(sizes, which)
+        markers[column] = _MARKER | {"marker": _MARKERS[which % len(_MARKERS)]}
+        joined = any(line.line.style == "solid" for line in shown)
+        look = markers[column] | _LOOKS["solid" if joined else "markers"]
+        names = folder.results, plot.symbols, plot.hue_labels
+        legend.append(charts.size_handles(column, colours[column], *names, **look))
+    titles = [panel.title for panel in plot.panels]
+    figure, axes = charts.chart_grid(folder.title, titles, [*legend, _explained(lines)])
+    for ax, panel, shown in zip(axes, plot.panels, panels, strict=True):
+        _draw_panel(ax, shown, colours[panel.hue], markers[panel.hue])
+        for slope in panel.slopes:
+            _draw_guide(ax, slope, shown)
+        label = panel.x_label or text.axis_label(panel.x, folder.results, plot.symbols)
+        charts.finish_x(ax, label, panel.x_scale, _own_points(shown)[panel.x])
+        charts.finish_y(ax, panel.label, panel.scale, panel.limits)
     return figure
 
 
-def _panel(results: Results, row: ScalingRow, plot: ScalingPlot) -> _Panel:
-    by = [row.hue, row.x]
-    measured = tables.spread(tables.seed_values(results, row.grid, plot.quantity, by), by)
-    if plot.expected is None:
-        return _Panel(row, measured, None)
-    return _Panel(row, measured, tables.seed_means(results, row.grid, plot.expected, by))
+def _line(results: Results, panel: SizePanel, line: SizeLine) -> _Line:
+    by = [panel.hue, panel.x] if line.each else [panel.x]
+    table = tables.seed_values(results, line.grid, line.quantity, by)
+    rows: dict[float | None, pd.DataFrame] = {None: table}
+    if line.each:
+        rows = dict(tables.lines_of(table, panel.hue, panel.values, line.grid).items())
+    if line.across and any(points[panel.x].nunique() > 1 for points in rows.values()):
+        raise ScalingLimitsError(
+            f"the grid '{line.grid}' has several values of '{panel.x}': it cannot go across"
+        )
+    if panel.relative_to_first:
+        rows = {size: _relative(points, panel.x) for size, points in rows.items()}
+    return _Line(panel, line, rows)
 
 
-def _explained(panels: list[_Panel], plot: ScalingPlot) -> dict[str, page.Handle]:
+def _relative(rows: pd.DataFrame, x: str) -> pd.DataFrame:
+    first = rows.loc[rows[x] == rows[x].min(), "value"].mean()
+    return rows.assign(value=rows["value"] / first)
+
+
+def _explained(lines: Sequence[_Line]) -> dict[str, page.Handle]:
+    """The legend's entries for styles of lines, bars and crosses."""
     handles: dict[str, page.Handle] = {}
-    if plot.expected:
-        expected = Line2D([], [], color="0.35", **_EXPECTED)
-        handles[plot.expected.label or plot.expected.metric.replace("_", " ")] = expected
-    if any(panel.measured["std"].notna().any() for panel in panels):
+    for line in (line.line for line in lines):
+        if line.label:
+            look = _MARKER | {"marker": "o"} | _LOOKS[line.style]
+            handles[line.label] = Line2D([], [], color="0.35" if line.each else "black", **look)
+    rows = [(line, rows) for line in lines for rows in line.rows.values()]
+    if any(charts.several_seeds(each, line.panel.x) for line, each in rows if not line.line.across):
         handles |= charts.bar_handle()
-    if any(np.isinf(panel.measured["mean"]).any() for panel in panels):
+    if any(np.isinf(each["value"]).any() for _, each in rows):
         handles |= charts.diverged_handle()
     return handles
 
 
+def _own_points(lines: Sequence[_Line]) -> pd.DataFrame:
+    """The points of a panel's lines that have an x of their own."""
+    return pd.concat([line.points for line in lines if not line.line.across])
+
+
 def _draw_panel(
-    ax: Axes, panel: _Panel, colours: dict[float, charts.Colour], look: dict[str, Any]
+    ax: Axes,
+    lines: Sequence[_Line],
+    colours: dict[float, charts.Colour],
+    marker: dict[str, Any],
 ) -> None:
-    row = panel.row
-    for size, colour in colours.items():
-        table = panel.measured[panel.measured[row.hue] == size]
-        x, mean, std = (table[name].to_numpy(dtype=float) for name in (row.x, "mean", "std"))
-        shown = charts.showable(ax, mean)
-        ax.plot(x[shown], mean[shown], color=colour, label="measured", **look)
-        several = shown & np.isfinite(std)
-        low, high = charts.interval(ax, mean[several], std[several])
-        ax.vlines(x[several], low, high, color=colour, linewidth=0.8)
-        diverged = x[np.isinf(mean)]
-        top = np.full(len(diverged), 0.96)
-        ax.plot(
-            diverged,
-            top,
-            color=colour,
-            transform=ax.get_xaxis_transform(),
-            label="diverged",
-            **charts.DIVERGED,
-        )
-        if panel.expected is not None:
-            table = panel.expected[panel.expected[row.hue] == size]
-            x, value = (table[name].to_numpy(dtype=float) for name in (row.x, "value"))
-            shown = charts.showable(ax, value)
-            ax.plot(x[shown], value[shown], color=colour, label="expected", zorder=1.8, **_EXPECTED)
-    for slope in row.slopes:
-        _draw_guide(ax, slope, panel)
+    panel = lines[0].panel
+    x, log = panel.x, panel.scale == "log"
+    ends = _own_points(lines)[x].agg(["min", "max"])
+    for line in lines:
+        for size, rows in line.rows.items():
+            colour = charts.BLACK if size is None else colours[size]
+            look = marker | _LOOKS[line.line.style]
+            look |= {"color": colour, "zorder": 2.0, "label": line.line.quantity.metric}
+            if line.line.across:
+                level = rows["value"].mean()
+                if np.isfinite(level):
+                    ax.plot(ends, [level, level], **look | {"marker": "none", "zorder": 1.8})
+                continue
+            charts.draw_means(ax, rows, x, log=log, bars=True, **look)
+            charts.draw_crosses(ax, charts.diverged_at(rows, x), 0.96, colour)
 
 
-def _draw_guide(ax: Axes, slope: Slope, panel: _Panel) -> None:
-    """A line under all points, named at its lower end."""
-    points = panel.measured[charts.showable(ax, panel.measured["mean"].to_numpy(dtype=float))]
+def _draw_guide(ax: Axes, slope: Slope, lines: Sequence[_Line]) -> None:
+    """A line under all points, as far as it stays close to them, named in its middle."""
+    points = _own_points(lines)
+    points = points[np.isfinite(points["value"]) & (points["value"] > 0)]
     if points.empty:
         return
-    sizes = points[panel.row.x].astype(float)
-    factor = 0.6 * (points["mean"] / sizes**slope.exponent).min()
-    ends = np.array([sizes.min(), sizes.max()])
-    values = factor * ends**slope.exponent
-    lower = int(np.argmin(values))
-    ax.plot(ends, values, label=slope.label, zorder=1.5, **_GUIDE)
+    xs, values = (points[column].to_numpy(dtype=float) for column in (lines[0].panel.x, "value"))
+    factor = 0.6 * (values / xs**slope.exponent).min()
+    ends = np.array([xs.min(), xs.max()])
+    heights = factor * ends**slope.exponent
+    lower, lowest = int(np.argmin(heights)), 0.5 * values.min()
+    if heights[lower] < lowest:
+        ends[lower], heights[lower] = (lowest / factor) ** (1 / slope.exponent), lowest
+    ax.plot(ends, heights, label=slope.label, **_GUIDE)
+    side = -1 if slope.exponent < 0 else 1
     ax.annotate(
         slope.label,
-        (ends[lower], values[lower]),
-        xytext=(-9 if lower else 9, 1),
+        (np.sqrt(ends.prod()), np.sqrt(heights.prod())),
+        xytext=(3 * side, -1),
         textcoords="offset points",
-        ha="right" if lower else "left",
+        ha="left" if side > 0 else "right",
         va="top",
         size=style.SMALL,
         color="0.4",

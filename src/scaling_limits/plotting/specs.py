@@ -1,5 +1,6 @@
 """What a figure's `plot:` may say, for each kind; importing this does not import matplotlib."""
 
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -128,11 +129,7 @@ class CurvesPlot(_Spec):
 
     @model_validator(mode="after")
     def _labels_are_unique(self) -> "CurvesPlot":
-        looks: dict[str, tuple[str, bool]] = {}
-        for line in (line for panel in self.panels for line in panel.lines if line.label):
-            look = (line.style, line.each)
-            if looks.setdefault(str(line.label), look) != look:
-                raise ValueError(f"the label '{line.label}' stands for lines of two styles")
+        _check_labels(line for panel in self.panels for line in panel.lines)
         return self
 
 
@@ -143,37 +140,172 @@ class Slope(_Spec):
     label: str
 
 
-class ScalingRow(GridRow):
-    """A panel: the quantity against the size `x`, one colour for each size in column `hue`."""
+class SizeLine(_Spec):
+    """A quantity of one grid against x: one line for each value of the panel's hue, in its colour.
 
-    x: Literal["width", "depth"]
+    With `each: false` the grid has one line, in black. `across` draws a grid that has a single x, as
+    a limit has, over the whole of the other lines. `label` explains the line's style in the legend.
+    """
+
+    grid: str
+    quantity: Quantity
+    style: Literal["markers", "solid", "dashed", "dotted"] = "solid"
+    label: str | None = None
+    each: bool = True
+    across: bool = False
+
+
+class SizePanel(_Spec):
+    """Quantities against `x`, in the colours of column `hue`.
+
+    Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`), or that
+    axis over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue.
+    With `relative_to_first` every line is divided by its value at the smallest x.
+    """
+
+    title: str
+    x: str
     hue: str
+    label: str
+    x_label: str | None = None
+    x_scale: Literal["linear", "log"] = "log"
+    scale: Literal["linear", "log"] = "log"
+    limits: tuple[float, float] | None = None
+    values: tuple[float, ...] | None = Field(default=None, min_length=1)
+    relative_to_first: bool = False
+    lines: tuple[SizeLine, ...] = Field(min_length=1)
     slopes: tuple[Slope, ...] = ()
 
+    @model_validator(mode="after")
+    def _consistent(self) -> "SizePanel":
+        _check_limits(self.limits)
+        if self.slopes and "linear" in (self.scale, self.x_scale):
+            raise ValueError("slopes are straight lines on logarithmic axes only")
+        if all(line.across for line in self.lines):
+            raise ValueError("a panel needs a line with an x of its own, one that is not `across`")
+        if self.relative_to_first and any(line.across for line in self.lines):
+            raise ValueError("a line `across` is the same everywhere: it has no first value")
+        return self
 
-class ScalingPlot(_RowsPlot):
-    """A quantity against the size of the network, on a logarithmic axis, one panel for each row.
 
-    `expected` is another quantity of the same cells, drawn as dashed lines.
+class ScalingPlot(_Spec):
+    """Quantities against the size of the network, or along its depth, side by side.
+
+    `hue_labels` names values of the hue, written as on an axis, in the legend (default: symbol =
+    value).
     """
 
     kind: Literal["scaling"] = "scaling"
-    quantity: Quantity
-    expected: Quantity | None = None
-    scale: Literal["linear", "log"] = "log"
-    rows: tuple[ScalingRow, ...] = Field(min_length=1)
+    panels: tuple[SizePanel, ...] = Field(min_length=1)
+    hue_labels: dict[str, str] = Field(default_factory=dict)
     symbols: dict[str, str] = Field(default_factory=dict)
 
+    @property
+    def grids(self) -> list[str]:
+        """The grids that the plot shows."""
+        return [line.grid for panel in self.panels for line in panel.lines]
+
     @model_validator(mode="after")
-    def _powers_need_a_log_axis(self) -> "ScalingPlot":
-        if self.scale == "linear" and any(row.slopes for row in self.rows):
-            raise ValueError("slopes are straight lines on a log scale only")
+    def _labels_are_unique(self) -> "ScalingPlot":
+        _check_labels(line for panel in self.panels for line in panel.lines)
+        return self
+
+
+class TransferQuantity(_Spec):
+    """A row of panels: a quantity, and which of its values is best (none: no optimum is marked)."""
+
+    quantity: Quantity
+    label: str
+    scale: Literal["linear", "log"] = "log"
+    limits: tuple[float, float] | None = None
+    best: Literal["min", "max"] | None = "min"
+
+    @model_validator(mode="after")
+    def _increasing(self) -> "TransferQuantity":
+        _check_limits(self.limits)
+        return self
+
+
+class TransferPlot(_Spec):
+    """A quantity over one hyperparameter, one line for each size: does the optimum move?
+
+    One column of panels for each grid of `panels`, one row for each of `rows`; panels of a row share
+    their y axis.
+    """
+
+    kind: Literal["transfer"] = "transfer"
+    x: str = "learning_rate"
+    hue: str = "width"
+    rows: tuple[TransferQuantity, ...] = Field(min_length=1)
+    panels: tuple[GridRow, ...] = Field(min_length=1)
+    symbols: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def grids(self) -> list[str]:
+        """The grids that the plot shows."""
+        return [panel.grid for panel in self.panels]
+
+
+class TableEntry(_Spec):
+    """A row of the table of parameterisations: a column, or a line, of the table that is shown.
+
+    `gauge` (output_scaled) is the hidden layers' exponent a_l. The depth exponents (depth_scaling)
+    belong to the row; constants of an entry that is not `transferable` are tuned at every depth.
+    """
+
+    title: str
+    scheme: str
+    update_rule: Literal["sgd", "adam"] = "sgd"
+    gauge: float | None = None
+    depth_exponent: float | None = None
+    depth_lr_exponent: float | None = None
+    transferable: bool = True
+
+
+class ParameterisationTablePlot(_Spec):
+    """Rows of the table of parameterisations, in the form in which a paper prints them.
+
+    - `init_and_rate` (pc-tp Table 1): exponents (b, c) of width of each layer, at a = 0;
+    - `output_scaled` (pcn-limits Table 2): exponents (a, b, c, d) of width;
+    - `depth_scaling` (depth-mup Table 1): branch multiplier and learning rate over depth;
+    - `premultipliers` (mupc Table 1): multipliers of each layer and variance of the weights.
+    """
+
+    kind: Literal["parameterisation_table"] = "parameterisation_table"
+    form: Literal["init_and_rate", "output_scaled", "depth_scaling", "premultipliers"]
+    entries: tuple[TableEntry, ...] = Field(min_length=1)
+
+    @property
+    def grids(self) -> list[str]:
+        """None: a table shows no cells."""
+        return []
+
+    @model_validator(mode="after")
+    def _options_belong_to_the_form(self) -> "ParameterisationTablePlot":
+        owners = {
+            "gauge": "output_scaled",
+            "depth_exponent": "depth_scaling",
+            "depth_lr_exponent": "depth_scaling",
+        }
+        for entry in self.entries:
+            for name, form in owners.items():
+                if (getattr(entry, name) is None) == (form == self.form):
+                    verb = "needs" if form == self.form else "has no"
+                    raise ValueError(f"the form {self.form} {verb} {name} ('{entry.title}')")
         return self
 
 
 def _check_limits(limits: tuple[float, float] | None) -> None:
     if limits and not limits[0] < limits[1]:
         raise ValueError(f"limits must increase, not {list(limits)}")
+
+
+def _check_labels(lines: Iterable[CurveLine | SizeLine]) -> None:
+    looks: dict[str, tuple[str, bool]] = {}
+    for line in lines:
+        look = (line.style, line.each)
+        if line.label and looks.setdefault(line.label, look) != look:
+            raise ValueError(f"the label '{line.label}' stands for lines of two styles")
 
 
 class Plot(NamedTuple):
@@ -188,6 +320,10 @@ PLOTS: dict[str, Plot] = {
     "width_depth_map": Plot("scaling_limits.plotting.width_depth_map", WidthDepthMapPlot),
     "curves": Plot("scaling_limits.plotting.curves", CurvesPlot),
     "scaling": Plot("scaling_limits.plotting.scaling", ScalingPlot),
+    "transfer": Plot("scaling_limits.plotting.transfer", TransferPlot),
+    "parameterisation_table": Plot(
+        "scaling_limits.plotting.parameterisation_table", ParameterisationTablePlot
+    ),
 }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.plotting import text
 from scaling_limits.quantities import Quantity
 from scaling_limits.records import Results
 
@@ -22,12 +23,16 @@ def seed_means(results: Results, grid: str, quantity: Quantity, by: Sequence[str
 def seed_values(results: Results, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
     """The `value` of a quantity for each combination of `by` and seed in a grid.
 
-    It is infinite where the seed diverged. Raises ScalingLimitsError if the grid or a column is
-    missing, if nothing was recorded, or if the grid varies over anything else, since then a mean
-    would mix different experiments.
+    `by` may also name the axis that the quantity keeps, or that over the depth. The value is
+    infinite where the seed diverged. Raises ScalingLimitsError if the grid or a column is missing,
+    if nothing was recorded, or if the grid varies over anything else, since then a mean would mix
+    different experiments.
     """
-    cells = _cells(results, grid, by)
-    return _checked(cells.quantity(quantity), grid, quantity.metric, by)
+    table = _grid(results, grid).quantity(quantity)
+    if quantity.per:
+        types = {quantity.per: int, f"relative_{quantity.per}": float}
+        table = table.astype(types)
+    return _checked(table, grid, quantity.metric, by)
 
 
 def seed_curves(results: Results, grid: str, metric: str, by: Sequence[str]) -> pd.DataFrame:
@@ -36,34 +41,41 @@ def seed_curves(results: Results, grid: str, metric: str, by: Sequence[str]) -> 
     It is infinite where it is not finite. Raises ScalingLimitsError as `seed_values`, and if the
     metric has several records at one step.
     """
-    table = _cells(results, grid, by).metric(metric).dropna(subset="step")
+    table = _grid(results, grid).metric(metric).dropna(subset="step")
     return _checked(table, grid, metric, [*by, "step"])
 
 
-def spread(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The `mean` (infinite where a seed diverged) and `std` of `value` over seeds, for each of `by`.
+def lines_of(
+    table: pd.DataFrame, hue: str, values: Sequence[float] | None, grid: str
+) -> dict[float, pd.DataFrame]:
+    """The rows of each line: of each of `values` of the column `hue` (default: all there are).
 
-    `std` is the sample standard deviation of the finite values; NaN with less than two.
+    Raises ScalingLimitsError if a grid has none of the values.
     """
-    finite = table["value"].where(np.isfinite(table["value"]))
-    groups = table.assign(finite=finite).groupby(list(by))
-    columns = {"mean": groups["value"].mean(), "std": groups["finite"].std()}
-    return pd.DataFrame(columns).reset_index()
+    there = sorted(table[hue].unique().tolist())
+    lines = {v: table[table[hue] == v] for v in there if values is None or v in values}
+    if not lines:
+        raise ScalingLimitsError(
+            f"the grid '{grid}' has none of the values of '{hue}' to be shown: "
+            f"{', '.join(map(text.short, values or ()))}"
+        )
+    return lines
 
 
-def _cells(results: Results, grid: str, by: Sequence[str]) -> Results:
+def _grid(results: Results, grid: str) -> Results:
     grids = sorted(results.cells["grid"].unique())
     if grid not in grids:
         raise ScalingLimitsError(unknown("grid", grid, grids))
-    for column in by:
-        if column not in results.cells:
-            raise ScalingLimitsError(unknown("column of the cells", column, results.cells.columns))
     return results.grids([grid])
 
 
 def _checked(table: pd.DataFrame, grid: str, metric: str, by: Sequence[str]) -> pd.DataFrame:
     if table.empty:
         raise ScalingLimitsError(f"no records of the metric '{metric}' in the grid '{grid}'")
+    for column in by:
+        if column not in table:
+            columns = table.columns.difference(["value", "cell_id", "grid"])
+            raise ScalingLimitsError(unknown("column of the cells", column, columns))
     if table.duplicated([*by, "seed"]).any():
         varying = [
             name

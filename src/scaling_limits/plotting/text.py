@@ -39,6 +39,13 @@ def value_labels(values: Sequence[float]) -> list[str]:
     return [short(v) for v in values]
 
 
+def are_short(values: Sequence[float]) -> bool:
+    """Whether all values can stand on an axis: whole, powers of two, or of one significant digit."""
+    return len(values) <= 16 and all(
+        float(v).is_integer() or math.log2(v).is_integer() or float(f"{v:.0e}") == v for v in values
+    )
+
+
 def readable_subset(values: Sequence[float], extents: Sequence[float], spacing: float) -> list[int]:
     """The indices to label, so that labels of `extents` inches, `spacing` inches apart, do not
     touch.

@@ -4,30 +4,43 @@ Nothing here runs Python per step: a scan goes over the measured steps, a loop o
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
 from .. import algorithms, measurements, networks
 from ..cells import Cell
+from ..datasets.loading import Arrays
 from ..measurements.context import Context
+from ..networks.network import Stacks
 from ..store import Measured
 from . import optimiser
 from .order import batch_indices
 
-Program = Callable[[dict[str, Any], Array, Array, Array], dict[str, dict[str, Array]]]
+
+class Data(NamedTuple):
+    """Training and test set, `[samples, input]` and `[samples, output]`."""
+
+    inputs: Array
+    targets: Array
+    test_inputs: Array
+    test_targets: Array
+
+
+Program = Callable[[dict[str, Any], Array, Data], dict[str, dict[str, Array]]]
 
 
 def cell_function(cell: Cell) -> Program:
     """The training of any cell of this cell's shard.
 
-    The function takes the traced numbers, the batches' sample indices `[steps, batch]`, and the training set, and
-    returns `{"curves": {metric: [steps]}, <measurement>: {metric: [measured steps, ...]}}`. Losses that are not
-    finite are recorded as they are: divergence is a result.
+    The function takes the traced numbers, the batches' sample indices `[steps + 1, batch]` (the last one for what is
+    measured after the last update), and training and test set, and returns `{"curves": {metric: [steps]},
+    <measurement>: {metric: [measured steps, ...]}}`. Losses that are not finite are recorded as they are: divergence
+    is a result.
     """
     network = networks.build(cell.network)
     algorithm = algorithms.get(cell.algorithm.name)
@@ -41,23 +54,31 @@ def cell_function(cell: Cell) -> Program:
     def run(
         numbers: dict[str, Any],
         order: Int[Array, "steps batch"],
-        inputs: Float[Array, "samples input"],
-        targets: Float[Array, "samples output"],
+        data: Data,
     ) -> dict[str, dict[str, Array]]:
         scaling = numbers["scaling"]
         key = jax.random.key(numbers["seed"])
-        params = network.init(key, scaling, cell.init_distribution, inputs.dtype)
-        update_rule = optimiser.build(cell.optimiser, numbers["optimiser"], scaling, network)
+        params = network.init(key, scaling, cell.init_distribution, data.inputs.dtype)
+        update_rule = optimiser.build(
+            cell.optimiser, numbers["optimiser"], scaling, network, cell.frozen
+        )
+        options = {**numbers.get("algorithm", {}), "seed": numbers["seed"]}
 
         def gradients(params: Any, x: Array, y: Array) -> tuple[Any, dict[str, Array]]:
             result: tuple[Any, dict[str, Array]] = algorithm.gradients(
-                network, params, scaling, x, y, cell.algorithm, numbers.get("algorithm", {})
+                network, params, scaling, x, y, cell.algorithm, options
             )
             return result
 
+        def errors(params: Any, x: Array, y: Array) -> Stacks:
+            stacks: Stacks = algorithm.errors(
+                network, params, scaling, x, y, cell.algorithm, options
+            )
+            return stacks
+
         def batch(step: Array) -> tuple[Array, Array]:
             chosen = order[step]
-            return inputs[chosen], targets[chosen]
+            return data.inputs[chosen], data.targets[chosen]
 
         def train_step(step: Array, state: Any) -> Any:
             params, rule_state, curves = state
@@ -73,7 +94,18 @@ def cell_function(cell: Cell) -> Program:
             start, stop, due = stop_and_flags
             state = lax.fori_loop(start, stop, train_step, state)
             x, y = batch(stop)
-            context = Context(network, state[0], scaling, x, y, gradients)
+            context = Context(
+                network=network,
+                params=state[0],
+                scaling=scaling,
+                algorithm=cell.algorithm,
+                x=x,
+                y=y,
+                x_test=data.test_inputs,
+                y_test=data.test_targets,
+                gradients=gradients,
+                errors=errors,
+            )
             measured = {}
             for (name, module, _), flag in zip(plans, due, strict=True):
                 zeros = jax.tree.map(
@@ -102,9 +134,7 @@ def cell_function(cell: Cell) -> Program:
     return run
 
 
-def compile_shard(
-    cell: Cell, inputs: Array, targets: Array
-) -> Callable[[list[Cell]], list[dict[str, Measured]]]:
+def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dict[str, Measured]]]:
     """Compile the program of a cell's shard for its batch size of cells.
 
     Returns:
@@ -113,12 +143,15 @@ def compile_shard(
     """
     run = cell_function(cell)
     size = cell.cells_per_batch
-    program = jax.jit(run if size == 1 else jax.vmap(run, in_axes=(0, 0, None, None)))
+    kind = jnp.float64 if cell.dtype == "float64" else jnp.float32
+    parts = (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
+    data = Data(*(jnp.asarray(part, kind) for part in parts))
+    program = jax.jit(run if size == 1 else jax.vmap(run, in_axes=(0, 0, None)))
     arguments = _arguments([cell], size)
-    compiled = program.lower(*arguments, inputs, targets).compile()
+    compiled = program.lower(*arguments, data).compile()
 
     def train(cells: list[Cell]) -> list[dict[str, Measured]]:
-        outputs = jax.device_get(compiled(*_arguments(cells, size), inputs, targets))
+        outputs = jax.device_get(compiled(*_arguments(cells, size), data))
         if size == 1:
             return [_measured(cell, outputs)]
         return [
@@ -141,7 +174,7 @@ def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
             dataset=c.dataset.name,
             num_samples=c.dataset.num_train,
             batch_size=c.batch_size,
-            num_steps=c.num_steps,
+            num_steps=c.num_steps + 1,
         )
         for c in padded
     ]
@@ -153,14 +186,14 @@ def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
 
 
 def _measured(cell: Cell, outputs: dict[str, dict[str, np.ndarray]]) -> dict[str, Measured]:
+    steps = tuple(range(cell.num_steps))
     result = {
-        name: Measured(np.asarray(values), ("step",), tuple(range(cell.num_steps)))
+        name: Measured(np.asarray(values), ("step",), {"step": steps})
         for name, values in outputs["curves"].items()
     }
     for spec in cell.measurements:
-        axes = measurements.registry.get(spec.name).AXES
+        module = measurements.registry.get(spec.name)
         for metric, values in outputs[spec.name].items():
-            result[metric] = Measured(
-                np.asarray(values), ("step", *axes[metric]), tuple(sorted(spec.steps))
-            )
+            axes = ("step", *module.AXES[metric])
+            result[metric] = Measured(np.asarray(values), axes, measurements.labels(cell, spec))
     return result

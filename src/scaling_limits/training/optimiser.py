@@ -1,5 +1,6 @@
 """Optax update rules with one learning rate and one epsilon per role."""
 
+from collections.abc import Collection
 from typing import Any
 
 import optax
@@ -9,7 +10,11 @@ from ..networks.network import Network
 
 
 def build(
-    spec: OptimiserSpec, numbers: dict[str, Any], scaling: dict[str, Any], network: Network
+    spec: OptimiserSpec,
+    numbers: dict[str, Any],
+    scaling: dict[str, Any],
+    network: Network,
+    frozen: Collection[str],
 ) -> optax.GradientTransformation:
     """The update rule of a cell.
 
@@ -18,6 +23,7 @@ def build(
         numbers: the traced numbers of `spec`.
         scaling: per role, the factors of learning rate and epsilon (traced).
         network: says which segment has which role.
+        frozen: the roles that are not trained.
     """
 
     def rule(factors: dict[str, Any]) -> optax.GradientTransformation:
@@ -33,7 +39,11 @@ def build(
         return optax.chain(direction, optax.stateless(lambda g, _: _times(g, -rate)))
 
     labels = tuple(segment.role for segment in network.segments)
-    return optax.partition({role: rule(factors) for role, factors in scaling.items()}, labels)
+    rules = {
+        role: optax.set_to_zero() if role in frozen else rule(factors)
+        for role, factors in scaling.items()
+    }
+    return optax.partition(rules, labels)
 
 
 def _times(tree: Any, factor: Any) -> Any:

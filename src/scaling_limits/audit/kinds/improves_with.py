@@ -5,13 +5,13 @@ from itertools import pairwise
 import numpy as np
 
 from scaling_limits.audit.claims import ImprovesWith
+from scaling_limits.audit.optima import open_edge
 from scaling_limits.audit.points import (
     by_size,
     generator_of,
     interval_of,
     is_better,
     named,
-    open_edge,
     ratio_of,
     table_of,
 )

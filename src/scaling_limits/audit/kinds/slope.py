@@ -7,6 +7,7 @@ from scaling_limits.audit.points import (
     generator_of,
     inside,
     interval_of,
+    log_slope,
     named,
     points_of,
     table_of,
@@ -48,13 +49,14 @@ def measure(claim: Slope, results: Results) -> Measurement:
         )
         if not np.isfinite(points.means).all():
             return diverged(threshold, f"training diverged{where}, so there is no slope")
-        if points.means.min() <= 0:
-            raise UndecidedError(f"{named(claim)} is not positive{where}, so it has no logarithm")
+        if min(points.means.min(), sizes.min()) <= 0:
+            what = named(claim) if sizes.min() > 0 else words(claim.along)
+            raise UndecidedError(f"{what} is not positive{where}, so it has no logarithm")
         drawn = points.resampled_means(generator)
         # a resample without a logarithm is left out
         positive = drawn[:, drawn.min(axis=0) > 0]
-        slope = float(_slope(sizes, points.means[:, None])[0])
-        interval = interval_of(_slope(sizes, positive), points.num_seeds)
+        slope = float(log_slope(sizes, points.means[:, None])[0])
+        interval = interval_of(log_slope(sizes, positive), points.num_seeds)
         fits.append((_excess(claim, slope), slope, interval, where, sizes))
     if not fits:
         raise UndecidedError(f"there is only one {words(claim.along)}")
@@ -68,12 +70,6 @@ def measure(claim: Slope, results: Results) -> Measurement:
         f"from {setting(sizes[0])} to {setting(sizes[-1])}{where} "
         f"is {with_interval(slope, interval)}; it should be {threshold}",
     )
-
-
-def _slope(sizes: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Least-squares slopes [R] of log means [P, R] against log sizes [P]."""
-    x = np.log(sizes) - np.log(sizes).mean()
-    return np.asarray(x @ np.log(means) / (x @ x))
 
 
 def _excess(claim: Slope, slope: float) -> float:

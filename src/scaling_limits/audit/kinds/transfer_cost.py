@@ -3,13 +3,13 @@
 import numpy as np
 
 from scaling_limits.audit.claims import TransferCost
+from scaling_limits.audit.optima import open_edge
 from scaling_limits.audit.points import (
     Points,
     by_size,
     generator_of,
     interval_of,
     named,
-    open_edge,
     ratio_of,
     table_of,
 )

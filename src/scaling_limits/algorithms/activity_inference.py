@@ -1,0 +1,328 @@
+r"""Inference of predictive coding's activities, step by step.
+
+Each hidden activity z_l moves down the gradient of its sample's energy (pc-tp Eq. 2-3; mupc and
+pcn-limits have unit weights gamma),
+
+    gamma_l e_l - gamma_{l+1} J_{l+1}^T e_{l+1},    e_l = z_l - p_l(z_{l-1}),
+
+with J_l the Jacobian of the node p_l at its input, and e_L = -dloss/df.
+
+*Displacements.* The state is `d_l = z_l - p_l(z^0_{l-1})` with the initial activities z^0, and
+`e_l = d_l - (p_l(z_{l-1}) - p_l(z^0_{l-1}))`. From the forward pass the displacements are zero at
+first, and a layer that the output error has not reached has errors and gradients of exactly zero,
+in float32 as well.
+
+*Synchronous.* All layers use the activities of the step before, so from the forward pass the error
+moves down one layer per step: after step t it has not reached layers l <= H - t. For gradient
+descent the first H steps are therefore cut into a fixed number of stages, and each evaluates only
+the layers that are reached by its end.
+
+*Sequential.* From the output down, each layer uses the error e_{l+1} with the new z_{l+1} (pc-tp
+Algorithm 1, with `e_L = y - f`: the sign printed there is wrong).
+
+*Fixed predictions.* p_l and J_l stay those of the initial activities (pc-tp S.5, S.6).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+from jaxtyping import Float
+
+from scaling_limits.algorithms.layerwise import downwards, pull
+from scaling_limits.cells import AlgorithmSpec
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.losses import output_error
+from scaling_limits.networks.draws import layer_key
+from scaling_limits.networks.network import (
+    Network,
+    Params,
+    Scaling,
+    Segment,
+    Stacks,
+    shift_down,
+    shift_up,
+    top_of,
+)
+
+NUM_STAGES = 4
+"""More stages evaluate fewer layers, down to half, but each is one more loop to compile."""
+
+
+class Inferred(NamedTuple):
+    """Errors of all nodes at the inferred activities, the inputs that their weights learn from, and
+    the output's prediction.
+    """
+
+    errors: Stacks
+    inputs: Stacks
+    output: Float[Array, "batch out"]
+
+
+def infer(
+    network: Network,
+    params: Params,
+    scaling: Scaling,
+    forward: Stacks,
+    x: Float[Array, "batch in"],
+    y: Float[Array, "batch out"],
+    options: AlgorithmSpec,
+    numbers: Mapping[str, Array],
+) -> Inferred:
+    """What `options.num_inference_steps` steps lead to; errors are those after the last of them.
+
+    `forward` are the forward pass's activities (pc-tp Technique i).
+
+    Raises:
+        ConfigurationError: for options that are missing or do not go together.
+    """
+    steps = _check(options)
+    initial = _initial_activities(network, forward, options, numbers)
+    inputs = shift_down(x, initial)
+    if options.activity_initialisation == "forward":
+        predicted = inputs
+    else:
+        predicted = shift_down(x, network.predictions(params, scaling, inputs))
+
+    def top(count: int) -> _Layers:
+        part = network.top(count)
+        lower = network.num_weight_layers - count
+        role = [segment.role for segment in network.segments if segment.first <= lower][-1]
+        return _Layers(
+            network=part,
+            params=top_of(params, part),
+            scaling=scaling,
+            inputs=top_of(inputs, part),
+            predicted=top_of(predicted, part),
+            y=y,
+            options=options,
+            below=energy_weight(role, scaling, y.dtype),
+        )
+
+    num_hidden = network.num_weight_layers - 1
+    layers = top(num_hidden)
+    displacements = _subtract(layers.inputs, layers.predicted)
+    done = 0
+    for end, reach in _stages(options, steps, num_hidden):
+        part = top(reach)
+        moved = _relax(part, top_of(displacements, part.network), numbers, done, end)
+        kept = len(displacements) - len(moved)
+        displacements = displacements[:kept] + tuple(
+            whole.at[whole.shape[0] - new.shape[0] :].set(new)
+            for whole, new in zip(displacements[kept:], moved, strict=True)
+        )
+        done = end
+    before, points = layers.predict(layers.inputs), layers.points(displacements)
+    changes = layers.changes(before, layers.predict(points), steps + 1)
+    errors = layers.errors(displacements, before, changes)
+    # node 1 sees the clamped input, so its prediction never moves
+    return Inferred(
+        errors=(displacements[0][:1], *errors),
+        inputs=(inputs[0], *points),
+        output=before[-1][0] + changes[-1][0],
+    )
+
+
+def energy_weight(role: str, scaling: Scaling, dtype: Any) -> Float[Array, ""]:
+    """gamma of a role's nodes."""
+    return jnp.asarray(scaling[role]["energy_weight"], dtype)
+
+
+@dataclass(frozen=True)
+class _Layers:
+    """The topmost nodes of a network, and what stays while the activities that enter them move.
+
+    Stacks are laid out by the node that an activity is the input of. `inputs` are the initial
+    activities, `predicted` the predictions of them at first, and `below` is the energy weight of
+    the lowest one's error.
+    """
+
+    network: Network
+    params: Params
+    scaling: Scaling
+    inputs: Stacks
+    predicted: Stacks
+    y: Array
+    options: AlgorithmSpec
+    below: Array
+
+    def predict(self, points: Stacks) -> Stacks:
+        return self.network.predictions(self.params, self.scaling, points)
+
+    def points(self, displacements: Stacks) -> Stacks:
+        """Where the nodes are evaluated."""
+        if self.options.fixed_predictions:
+            return self.inputs
+        return tuple(p + d for p, d in zip(self.predicted, displacements, strict=True))
+
+    def changes(self, before: Stacks, after: Stacks, number: Array | int) -> Stacks:
+        """By how much predictions differ from the first ones at the start of step `number`, from 1.
+
+        From the forward pass, the input of a node has moved by then only if the error has reached
+        it. Elsewhere they differ by round-off at most (the two evaluations may be compiled
+        differently), which is set to zero.
+        """
+        if self.options.fixed_predictions:
+            return tuple(jnp.zeros_like(stack) for stack in before)
+        if self.options.activity_initialisation != "forward":
+            return _subtract(after, before)
+        output = self.network.segments[-1].first
+        lowest: Array | int = output - number + 2
+        if self.options.inference_order == "sequential":
+            lowest = jnp.where(jnp.asarray(number) > 1, 0, output + 1)
+        return tuple(
+            jnp.where((segment.indices() >= lowest)[:, None, None], new - old, 0.0)
+            for segment, new, old in zip(self.network.segments, after, before, strict=True)
+        )
+
+    def targets(self, displacements: Stacks) -> Stacks:
+        """The displacement of every hidden node's own activity, laid out by that node."""
+        return shift_up(displacements[:-1], displacements[-1][0])
+
+    def errors(self, displacements: Stacks, before: Stacks, changes: Stacks) -> Stacks:
+        """The errors of all these nodes."""
+        output = before[-1][0] + changes[-1][0]
+        at_output = output_error(self.options.loss, output, self.y)
+        return (*_subtract(self.targets(displacements), changes[:-1]), at_output[None])
+
+    def weight(self, segment: Segment) -> Array:
+        return energy_weight(segment.role, self.scaling, self.y.dtype)
+
+
+def _relax(
+    layers: _Layers, displacements: Stacks, numbers: Mapping[str, Array], done: int, end: int
+) -> Stacks:
+    """Steps `done + 1 .. end`.
+
+    The lowest activity is predicted by a node whose own input does not move, so its error is its
+    displacement.
+    """
+    rate = jnp.asarray(numbers["activity_learning_rate"], layers.y.dtype)
+    counted = jnp.arange(done + 1, end + 1)
+    if layers.options.inference_order == "sequential":
+        return jax.lax.scan(_sequential_step(layers, rate), displacements, counted)[0]
+    rule = optax.scale_by_adam() if layers.options.inference == "adam" else optax.identity()
+    state = (displacements, rule.init(displacements))
+    return jax.lax.scan(_synchronous_step(layers, rate, rule), state, counted)[0][0]
+
+
+def _synchronous_step(layers: _Layers, rate: Array, rule: optax.GradientTransformation) -> Any:
+    before, held = jax.vjp(layers.predict, layers.inputs)
+    share = _share(layers)
+
+    def step(state: Any, number: Array) -> tuple[Any, None]:
+        displacements, rule_state = state
+        after, pullback = before, held
+        if not layers.options.fixed_predictions:
+            after, pullback = jax.vjp(layers.predict, layers.points(displacements))
+        errors = layers.errors(displacements, before, layers.changes(before, after, number))
+        weighted = tuple(
+            layers.weight(segment) * error
+            for segment, error in zip(layers.network.segments, errors, strict=True)
+        )
+        own = shift_down(layers.below * displacements[0][0], weighted)
+        slopes = jax.tree.map(lambda e, b: share * (e - b), own, pullback(weighted)[0])
+        updates, rule_state = rule.update(slopes, rule_state)
+        return (jax.tree.map(lambda d, u: d - rate * u, displacements, updates), rule_state), None
+
+    return step
+
+
+def _sequential_step(layers: _Layers, rate: Array) -> Any:
+    before = layers.predict(layers.inputs)
+    *hidden, output = layers.network.segments
+    *hidden_params, output_params = layers.params
+    step_size = rate * _share(layers)
+
+    def step(displacements: Stacks, number: Array) -> tuple[Stacks, None]:
+        points = layers.points(displacements)
+        changes = layers.changes(before, layers.predict(points), number)
+
+        def update(segment: Segment, explained: Array, entry: Any) -> tuple[Array, Array]:
+            params, point, change, old = entry
+            weight = layers.weight(segment)
+            new = old - step_size * (weight * (old - change) - explained)
+            return pull(segment, params, layers.scaling, point, weight * (new - change)), new
+
+        at_output = layers.errors(displacements, before, changes)[-1][0]
+        params = jax.tree.map(lambda leaf: leaf[0], output_params)
+        error = layers.weight(output) * at_output
+        explained = pull(output, params, layers.scaling, points[-1][0], error)
+        targets = layers.targets(displacements)
+        entries = zip(hidden_params, points[:-1], changes[:-1], targets, strict=True)
+        explained, moved = downwards(hidden, update, explained, entries)
+        lowest = displacements[0][0]
+        lowest = lowest - step_size * (layers.below * lowest - explained)
+        return shift_down(lowest, (*moved, at_output[None])), None
+
+    return step
+
+
+def _share(layers: _Layers) -> float:
+    """What a sample's own energy counts for in the energy whose gradient activities follow."""
+    return 1.0 / len(layers.y) if layers.options.activity_gradient == "batch_mean" else 1.0
+
+
+def _stages(options: AlgorithmSpec, num_steps: int, num_hidden: int) -> list[tuple[int, int]]:
+    """(last step, number of hidden layers that have moved by then) of each stage, steps from 1."""
+    slow = options.activity_initialisation == "forward" and options.inference_order == "synchronous"
+    if not slow or options.inference == "adam":
+        # Adam's averages would have to grow with the stages
+        return [(num_steps, num_hidden)]
+    ramp = min(num_steps, num_hidden)
+    count = min(NUM_STAGES, ramp)
+    ends = [-(-stage * ramp // count) for stage in range(1, count + 1)]
+    stages = [(end, end) for end in ends]
+    if num_steps > num_hidden:
+        stages[-1] = (num_steps, num_hidden)
+    return stages
+
+
+def _initial_activities(
+    network: Network, forward: Stacks, options: AlgorithmSpec, numbers: Mapping[str, Array]
+) -> Stacks:
+    """z^0 of all nodes; the output's is not used. Normal draws depend on seed, layer and shape."""
+    if options.activity_initialisation == "forward":
+        return forward
+    if options.activity_initialisation == "zeros":
+        return tuple(jnp.zeros_like(stack) for stack in forward)
+    key = jax.random.key(numbers["seed"])
+
+    def draw(segment: Segment, like: Array) -> Array:
+        def one(layer: Array) -> Array:
+            return jax.random.normal(
+                layer_key(key, "activities", layer), like.shape[1:], like.dtype
+            )
+
+        return jax.vmap(one)(segment.indices())
+
+    return tuple(draw(s, like) for s, like in zip(network.segments, forward, strict=True))
+
+
+def _check(options: AlgorithmSpec) -> int:
+    """The number of steps; refuses options that are missing or do not go together."""
+    for field in (
+        "num_inference_steps",
+        "activity_gradient",
+        "activity_initialisation",
+        "inference_order",
+        "fixed_predictions",
+    ):
+        if getattr(options, field) is None:
+            raise ConfigurationError(f"inference: {options.inference} needs {field}")
+    steps = options.num_inference_steps
+    if steps is None or steps < 0:
+        raise ConfigurationError(f"num_inference_steps is {steps}; it is at least 0")
+    if options.inference == "adam" and options.inference_order == "sequential":
+        raise ConfigurationError(
+            "inference: adam moves all activities at once; use inference_order: synchronous"
+        )
+    return steps
+
+
+def _subtract(left: Stacks, right: Stacks) -> Stacks:
+    return tuple(a - b for a, b in zip(left, right, strict=True))

@@ -1,0 +1,94 @@
+"""Passes over a network's nodes that algorithms share; none unrolls a run of equal nodes."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from scaling_limits.networks.network import Network, Params, Scaling, Segment, Stacks
+
+NodeStep = Callable[[Segment, Array, Any], tuple[Array, Array]]
+
+
+def downwards(
+    segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[Any]
+) -> tuple[Array, Stacks]:
+    """`step(segment, carry, entry) -> (carry, result)` over the nodes of `segments`, from above.
+
+    `entries` has a tree of stacked leaves `[count, ...]` for every segment; so have the results.
+    """
+    results: list[Array] = []
+    for segment, stacked in reversed(list(zip(segments, entries, strict=True))):
+        if segment.count == 1:
+            # unlike in a loop, a result that nothing uses is not computed
+            carry, result = step(segment, carry, jax.tree.map(lambda leaf: leaf[0], stacked))
+            results.insert(0, result[None])
+        else:
+
+            def one(carry: Array, entry: Any, segment: Segment = segment) -> tuple[Array, Array]:
+                return step(segment, carry, entry)
+
+            carry, result = jax.lax.scan(one, carry, stacked, reverse=True)
+            results.insert(0, result)
+    return carry, tuple(results)
+
+
+def pull(
+    segment: Segment, params: Any, scaling: Scaling, x: Array, cotangent: Float[Array, "batch out"]
+) -> Float[Array, "batch in"]:
+    """`J^T cotangent` with the Jacobian J of one node at its input `x`."""
+    _, pullback = jax.vjp(lambda x: segment.apply(params, scaling, x), x)
+    pulled: Array = pullback(cotangent)[0]
+    return pulled
+
+
+def backward_pass(
+    network: Network,
+    params: Params,
+    scaling: Scaling,
+    inputs: Stacks,
+    cotangent: Float[Array, "batch out"],
+) -> Stacks:
+    """The derivative of `cotangent . f` by every node's output, at the given inputs of the nodes."""
+
+    def step(segment: Segment, cotangent: Array, entry: Any) -> tuple[Array, Array]:
+        params, x = entry
+        return pull(segment, params, scaling, x, cotangent), cotangent
+
+    return downwards(network.segments, step, cotangent, zip(params, inputs, strict=True))[1]
+
+
+def output_jacobians(network: Network, params: Params, scaling: Scaling, inputs: Stacks) -> Stacks:
+    """Each sample's Jacobian of f by every node's output, `[count, batch, out, units]`.
+
+    pc-tp delta_l, transposed; the output node's is the identity.
+    """
+    batch = inputs[-1].shape[1]
+    size = jax.eval_shape(
+        lambda: network.segments[-1].apply(
+            jax.tree.map(lambda leaf: leaf[0], params[-1]), scaling, inputs[-1][0]
+        )
+    ).shape[-1]
+    rows = jnp.broadcast_to(jnp.eye(size, dtype=inputs[-1].dtype)[:, None], (size, batch, size))
+
+    def one(row: Array) -> Stacks:
+        return backward_pass(network, params, scaling, inputs, row)
+
+    stacks: Stacks = jax.vmap(one, out_axes=2)(rows)
+    return stacks
+
+
+def weight_gradients(
+    network: Network, params: Params, scaling: Scaling, inputs: Stacks, errors: Stacks
+) -> Params:
+    """The batch mean of `-e_l dp_l/dW_l` at the given inputs: each node's own rule (pc-tp S.33).
+
+    It has no energy weight, so it is dF/dW_l over gamma_l.
+    """
+    batch = errors[-1].shape[1]
+    _, pullback = jax.vjp(lambda params: network.predictions(params, scaling, inputs), params)
+    gradients: Params = pullback(jax.tree.map(lambda e: -e / batch, errors))[0]
+    return gradients

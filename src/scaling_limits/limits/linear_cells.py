@@ -1,0 +1,63 @@
+"""What limits of linear networks ask of a cell, and what they take from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..cells import Cell
+from ..errors import ConfigurationError
+from ..store import Measured
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of one role as c Z, with Z of unit variance: `scale` is c, `rate` SGD's learning rate of Z.
+
+    No rescaling of parameters, multipliers and rates that leaves training as it is changes these two numbers.
+    """
+
+    scale: float
+    rate: float
+
+
+def weights(cell: Cell, role: str) -> Weights:
+    """The weights of a role, the multiplier of their residual branch included."""
+    numbers = cell.scaling[role]
+    branch = numbers.branch if role == "hidden" and cell.network.skip else 1.0
+    return Weights(
+        scale=numbers.multiplier * branch * numbers.init_std,
+        rate=cell.optimiser.learning_rate * numbers.learning_rate / numbers.init_std**2,
+    )
+
+
+def require(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
+    """Refuse what is no linear mlp of independent weights, trained by plain SGD on the mean squared error.
+
+    `own` maps what else a limit requires to (what it is, what it may be).
+
+    Raises:
+        ConfigurationError: naming the first thing that is different.
+    """
+    network, optimiser = cell.network, cell.optimiser
+    facts: dict[str, tuple[Any, Sequence[Any]]] = {
+        "network": (network.name, ["mlp"]),
+        "activation": (network.activation, ["linear"]),
+        "mean_subtraction": (network.mean_subtraction, [False]),
+        "init_distribution": (cell.init_distribution, ["normal", "uniform"]),
+        "loss": (cell.algorithm.loss, ["mean_squared_error"]),
+        "optimiser": (optimiser.name, ["sgd"]),
+        "momentum": (optimiser.momentum, [0.0]),
+        **own,
+    }
+    for name, (found, allowed) in facts.items():
+        if found not in allowed:
+            words = " or ".join(repr(value) for value in allowed)
+            raise ConfigurationError(f"{name}: limit {cell.limit} is for {words}, not {found!r}")
+
+
+def curve(cell: Cell, losses: np.ndarray) -> dict[str, Measured]:
+    """`train_loss` of the batches before every update, as training records it."""
+    steps = tuple(range(cell.num_steps))
+    return {"train_loss": Measured(losses[: cell.num_steps], ("step",), {"step": steps})}

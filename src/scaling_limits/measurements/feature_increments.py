@@ -1,0 +1,28 @@
+"""How different features at growing distances in depth are.
+
+Source: depth-mup Def. 7.6, Sec. 10.4, Fig. 17-19, at lambda = 1/4.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from ..cells import NetworkSpec
+from .blocks import distances
+from .context import Context
+
+AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
+
+
+def labels(spec: NetworkSpec) -> dict[str, tuple[int, ...]]:
+    """Along `index` stands the number of blocks k between the two features."""
+    return {"index": distances(spec.num_hidden_layers - 1)}
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """Root mean squares over units and samples of the batch of x^{l+k} - x^l, l = floor(L/4) of L blocks."""
+    *hidden, _ = context.network.activities(context.params, context.scaling, context.x)
+    features = jnp.concatenate(hidden)
+    num_blocks = len(features) - 1
+    first = num_blocks // 4
+    moved = features[first + jnp.asarray(distances(num_blocks), int)] - features[first][None]
+    return {"feature_increment": jnp.sqrt((moved**2).mean(axis=(1, 2)))}

@@ -1,0 +1,25 @@
+"""How large the activities are along the depth.
+
+Source: depth-mup Fig. 8 and 9.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from .blocks import quarters
+from .context import Context
+
+AXES: dict[str, tuple[str, ...]] = {"activity_rms": ("index",), "output_rms": ()}
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """Root mean squares over units and samples of the batch of x^0, x^{L/4}, x^{L/2}, x^{3L/4}, x^L (rounded down, L
+    blocks or hidden layers after the first) and of the output.
+    """
+    *hidden, output = context.network.activities(context.params, context.scaling, context.x)
+    features = jnp.concatenate(hidden)
+    chosen = features[jnp.asarray(quarters(len(features) - 1))]
+    return {
+        "activity_rms": jnp.sqrt((chosen**2).mean(axis=(1, 2))),
+        "output_rms": jnp.sqrt((output**2).mean()),
+    }

@@ -1,0 +1,112 @@
+"""What a row of the table is made of: numbers as products of powers, for each role of a weight."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+UpdateRule = Literal["sgd", "adam"]
+Distribution = Literal["normal", "uniform", "orthogonal"]
+
+ROLES = ("input", "hidden", "output")
+QUANTITIES = ("init_std", "multiplier", "branch", "learning_rate", "epsilon", "energy_weight")
+AXES = ("width", "depth")
+EXPONENTS = ("depth_exponent", "depth_lr_exponent", "energy_weight_exponent")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Exponent(_Model):
+    """An exponent that is linear in the named exponents of a setting: `constant + sum_i c_i e_i`."""
+
+    constant: float = 0.0
+    depth_exponent: float = 0.0
+    depth_lr_exponent: float = 0.0
+    energy_weight_exponent: float = 0.0
+
+    def named(self) -> dict[str, float]:
+        """The named exponents in it, with their coefficients."""
+        coefficients = {name: float(getattr(self, name)) for name in EXPONENTS}
+        return {name: value for name, value in coefficients.items() if value}
+
+    def __add__(self, other: "Exponent") -> "Exponent":
+        terms = {name: getattr(self, name) + getattr(other, name) for name in EXPONENTS}
+        return Exponent(constant=self.constant + other.constant, **terms)
+
+    def __mul__(self, factor: float) -> "Exponent":
+        terms = {name: factor * getattr(self, name) for name in EXPONENTS}
+        return Exponent(constant=factor * self.constant, **terms)
+
+    def __sub__(self, other: "Exponent") -> "Exponent":
+        return self + other * -1.0
+
+
+class Power(_Model):
+    """`scale * fan_in^p * (width/base_width)^q * (depth/base_depth)^r * output_scale^g`.
+
+    A power of depth that names an exponent belongs to residual branches: it is zero in networks
+    without skips.
+    """
+
+    scale: float = 1.0
+    fan_in: float = 0.0
+    width: float | Exponent = 0.0
+    depth: float | Exponent = 0.0
+    output_scale: float = 0.0
+
+    def exponent(self, axis: str, *, skip: bool) -> Exponent:
+        """The exponent of one of `AXES`."""
+        found: float | Exponent = getattr(self, axis)
+        exponent = found if isinstance(found, Exponent) else Exponent(constant=found)
+        return exponent if skip or axis == "width" or not exponent.named() else Exponent()
+
+
+class RolePowers(_Model):
+    """What a row says of the weights of one role."""
+
+    init_std: Power = Power()
+    multiplier: Power = Power()
+    branch: Power = Power()
+    learning_rate: Power = Power()
+    epsilon: Power = Power()
+    energy_weight: Power = Power()
+
+    def power(self, quantity: str) -> Power:
+        """The entry of one of `QUANTITIES`."""
+        power: Power = getattr(self, quantity)
+        return power
+
+
+class Row(_Model):
+    """One row of the table; `source` says where its entries stand."""
+
+    scheme: str
+    update_rule: UpdateRule
+    init_distribution: Distribution = "normal"
+    input: RolePowers
+    hidden: RolePowers
+    output: RolePowers
+    inference_step: Power = Power()
+    source: str
+
+    def role(self, role: str) -> RolePowers:
+        """The entries of one of `ROLES`."""
+        powers: RolePowers = getattr(self, role)
+        return powers
+
+    def exponent(self, role: str, quantity: str, axis: str, *, skip: bool) -> Exponent:
+        """The exponent of an axis in one entry; fan_in is the width, but for the input."""
+        power = self.role(role).power(quantity)
+        fan_in = power.fan_in if axis == "width" and role != "input" else 0.0
+        return power.exponent(axis, skip=skip) + Exponent(constant=fan_in)
+
+    def powers(self) -> list[Power]:
+        """All entries."""
+        by_role = [self.role(role).power(quantity) for role in ROLES for quantity in QUANTITIES]
+        return [*by_role, self.inference_step]
+
+    def exponents(self, *, skip: bool) -> set[str]:
+        """The named exponents that its entries use."""
+        used = [power.exponent(axis, skip=skip) for power in self.powers() for axis in AXES]
+        return {name for exponent in used for name in exponent.named()}

@@ -1,0 +1,206 @@
+"""The rows of the table. The papers' symbols: alpha is `depth_exponent`, gamma `depth_lr_exponent`
+(depth-mup), gamma_L `energy_weight_exponent` (pc-tp, with a bar), gamma_0 `output_scale`.
+"""
+
+from scaling_limits.parameterisations.powers import (
+    Distribution,
+    Exponent,
+    Power,
+    RolePowers,
+    Row,
+    UpdateRule,
+)
+
+_FAN_IN = Power(fan_in=-0.5)
+_BRANCH = Power(depth=Exponent(depth_exponent=-1.0))
+
+
+def _standard(
+    update_rule: UpdateRule, scheme: str, scale: float, distribution: Distribution, source: str
+) -> Row:
+    role = RolePowers(init_std=Power(scale=scale, fan_in=-0.5))
+    return Row(
+        scheme=scheme,
+        update_rule=update_rule,
+        init_distribution=distribution,
+        input=role,
+        hidden=role,
+        output=role,
+        source=source,
+    )
+
+
+_GAUSSIAN = "mupc Table 1 (PC, SP): variance 1/fan_in, unit multipliers"
+_UNIFORM = "mupc A.4, pcn-limits A.8: U(-1/sqrt(fan_in), 1/sqrt(fan_in)), variance 1/(3 fan_in)"
+
+_NTK_RATE = Power(output_scale=2.0)
+_FIELD_RATE = Power(width=1.0, output_scale=2.0)
+_FIELD_OUTPUT = Power(fan_in=-1.0, output_scale=-1.0)
+_FIELD_EPSILON = Power(width=-1.0, output_scale=-1.0)
+
+_MUP_OUTPUT = Power(width=-1.0)
+# constant in width, and 1/sqrt(fan_in) at the base width
+_MUP_OUTPUT_INIT = Power(fan_in=-0.5, width=0.5)
+_MUP_EPSILON = Power(width=-1.0)
+
+# b_L = 1 of pc-tp, and 1/sqrt(fan_in) at the base width
+_SMALL_OUTPUT_INIT = Power(fan_in=-0.5, width=-0.5)
+_PC_OUTPUT_WEIGHT = Power(width=Exponent(energy_weight_exponent=-1.0))
+_PC_EPSILON = Power(width=Exponent(constant=-1.0, energy_weight_exponent=-1.0))
+
+_DEPTH_OUTPUT_INIT = Power(fan_in=-1.0)
+
+
+def _pc_tp(scheme: str, output_init: Power, source: str) -> Row:
+    """Targets of order one in the input and hidden layers: GNT and TP have the same rates."""
+    return Row(
+        scheme=scheme,
+        update_rule="sgd",
+        input=RolePowers(init_std=_FAN_IN),
+        hidden=RolePowers(init_std=_FAN_IN, learning_rate=Power(width=-1.0)),
+        output=RolePowers(init_std=output_init, learning_rate=Power(width=-1.0)),
+        source=source,
+    )
+
+
+TABLE: tuple[Row, ...] = (
+    _standard("sgd", "sp_gaussian", 1.0, "normal", _GAUSSIAN),
+    _standard("adam", "sp_gaussian", 1.0, "normal", _GAUSSIAN),
+    _standard("sgd", "sp_uniform", 3.0**-0.5, "uniform", _UNIFORM),
+    _standard("adam", "sp_uniform", 3.0**-0.5, "uniform", _UNIFORM),
+    Row(
+        scheme="ntk",
+        update_rule="sgd",
+        input=RolePowers(multiplier=_FAN_IN, learning_rate=_NTK_RATE),
+        hidden=RolePowers(multiplier=_FAN_IN, learning_rate=_NTK_RATE),
+        output=RolePowers(
+            multiplier=Power(fan_in=-0.5, output_scale=-1.0), learning_rate=_NTK_RATE
+        ),
+        source="pcn-limits Table 2, Eq. 7-14: gamma = gamma_0, rate gamma^2",
+    ),
+    Row(
+        scheme="mean_field",
+        update_rule="sgd",
+        input=RolePowers(multiplier=_FAN_IN, learning_rate=_FIELD_RATE),
+        hidden=RolePowers(multiplier=_FAN_IN, branch=_BRANCH, learning_rate=_FIELD_RATE),
+        output=RolePowers(multiplier=_FIELD_OUTPUT, learning_rate=_FIELD_RATE),
+        source="pcn-limits Table 2, Eq. 7-14, 18, 95-98: gamma = gamma_0 sqrt(N), rate gamma^2",
+    ),
+    Row(
+        scheme="mean_field",
+        update_rule="adam",
+        input=RolePowers(multiplier=_FAN_IN, epsilon=_FIELD_EPSILON),
+        hidden=RolePowers(
+            multiplier=_FAN_IN,
+            branch=_BRANCH,
+            learning_rate=Power(width=-0.5, depth=Exponent(constant=-1.0, depth_exponent=1.0)),
+            epsilon=Power(width=-1.5, depth=Exponent(depth_exponent=-1.0), output_scale=-1.0),
+        ),
+        output=RolePowers(multiplier=_FIELD_OUTPUT, epsilon=_FIELD_EPSILON),
+        source="pcn-limits A.6: hidden rate N^-1/2 L^(alpha-1), not on top of SGD's gamma^2. "
+        "Epsilon follows the gradients (the paper names none)",
+    ),
+    Row(
+        scheme="mup",
+        update_rule="sgd",
+        input=RolePowers(init_std=_FAN_IN, learning_rate=Power(width=1.0)),
+        hidden=RolePowers(init_std=_FAN_IN),
+        output=RolePowers(
+            init_std=_MUP_OUTPUT_INIT, multiplier=_MUP_OUTPUT, learning_rate=Power(width=1.0)
+        ),
+        source="Tensor Programs V Table 8, relative to the base width: output multiplier 1/width",
+    ),
+    Row(
+        scheme="mup",
+        update_rule="adam",
+        input=RolePowers(init_std=_FAN_IN, epsilon=_MUP_EPSILON),
+        hidden=RolePowers(init_std=_FAN_IN, learning_rate=Power(width=-1.0), epsilon=_MUP_EPSILON),
+        output=RolePowers(init_std=_MUP_OUTPUT_INIT, multiplier=_MUP_OUTPUT, epsilon=_MUP_EPSILON),
+        source="Tensor Programs V Table 8; epsilon follows the gradients (appendix B.3)",
+    ),
+    Row(
+        scheme="mupc",
+        update_rule="adam",
+        input=RolePowers(multiplier=_FAN_IN),
+        hidden=RolePowers(multiplier=_FAN_IN, branch=Power(depth=-0.5)),
+        output=RolePowers(multiplier=Power(fan_in=-1.0)),
+        source="mupc Table 1, for residual networks and Adam only; learning rates are not rescaled",
+    ),
+    Row(
+        scheme="pc_mup",
+        update_rule="sgd",
+        input=RolePowers(
+            init_std=_FAN_IN,
+            learning_rate=Power(width=Exponent(constant=1.0, energy_weight_exponent=1.0)),
+        ),
+        hidden=RolePowers(
+            init_std=_FAN_IN,
+            learning_rate=Power(width=Exponent(energy_weight_exponent=1.0)),
+        ),
+        output=RolePowers(
+            init_std=_SMALL_OUTPUT_INIT,
+            learning_rate=Power(width=-1.0),
+            energy_weight=_PC_OUTPUT_WEIGHT,
+        ),
+        source="pc-tp Table 1 (PC), (5), (12), (S.20)",
+    ),
+    Row(
+        scheme="pc_mup",
+        update_rule="adam",
+        input=RolePowers(init_std=_FAN_IN, epsilon=_PC_EPSILON),
+        hidden=RolePowers(init_std=_FAN_IN, learning_rate=Power(width=-1.0), epsilon=_PC_EPSILON),
+        output=RolePowers(
+            init_std=_SMALL_OUTPUT_INIT,
+            learning_rate=Power(width=-1.0),
+            energy_weight=_PC_OUTPUT_WEIGHT,
+        ),
+        source="pc-tp (5), (S.174). Epsilon follows the gradients (the paper names none)",
+    ),
+    Row(
+        scheme="pc_ntk",
+        update_rule="sgd",
+        input=RolePowers(
+            init_std=_FAN_IN,
+            learning_rate=Power(width=Exponent(energy_weight_exponent=1.0)),
+        ),
+        hidden=RolePowers(
+            init_std=_FAN_IN,
+            learning_rate=Power(width=Exponent(constant=-1.0, energy_weight_exponent=1.0)),
+        ),
+        output=RolePowers(
+            init_std=_FAN_IN,
+            learning_rate=Power(width=-1.0),
+            energy_weight=_PC_OUTPUT_WEIGHT,
+        ),
+        source="pc-tp (5), (S.21), (S.71)-(S.74)",
+    ),
+    _pc_tp("gnt_mup", _SMALL_OUTPUT_INIT, "pc-tp Table 1 (GNT), (11) with e_B = 1"),
+    _pc_tp("tp_mup", _FAN_IN, "pc-tp Table 1 (TP), (17)"),
+    Row(
+        scheme="depth_mup",
+        update_rule="sgd",
+        input=RolePowers(init_std=_FAN_IN, learning_rate=Power(width=1.0)),
+        hidden=RolePowers(
+            init_std=_FAN_IN,
+            branch=_BRANCH,
+            learning_rate=Power(depth=Exponent(depth_exponent=1.0, depth_lr_exponent=-1.0)),
+        ),
+        output=RolePowers(init_std=_DEPTH_OUTPUT_INIT, learning_rate=Power(width=-1.0)),
+        source="depth-mup Tables 1 and 2, (4): SGD's true rates, with n^d L^delta taken in. "
+        "Inputs of norm sqrt(d_in) instead of 1",
+    ),
+    Row(
+        scheme="depth_mup",
+        update_rule="adam",
+        input=RolePowers(init_std=_FAN_IN, epsilon=Power(width=-1.0)),
+        hidden=RolePowers(
+            init_std=_FAN_IN,
+            branch=_BRANCH,
+            learning_rate=Power(width=-1.0, depth=Exponent(depth_lr_exponent=-1.0)),
+            epsilon=Power(width=-1.0, depth=Exponent(depth_exponent=-1.0)),
+        ),
+        output=RolePowers(init_std=_DEPTH_OUTPUT_INIT, learning_rate=Power(width=-1.0)),
+        source="depth-mup Tables 1 and 2, (4), Sec. 6.1: epsilon divided by n^d L^delta. "
+        "Inputs of norm sqrt(d_in) instead of 1",
+    ),
+)

@@ -1,0 +1,146 @@
+"""Powers of a size, and along an axis of the records."""
+
+import numpy as np
+import pytest
+from claim_examples import SLOPE
+
+from scaling_limits.errors import ConfigurationError
+
+
+class TestSlope:
+    @staticmethod
+    def rows(map_rows, exponent, **options):
+        return map_rows(lambda n, d, s: d * n**exponent * (1 + 0.01 * s), **options)
+
+    def test_holds(self, decide, tabulate, map_rows):
+        control = self.rows(map_rows, -0.5, grid="control", widths=(16, 256), seeds=1)
+        verdict = decide(SLOPE, tabulate(self.rows(map_rows, -1.0) + control))
+        assert verdict.verdict == "holds"
+        assert verdict.value == pytest.approx(-1.0, abs=0.02)
+        assert verdict.interval[0] <= verdict.value <= verdict.interval[1]
+        assert verdict.threshold == "-1 ± 0.1"
+
+    def test_fails(self, decide, tabulate, map_rows):
+        assert decide(SLOPE, tabulate(self.rows(map_rows, -0.5))).verdict == "fails"
+
+    def test_worst_group_counts(self, decide, tabulate, map_rows):
+        rows = map_rows(lambda n, d, s: n ** (-1.0 if d < 8 else -0.7))
+        verdict = decide(SLOPE, tabulate(rows))
+        assert verdict.verdict == "fails"
+        assert "at depth 8" in verdict.detail
+
+    @pytest.mark.parametrize(
+        ("rule", "exponent", "expected"),
+        [
+            ({"at_most": -1}, -2.0, "holds"),
+            ({"at_most": -1}, -0.5, "fails"),
+            ({"at_least": -0.1}, 0.0, "holds"),
+            ({"at_least": -0.1}, -1.0, "fails"),
+        ],
+    )
+    def test_bounds(self, decide, tabulate, map_rows, rule, exponent, expected):
+        wrong = -0.5 if "at_most" in rule else -1.0
+        claim = {
+            "kind": "slope",
+            "along": "width",
+            "each": ["depth"],
+            "control": ["control"],
+        } | rule
+        rows = self.rows(map_rows, exponent) + self.rows(map_rows, wrong, grid="control")
+        assert decide(claim, tabulate(rows)).verdict == expected
+
+    def test_only_the_region_counts(self, decide, tabulate, map_rows):
+        rows = map_rows(lambda n, d, s: n ** (-1.0 if d < 8 else -0.7))
+        rows += self.rows(map_rows, -0.5, grid="control")
+        inside = {"where": {"ratio": ["depth", "width"], "at_most": 1 / 64}}
+        assert decide(SLOPE, tabulate(rows)).verdict == "fails"
+        assert decide(SLOPE | inside, tabulate(rows)).verdict == "holds"
+        nowhere = {"where": {"ratio": ["width", "depth"], "at_least": 1e6}}
+        assert decide(SLOPE | nowhere, tabulate(rows)).verdict == "untested"
+
+    def test_control_with_the_same_slope(self, decide, tabulate, map_rows):
+        rows = self.rows(map_rows, -1.0) + self.rows(map_rows, -1.0, grid="control")
+        assert decide(SLOPE, tabulate(rows)).verdict == "untested"
+
+    def test_divergence_fails_and_zero_decides_nothing(self, decide, tabulate, map_rows):
+        rows = map_rows(lambda n, d, s: np.nan if n == 256 else 1.0)
+        assert decide(SLOPE, tabulate(rows)).verdict == "fails"
+        rows = map_rows(lambda n, d, s: 0.0 if n == 256 else 1.0)
+        assert decide(SLOPE, tabulate(rows)).verdict == "untested"
+
+    def test_one_size(self, decide, tabulate, map_rows):
+        verdict = decide(SLOPE, tabulate(self.rows(map_rows, -1.0, widths=(16,))))
+        assert verdict.detail == "there is only one width"
+
+    def test_one_seed(self, decide, tabulate, map_rows):
+        verdict = decide(SLOPE, tabulate(self.rows(map_rows, -0.5, seeds=1)))
+        assert verdict.verdict == "fails"
+        assert verdict.interval is None
+
+
+class TestSlopeAlongAnAxisOfRecords:
+    """Increments of features against the number of blocks k, at each depth."""
+
+    CLAIM = SLOPE | {
+        "quantity": {"metric": "train_loss", "per": "index"},
+        "along": "index",
+        "expected": 0.5,
+        "where": {"ratio": ["index", "depth"], "at_most": 1 / 16},
+    }
+
+    @staticmethod
+    def rows(exponent, grid="main", far=0.0):
+        return [
+            {"grid": grid, "depth": depth, "seed": seed, "index": k}
+            | {
+                "value": (k / depth) ** exponent
+                * (1 + far * (k / depth > 1 / 16))
+                * (1 + 0.01 * seed)
+            }
+            for depth in (64, 256)
+            for seed in range(2)
+            for k in (1, 2, 4, 8, 16, 32, 64, 128)
+            if k <= depth / 2
+        ]
+
+    def test_holds_at_each_depth(self, decide, tabulate):
+        control = self.rows(1.0, "control")
+        verdict = decide(self.CLAIM, tabulate(self.rows(0.5, far=3.0) + control))
+        assert verdict.verdict == "holds"
+        assert verdict.value == pytest.approx(0.5)
+        assert "in index from 1 to" in verdict.detail
+        relative = self.CLAIM | {"along": "relative_index"}
+        with pytest.raises(ConfigurationError, match="ratio: unknown column 'index'"):
+            decide(relative, tabulate(self.rows(0.5)))
+        whole = relative | {"where": None}
+        assert decide(whole, tabulate(self.rows(0.5) + control)).verdict == "holds"
+
+    def test_fails(self, decide, tabulate):
+        assert decide(self.CLAIM, tabulate(self.rows(0.75))).verdict == "fails"
+
+    def test_points_outside_the_region_do_not_count(self, decide, tabulate):
+        rows = self.rows(0.5, far=3.0)
+        assert decide(self.CLAIM | {"where": None}, tabulate(rows)).verdict == "fails"
+
+    def test_values_along_the_axis_must_be_told_apart(self, decide, tabulate):
+        along = {"along": "depth", "each": [], "where": None}
+        with pytest.raises(ConfigurationError, match="they differ in index, relative_index"):
+            decide(self.CLAIM | along, tabulate(self.rows(0.5)))
+
+    def test_one_index_is_a_number_of_the_cell(self, decide, tabulate):
+        quantity = {"quantity": {"metric": "train_loss", "index": 4}}
+        claim = (
+            self.CLAIM | quantity | {"along": "depth", "each": [], "where": None, "expected": -0.5}
+        )
+        rows = self.rows(0.5) + self.rows(1.0, "control")
+        assert decide(claim, tabulate(rows)).verdict == "holds"
+
+    def test_layers_can_be_points_of_a_bound(self, decide, tabulate):
+        rows = [row | {"layer": row.pop("index")} for row in self.rows(0.5)]
+        bound = {"kind": "bound", "by": ["depth", "layer"], "at_most": 1}
+        quantity = {"quantity": {"metric": "train_loss", "per": "layer"}}
+        verdict = decide(bound | quantity, tabulate(rows))
+        assert verdict.verdict == "holds"
+        assert "over 14 points" in verdict.detail
+        assert "depth 64, layer 32" in verdict.detail or "depth 256, layer 128" in verdict.detail
+        assert decide(bound | quantity | {"at_most": 0.5}, tabulate(rows)).verdict == "fails"

@@ -1,0 +1,194 @@
+"""The papers' tables come out of our own, and do not if an exponent of it is another."""
+
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from matplotlib.lines import Line2D
+from plotting_records import NOTES, write_folder
+from pydantic import ValidationError
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.parameterisations.table import ROLES, TABLE, Exponent, Row, find_row
+from scaling_limits.plotting import specs
+from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.parameterisation_table import draw, entries
+
+PRINTED = yaml.safe_load((Path(__file__).parents[1] / "reference" / "tables.yaml").read_text())
+
+
+def entry(title: str, scheme: str, rule: str = "sgd", **options: Any) -> dict[str, Any]:
+    return {"title": title, "scheme": scheme, "update_rule": rule, **options}
+
+
+def depth(title: str, rule: str, exponent: float, **options: Any) -> dict[str, Any]:
+    options |= {"depth_exponent": exponent, "depth_lr_exponent": exponent}
+    return entry(title, "depth_mup", rule, **options)
+
+
+PLOTS: dict[str, dict[str, Any]] = {
+    "pc-tp/table1": {
+        "form": "init_and_rate",
+        "entries": [
+            entry("SP", "sp_uniform"),
+            entry("SGD muP", "mup"),
+            entry("GNT", "gnt_mup"),
+            entry("PC", "pc_mup"),
+            entry("TP", "tp_mup"),
+        ],
+    },
+    "pcn-limits/table2": {
+        "form": "output_scaled",
+        "entries": [
+            entry("SP", "sp_gaussian", gauge=0),
+            entry("NTK", "ntk", gauge=0.5),
+            entry("Mean-field", "mean_field", gauge=0.5),
+            entry("muP", "mup", gauge=0),
+        ],
+    },
+    "depth-mup/table1": {
+        "form": "depth_scaling",
+        "entries": [
+            depth("Standard", "adam", 0.0, transferable=False),
+            depth("Depth-muP (SGD)", "sgd", 0.5),
+            depth("Depth-muP (Adam)", "adam", 0.5),
+        ],
+    },
+    "mupc/table1": {
+        "form": "premultipliers",
+        "entries": [entry("PC (SP)", "sp_gaussian", "adam"), entry("muPC", "mupc", "adam")],
+    },
+}
+WIDTH_ENTRIES = list(
+    itertools.product(ROLES, ("init_std", "multiplier", "learning_rate"), ["width"])
+)
+SHOWN = {
+    "pc-tp/table1": WIDTH_ENTRIES,
+    "pcn-limits/table2": WIDTH_ENTRIES,
+    "depth-mup/table1": [
+        ("hidden", "multiplier", "depth"),
+        ("hidden", "branch", "depth"),
+        ("hidden", "learning_rate", "depth"),
+    ],
+    "mupc/table1": [
+        *itertools.product(ROLES, ("init_std", "multiplier"), ("width", "depth")),
+        ("hidden", "branch", "depth"),
+    ],
+}
+
+
+def parsed(name: str) -> specs.ParameterisationTablePlot:
+    return specs.ParameterisationTablePlot.model_validate(PLOTS[name])
+
+
+def as_printed(table: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """Without dollars, braces around an entry of a pair, and explanations of a line or column."""
+
+    def plain(label: str) -> str:
+        if match := re.match(r"\$([abcd](_\w)?)(\\ .*)?\$", label):
+            return match[1]
+        return label
+
+    def entry_of(cell: str) -> str:
+        pair = re.fullmatch(r"\$\(\{(.*)\},\\ \{(.*)\}\)\$", cell)
+        return f"({pair[1]}, {pair[2]})" if pair else cell.replace("$", "")
+
+    return {
+        plain(column): {plain(line): entry_of(cell) for line, cell in table[column].items()}
+        for column in table
+    }
+
+
+def with_changed(row: Row, role: str, quantity: str, axis: str) -> list[Row]:
+    power = row.role(role).power(quantity)
+    changed = power.exponent(axis, skip=True) + Exponent(constant=0.5)
+    powers = row.role(role).model_copy(update={quantity: power.model_copy(update={axis: changed})})
+    return [row.model_copy(update={role: powers}) if row == other else other for other in TABLE]
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_printed_entries_come_out(name: str) -> None:
+    assert as_printed(entries(parsed(name))) == PRINTED[name]
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_an_exponent_that_is_another_shows(name: str) -> None:
+    plot = parsed(name)
+    for shown, change in itertools.product(plot.entries, SHOWN[name]):
+        if change[1] == "learning_rate" and not shown.transferable:
+            continue
+        rows = with_changed(find_row(shown.scheme, shown.update_rule), *change)
+        try:
+            found = as_printed(entries(plot, rows))
+        except ConfigurationError:
+            continue  # the row has no such form any more
+        assert found != PRINTED[name], (shown.title, change)
+
+
+def test_other_powers_are_written_out() -> None:
+    ode = depth("ODE", "sgd", 1.0) | {"depth_lr_exponent": 0.0}
+    plot = specs.parse("parameterisation_table", PLOTS["depth-mup/table1"] | {"entries": [ode]})
+    assert list(entries(plot).iloc[0]) == [
+        r"$a \cdot \mathrm{depth}^{-1}$",
+        r"$\eta \cdot \mathrm{depth}^{1}$",
+    ]
+    forms = {"form": "premultipliers", "entries": [entry("SP", "sp_uniform")]}
+    table = entries(specs.parse("parameterisation_table", forms))
+    assert table.iloc[0, -1] == r"$1/3 \, \mathrm{fan\_in}^{-1}$"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("pcn-limits/table2", entry("PC", "pc_mup", gauge=0), "pc_mup: its output is not"),
+        ("pc-tp/table1", entry("muP", "mup", "adam"), "exponents of SGD"),
+        ("mupc/table1", entry("muP", "mup"), "variance of weights depends on the layer"),
+        ("mupc/table1", entry("muPC", "mupc"), "update rule of mupc"),
+    ],
+)
+def test_a_row_without_the_form_is_refused(name: str, change: Any, message: str) -> None:
+    plot = specs.parse("parameterisation_table", PLOTS[name] | {"entries": [change]})
+    with pytest.raises(ConfigurationError, match=message):
+        entries(plot)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("pcn-limits/table2", entry("SP", "sp_gaussian"), "needs gauge"),
+        ("mupc/table1", entry("SP", "sp_gaussian", gauge=0.0), "has no gauge"),
+        ("depth-mup/table1", entry("Standard", "depth_mup"), "needs depth_exponent"),
+        ("pc-tp/table1", depth("SP", "sgd", 0.0), "has no depth_exponent"),
+    ],
+)
+def test_options_belong_to_a_form(name: str, change: Any, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        specs.parse("parameterisation_table", PLOTS[name] | {"entries": [change]})
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_nothing_overlaps_and_files_are_the_same_each_time(name: str, tmp_path: Path) -> None:
+    path = write_folder(tmp_path / "table", "parameterisation_table", PLOTS[name], [])
+    contents = []
+    for _ in range(2):
+        folder = FigureFolder.open(path)
+        figure = draw(folder)
+        folder.save(figure)
+        contents.append([(path / f"figure.{s}").read_bytes() for s in ("png", "pdf", "svg")])
+    assert contents[0] == contents[1]
+    boxes = [text.get_window_extent() for text in figure.texts]
+    rules = [artist for artist in figure.get_children() if isinstance(artist, Line2D)]
+    assert len(rules) == 3
+    boxes += [rule.get_window_extent() for rule in rules]
+    for one, other in itertools.combinations(boxes, 2):
+        width = min(one.x1, other.x1) - max(one.x0, other.x0)
+        height = min(one.y1, other.y1) - max(one.y0, other.y0)
+        assert min(width, height) <= 0
+    assert min(box.x0 for box in boxes) >= 0
+    assert max(box.x1 for box in boxes) <= figure.get_size_inches()[0] * figure.dpi
+    (notes,) = [text for text in figure.texts if text.get_gid() == "notes"]
+    assert all(word in notes.get_text() for note in NOTES for word in note.split())
