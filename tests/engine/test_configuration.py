@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from engine_toys import BACKPROPAGATION, EXACT, PAPER, merged, write_project
 
+from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.models import Caps, Settings, schemas
 from scaling_limits.configuration.presets import shrink
@@ -254,6 +255,17 @@ IMPOSSIBLE = [
     ({"mean_subtraction": True, "skip": False}, "mean_subtraction"),
     ({"depth_kind": "weight_layers", "depth": 1}, "depth"),
     ({"optimiser": "sgd"}, "sgd"),
+    ({"branch_multiplier": 2.0, "skip": False}, "branch_multiplier"),
+    ({"targets": "gaussian"}, "target_dim"),
+    ({"target_dim": 3}, "target_dim"),
+    ({"targets": "gaussian", "target_dim": 3, "loss": "cross_entropy"}, "loss"),
+    ({**EXACT, "activation": "linear", "loss": "cross_entropy"}, "inference"),
+    ({**EXACT, "activation": "linear", "inference_order": "sequential"}, "inference_order"),
+    ({**BACKPROPAGATION, "fixed_predictions": True}, "fixed_predictions"),
+    ({**BACKPROPAGATION, "algorithm": "gauss_newton_target", "inference": "exact"}, "inference"),
+    ({"limit": "linear_dmf"}, "unknown limit 'linear_dmf'; did you mean 'linear_dmft'"),
+    ({"limit": "linear_dmft"}, "limit linear_dmft"),
+    ({"depth_kind": "blocks", "limit": "depth_recursion"}, "limit depth_recursion"),
 ]
 
 
@@ -356,7 +368,44 @@ def test_every_preset_of_the_project_resolves(preset: str) -> None:
     resolve_all(configuration)
     for slug in configuration.papers:
         paper = configuration.paper(slug)
-        assert {f.experiment for f in paper.figures.values()} <= set(paper.experiments)
+        assert {f.experiment for f in paper.figures.values()} <= {None, *paper.experiments}
+
+
+@pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
+def test_at_the_base_depth_all_scalings_of_depth_are_one_cell(preset: str) -> None:
+    """Note depth-mup (H4): at 8 blocks nothing depends on the exponents."""
+    points = load(PROJECT, {"preset": preset}).points("depth-mup", "depth_transfer")
+    at_base = {
+        grid: {
+            digest(p.cell.canonical()) for p in points if (p.grid, p.settings.depth) == (grid, 8)
+        }
+        for grid in ("depth_mup", "blocks_only", "standard")
+    }
+    assert at_base["depth_mup"]
+    assert at_base["depth_mup"] == at_base["blocks_only"] == at_base["standard"]
+
+
+def test_a_table_has_no_experiment(tmp_path: Path) -> None:
+    entry = {"title": "SP", "scheme": "sp_gaussian"}
+    plot = {"kind": "parameterisation_table", "form": "init_and_rate", "entries": [entry]}
+    table = {"title": "A table", "caption": "What it shows.", "plot": plot}
+    root = write_project(tmp_path, paper=merged(PAPER, {"figures": {"table1": table}}))
+    configuration = load(root)
+    assert configuration.figure("toy", "table1").experiment is None
+    assert configuration.points("toy", None) == ()
+    assert configuration.substitutions("toy", None) == {}
+    drawn = merged(PAPER, {"figures": {"fig1": {"experiment": None}}})
+    message = refusal(write_project(tmp_path / "other", paper=drawn))
+    assert "unknown grid 'main'" in message
+
+
+def test_the_end_is_after_the_last_update(tmp_path: Path) -> None:
+    plans = {"gradient_alignment": None, "performance": {"steps": ["end", 2, 99]}}
+    changed = {"measurements": plans}
+    paper = merged(PAPER, {"experiments": {"transfer": changed}})
+    del paper["experiments"]["transfer"]["measurements"]["gradient_alignment"]
+    cell = load(write_project(tmp_path, paper=paper)).cells("toy", "transfer")[0]
+    assert [(m.name, m.steps) for m in cell.measurements] == [("performance", (2, 6))]
 
 
 def test_the_paper_preset_is_the_papers_own_scale() -> None:

@@ -71,7 +71,7 @@ class OptimumStays(OptimumClaim):
 
 
 class OptimumMoves(OptimumClaim):
-    """From the smallest size to the largest, the best value moves by at least `min_shift` octaves.
+    """From the smallest size to some larger one, the best value moves by at least `min_shift` octaves.
 
     The control is what it should stay in.
     """

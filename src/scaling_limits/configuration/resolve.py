@@ -25,9 +25,9 @@ def resolve(
     Raises:
         ConfigurationError: an unknown name, or settings that do not go together.
     """
-    _refuse_impossible(settings)
     networks.registry.module(settings.network)
     algorithms.registry.module(settings.algorithm)
+    _refuse_impossible(settings)
     dataset = _dataset(settings, user_datasets)
     input_dim = math.prod(dataset.input_shape)
     parameterisation = table.resolve(

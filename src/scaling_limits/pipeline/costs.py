@@ -13,7 +13,7 @@ def cell_flops(cell: Cell) -> float:
     weights = net.input_dim * net.width + hidden + net.width * net.output_dim
     backpropagation = 6 * batch * weights
     gradient = backpropagation
-    if cell.algorithm.inference == "gradient_descent":
+    if cell.algorithm.inference in ("gradient_descent", "adam"):
         per_step = 4 * batch * (hidden + net.width * net.output_dim)
         gradient += per_step * (cell.algorithm.num_inference_steps or 0)
     elif cell.algorithm.inference == "exact":

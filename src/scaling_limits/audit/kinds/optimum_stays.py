@@ -13,12 +13,13 @@ def measure(claim: OptimumStays, results: Results) -> Measurement:
     optimum moves, and not that it stays.
 
     Raises:
-        UndecidedError: the optimum of some size is open, and no size's has moved for sure.
+        UndecidedError: the optimum of some size is open beyond what is allowed, and no size's has
+            moved for sure.
     """
     shifts = shifts_of(claim, results)
     allowed = claim.max_shift + 1e-9
     moved = [shift for shift in shifts if shift.low > allowed or shift.high < -allowed]
-    still_open = [shift.reason for shift in shifts if shift.reason]
+    still_open = [s.reason for s in shifts if s.reason and max(-s.low, s.high) > allowed]
     if still_open and not moved:
         raise UndecidedError(still_open[0])
     # of equal shifts the largest size tells most
