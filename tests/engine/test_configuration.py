@@ -261,6 +261,7 @@ IMPOSSIBLE = [
     ({"targets": "gaussian", "target_dim": 3, "loss": "cross_entropy"}, "loss"),
     ({**EXACT, "activation": "linear", "loss": "cross_entropy"}, "inference"),
     ({**EXACT, "activation": "linear", "inference_order": "sequential"}, "inference_order"),
+    ({"inference": "adam", "inference_order": "sequential"}, "inference_order"),
     ({**BACKPROPAGATION, "fixed_predictions": True}, "fixed_predictions"),
     ({**BACKPROPAGATION, "algorithm": "gauss_newton_target", "inference": "exact"}, "inference"),
     ({"limit": "linear_dmf"}, "unknown limit 'linear_dmf'; did you mean 'linear_dmft'"),

@@ -54,17 +54,18 @@ def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
     path = package / "algorithms" / "predictive_coding.py"
     edit(path, "import jax\n", "# a comment\nimport jax  # and another\n\n\n")
     assert cell_source(PC) == before
-    edit(path, '"""Gradient of the batch-mean energy', '"""Another docstring. The gradient')
-    assert cell_source(PC) == before
-    edit(path, '"""More stages', '"""A text below a name: more stages')
+    edit(path, '"""Each node\'s own rule', '"""Another docstring. The rule')
     assert cell_source(PC) == before
     edit(path, "return grads, {", "return (\n        grads\n    ), {")
+    assert cell_source(PC) == before
+    stages = package / "algorithms" / "activity_inference.py"
+    edit(stages, '"""More stages', '"""A text below a name: more stages')
     assert cell_source(PC) == before
 
 
 def test_code_counts_and_an_edit_undone_does_not(package: Path) -> None:
     before = {name: cell_source(c) for name, c in (("pc", PC), ("bp", BP))}
-    path = package / "algorithms" / "predictive_coding.py"
+    path = package / "algorithms" / "activity_inference.py"
     edit(path, "NUM_STAGES = 4", "NUM_STAGES = 3")
     assert cell_source(PC) != before["pc"]
     assert cell_source(BP) == before["bp"]

@@ -10,7 +10,7 @@ from scaling_limits.configuration import load
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
 RECORDS = "results/smoke/mupc/fig5/records.parquet"
-PC = "src/scaling_limits/algorithms/predictive_coding.py"
+PC = "src/scaling_limits/algorithms/activity_inference.py"
 
 
 def test_nothing_to_be_done(project: Project) -> None:
@@ -45,7 +45,7 @@ def test_an_edited_algorithm_retrains_its_cells_and_an_edit_undone_none(project:
     assert trained(project(*TARGETS)) == (number, number, 0)
     assert project.outputs("results/smoke/mupc") == before
     project.edit(PC, *(stages[0], f"# a comment\n{stages[0]}"))
-    project.edit(PC, '"""Gradient of the batch-mean energy', '"""The gradient of the energy')
+    project.edit(PC, '"""More stages', '"""Stages beyond that')
     assert "Nothing to be done" in project(*TARGETS)
 
 

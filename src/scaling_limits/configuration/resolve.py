@@ -218,3 +218,7 @@ def _refuse_inference(settings: Settings) -> None:
             missing = [key for key, value in required.items() if value is None]
             if missing:
                 raise ConfigurationError(f"{missing[0]}: {settings.inference} inference needs it")
+            if settings.inference == "adam" and settings.inference_order == "sequential":
+                raise ConfigurationError(
+                    "inference_order: adam moves all activities at once; use synchronous"
+                )
