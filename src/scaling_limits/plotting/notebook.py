@@ -71,8 +71,12 @@ def _strip(done: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
 
 @contextmanager
 def _quiet_kernel() -> Iterator[None]:
-    """Keep the user's IPython settings and the clock away from the kernel."""
+    """Keep the user's IPython settings, the clock, and the kernel's own warnings away."""
     with tempfile.TemporaryDirectory() as scratch:
+        profile = Path(scratch, "profile_default")
+        profile.mkdir()
+        # it warns of its transport to whoever runs it
+        (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
         settings = {
             "IPYTHONDIR": scratch,
             "JUPYTER_RUNTIME_DIR": scratch,
