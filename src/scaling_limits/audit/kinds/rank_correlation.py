@@ -1,7 +1,7 @@
 """A quantity is ordered by the ratio of two columns."""
 
 import numpy as np
-from scipy.stats import rankdata
+import pandas as pd
 
 from scaling_limits.audit.claims import RankCorrelation
 from scaling_limits.audit.points import (
@@ -73,7 +73,7 @@ def measure(claim: RankCorrelation, results: Results) -> Measurement:
 
 def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Rank correlation of the rows of [R, P] and [R, P]: [R]; 0 where a row is constant."""
-    a, b = (rankdata(values, axis=1) for values in (first, second))
+    a, b = (pd.DataFrame(values.T).rank().to_numpy().T for values in (first, second))
     a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     norm = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     return np.asarray((a * b).sum(axis=1) / np.where(norm > 0, norm, 1.0))
