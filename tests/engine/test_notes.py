@@ -46,3 +46,16 @@ def test_cells_of_an_accepted_older_source_are_said() -> None:
     cell = load(PROJECT, {"preset": "paper"}).points("mupc", EXPERIMENT)[0].cell
     meta = {"a": {"source": cell_source(cell)}, "b": {"source": "0123456789abcdef"}}
     assert "accepted older source: 0123456789abcdef" in notes(meta=meta, preset="paper")
+
+
+def test_grids_of_other_figures_are_left_out() -> None:
+    """Figures 8 and 9 of depth-mup share an experiment; only 8 shows networks."""
+    configuration = load(PROJECT, {"preset": "laptop"})
+    cells = [p.cell for p in configuration.points("depth-mup", "linear_limit")]
+    meta = {str(index): {"source": cell_source(cell)} for index, cell in enumerate(cells)}
+    shown = {
+        figure: " ".join(figure_notes(configuration, "depth-mup", figure, meta))
+        for figure in ("fig8", "fig9")
+    }
+    assert "width 128, 256, 512, 1024, 2048 instead of" in shown["fig8"]
+    assert shown["fig9"] == "Mean over 3 seeds."

@@ -178,6 +178,12 @@ class Figure(Model):
     plot: Plot
     claims: list[Claim] = Field(default_factory=list)
 
+    @property
+    def grids(self) -> set[str]:
+        """The grids of its experiment that it shows or that its claims are judged on."""
+        judged = {grid for claim in self.claims for grid in claim.all_grids}
+        return judged.union(self.plot.grids)
+
     @field_validator("claims")
     @classmethod
     def _unique(cls, claims: list[Any]) -> list[Any]:

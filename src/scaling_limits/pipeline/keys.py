@@ -1,15 +1,19 @@
 """The key of a cell: the cell itself, the code its numbers come from, and the libraries that compute them."""
 
-from .. import algorithms, limits, measurements, networks
+from functools import cache
+
+from .. import algorithms, limits, measurements, networks, runtime
 from ..cells import Cell, digest
 from ..configuration import Configuration
 from ..datasets import catalogue, keras_npz
-from ..runtime import library_versions
 from ..source import source_digest
 
+# asking the installed packages takes milliseconds, and a sweep has thousands of keys
+library_versions = cache(runtime.library_versions)
 
-def cell_source(cell: Cell) -> str:
-    """The digest of the code that decides a cell's numbers; the parameterisations' table is not part of it."""
+
+def cell_modules(cell: Cell) -> tuple[str, ...]:
+    """The modules that decide a cell's numbers, with all that they import; the parameterisations' table is none."""
     if cell.limit is None:
         computation = [
             "scaling_limits.training.loop",
@@ -19,14 +23,17 @@ def cell_source(cell: Cell) -> str:
         ]
     else:
         computation = [limits.registry.module(cell.limit)]
-    return source_digest(
-        [
-            "scaling_limits.runtime",
-            "scaling_limits.datasets.loading",
-            catalogue.registry.modules.get(cell.dataset.name, keras_npz.__name__),
-            *computation,
-        ]
+    return (
+        "scaling_limits.runtime",
+        "scaling_limits.datasets.loading",
+        catalogue.registry.modules.get(cell.dataset.name, keras_npz.__name__),
+        *computation,
     )
+
+
+def cell_source(cell: Cell) -> str:
+    """The digest of the code that decides a cell's numbers."""
+    return source_digest(cell_modules(cell))
 
 
 def cell_key(cell: Cell, source: str | None = None) -> str:

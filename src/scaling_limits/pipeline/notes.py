@@ -1,6 +1,6 @@
 """What is written under a figure: everything in which it differs from the paper's setting."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..configuration import Configuration
@@ -18,7 +18,8 @@ def figure_notes(
     """The lines under a figure: substitutions, reduced sizes, seeds, and cells of other sources kept on purpose."""
     figure = configuration.figure(paper, name)
     experiment = figure.experiment
-    points = configuration.points(paper, experiment)
+    computed = configuration.points(paper, experiment)
+    points = [point for point in computed if point.grid in figure.grids]
     notes = []
     for wanted, used in configuration.substitutions(paper, experiment).items():
         stand_in = catalogue.info(used, configuration.user_datasets)
@@ -28,7 +29,8 @@ def figure_notes(
         return notes
     original = configuration.original(paper).experiments.get(experiment)
     if original is not None:
-        reduced = _differences(original, configuration.paper(paper).experiments[experiment])
+        changed = configuration.paper(paper).experiments[experiment]
+        reduced = _differences(original, changed, figure.grids)
         if reduced:
             notes.append(
                 f"Differs from the paper (preset {configuration.main.preset}): {'; '.join(reduced)}."
@@ -42,18 +44,18 @@ def figure_notes(
         notes.append(f"{next(iter(words.values())).capitalize()}.")
     else:
         notes.append(f"Seeds: {'; '.join(f'{grid}: {words[grid]}' for grid in sorted(words))}.")
-    current = {cell_source(point.cell) for point in points}
+    current = {cell_source(point.cell) for point in computed}
     older = sorted({entry["source"] for entry in meta.values()} - current)
     if older:
         notes.append(f"Cells computed by accepted older source: {', '.join(older)}.")
     return notes
 
 
-def _differences(original: Experiment, used: Experiment) -> list[str]:
+def _differences(original: Experiment, used: Experiment, grids: Collection[str]) -> list[str]:
     defaults = {key: field.default for key, field in Settings.model_fields.items()}
     differences = []
     for grid in used.grids:
-        if grid not in original.grids:
+        if grid not in grids or grid not in original.grids:
             continue
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
@@ -64,8 +66,8 @@ def _differences(original: Experiment, used: Experiment) -> list[str]:
     for key, grid, now, paper in differences:
         merged.setdefault((key, now, paper), []).append(grid)
     lines = []
-    for (key, now, paper), grids in merged.items():
-        where = "" if len(grids) == len(used.grids) else f" ({', '.join(grids)})"
+    for (key, now, paper), differing in merged.items():
+        where = "" if len(differing) == len(grids) else f" ({', '.join(differing)})"
         lines.append(f"{key} {now} instead of {paper}{where}")
     return lines
 

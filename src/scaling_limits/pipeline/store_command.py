@@ -1,0 +1,81 @@
+"""List or clear the store: `python -m scaling_limits.pipeline.store_command list` or `prune`, see `make store`."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import ConfigurationError, ScalingLimitsError
+from . import upkeep
+
+FOLDER = Path("results", "cells")
+
+
+def overrides(entries: Sequence[str]) -> dict[str, Any]:
+    """Changes to the configuration from `key=value` words, read as Snakemake reads those of its `--config`.
+
+    Raises:
+        ConfigurationError: a word is not of that form.
+    """
+    changes = {}
+    for entry in entries:
+        key, equals, value = entry.partition("=")
+        try:
+            # the base loader leaves numbers text: a source digest may look like one
+            changes[key] = yaml.load(value, Loader=yaml.BaseLoader)
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"--config {entry}: {error}") from None
+        if not (key and equals):
+            raise ConfigurationError(f"--config {entry}: should be key=value")
+    return changes
+
+
+def run(command: str, root: Path, changes: dict[str, Any], *, yes: bool) -> None:
+    """Print the store's table; to `prune`, ask and remove what nothing asks for.
+
+    Raises:
+        ConfigurationError: the configuration is not valid; nothing is removed.
+        StoreError: a file cannot be removed.
+    """
+    wanted = upkeep.asked(upkeep.configurations(root, changes))
+    now = time.time()
+    entries = upkeep.survey(root / FOLDER, wanted, now)
+    print(upkeep.table(entries, now))
+    removable = [entry for entry in entries if entry.state in upkeep.REMOVABLE]
+    total = f"{len(removable):,} files, {upkeep.size(sum(entry.size for entry in removable))}"
+    if command == "list" or not removable:
+        print(f"Nothing asks for {total}." if removable else "Nothing to remove.")
+    elif yes or _agreed(f"Remove what is stale, damaged or left over ({total})? [y/N] "):
+        upkeep.remove(removable)
+        print(f"Removed {total}.")
+    else:
+        print("Nothing was removed.")
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line; a user's error ends it with its message and exit code 1."""
+    parser = argparse.ArgumentParser(description="List the stored cells, or remove stale ones.")
+    parser.add_argument("command", choices=["list", "prune"])
+    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--yes", action="store_true", help="remove without asking")
+    options = parser.parse_args(arguments)
+    try:
+        run(options.command, Path(), overrides(options.config), yes=options.yes)
+    except ScalingLimitsError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

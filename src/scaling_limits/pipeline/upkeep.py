@@ -1,0 +1,237 @@
+"""Upkeep of the store: what the configurations ask for, what lies there, and what nothing asks for any more.
+
+Nothing here changes a file but `remove`.
+"""
+
+import hashlib
+import io
+import json
+import os
+import re
+import zipfile
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..cells import digest
+from ..configuration import Configuration, load
+from ..errors import StoreError
+from ..source import source_digest
+from .keys import cell_key, cell_modules, library_versions
+
+# a temporary file is renamed within seconds, so an older one belongs to a process that was killed
+SECONDS_OF_WRITING = 3600.0
+NAME = re.compile(r"([0-9a-f]{16})\.(cell|corrupt|cell\.[0-9]+\.tmp)")
+
+
+class State(StrEnum):
+    """What a file of the store is to the configurations and the code as they are now."""
+
+    CURRENT = "current"
+    ACCEPTED = "kept by accept_source"
+    SOURCE = "stale: other source"
+    LIBRARIES = "stale: other libraries"
+    CONFIGURATION = "stale: not configured"
+    DAMAGED = "damaged"
+    LEFTOVER = "left over"
+    WRITING = "being written"
+    UNREADABLE = "cannot be read"
+    FOREIGN = "not a cell"
+
+
+REMOVABLE = frozenset(
+    {State.SOURCE, State.LIBRARIES, State.CONFIGURATION, State.DAMAGED, State.LEFTOVER}
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What configurations ask the store for.
+
+    An experiment is `<paper>/<experiment>`; of several that share a cell the first one has it.
+    """
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Experiments by the keys of their cells under the current source and libraries."""
+    cells: Mapping[str, str] = field(default_factory=dict)
+    """Experiments by the digests of their cells alone."""
+    accepted: frozenset[str] = frozenset()
+    """Source digests whose cells are kept."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of the store: `size` in bytes, `modified` in seconds since 1970, `experiment` empty if none asks for it."""
+
+    path: Path
+    state: State
+    experiment: str
+    size: int
+    modified: float
+
+
+def configurations(root: Path, overrides: Mapping[str, Any]) -> list[Configuration]:
+    """Every preset of the project, as configured in its files and, if there are overrides, with these as well.
+
+    Raises:
+        ConfigurationError: one of them is not valid.
+    """
+    presets = sorted(path.stem for path in (root / "config" / "presets").glob("*.yaml"))
+    layers = [{}, overrides] if overrides else [{}]
+    return [load(root, {**layer, "preset": preset}) for layer in layers for preset in presets]
+
+
+def asked(wanted: Iterable[Configuration]) -> Asked:
+    """The keys of all cells of all experiments of these configurations.
+
+    Raises:
+        ConfigurationError: one of them is not valid; part of what is asked for would make the rest look stale.
+    """
+    source = cache(source_digest)
+    keys: dict[str, str] = {}
+    cells: dict[str, str] = {}
+    accepted: set[str] = set()
+    for configuration in wanted:
+        accepted.update(configuration.main.accept_source)
+        for slug in configuration.papers:
+            for name in configuration.paper(slug).experiments:
+                for cell in configuration.cells(slug, name):
+                    experiment = f"{slug}/{name}"
+                    cells.setdefault(digest(cell.canonical()), experiment)
+                    keys.setdefault(cell_key(cell, source(cell_modules(cell))), experiment)
+    return Asked(keys, cells, frozenset(accepted))
+
+
+def survey(folder: Path, wanted: Asked, now: float) -> list[Entry]:
+    """Every file below the store's folder with its state; no file is changed, links to folders are not followed.
+
+    Args:
+        folder: the store's folder; one that is not there is an empty store.
+        wanted: what is asked of it.
+        now: seconds since 1970.
+    """
+    entries = []
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            try:
+                found = path.lstat()
+            except OSError:
+                continue  # renamed or removed since
+            state, experiment = _judge(path, folder, wanted, now - found.st_mtime)
+            entries.append(Entry(path, state, experiment, found.st_size, found.st_mtime))
+    return sorted(entries, key=lambda entry: entry.path)
+
+
+def remove(entries: Collection[Entry]) -> None:
+    """Delete these files; one that is gone already is passed over.
+
+    Raises:
+        StoreError: a file cannot be deleted; those before it are.
+    """
+    for entry in entries:
+        try:
+            entry.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot remove {entry.path}: {error.strerror}") from error
+
+
+def table(entries: Sequence[Entry], now: float) -> str:
+    """The entries counted by experiment and state, one line each, with a last line for all of them."""
+    head = ("experiment", "state", "files", "size", "newest", "oldest")
+
+    def kind(entry: Entry) -> tuple[bool, str, int]:
+        return not entry.experiment, entry.experiment, list(State).index(entry.state)
+
+    lines = [head]
+    for _, group in groupby(sorted(entries, key=kind), kind):
+        members = list(group)
+        lines.append(_line(members[0].experiment or "-", members[0].state, members, now))
+    lines.append(_line("all", "", entries, now))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if column < 2 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def size(count: int) -> str:
+    """A number of bytes in a unit that it has less than a thousand of."""
+    value, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "B" or value >= 9.95 else f"{value:.1f} {unit}"
+
+
+def _age(seconds: float) -> str:
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def _line(
+    experiment: str, state: str, members: Sequence[Entry], now: float
+) -> tuple[str, str, str, str, str, str]:
+    ages = [now - entry.modified for entry in members]
+    newest, oldest = (_age(min(ages)), _age(max(ages))) if ages else ("-", "-")
+    total = size(sum(entry.size for entry in members))
+    return experiment, state, f"{len(members):,}", total, newest, oldest
+
+
+def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, str]:
+    name = NAME.fullmatch(path.name)
+    if name is None or path.parent != folder / name[1][:2] or path.is_symlink():
+        return State.FOREIGN, ""
+    key, kind = name.groups()
+    experiment = wanted.keys.get(key, "")
+    if kind == "corrupt":
+        return State.LEFTOVER, experiment
+    if kind != "cell":
+        return (State.LEFTOVER if age > SECONDS_OF_WRITING else State.WRITING), experiment
+    try:
+        payload = _payload(path)
+    except OSError:
+        return State.UNREADABLE, experiment
+    if payload is None:
+        return State.DAMAGED, experiment
+    if key in wanted.keys:
+        return State.CURRENT, experiment
+    meta = _meta(payload)
+    if meta is None:
+        return State.DAMAGED, ""
+    experiment = wanted.cells.get(digest(meta["cell"]), "")
+    if meta["source"] in wanted.accepted:
+        return State.ACCEPTED, experiment
+    if not experiment:
+        return State.CONFIGURATION, ""
+    if meta["libraries"] != library_versions():
+        return State.LIBRARIES, experiment
+    return State.SOURCE, experiment
+
+
+def _payload(path: Path) -> bytes | None:
+    """What a cell's file holds below its checksum; None if that does not fit. Unlike `Store.load`, moves nothing."""
+    expected, _, payload = path.read_bytes().partition(b"\n")
+    return payload if hashlib.sha256(payload).hexdigest().encode() == expected else None
+
+
+def _meta(payload: bytes) -> dict[str, Any] | None:
+    """How a cell was computed; None if the file does not say."""
+    try:
+        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+            meta = json.loads(str(archive["meta"]))
+        return {name: meta[name] for name in ("cell", "source", "libraries")}
+    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile):
+        return None
