@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: setup lock figures audit report gallery test lint format schemas clean
+.PHONY: setup lock figures audit report gallery store prune test lint format schemas clean
 
 setup: $(VENV)/.installed
 
@@ -22,10 +22,15 @@ PRESET ?= smoke
 CONFIG ?=
 SNAKEMAKE := $(RUN)/snakemake
 QUIET := --quiet rules
+STORE := $(RUN)/python -m scaling_limits.pipeline.store_command
 
+LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
+  --no-header --no-emit-index-url --no-emit-find-links --no-annotate
+
+# the CUDA lock is made second: it takes every version that it shares with the first from there
 lock:
-	$(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
-	  --no-header --no-emit-index-url --no-emit-find-links --no-annotate envs/requirements.in -o envs/requirements.lock
+	$(LOCK) envs/requirements.in -o envs/requirements.lock
+	$(LOCK) --constraints envs/requirements.lock envs/requirements-cuda.in -o envs/requirements-cuda.lock
 
 # every figure at a preset (PRESET=laptop for another one), then where to look
 figures: setup
@@ -48,6 +53,13 @@ gallery: figures
 	  cp results/$(PRESET)/$$name/provenance.json docs/gallery/$${name%/*}-$${name#*/}.json; \
 	done
 	cp results/$(PRESET)/audit.md docs/results.md
+
+# the stored cells, and which of them nothing asks for any more; with `prune` those are removed (YES=1: without asking)
+store: setup
+	@$(STORE) list $(if $(CONFIG),--config "$(CONFIG)")
+
+prune: setup
+	@$(STORE) prune $(if $(filter 1,$(YES)),--yes) $(if $(CONFIG),--config "$(CONFIG)")
 
 test: setup
 	$(RUN)/pytest -n 2 --dist loadgroup

@@ -45,11 +45,14 @@ def run(command: str, root: Path, changes: dict[str, Any], *, yes: bool) -> None
     now = time.time()
     entries = upkeep.survey(root / FOLDER, wanted, now)
     print(upkeep.table(entries, now))
+    if any(entry.state is upkeep.State.CONFIGURATION for entry in entries):
+        print("Not configured are also the cells of a CONFIG other than the one given here.")
     removable = [entry for entry in entries if entry.state in upkeep.REMOVABLE]
-    total = f"{len(removable):,} files, {upkeep.size(sum(entry.size for entry in removable))}"
+    files = "file" if len(removable) == 1 else "files"
+    total = f"{len(removable):,} {files}, {upkeep.size(sum(entry.size for entry in removable))}"
     if command == "list" or not removable:
         print(f"Nothing asks for {total}." if removable else "Nothing to remove.")
-    elif yes or _agreed(f"Remove what is stale, damaged or left over ({total})? [y/N] "):
+    elif yes or _agreed(f"Remove what is stale, damaged or left over, {total}? [y/N] "):
         upkeep.remove(removable)
         print(f"Removed {total}.")
     else:
@@ -59,7 +62,7 @@ def run(command: str, root: Path, changes: dict[str, Any], *, yes: bool) -> None
 def _agreed(question: str) -> bool:
     try:
         return input(question).strip().lower() in ("y", "yes")
-    except EOFError:
+    except (EOFError, KeyboardInterrupt):
         print()
         return False
 

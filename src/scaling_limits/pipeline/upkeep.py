@@ -8,14 +8,14 @@ import io
 import json
 import os
 import re
-import zipfile
+import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of the store: `size` in bytes, `modified` in seconds since 1970, `experiment` empty if none asks for it."""
+    """A file of the store: `size` in bytes, `modified` in seconds since 1970, `experiment` empty if none asks."""
 
     path: Path
     state: State
@@ -124,7 +124,10 @@ def survey(folder: Path, wanted: Asked, now: float) -> list[Entry]:
                 found = path.lstat()
             except OSError:
                 continue  # renamed or removed since
-            state, experiment = _judge(path, folder, wanted, now - found.st_mtime)
+            if stat.S_ISREG(found.st_mode):
+                state, experiment = _judge(path, folder, wanted, now - found.st_mtime)
+            else:
+                state, experiment = State.FOREIGN, ""
             entries.append(Entry(path, state, experiment, found.st_size, found.st_mtime))
     return sorted(entries, key=lambda entry: entry.path)
 
@@ -192,7 +195,7 @@ def _line(
 
 def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, str]:
     name = NAME.fullmatch(path.name)
-    if name is None or path.parent != folder / name[1][:2] or path.is_symlink():
+    if name is None or path.parent != folder / name[1][:2]:
         return State.FOREIGN, ""
     key, kind = name.groups()
     experiment = wanted.keys.get(key, "")
@@ -208,15 +211,15 @@ def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, 
         return State.DAMAGED, experiment
     if key in wanted.keys:
         return State.CURRENT, experiment
-    meta = _meta(payload)
-    if meta is None:
+    origin = _origin(payload)
+    if origin is None:
         return State.DAMAGED, ""
-    experiment = wanted.cells.get(digest(meta["cell"]), "")
-    if meta["source"] in wanted.accepted:
+    experiment = wanted.cells.get(origin.cell, "")
+    if origin.source in wanted.accepted:
         return State.ACCEPTED, experiment
     if not experiment:
         return State.CONFIGURATION, ""
-    if meta["libraries"] != library_versions():
+    if origin.libraries != library_versions():
         return State.LIBRARIES, experiment
     return State.SOURCE, experiment
 
@@ -227,11 +230,17 @@ def _payload(path: Path) -> bytes | None:
     return payload if hashlib.sha256(payload).hexdigest().encode() == expected else None
 
 
-def _meta(payload: bytes) -> dict[str, Any] | None:
-    """How a cell was computed; None if the file does not say."""
+class _Origin(NamedTuple):
+    cell: str
+    source: str
+    libraries: dict[str, str]
+
+
+def _origin(payload: bytes) -> _Origin | None:
+    """The digest of a cell and what computed it; None if the file does not say."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
             meta = json.loads(str(archive["meta"]))
-        return {name: meta[name] for name in ("cell", "source", "libraries")}
-    except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile):
+        return _Origin(digest(meta["cell"]), str(meta["source"]), dict(meta["libraries"]))
+    except Exception:  # its checksum fits, but a file of someone else's may hold anything
         return None

@@ -1,0 +1,91 @@
+"""The environments hold the same pins, and what refers to them refers to the right one."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+ENVS = ROOT / "envs"
+LOCKS = {"cpu": "requirements.lock", "cuda": "requirements-cuda.lock"}
+
+# a requirement with its marker, and the hashes on the lines that it is continued on
+PIN = re.compile(r"(?P<requirement>[a-z0-9-]+==[^\\\n]+?) \\\n(?P<hashes>(?:    --hash=.*\n)+)")
+HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
+
+
+def pins(device: str) -> dict[str, set[str]]:
+    """Every pinned package of a lock: its versions with their markers."""
+    text = (ENVS / LOCKS[device]).read_text()
+    found: dict[str, set[str]] = {}
+    for match in PIN.finditer(text):
+        assert all(HASH.fullmatch(line) for line in match["hashes"].splitlines())
+        name, version = match["requirement"].split("==", 1)
+        found.setdefault(name, set()).add(version)
+    assert PIN.sub("", text) == "", "a lock holds versions and hashes only"
+    return found
+
+
+def requirements(name: str) -> list[str]:
+    lines = (ENVS / name).read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_the_cuda_lock_adds_cuda_and_changes_nothing() -> None:
+    cpu, cuda = pins("cpu"), pins("cuda")
+    assert len(cpu) > 100
+    assert {name: cuda.get(name) for name in cpu} == cpu
+    added = cuda.keys() - cpu.keys()
+    assert "jax-cuda12-plugin" in added
+    assert all(name.startswith(("jax-cuda12-", "nvidia-")) for name in added)
+    assert cuda["jax-cuda12-plugin"] == cuda["jax-cuda12-pjrt"] == cuda["jax"]
+
+
+def test_the_cuda_requirements_extend_the_others() -> None:
+    assert requirements("requirements-cuda.in") == ["--requirement requirements.in", "jax[cuda12]"]
+
+
+@pytest.mark.parametrize("device", LOCKS)
+def test_every_requirement_is_locked(device: str) -> None:
+    wanted = {re.split(r"[=\[]", line)[0].lower() for line in requirements("requirements.in")}
+    assert wanted <= pins(device).keys()
+
+
+@pytest.mark.parametrize("device", LOCKS)
+def test_the_conda_environments_install_the_locks(device: str) -> None:
+    # conda itself is on no machine of ours: only what the files say can be checked
+    environment = yaml.safe_load((ENVS / f"{device}.yaml").read_text())
+    assert environment["dependencies"] == [f"python={python_version()}", "pip"]
+    script = (ENVS / f"{device}.post-deploy.sh").read_text()
+    assert re.findall(r"--requirement (\S+)", script) == [f"envs/{LOCKS[device]}"]
+    assert "--require-hashes" in script
+
+
+def test_one_python_version_everywhere() -> None:
+    (locked,) = re.findall(r"--python-version (\S+)", (ROOT / "Makefile").read_text())
+    assert locked == python_version()
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    (python,) = (step["with"] for step in job["steps"] if "setup-python" in step.get("uses", ""))
+    assert python == {"python-version": python_version()}
+
+
+def test_github_runs_what_ci_runs() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+
+
+def test_make_lock_makes_every_lock() -> None:
+    made = re.findall(r"-o envs/(\S+)", (ROOT / "Makefile").read_text())
+    assert sorted(made) == sorted(path.name for path in ENVS.glob("*.lock"))
+    assert sorted(made) == sorted(LOCKS.values())
+
+
+def python_version() -> str:
+    """The oldest Python that the project runs on."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    version: str = project["requires-python"]
+    return version.removeprefix(">=")
