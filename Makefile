@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: setup lock figures audit report gallery store prune test lint format schemas clean
+.PHONY: setup lock figures audit report gallery diff store prune test lint format schemas clean
 
 setup: $(VENV)/.installed
 
@@ -53,6 +53,10 @@ gallery: figures
 	  cp results/$(PRESET)/$$name/provenance.json docs/gallery/$${name%/*}-$${name#*/}.json; \
 	done
 	cp results/$(PRESET)/audit.md docs/results.md
+
+# what differs between two results, each a preset that was run or a folder: make diff A=smoke B=DIR
+diff: setup
+	@$(RUN)/python -m scaling_limits.audit.compare "$(A)" "$(B)"
 
 # the stored cells, and which of them nothing asks for any more; with `prune` those are removed (YES=1: without asking)
 store: setup

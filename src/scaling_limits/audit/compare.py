@@ -1,0 +1,122 @@
+"""Two results side by side: `python -m scaling_limits.audit.compare A B`, see `make diff`.
+
+A and B are folders of results (`results/<preset>`, or a copy of one) or presets that were run.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scaling_limits.audit.table import read_verdicts
+from scaling_limits.audit.verdicts import Verdict, with_interval
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
+
+RESULTS = Path("results")
+PROVENANCE = "provenance.json"
+# of two names for one thing only one is shown: these repeat what the settings say
+REPEATED = ("configuration_hash", "preset")
+
+
+def results_of(name: str, root: Path) -> Path:
+    """The folder of a preset's results, or the folder of that name.
+
+    Raises:
+        ConfigurationError: there is neither, or no figure in it.
+    """
+    if not name:
+        raise ConfigurationError("two results are compared: make diff A=... B=...")
+    folder = root / RESULTS / name
+    folder = folder if folder.is_dir() else Path(name)
+    if not folder.is_dir():
+        run = sorted(path.name for path in (root / RESULTS).glob("*") if figures_in(path))
+        raise ConfigurationError(unknown("preset with results, or folder", name, run))
+    if not figures_in(folder):
+        raise ConfigurationError(f"{name}: no figure's {PROVENANCE} lies below {folder}")
+    return folder
+
+
+def figures_in(folder: Path) -> dict[str, Path]:
+    """The folders of figures below a folder of results, by `<paper>/<figure>`."""
+    found = sorted(folder.glob(f"*/*/{PROVENANCE}"))
+    return {f"{path.parent.parent.name}/{path.parent.name}": path.parent for path in found}
+
+
+def differences(first: Path, second: Path) -> list[str]:
+    """What differs between two folders of results, in lines: settings, sources and verdicts, figure by figure."""
+    left, right = figures_in(first), figures_in(second)
+    lines = []
+    for figure in sorted(left.keys() | right.keys()):
+        if figure not in left or figure not in right:
+            lines.append(f"{figure}: only in {first if figure in left else second}")
+            continue
+        changed = [
+            *_settings(left[figure], right[figure]),
+            *_verdicts(left[figure], right[figure]),
+        ]
+        if changed:
+            lines += [figure, *(f"  {line}" for line in changed)]
+    return lines
+
+
+def _settings(left: Path, right: Path) -> list[str]:
+    before, after = (_flat(_read(folder)["compared"]) for folder in (left, right))
+    return [
+        f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key) and key not in REPEATED
+    ]
+
+
+def _verdicts(left: Path, right: Path) -> list[str]:
+    before, after = ({v.claim: v for v in read_verdicts(folder)} for folder in (left, right))
+    lines = []
+    for claim in sorted(before.keys() | after.keys()):
+        then, now = _in_words(before.get(claim)), _in_words(after.get(claim))
+        if then != now:
+            lines.append(f"claim {claim}: {then} -> {now}")
+    return lines
+
+
+def _in_words(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "no claim"
+    if verdict.value is None:
+        return verdict.verdict
+    return f"{verdict.verdict} {with_interval(verdict.value, verdict.interval)}"
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested mappings with dotted names; anything else as JSON."""
+    flat: dict[str, str] = {}
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            flat |= _flat(inner, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = json.dumps(inner)
+    return flat
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
+    return content
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print what differs; a user's error ends with its message and exit code 1."""
+    parser = argparse.ArgumentParser(description="Compare two folders of results.")
+    parser.add_argument("first", metavar="A")
+    parser.add_argument("second", metavar="B")
+    options = parser.parse_args(arguments)
+    try:
+        folders = [results_of(name, Path()) for name in (options.first, options.second)]
+        lines = differences(*folders)
+    except ScalingLimitsError as error:
+        sys.exit(f"error: {error}")
+    print("\n".join(lines) if lines else "No differences.")
+
+
+if __name__ == "__main__":
+    main()
