@@ -6,10 +6,10 @@ A and B are folders of results (`results/<preset>`, or a copy of one) or presets
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from scaling_limits.audit.summary import flat
 from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import Verdict, with_interval
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
@@ -62,7 +62,7 @@ def differences(first: Path, second: Path) -> list[str]:
 
 
 def _settings(left: Path, right: Path) -> list[str]:
-    before, after = (_flat(_read(folder)["compared"]) for folder in (left, right))
+    before, after = _compared(left), _compared(right)
     return [
         f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
         for key in sorted(before.keys() | after.keys())
@@ -88,20 +88,10 @@ def _in_words(verdict: Verdict | None) -> str:
     return f"{verdict.verdict} {with_interval(verdict.value, verdict.interval)}"
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested mappings with dotted names; anything else as JSON."""
-    flat: dict[str, str] = {}
-    for key, inner in value.items():
-        if isinstance(inner, Mapping):
-            flat |= _flat(inner, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = json.dumps(inner)
-    return flat
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
-    return content
+def _compared(folder: Path) -> dict[str, str]:
+    """What of a figure's provenance is compared, as JSON by dotted names."""
+    provenance = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
+    return {key: json.dumps(value) for key, value in flat(provenance["compared"]).items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -53,7 +53,7 @@ def write_summary(folder: Path | str) -> None:
         "<h2>Settings that do not</h2>",
         _table(("setting", "value"), fixed.items()),
         "<h2>Provenance</h2>",
-        _table(("entry", "value"), _flat(provenance)),
+        _table(("entry", "value"), ((k, _entry(v)) for k, v in flat(provenance).items())),
     ]
     page = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -123,18 +123,19 @@ def _tabulate(header: Iterable[str], rows: Iterable[str]) -> str:
     return f"<table>\n<tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Nested mappings as dotted names."""
-    rows: list[tuple[str, str]] = []
+def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values of nested mappings by dotted names."""
+    found: dict[str, Any] = {}
     for key, inner in value.items():
-        name = f"{prefix}{key}"
         if isinstance(inner, Mapping):
-            rows += _flat(inner, f"{name}.")
-        elif isinstance(inner, list):
-            rows.append((name, ", ".join(_text(item) for item in inner)))
+            found |= flat(inner, f"{prefix}{key}.")
         else:
-            rows.append((name, _text(inner)))
-    return rows
+            found[f"{prefix}{key}"] = inner
+    return found
+
+
+def _entry(value: Any) -> str:
+    return ", ".join(map(_text, value)) if isinstance(value, list) else _text(value)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -68,9 +68,8 @@ class Configuration:
             if figure.experiment is None or figure.experiment in paper.experiments:
                 experiment = paper.experiments.get(figure.experiment or "")
                 grids = list(experiment.grids) if experiment else []
-                judged = [grid for claim in figure.claims for grid in claim.all_grids]
                 named += [("plot", "grid", grid, grids) for grid in figure.plot.grids]
-                named += [("claims", "grid", grid, grids) for grid in judged]
+                named += [("claims", "grid", grid, grids) for grid in figure.judged_grids]
             for key, kind, word, valid in named:
                 if word not in valid:
                     where = layers.origins(("figures", name, key))

@@ -179,10 +179,14 @@ class Figure(Model):
     claims: list[Claim] = Field(default_factory=list)
 
     @property
+    def judged_grids(self) -> list[str]:
+        """The grids that its claims are judged on."""
+        return [grid for claim in self.claims for grid in claim.all_grids]
+
+    @property
     def grids(self) -> set[str]:
         """The grids of its experiment that it shows or that its claims are judged on."""
-        judged = {grid for claim in self.claims for grid in claim.all_grids}
-        return judged.union(self.plot.grids)
+        return {*self.plot.grids, *self.judged_grids}
 
     @field_validator("claims")
     @classmethod
