@@ -36,7 +36,6 @@ def row(scheme, width, depth, *, skip, output_scale=1.0, **exponents):
         width=width,
         depth=depth,
         input_dim=INPUT_DIM,
-        output_dim=OUTPUT_DIM,
         base_width=1,
         base_depth=1,
         skip=skip,

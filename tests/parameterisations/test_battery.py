@@ -210,7 +210,6 @@ def measured_scaling(case, width, num_hidden, changes):
         width=width,
         depth=num_hidden - 1,
         input_dim=INPUT_DIM,
-        output_dim=OUTPUT_DIM,
         base_width=8,
         base_depth=1,
         skip=case.skip,

@@ -21,7 +21,6 @@ def numbers(scheme, optimiser="sgd", **changes):
         "width": N,
         "depth": L,
         "input_dim": D,
-        "output_dim": 10,
         "base_width": 1,
         "base_depth": 1,
         "skip": False,

@@ -36,7 +36,6 @@ def resolve(
         width=settings.width,
         depth=settings.scaled_depth,
         input_dim=input_dim,
-        output_dim=dataset.target_dim,
         base_width=settings.base_width,
         base_depth=settings.base_depth,
         skip=settings.skip,

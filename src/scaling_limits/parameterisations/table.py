@@ -160,7 +160,6 @@ def resolve(
     width: int,
     depth: int,
     input_dim: int,
-    output_dim: int,
     base_width: float,
     base_depth: float,
     skip: bool,
