@@ -1,16 +1,13 @@
 # Regenerates every figure and table. Holds no science: it includes the rules and names the targets.
 
 
-configfile: "config/config.yaml"
-
-
 report: "workflow/report/workflow.rst"
 
 
 wildcard_constraints:
     paper="[a-z-]+",
-    figure="[A-Za-z0-9]+",
-    experiment="[a-z0-9_]+",
+    figure="[A-Za-z0-9_-]+",
+    experiment="[A-Za-z0-9_-]+",
     job="job-[0-9]+",
 
 

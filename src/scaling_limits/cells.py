@@ -74,11 +74,13 @@ class RoleScaling(Frozen):
 class AlgorithmSpec(Frozen):
     """Of which loss and how weight gradients are computed; the inference fields are None for backpropagation.
 
+    `file` is that of an algorithm of the user's own, from the project's folder or absolute.
     `sequential` inference updates the layers from the output down, each from the new values above it; with
     `fixed_predictions` the predictions and their derivatives stay those of the initial activities.
     """
 
     name: str
+    file: str | None = None
     loss: Literal["mean_squared_error", "cross_entropy"] = "mean_squared_error"
     inference: Literal["gradient_descent", "adam", "exact"] | None = None
     num_inference_steps: int | None = None

@@ -54,7 +54,7 @@ def configure(
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     if device_class() != device:
         raise ConfigurationError(
-            f"resources.device: {device}, but JAX computes on {device_class()}; see docs/running.md"
+            f"resources.device: {device}, but JAX computes on {device_class()}; see docs/gpu.md"
         )
 
 

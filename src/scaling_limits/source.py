@@ -16,7 +16,9 @@ PACKAGE = "scaling_limits"
 
 
 def source_digest(modules: Iterable[str]) -> str:
-    """16 hexadecimal digits over the import closure of `modules` (dotted names, with the package's)."""
+    """16 hexadecimal digits over the import closure of `modules`: dotted names with the package's, or paths of
+    Python files outside it.
+    """
     text = "\n".join(f"{name} {_tree_digest(*_stamp(name))}" for name in closure(modules))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -34,6 +36,8 @@ def closure(modules: Iterable[str]) -> list[str]:
 
 
 def _path(name: str) -> Path | None:
+    if name.endswith(".py"):
+        return Path(name)
     root = Path(__file__).parent
     parts = name.split(".")[1:]
     for candidate in (

@@ -4,13 +4,11 @@ A file is the sha256 of its payload in hexadecimal, a line feed, and the payload
 of `meta`, a JSON text with the arrays' axes, the canonical cell and how long it took.
 """
 
-import contextlib
 import hashlib
 import io
 import json
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,18 +16,8 @@ from typing import Any
 import numpy as np
 
 from .errors import StoreError
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One measured array with the names of its axes (of `records.AXES`) and what stands along them.
-
-    Along an axis without `labels` the numbers 0, 1, ... do.
-    """
-
-    values: np.ndarray
-    axes: tuple[str, ...]
-    labels: Mapping[str, tuple[int, ...]]
+from .files import write_file
+from .measured import Measured
 
 
 @dataclass(frozen=True)
@@ -57,7 +45,7 @@ class Store:
         """Write a cell so that it is there whole or not at all.
 
         Raises:
-            StoreError: the file cannot be written (disk full, no permission); nothing is left behind.
+            WriteError: the file cannot be written (disk full, no permission); nothing is left behind.
         """
         axes = {name: {"axes": m.axes, "labels": m.labels} for name, m in cell.measured.items()}
         meta = json.dumps({"axes": axes, **cell.meta}, sort_keys=True)
@@ -65,21 +53,8 @@ class Store:
         arrays: dict[str, Any] = {f"m_{k}": m.values for k, m in cell.measured.items()}
         np.savez_compressed(buffer, meta=np.array(meta), **arrays)
         payload = buffer.getvalue()
-        path = self.path(key)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise StoreError(
-                f"cannot write cell {path}: {error.strerror}; cells stored so far are kept"
-            ) from error
+        checksum = hashlib.sha256(payload).hexdigest().encode()
+        write_file(self.path(key), checksum + b"\n" + payload)
 
     def load(self, key: str) -> StoredCell | None:
         """Read a cell; None when there is none. A damaged file is moved aside, named on stderr and not used.

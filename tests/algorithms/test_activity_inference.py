@@ -10,6 +10,7 @@ import pytest
 from toy_networks import UNEQUAL, build, data, descent, drawn, kernels, numbers_of, unstacked
 
 from scaling_limits.algorithms import activity_inference, backpropagation, predictive_coding
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.network import Network, Segment
@@ -25,10 +26,8 @@ def numbers(rate):
 def infer(network, params, scaling, x, y, options, rate):
     @jax.jit
     def run(params, rate):
-        forward = network.activities(params, scaling, x)
-        return activity_inference.infer(
-            network, params, scaling, forward, x, y, options, numbers(rate)
-        )
+        problem = Problem(network, params, scaling, x, y, options, numbers(rate))
+        return activity_inference.infer(problem, problem.activities())
 
     return run(params, rate)
 
@@ -163,13 +162,13 @@ def test_layers_not_reached_have_no_errors(variant, monkeypatch):
     """Synchronously from the forward pass, in float32: after step t none in layers l <= H - t, also
     where the same prediction comes out differently each time that it is compiled.
     """
-    compiled, predict = itertools.count(), activity_inference._Layers.predict
+    compiled, predict = itertools.count(), Problem.predictions
 
-    def rounded(layers, points):
+    def rounded(problem, points):
         factor = 1.0 + 1e-6 * next(compiled)
-        return tuple(factor * stack for stack in predict(layers, points))
+        return tuple(factor * stack for stack in predict(problem, points))
 
-    monkeypatch.setattr(activity_inference._Layers, "predict", rounded)
+    monkeypatch.setattr(Problem, "predictions", rounded)
     network, params, scaling = build(
         scheme="sp_gaussian", activation="tanh", skip=True, width=32, output_dim=3
     )
@@ -195,9 +194,9 @@ def test_one_fixed_sweep_is_backpropagation(name, loss):
     options = descent(1, loss=loss, inference_order="sequential", fixed_predictions=True)
     bp = AlgorithmSpec(name="backpropagation", loss=loss)
     inferred = infer(network, params, scaling, x, y, options, 1.0)
-    slopes = jax.jit(lambda params: backpropagation.errors(network, params, scaling, x, y, bp, {}))(
-        params
-    )
+    slopes = jax.jit(
+        lambda params: backpropagation.errors(Problem(network, params, scaling, x, y, bp, {}))
+    )(params)
     factor = 1.0
     roles = [segment.role for segment in network.segments for _ in range(segment.count)]
     for role, own, slope in reversed(
@@ -211,8 +210,8 @@ def test_one_fixed_sweep_is_backpropagation(name, loss):
     def both(params):
         given = (network, params, unit, x, y)
         return (
-            predictive_coding.gradients(*given, options, numbers(1.0)),
-            backpropagation.gradients(*given, bp, {}),
+            predictive_coding.gradients(Problem(*given, options, numbers(1.0))),
+            backpropagation.gradients(Problem(*given, bp, {})),
         )
 
     (grads, metrics), (expected, known) = both(params)
@@ -234,7 +233,9 @@ def test_single_shot_sequential_inference(activation):
     u = plain_inference.initial_activities(network, params, scaling, x, "forward")
     bp = AlgorithmSpec(name="backpropagation")
     slopes = jax.jit(
-        lambda params: unstacked(backpropagation.errors(network, params, scaling, x, y, bp, {}))
+        lambda params: unstacked(
+            backpropagation.errors(Problem(network, params, scaling, x, y, bp, {}))
+        )
     )(params)
     gammas = [UNEQUAL["input"], *[UNEQUAL["hidden"]] * 3, UNEQUAL["output"]]
     shifts = [np.prod(gammas[layer:]) * slopes[layer - 1] for layer in range(1, 5)]
@@ -265,7 +266,7 @@ def test_the_program_does_not_grow_with_depth_or_steps(changes):
 
         def run(params):
             return predictive_coding.gradients(
-                network, params, scaling, x, y, options, numbers(0.1)
+                Problem(network, params, scaling, x, y, options, numbers(0.1))
             )
 
         return str(jax.make_jaxpr(run)(params)).count(" = ")
@@ -294,4 +295,4 @@ def test_refusals():
     for change, message in changes:
         options = descent(2).model_copy(update=change)
         with pytest.raises(ConfigurationError, match=message):
-            predictive_coding.errors(network, params, scaling, x, y, options, numbers(0.1))
+            predictive_coding.errors(Problem(network, params, scaling, x, y, options, numbers(0.1)))

@@ -11,6 +11,7 @@ import pytest
 from toy_networks import EXACT, build, data, descent, drawn
 
 from scaling_limits.algorithms import predictive_coding
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import NetworkSpec
 from scaling_limits.measurements import error_alignment
 from scaling_limits.measurements.context import Context
@@ -21,21 +22,8 @@ NUM_SEEDS = 5
 
 
 def context(network, params, scaling, x, y, options=EXACT, numbers=None):
-    def errors(params, x, y):
-        return predictive_coding.errors(network, params, scaling, x, y, options, numbers or {})
-
-    return Context(
-        network=network,
-        params=params,
-        scaling=scaling,
-        algorithm=options,
-        x=x,
-        y=y,
-        x_test=x,
-        y_test=y,
-        gradients=lambda *_: ({}, {}),
-        errors=errors,
-    )
+    problem = Problem(network, params, scaling, x, y, options, numbers or {})
+    return Context(problem, x, y, predictive_coding.gradients, predictive_coding.errors)
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from toy_networks import build, data, descent, drawn, kernels, unstacked
 from scaling_limits import algorithms
 from scaling_limits.algorithms import backpropagation, gauss_newton_target, predictive_coding
 from scaling_limits.algorithms.layerwise import output_jacobians
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.networks.network import shift_down
 
@@ -50,7 +51,7 @@ def test_least_squares_errors(damping, position, skip):
     inputs = shift_down(x, network.activities(params, scaling, x))
     own = jax.jit(
         lambda p: gauss_newton_target.least_squares(
-            output_jacobians(network, p, scaling, inputs), residual, damping
+            output_jacobians(Problem(network, p, scaling, x, y, GN), inputs), residual, damping
         )
     )(params)
     for error, jacobian in zip(unstacked(own), jacobians, strict=True):
@@ -70,7 +71,7 @@ def test_fewer_units_than_outputs_leave_the_pseudo_inverse():
     network, params, scaling = build(scheme="sp_gaussian", activation="tanh", width=2, output_dim=4)
     x, y = data(output_dim=4)
     jacobians, residual = dense(network, params, scaling, x, y)
-    own = gauss_newton_target.errors(network, params, scaling, x, y, GN, {})
+    own = gauss_newton_target.errors(Problem(network, params, scaling, x, y, GN, {}))
     for error, jacobian in zip(unstacked(own), jacobians, strict=True):
         for e, delta, r in zip(error, np.swapaxes(jacobian, 1, 2), residual, strict=True):
             np.testing.assert_allclose(e, np.linalg.pinv(delta.T) @ r, rtol=1e-7, atol=1e-10)
@@ -84,15 +85,15 @@ def test_gradients_are_those_of_the_errors(name, loss):
         scheme="sp_gaussian", activation="tanh", position="before_weight", output_dim=3
     )
     x, y = data(output_dim=3, one_hot=loss == "cross_entropy")
-    module = algorithms.get(name)
+    module = algorithms.get(AlgorithmSpec(name=name))
     # with fixed predictions, weights learn from the forward pass here as well
     options = descent(2, loss=loss, fixed_predictions=True)
     numbers = {"activity_learning_rate": 0.3}
 
     @jax.jit
     def run(params):
-        given = (network, params, scaling, x, y, options, numbers)
-        return *module.gradients(*given), module.errors(*given)
+        problem = Problem(network, params, scaling, x, y, options, numbers)
+        return *module.gradients(problem), module.errors(problem)
 
     grads, metrics, errors = run(params)
     forward = unstacked(network.activities(params, scaling, x))
@@ -109,7 +110,9 @@ def test_backpropagation_errors():
     network, params, scaling = build(scheme="sp_gaussian", activation="tanh", output_dim=3)
     x, y = data(output_dim=3)
     jacobians, residual = dense(network, params, scaling, x, y)
-    own = jax.jit(lambda p: backpropagation.errors(network, p, scaling, x, y, GN, {}))(params)
+    own = jax.jit(lambda p: backpropagation.errors(Problem(network, p, scaling, x, y, GN, {})))(
+        params
+    )
     for error, jacobian in zip(unstacked(own), jacobians, strict=True):
         known = np.einsum("bcn,bc->bn", jacobian, residual)
         np.testing.assert_allclose(error, known, rtol=1e-10, atol=1e-14)
@@ -124,7 +127,7 @@ def test_two_layers_of_predictive_coding_are_a_damped_target():
     params = drawn(network, scaling, seed=4)
     x, y = data(output_dim=3)
     exact = AlgorithmSpec(name="predictive_coding", inference="exact")
-    own = predictive_coding.errors(network, params, scaling, x, y, exact, {})[0][0]
+    own = predictive_coding.errors(Problem(network, params, scaling, x, y, exact, {}))[0][0]
     w = np.asarray(kernels(params)[1])
     residual = np.asarray(y - network.forward(params, scaling, x))
     damped = np.linalg.solve(w.T @ w + 0.7 / 2.0 * np.eye(w.shape[1]), w.T @ residual.T).T

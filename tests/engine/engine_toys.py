@@ -81,6 +81,7 @@ def cell(
         plans,
         resources=Resources.model_validate(resources),
         user_datasets={},
+        user_algorithms={},
         rows=rows or [],
     )
 

@@ -14,7 +14,7 @@ from engine_toys import BACKPROPAGATION, EXACT, cell
 from scaling_limits import networks
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import load
-from scaling_limits.store import Measured
+from scaling_limits.measured import Measured
 from scaling_limits.training.loop import compile_shard
 from scaling_limits.training.order import batch_indices
 

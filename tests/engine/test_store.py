@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from scaling_limits.errors import StoreError
-from scaling_limits.store import Measured, Store, StoredCell
+from scaling_limits.files import WriteError
+from scaling_limits.measured import Measured
+from scaling_limits.store import Store, StoredCell
 
 KEY = "0123456789abcdef"
 
@@ -97,11 +99,11 @@ def test_a_full_disk_is_said_and_leaves_nothing(
 
     monkeypatch.setattr(os, call, full)
     other = KEY[::-1]
-    with pytest.raises(StoreError, match=os.strerror(code)) as caught:
+    with pytest.raises(WriteError, match=os.strerror(code)) as caught:
         store.save(other, sample(1))
     assert str(store.path(other)) in str(caught.value)
     assert files(tmp_path) == [f"{KEY}.cell"]
-    with pytest.raises(StoreError):
+    with pytest.raises(WriteError):
         store.save(KEY, sample(1))
     assert_equal(store.load(KEY), sample())
 
@@ -113,7 +115,7 @@ def test_no_permission_to_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     store = Store(tmp_path)
     store.save(KEY, sample())
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(StoreError, match="Permission denied"):
+    with pytest.raises(WriteError, match="Permission denied"):
         store.save(KEY, sample())
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(StoreError, match="Permission denied"):
@@ -137,7 +139,7 @@ def test_a_damaged_cell_that_cannot_be_moved(
 
 def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "cells").write_text("not a folder")
-    with pytest.raises(StoreError, match="cannot write"):
+    with pytest.raises(WriteError, match="cannot write"):
         Store(tmp_path / "cells").save(KEY, sample())
 
 

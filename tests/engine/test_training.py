@@ -13,9 +13,10 @@ from test_cell_numbers import train
 
 from scaling_limits import networks
 from scaling_limits.algorithms import backpropagation
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import load
-from scaling_limits.store import Measured
+from scaling_limits.measured import Measured
 from scaling_limits.training.order import batch_indices
 
 LINEAR_EXACT = {**EXACT, "activation": "linear"}
@@ -108,7 +109,7 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], float]:
     for chosen in order:
         x, y = jnp.asarray(data.x_train[chosen]), jnp.asarray(data.y_train[chosen])
         grads, metrics = backpropagation.gradients(
-            network, params, numbers["scaling"], x, y, c.algorithm, {}
+            Problem(network, params, numbers["scaling"], x, y, c.algorithm, {})
         )
         losses.append(float(metrics["train_loss"]))
         updated = []

@@ -15,10 +15,11 @@ from engine_toys import PAPER, merged, write_project
 from scaling_limits.cells import Cell
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError, StoreError
+from scaling_limits.measured import Measured
 from scaling_limits.pipeline import store_command, upkeep
 from scaling_limits.pipeline.keys import cell_key, cell_source, library_versions
 from scaling_limits.pipeline.upkeep import Entry, State
-from scaling_limits.store import Measured, Store, StoredCell
+from scaling_limits.store import Store, StoredCell
 
 OLD = "0123456789abcdef"
 SMALL = {"caps": {"width": 8, "seeds": 1}}

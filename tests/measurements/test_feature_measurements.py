@@ -1,15 +1,16 @@
 """Sizes and increments of features against a forward pass block by block."""
 
-from types import SimpleNamespace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from scaling_limits import networks
-from scaling_limits.cells import NetworkSpec
+from scaling_limits.algorithms import backpropagation
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.measurements import blocks, feature_increments, feature_sizes
+from scaling_limits.measurements.context import Context
 
 SCALING = {
     "input": {"init_std": 0.5, "multiplier": 0.9, "branch": 1.0},
@@ -38,7 +39,9 @@ def context(described):
     key = jax.random.key(1)
     params = network.init(key, SCALING, "normal", jnp.float64)
     x = jax.random.normal(key, (5, described.input_dim), jnp.float64)
-    return SimpleNamespace(network=network, params=params, scaling=SCALING, x=x)
+    y = jnp.zeros((5, described.output_dim))
+    problem = Problem(network, params, SCALING, x, y, AlgorithmSpec(name="backpropagation"))
+    return Context(problem, x, y, backpropagation.gradients, backpropagation.errors)
 
 
 def features(params, x, *, skip):
@@ -71,7 +74,7 @@ def rms(values):
 )
 def test_sizes(num_blocks, skip, chosen):
     given = context(spec(num_blocks, skip=skip))
-    kept, output = features(given.params, given.x, skip=skip)
+    kept, output = features(given.problem.params, given.problem.x, skip=skip)
     found = feature_sizes.measure(given)
     expected = [rms(kept[layer]) for layer in chosen]
     np.testing.assert_allclose(found["activity_rms"], expected, rtol=1e-12)
@@ -85,7 +88,7 @@ def test_sizes(num_blocks, skip, chosen):
 def test_increments(num_blocks, first, distances):
     described = spec(num_blocks)
     given = context(described)
-    kept, _ = features(given.params, given.x, skip=True)
+    kept, _ = features(given.problem.params, given.problem.x, skip=True)
     found = feature_increments.measure(given)["feature_increment"]
     expected = [rms(kept[first + distance] - kept[first]) for distance in distances]
     np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -16,6 +16,7 @@ import pytest
 
 from scaling_limits import algorithms, networks
 from scaling_limits.algorithms.predictive_coding import rescaling_matrix
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.networks.network import shift_down
 from scaling_limits.parameterisations.table import (
@@ -87,7 +88,7 @@ def program(width, num_hidden, skip, algorithm):
     x = jnp.asarray(rng.normal(size=(BATCH, INPUT_DIM)), jnp.float32)
     y = jnp.asarray(rng.normal(size=(BATCH, OUTPUT_DIM)), jnp.float32)
     options = OPTIONS[algorithm]
-    module = algorithms.get(options.name)
+    module = algorithms.get(options)
 
     def rms(stacks):
         return jnp.concatenate([jnp.sqrt((stack**2).mean(axis=(1, 2))) for stack in stacks])
@@ -111,13 +112,13 @@ def program(width, num_hidden, skip, algorithm):
             {"linear": {"kernel": scaling[segment.role]["init_std"] * unit}}
             for segment, unit in zip(network.segments, units, strict=True)
         )
-        arguments = (network, params, scaling, x, y, options, NUMBERS)
-        grads, _ = module.gradients(*arguments)
-        activities = network.activities(params, scaling, x)
-        rescaling = rescaling_matrix(network, params, scaling, x.dtype) - jnp.eye(OUTPUT_DIM)
+        problem = Problem(network, params, scaling, x, y, options, NUMBERS)
+        grads, _ = module.gradients(problem)
+        activities = problem.activities()
+        rescaling = rescaling_matrix(problem) - jnp.eye(OUTPUT_DIM)
         common = {
             "preactivation": rms(activities),
-            "error": rms(module.errors(*arguments)),
+            "error": rms(module.errors(problem)),
             "gradient": rms([gradient["linear"]["kernel"] for gradient in grads]),
             "rescaling": jnp.linalg.norm(rescaling),
         }

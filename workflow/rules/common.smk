@@ -3,6 +3,7 @@ import sys
 from functools import cache, wraps
 
 from scaling_limits.configuration import load
+from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.pipeline.keys import figure_digest
@@ -27,6 +28,9 @@ def refusing(function):
     return checked
 
 
+# `load` reads config/config.yaml itself; of a --configfile, Snakemake takes the last of two equal keys
+for path in workflow.configfiles:
+    refusing(read_yaml)(path)
 CONFIG = refusing(load)(".", config)
 PRESET = CONFIG.main.preset
 RESULTS = f"results/{PRESET}"

@@ -1,17 +1,18 @@
 """Algorithms by name. Each is a module with
 
-`gradients(network, params, scaling, x, y, options, numbers) -> (gradients like params, metrics)`,
-`errors(network, params, scaling, x, y, options, numbers) -> the errors e_l of all nodes`,
+`gradients(problem) -> (gradients like problem.params, metrics)`,
+`errors(problem) -> the errors e_l of all nodes`,
 
-both of the same arguments: `options` is the cell's `AlgorithmSpec`, `numbers` holds the traced
-`activity_learning_rate` and `seed`. Errors are per sample, target minus prediction, stacked as the
-nodes are. No algorithm imports another, nor the training loop, nor the limits that it is tested
-against.
+of a `Problem`. Errors are per sample, target minus prediction, stacked as the nodes are. No algorithm
+imports another, nor the training loop, nor the limits that it is tested against. A file of the user's own
+that the configuration names is such a module as well.
 """
 
 from types import ModuleType
 
+from ..cells import AlgorithmSpec
 from ..registry import Registry
+from . import own
 
 registry = Registry(
     "algorithm",
@@ -23,6 +24,11 @@ registry = Registry(
 )
 
 
-def get(name: str) -> ModuleType:
-    """The module of an algorithm; raises ConfigurationError for an unknown name."""
-    return registry.get(name)
+def module(spec: AlgorithmSpec) -> str:
+    """The dotted name of an algorithm's module, or its file; raises ConfigurationError for an unknown name."""
+    return registry.module(spec.name) if spec.file is None else spec.file
+
+
+def get(spec: AlgorithmSpec) -> ModuleType:
+    """The imported module of an algorithm; raises as `module` does."""
+    return registry.get(spec.name) if spec.file is None else own.load(spec.file)

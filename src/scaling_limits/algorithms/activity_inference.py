@@ -23,8 +23,7 @@ Algorithm 1, with `e_L = y - f`: the sign printed there is wrong).
 *Fixed predictions.* p_l and J_l stay those of the initial activities (pc-tp S.5, S.6).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -34,14 +33,12 @@ from jax import Array
 from jaxtyping import Float
 
 from scaling_limits.algorithms.layerwise import downwards, pull
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.losses import output_error
 from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.network import (
     Network,
-    Params,
-    Scaling,
     Segment,
     Stacks,
     shift_down,
@@ -63,44 +60,29 @@ class Inferred(NamedTuple):
     output: Float[Array, "batch out"]
 
 
-def infer(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    forward: Stacks,
-    x: Float[Array, "batch in"],
-    y: Float[Array, "batch out"],
-    options: AlgorithmSpec,
-    numbers: Mapping[str, Array],
-) -> Inferred:
-    """What `options.num_inference_steps` steps lead to; errors are those after the last of them.
+def infer(problem: Problem, forward: Stacks) -> Inferred:
+    """What the options' `num_inference_steps` lead to; errors are those after the last of them.
 
     `forward` are the forward pass's activities (pc-tp Technique i).
 
     Raises:
         ConfigurationError: for options that are missing or do not go together.
     """
+    network, options = problem.network, problem.options
     steps = _check(options)
-    initial = _initial_activities(network, forward, options, numbers)
-    inputs = shift_down(x, initial)
-    if options.activity_initialisation == "forward":
-        predicted = inputs
-    else:
-        predicted = shift_down(x, network.predictions(params, scaling, inputs))
+    inputs = problem.inputs(_initial_activities(problem, forward))
+    from_forward = options.activity_initialisation == "forward"
+    predicted = inputs if from_forward else problem.inputs(problem.predictions(inputs))
 
     def top(count: int) -> _Layers:
         part = network.top(count)
         lower = network.num_weight_layers - count
         role = [segment.role for segment in network.segments if segment.first <= lower][-1]
         return _Layers(
-            network=part,
-            params=top_of(params, part),
-            scaling=scaling,
+            problem=replace(problem, network=part, params=top_of(problem.params, part)),
             inputs=top_of(inputs, part),
             predicted=top_of(predicted, part),
-            y=y,
-            options=options,
-            below=energy_weight(role, scaling, y.dtype),
+            below=energy_weight(problem, role),
         )
 
     num_hidden = network.num_weight_layers - 1
@@ -109,15 +91,15 @@ def infer(
     done = 0
     for end, reach in _stages(options, steps, num_hidden):
         part = top(reach)
-        moved = _relax(part, top_of(displacements, part.network), numbers, done, end)
+        moved = _relax(part, top_of(displacements, part.network), done, end)
         kept = len(displacements) - len(moved)
         displacements = displacements[:kept] + tuple(
             whole.at[whole.shape[0] - new.shape[0] :].set(new)
             for whole, new in zip(displacements[kept:], moved, strict=True)
         )
         done = end
-    before, points = layers.predict(layers.inputs), layers.points(displacements)
-    changes = layers.changes(before, layers.predict(points), steps + 1)
+    before, points = layers.problem.predictions(layers.inputs), layers.points(displacements)
+    changes = layers.changes(before, layers.problem.predictions(points), steps + 1)
     errors = layers.errors(displacements, before, changes)
     # node 1 sees the clamped input, so its prediction never moves
     return Inferred(
@@ -127,31 +109,32 @@ def infer(
     )
 
 
-def energy_weight(role: str, scaling: Scaling, dtype: Any) -> Float[Array, ""]:
+def energy_weight(problem: Problem, role: str) -> Float[Array, ""]:
     """gamma of a role's nodes."""
-    return jnp.asarray(scaling[role]["energy_weight"], dtype)
+    return jnp.asarray(problem.scaling[role]["energy_weight"], problem.y.dtype)
 
 
 @dataclass(frozen=True)
 class _Layers:
     """The topmost nodes of a network, and what stays while the activities that enter them move.
 
-    Stacks are laid out by the node that an activity is the input of. `inputs` are the initial
-    activities, `predicted` the predictions of them at first, and `below` is the energy weight of
-    the lowest one's error.
+    `problem` is cut down to these nodes. Stacks are laid out by the node that an activity is the
+    input of. `inputs` are the initial activities, `predicted` the predictions of them at first, and
+    `below` is the energy weight of the lowest one's error.
     """
 
-    network: Network
-    params: Params
-    scaling: Scaling
+    problem: Problem
     inputs: Stacks
     predicted: Stacks
-    y: Array
-    options: AlgorithmSpec
     below: Array
 
-    def predict(self, points: Stacks) -> Stacks:
-        return self.network.predictions(self.params, self.scaling, points)
+    @property
+    def network(self) -> Network:
+        return self.problem.network
+
+    @property
+    def options(self) -> AlgorithmSpec:
+        return self.problem.options
 
     def points(self, displacements: Stacks) -> Stacks:
         """Where the nodes are evaluated."""
@@ -186,22 +169,20 @@ class _Layers:
     def errors(self, displacements: Stacks, before: Stacks, changes: Stacks) -> Stacks:
         """The errors of all these nodes."""
         output = before[-1][0] + changes[-1][0]
-        at_output = output_error(self.options.loss, output, self.y)
+        at_output = self.problem.output_error(output)
         return (*_subtract(self.targets(displacements), changes[:-1]), at_output[None])
 
     def weight(self, segment: Segment) -> Array:
-        return energy_weight(segment.role, self.scaling, self.y.dtype)
+        return energy_weight(self.problem, segment.role)
 
 
-def _relax(
-    layers: _Layers, displacements: Stacks, numbers: Mapping[str, Array], done: int, end: int
-) -> Stacks:
+def _relax(layers: _Layers, displacements: Stacks, done: int, end: int) -> Stacks:
     """Steps `done + 1 .. end`.
 
     The lowest activity is predicted by a node whose own input does not move, so its error is its
     displacement.
     """
-    rate = jnp.asarray(numbers["activity_learning_rate"], layers.y.dtype)
+    rate = jnp.asarray(layers.problem.numbers["activity_learning_rate"], layers.problem.y.dtype)
     counted = jnp.arange(done + 1, end + 1)
     if layers.options.inference_order == "sequential":
         return jax.lax.scan(_sequential_step(layers, rate), displacements, counted)[0]
@@ -211,14 +192,14 @@ def _relax(
 
 
 def _synchronous_step(layers: _Layers, rate: Array, rule: optax.GradientTransformation) -> Any:
-    before, held = jax.vjp(layers.predict, layers.inputs)
+    before, held = jax.vjp(layers.problem.predictions, layers.inputs)
     share = _share(layers)
 
     def step(state: Any, number: Array) -> tuple[Any, None]:
         displacements, rule_state = state
         after, pullback = before, held
         if not layers.options.fixed_predictions:
-            after, pullback = jax.vjp(layers.predict, layers.points(displacements))
+            after, pullback = jax.vjp(layers.problem.predictions, layers.points(displacements))
         errors = layers.errors(displacements, before, layers.changes(before, after, number))
         weighted = tuple(
             layers.weight(segment) * error
@@ -233,25 +214,27 @@ def _synchronous_step(layers: _Layers, rate: Array, rule: optax.GradientTransfor
 
 
 def _sequential_step(layers: _Layers, rate: Array) -> Any:
-    before = layers.predict(layers.inputs)
+    before = layers.problem.predictions(layers.inputs)
     *hidden, output = layers.network.segments
-    *hidden_params, output_params = layers.params
+    *hidden_params, output_params = layers.problem.params
     step_size = rate * _share(layers)
 
     def step(displacements: Stacks, number: Array) -> tuple[Stacks, None]:
         points = layers.points(displacements)
-        changes = layers.changes(before, layers.predict(points), number)
+        changes = layers.changes(before, layers.problem.predictions(points), number)
 
         def update(segment: Segment, explained: Array, entry: Any) -> tuple[Array, Array]:
             params, point, change, old = entry
             weight = layers.weight(segment)
             new = old - step_size * (weight * (old - change) - explained)
-            return pull(segment, params, layers.scaling, point, weight * (new - change)), new
+            return pull(
+                segment, params, layers.problem.scaling, point, weight * (new - change)
+            ), new
 
         at_output = layers.errors(displacements, before, changes)[-1][0]
         params = jax.tree.map(lambda leaf: leaf[0], output_params)
         error = layers.weight(output) * at_output
-        explained = pull(output, params, layers.scaling, points[-1][0], error)
+        explained = pull(output, params, layers.problem.scaling, points[-1][0], error)
         targets = layers.targets(displacements)
         entries = zip(hidden_params, points[:-1], changes[:-1], targets, strict=True)
         explained, moved = downwards(hidden, update, explained, entries)
@@ -264,7 +247,7 @@ def _sequential_step(layers: _Layers, rate: Array) -> Any:
 
 def _share(layers: _Layers) -> float:
     """What a sample's own energy counts for in the energy whose gradient activities follow."""
-    return 1.0 / len(layers.y) if layers.options.activity_gradient == "batch_mean" else 1.0
+    return 1.0 / len(layers.problem.y) if layers.options.activity_gradient == "batch_mean" else 1.0
 
 
 def _stages(options: AlgorithmSpec, num_steps: int, num_hidden: int) -> list[tuple[int, int]]:
@@ -282,15 +265,13 @@ def _stages(options: AlgorithmSpec, num_steps: int, num_hidden: int) -> list[tup
     return stages
 
 
-def _initial_activities(
-    network: Network, forward: Stacks, options: AlgorithmSpec, numbers: Mapping[str, Array]
-) -> Stacks:
+def _initial_activities(problem: Problem, forward: Stacks) -> Stacks:
     """z^0 of all nodes; the output's is not used. Normal draws depend on seed, layer and shape."""
-    if options.activity_initialisation == "forward":
+    if problem.options.activity_initialisation == "forward":
         return forward
-    if options.activity_initialisation == "zeros":
+    if problem.options.activity_initialisation == "zeros":
         return tuple(jnp.zeros_like(stack) for stack in forward)
-    key = jax.random.key(numbers["seed"])
+    key = jax.random.key(problem.numbers["seed"])
 
     def draw(segment: Segment, like: Array) -> Array:
         def one(layer: Array) -> Array:
@@ -300,7 +281,7 @@ def _initial_activities(
 
         return jax.vmap(one)(segment.indices())
 
-    return tuple(draw(s, like) for s, like in zip(network.segments, forward, strict=True))
+    return tuple(draw(s, like) for s, like in zip(problem.network.segments, forward, strict=True))
 
 
 def _check(options: AlgorithmSpec) -> int:

@@ -1,48 +1,30 @@
 """Backpropagation of the loss."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 import jax
 from jax import Array
-from jaxtyping import Float
 
 from scaling_limits.algorithms.layerwise import backward_pass
-from scaling_limits.cells import AlgorithmSpec
-from scaling_limits.losses import mean_loss, output_error
-from scaling_limits.networks.network import Network, Params, Scaling, Stacks, shift_down
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.networks.network import Params, Stacks
 
 
-def gradients(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    x: Float[Array, "batch in"],
-    y: Float[Array, "batch out"],
-    options: AlgorithmSpec,
-    numbers: Mapping[str, Array],
-) -> tuple[Params, dict[str, Array]]:
-    """Gradient of the batch-mean loss (pcn-limits Eq. 1); of `options` only `loss` is used.
+def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
+    """Gradient of the batch-mean loss (pcn-limits Eq. 1); of the options only `loss` is used.
 
     Metrics: `train_loss`, that loss.
     """
 
     def loss(params: Params) -> Array:
-        return mean_loss(options.loss, network.forward(params, scaling, x), y)
+        return problem.loss(replace(problem, params=params).forward())
 
-    value, grads = jax.value_and_grad(loss)(params)
+    value, grads = jax.value_and_grad(loss)(problem.params)
     return grads, {"train_loss": value}
 
 
-def errors(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    x: Float[Array, "batch in"],
-    y: Float[Array, "batch out"],
-    options: AlgorithmSpec,
-    numbers: Mapping[str, Array],
-) -> Stacks:
+def errors(problem: Problem) -> Stacks:
     """`-dloss/du_l` of each sample, with u_l the output of node l."""
-    forward = network.activities(params, scaling, x)
-    output = output_error(options.loss, forward[-1][0], y)
-    return backward_pass(network, params, scaling, shift_down(x, forward), output)
+    forward = problem.activities()
+    output = problem.output_error(forward[-1][0])
+    return backward_pass(problem, problem.inputs(forward), output)

@@ -5,8 +5,6 @@ and by least squares, `e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L`, with
 [units, out]` of each sample.
 """
 
-from collections.abc import Mapping
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,44 +12,26 @@ from jax import Array
 from jaxtyping import Float
 
 from scaling_limits.algorithms.layerwise import output_jacobians, weight_gradients
-from scaling_limits.cells import AlgorithmSpec
-from scaling_limits.losses import mean_loss, output_error
-from scaling_limits.networks.network import Network, Params, Scaling, Stacks, shift_down
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.networks.network import Params, Stacks
 
 
-def gradients(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    x: Float[Array, "batch in"],
-    y: Float[Array, "batch out"],
-    options: AlgorithmSpec,
-    numbers: Mapping[str, Array],
-) -> tuple[Params, dict[str, Array]]:
-    """Each node's own rule with the undamped errors, at the forward pass; of `options` only `loss`
-    is used.
+def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
+    """Each node's own rule with the undamped errors, at the forward pass; of the options only
+    `loss` is used.
 
     Metrics: `train_loss`, the batch-mean loss.
     """
-    forward = network.activities(params, scaling, x)
-    own = errors(network, params, scaling, x, y, options, numbers)
-    grads = weight_gradients(network, params, scaling, shift_down(x, forward), own)
-    return grads, {"train_loss": mean_loss(options.loss, forward[-1][0], y)}
+    forward = problem.activities()
+    grads = weight_gradients(problem, problem.inputs(forward), errors(problem))
+    return grads, {"train_loss": problem.loss(forward[-1][0])}
 
 
-def errors(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    x: Float[Array, "batch in"],
-    y: Float[Array, "batch out"],
-    options: AlgorithmSpec,
-    numbers: Mapping[str, Array],
-) -> Stacks:
+def errors(problem: Problem) -> Stacks:
     """The undamped errors of all nodes; the output's is its loss's own, e_L."""
-    forward = network.activities(params, scaling, x)
-    jacobians = output_jacobians(network, params, scaling, shift_down(x, forward))
-    return least_squares(jacobians, output_error(options.loss, forward[-1][0], y))
+    forward = problem.activities()
+    jacobians = output_jacobians(problem, problem.inputs(forward))
+    return least_squares(jacobians, problem.output_error(forward[-1][0]))
 
 
 def least_squares(

@@ -1,6 +1,7 @@
 """Passes over a network's nodes that algorithms share; none unrolls a run of equal nodes."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -8,7 +9,8 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.networks.network import Network, Params, Scaling, Segment, Stacks
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.networks.network import Params, Scaling, Segment, Stacks
 
 NodeStep = Callable[[Segment, Array, Any], tuple[Array, Array]]
 
@@ -45,50 +47,43 @@ def pull(
     return pulled
 
 
-def backward_pass(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    inputs: Stacks,
-    cotangent: Float[Array, "batch out"],
-) -> Stacks:
+def backward_pass(problem: Problem, inputs: Stacks, cotangent: Float[Array, "batch out"]) -> Stacks:
     """The derivative of `cotangent . f` by every node's output, at the given inputs of the nodes."""
 
     def step(segment: Segment, cotangent: Array, entry: Any) -> tuple[Array, Array]:
         params, x = entry
-        return pull(segment, params, scaling, x, cotangent), cotangent
+        return pull(segment, params, problem.scaling, x, cotangent), cotangent
 
-    return downwards(network.segments, step, cotangent, zip(params, inputs, strict=True))[1]
+    entries = zip(problem.params, inputs, strict=True)
+    return downwards(problem.network.segments, step, cotangent, entries)[1]
 
 
-def output_jacobians(network: Network, params: Params, scaling: Scaling, inputs: Stacks) -> Stacks:
+def output_jacobians(problem: Problem, inputs: Stacks) -> Stacks:
     """Each sample's Jacobian of f by every node's output, `[count, batch, out, units]`.
 
     pc-tp delta_l, transposed; the output node's is the identity.
     """
     batch = inputs[-1].shape[1]
-    size = jax.eval_shape(
-        lambda: network.segments[-1].apply(
-            jax.tree.map(lambda leaf: leaf[0], params[-1]), scaling, inputs[-1][0]
-        )
-    ).shape[-1]
+    size = problem.y.shape[-1]
     rows = jnp.broadcast_to(jnp.eye(size, dtype=inputs[-1].dtype)[:, None], (size, batch, size))
 
     def one(row: Array) -> Stacks:
-        return backward_pass(network, params, scaling, inputs, row)
+        return backward_pass(problem, inputs, row)
 
     stacks: Stacks = jax.vmap(one, out_axes=2)(rows)
     return stacks
 
 
-def weight_gradients(
-    network: Network, params: Params, scaling: Scaling, inputs: Stacks, errors: Stacks
-) -> Params:
+def weight_gradients(problem: Problem, inputs: Stacks, errors: Stacks) -> Params:
     """The batch mean of `-e_l dp_l/dW_l` at the given inputs: each node's own rule (pc-tp S.33).
 
     It has no energy weight, so it is dF/dW_l over gamma_l.
     """
     batch = errors[-1].shape[1]
-    _, pullback = jax.vjp(lambda params: network.predictions(params, scaling, inputs), params)
+
+    def predictions(params: Params) -> Stacks:
+        return replace(problem, params=params).predictions(inputs)
+
+    _, pullback = jax.vjp(predictions, problem.params)
     gradients: Params = pullback(jax.tree.map(lambda e: -e / batch, errors))[0]
     return gradients

@@ -15,7 +15,6 @@ sum_{l<L} (gamma_L/gamma_l) B_l B_l^T, e_L = S^{-1} r and e_l = (gamma_L/gamma_l
 Theorem 4.2, with the sign of S.92; mupc Eq. 30-31, pcn-limits Eq. 5, 24, 104).
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -25,116 +24,82 @@ from jaxtyping import Float
 
 from scaling_limits.algorithms.activity_inference import Inferred, energy_weight, infer
 from scaling_limits.algorithms.layerwise import output_jacobians, weight_gradients
-from scaling_limits.cells import AlgorithmSpec
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.losses import mean_loss
-from scaling_limits.networks.network import Network, Params, Scaling, Segment, Stacks, shift_down
+from scaling_limits.networks.network import Params, Scaling, Segment, Stacks
 
 
-def gradients(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    x: Float[Array, "batch in"],
-    y: Float[Array, "batch out"],
-    options: AlgorithmSpec,
-    numbers: Mapping[str, Array],
-) -> tuple[Params, dict[str, Array]]:
+def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
     """Each node's own rule at the inferred activities, a batch mean.
 
-    `numbers["activity_learning_rate"]` is the step beta on the gradient of the batch mean of F
+    `problem.numbers["activity_learning_rate"]` is the step beta on the gradient of the batch mean of F
     (`activity_gradient: batch_mean`, so beta/B per sample) or of each sample's own F (`per_sample`);
-    `numbers["seed"]` that of normal initial activities, which are the same at each training step.
+    `problem.numbers["seed"]` that of normal initial activities, which are the same at each training step.
 
     Metrics: `train_loss` (of the forward pass) and `energy` (F after inference), both batch means.
 
     Raises:
         ConfigurationError: for options that are missing or do not go together or with the network.
     """
-    forward = network.activities(params, scaling, x)
-    inferred = _infer(network, params, scaling, forward, x, y, options, numbers)
-    grads = weight_gradients(network, params, scaling, inferred.inputs, inferred.errors)
-    energy = energy_weight("output", scaling, y.dtype) * mean_loss(options.loss, inferred.output, y)
-    for segment, error in zip(network.segments[:-1], inferred.errors[:-1], strict=True):
-        weight = energy_weight(segment.role, scaling, y.dtype)
-        energy = energy + 0.5 * weight * (error**2).sum() / x.shape[0]
-    loss = mean_loss(options.loss, forward[-1][0], y)
-    return grads, {"train_loss": loss, "energy": energy}
+    forward = problem.activities()
+    inferred = _infer(problem, forward)
+    grads = weight_gradients(problem, inferred.inputs, inferred.errors)
+    energy = energy_weight(problem, "output") * problem.loss(inferred.output)
+    for segment, error in zip(problem.network.segments[:-1], inferred.errors[:-1], strict=True):
+        weight = energy_weight(problem, segment.role)
+        energy = energy + 0.5 * weight * (error**2).sum() / len(problem.x)
+    return grads, {"train_loss": problem.loss(forward[-1][0]), "energy": energy}
 
 
-def errors(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    x: Float[Array, "batch in"],
-    y: Float[Array, "batch out"],
-    options: AlgorithmSpec,
-    numbers: Mapping[str, Array],
-) -> Stacks:
+def errors(problem: Problem) -> Stacks:
     """e_l of each sample at the inferred activities; raises as `gradients` does."""
-    forward = network.activities(params, scaling, x)
-    return _infer(network, params, scaling, forward, x, y, options, numbers).errors
+    return _infer(problem, problem.activities()).errors
 
 
-def rescaling_matrix(
-    network: Network, params: Params, scaling: Scaling, dtype: jnp.dtype
-) -> Float[Array, "out out"]:
+def rescaling_matrix(problem: Problem) -> Float[Array, "out out"]:
     """S of a linear network: mean squared error r.r becomes gamma_L r S^{-1} r at equilibrium
     (pcn-limits Eq. 6, mupc 31, pc-tp Theorem 4.2).
 
     Raises:
         ConfigurationError: if the network is not linear.
     """
-    if not network.linear:
+    if not problem.network.linear:
         raise ConfigurationError("the rescaling matrix is defined for linear networks only")
-    x = jnp.zeros((1, network.input_dim), dtype)
-    inputs = shift_down(x, network.activities(params, scaling, x))
-    return _linear_response(network, params, scaling, inputs)[1]
+    return _linear_response(problem, problem.inputs(problem.activities()))[1]
 
 
-def _infer(
-    network: Network,
-    params: Params,
-    scaling: Scaling,
-    forward: Stacks,
-    x: Array,
-    y: Array,
-    options: AlgorithmSpec,
-    numbers: Mapping[str, Array],
-) -> Inferred:
+def _infer(problem: Problem, forward: Stacks) -> Inferred:
+    options = problem.options
     if options.inference in ("gradient_descent", "adam"):
-        return infer(network, params, scaling, forward, x, y, options, numbers)
+        return infer(problem, forward)
     if options.inference == "exact":
-        if not network.linear or options.loss != "mean_squared_error":
+        if not problem.network.linear or options.loss != "mean_squared_error":
             raise ConfigurationError(
                 "inference: exact is a closed form of linear networks and mean_squared_error; "
                 "use gradient_descent, or activation: linear"
             )
-        return _exact(network, params, scaling, forward, x, y)
+        return _exact(problem, forward)
     valid = ["gradient_descent", "adam", "exact"]
     raise ConfigurationError(unknown("inference", options.inference, valid))
 
 
-def _exact(
-    network: Network, params: Params, scaling: Scaling, forward: Stacks, x: Array, y: Array
-) -> Inferred:
-    explained, rescaling = _linear_response(network, params, scaling, shift_down(x, forward))
-    output_error = jnp.linalg.solve(rescaling, (y - forward[-1][0]).T).T
+def _exact(problem: Problem, forward: Stacks) -> Inferred:
+    explained, rescaling = _linear_response(problem, problem.inputs(forward))
+    output_error = jnp.linalg.solve(rescaling, (problem.y - forward[-1][0]).T).T
     errors: Stacks = tuple(jnp.einsum("bc,lcn->lbn", output_error, e) for e in explained)
-    z, activities = x, []
-    for segment, stacked, error in zip(network.segments, params, errors, strict=True):
-        z, stack = _rollout(segment, stacked, scaling, z, error)
+    z, activities = problem.x, []
+    nodes = zip(problem.network.segments, problem.params, errors, strict=True)
+    for segment, stacked, error in nodes:
+        z, stack = _rollout(segment, stacked, problem.scaling, z, error)
         activities.append(stack)
-    return Inferred(errors, shift_down(x, tuple(activities)), y - output_error)
+    return Inferred(errors, problem.inputs(tuple(activities)), problem.y - output_error)
 
 
-def _linear_response(
-    network: Network, params: Params, scaling: Scaling, inputs: Stacks
-) -> tuple[Stacks, Array]:
+def _linear_response(problem: Problem, inputs: Stacks) -> tuple[Stacks, Array]:
     """(gamma_L/gamma_l) B_l `[count, out, units]` of every node, and S."""
     # the Jacobians of a linear network are those of any one sample
-    jacobians = output_jacobians(network, params, scaling, tuple(stack[:, :1] for stack in inputs))
-    weights = [energy_weight(s.role, scaling, inputs[0].dtype) for s in network.segments]
+    jacobians = output_jacobians(problem, tuple(stack[:, :1] for stack in inputs))
+    weights = [energy_weight(problem, segment.role) for segment in problem.network.segments]
     explained, rescaling = [], []
     for jacobian, weight in zip(jacobians, weights, strict=True):
         explained.append(weights[-1] / weight * jacobian[:, 0])

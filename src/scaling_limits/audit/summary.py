@@ -10,6 +10,7 @@ import pandas as pd
 
 from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import setting, with_interval
+from scaling_limits.files import write_file
 
 MANY = 16
 """A setting with more values than this is written as a range."""
@@ -61,7 +62,7 @@ def write_summary(folder: Path | str) -> None:
         + "\n".join(part for part in parts if part)
         + "\n</body>\n</html>\n"
     )
-    (folder / "summary.html").write_text(page, encoding="utf-8")
+    write_file(folder / "summary.html", page)
 
 
 def settings_of(cells: pd.DataFrame) -> tuple[dict[str, str], dict[str, str]]:

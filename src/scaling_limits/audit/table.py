@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.verdicts import Verdict, with_interval
 from scaling_limits.cells import Frozen
+from scaling_limits.files import write_file
 
 OUTCOMES = ("holds", "fails", "untested", "missing")
 _VERDICTS = TypeAdapter(list[Verdict])
@@ -116,12 +117,11 @@ def problems(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> list
 
 def write_audit(audit: Audit, folder: Path) -> None:
     """Write `audit.json`, `audit.md` and `audit.xml` (JUnit) into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
     _write_json(folder / "audit.json", audit.model_dump(mode="json"))
-    (folder / "audit.md").write_text(_markdown(audit), encoding="utf-8")
-    tree = ET.ElementTree(_junit(audit))
-    ET.indent(tree)
-    tree.write(folder / "audit.xml", encoding="utf-8", xml_declaration=True)
+    write_file(folder / "audit.md", _markdown(audit))
+    report = _junit(audit)
+    ET.indent(report)
+    write_file(folder / "audit.xml", ET.tostring(report, "utf-8", xml_declaration=True))
 
 
 def format_table(audit: Audit) -> str:
@@ -232,4 +232,4 @@ def _xml(text: str) -> str:
 
 def _write_json(path: Path, value: object) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_file(path, text + "\n")

@@ -13,9 +13,12 @@ from ..cells import Cell, digest
 from ..datasets import catalogue
 from ..errors import ConfigurationError, unknown
 from .files import Layers, explain, read_yaml
-from .models import Experiment, Figure, Main, Paper, Preset, Settings
+from .models import Experiment, Figure, Main, Own, Paper, Preset, Settings
 from .presets import shrink
 from .resolve import resolve
+
+OWN = "own"
+"""What stands in the place of a paper for the experiments in `config/experiments/`."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +40,27 @@ class Configuration:
 
     @cached_property
     def papers(self) -> list[str]:
-        """The slugs of the papers, in alphabetical order."""
-        return sorted(path.stem for path in (self.root / "config" / "papers").glob("*.yaml"))
+        """The slugs of the papers in alphabetical order, and `own` if there are experiments of the user's own."""
+        slugs = sorted(path.stem for path in (self.root / "config" / "papers").glob("*.yaml"))
+        if OWN in slugs:
+            raise ConfigurationError(
+                f"config/papers/{OWN}.yaml: '{OWN}' are the experiments in config/experiments/"
+            )
+        return [*slugs, OWN] if self._own_files else slugs
+
+    @cached_property
+    def _own_files(self) -> list[Path]:
+        return sorted((self.root / "config" / "experiments").glob("*.yaml"))
 
     @cached_property
     def user_datasets(self) -> dict[str, Path]:
         """Files of the user's own datasets by name."""
         return {name: self._path(path) for name, path in self.main.data.datasets.items()}
+
+    @cached_property
+    def user_algorithms(self) -> dict[str, Path]:
+        """Files of the user's own algorithms by name."""
+        return {name: self._path(path) for name, path in self.main.algorithms.items()}
 
     @cached_property
     def data_path(self) -> Path | None:
@@ -53,6 +70,8 @@ class Configuration:
     @cache
     def paper(self, slug: str) -> Paper:
         """A paper as configured: its file, shrunk and changed by the preset, changed by the user.
+
+        Presets do not shrink experiments of the user's own.
 
         Raises:
             ConfigurationError: no such paper, or its configuration is not valid.
@@ -121,13 +140,14 @@ class Configuration:
             str(settings["dataset"]) for _, settings in _product(spec) if "dataset" in settings
         }
         return {
-            name: self._substitute(name)
+            name: self._substitute(slug, name)
             for name in sorted(wanted)
-            if self._substitute(name) != name
+            if self._substitute(slug, name) != name
         }
 
-    def _substitute(self, name: str) -> str:
-        name = self.preset.substitutions.get(name, name)
+    def _substitute(self, slug: str, name: str) -> str:
+        if slug != OWN:
+            name = self.preset.substitutions.get(name, name)
         stand_in = catalogue.info(name, self.user_datasets).stand_in
         if (
             stand_in is not None
@@ -156,7 +176,9 @@ class Configuration:
             problem = explain(entry, "setting", Settings.model_fields)
             raise refuse([str(entry["loc"][0])], f"{key}: {problem}") from None
         try:
-            settings = settings.model_copy(update={"dataset": self._substitute(settings.dataset)})
+            settings = settings.model_copy(
+                update={"dataset": self._substitute(slug, settings.dataset)}
+            )
         except ConfigurationError as error:
             raise refuse(["dataset"], error) from None
         try:
@@ -165,6 +187,7 @@ class Configuration:
                 spec.measurements,
                 resources=self.main.resources,
                 user_datasets=self.user_datasets,
+                user_algorithms=self.user_algorithms,
                 rows=self.main.parameterisations,
             )
         except ConfigurationError as error:
@@ -189,18 +212,19 @@ class Configuration:
         return paper.experiments[name]
 
     def _file(self, slug: str) -> str:
-        return f"config/papers/{slug}.yaml"
+        return "config/experiments" if slug == OWN else f"config/papers/{slug}.yaml"
 
     @cache
     def _layers(self, slug: str, *, changed: bool = True) -> Layers:
         """A paper's file and, if `changed`, what the preset and the user make of it."""
         if slug not in self.papers:
             raise ConfigurationError(unknown("paper", slug, self.papers))
-        layers = Layers().add(read_yaml(self.root / self._file(slug)), self._file(slug))
+        layers = self._own() if slug == OWN else self._written(slug)
         if changed:
             layers.validate(Paper)
             preset = f"config/presets/{self.main.preset}.yaml"
-            layers.add(shrink(layers.merged, self.preset.caps), f"{preset} (caps)")
+            if slug != OWN:
+                layers.add(shrink(layers.merged, self.preset.caps), f"{preset} (caps)")
             for changes, origin in (
                 (self.preset.papers.get(slug, {}), preset),
                 (self.main.papers.get(slug, {}), "--config or config/config.yaml"),
@@ -208,6 +232,27 @@ class Configuration:
                 _refuse_new(changes, layers.merged, f"{origin}: papers.{slug}")
                 layers.add(changes, f"{origin}: papers.{slug}")
         return layers
+
+    def _written(self, slug: str) -> Layers:
+        return Layers().add(read_yaml(self.root / self._file(slug)), self._file(slug))
+
+    def _own(self) -> Layers:
+        """The experiments of the user's own in the form of a paper."""
+        layers = Layers()
+        for path in self._own_files:
+            origin = f"{self._file(OWN)}/{path.name}"
+            content = Layers().add(read_yaml(path), origin)
+            content.validate(Own)
+            figure = dict(content.merged)
+            experiment = figure.pop("experiment", None)
+            part: dict[str, Any] = {"figures": {path.stem: figure}, "experiments": {}}
+            if experiment is not None:
+                part["experiments"][path.stem] = experiment
+                figure["experiment"] = path.stem
+            layers.add(part, origin)
+        return layers.add(
+            {"title": "Own experiments", "authors": "", "reference": ""}, self._file(OWN)
+        )
 
     def _path(self, path: Any) -> Path:
         return self.root / Path(path)

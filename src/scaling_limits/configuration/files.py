@@ -48,7 +48,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except Exception as error:
+        # besides its own errors, PyYAML lets through what values stumble over: a month 13, too deep a nesting
         raise ConfigurationError(f"{path}: cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise ConfigurationError(f"{path}: should be a mapping of keys to values")

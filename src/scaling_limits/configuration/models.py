@@ -197,14 +197,29 @@ class Figure(Model):
         return claims
 
 
+# as in the wildcards of the Snakefile
+ExperimentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+FigureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+
+
 class Paper(Model):
     """A paper: its experiments at the paper's own scale, and its figures."""
 
     title: str
     authors: str
     reference: str
-    experiments: dict[str, Experiment]
-    figures: dict[str, Figure]
+    experiments: dict[ExperimentName, Experiment]
+    figures: dict[FigureName, Figure]
+
+
+class Own(Model):
+    """An experiment of the user's own with its figure, as in `config/experiments/<figure>.yaml`."""
+
+    title: str
+    caption: str
+    experiment: Experiment | None = None
+    plot: Plot
+    claims: list[Claim] = Field(default_factory=list)
 
 
 class Caps(Model):
@@ -271,11 +286,15 @@ class Main(Model):
     audit: Literal["run", "stored"] = "run"
     accept_source: list[str] = Field(default_factory=list)
     parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")
+    algorithms: dict[str, PurePath] = Field(
+        default_factory=dict, description="own algorithms: name -> Python file"
+    )
     resources: Resources = Resources()
 
 
 FILES: dict[str, type[BaseModel]] = {
     "config": Main,
+    "own": Own,
     "paper": Paper,
     "preset": Preset,
     "settings": Settings,

@@ -7,7 +7,7 @@ from pathlib import Path
 from .. import algorithms, limits, measurements, networks
 from ..cells import AlgorithmSpec, Cell, DatasetSpec, MeasurementSpec, NetworkSpec, OptimiserSpec
 from ..datasets import catalogue
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, unknown
 from ..parameterisations import table
 from .models import MeasurementPlan, Resources, Settings
 
@@ -18,6 +18,7 @@ def resolve(
     *,
     resources: Resources,
     user_datasets: Mapping[str, Path],
+    user_algorithms: Mapping[str, Path],
     rows: Sequence[table.Row],
 ) -> Cell:
     """Resolve settings into a cell.
@@ -26,8 +27,10 @@ def resolve(
         ConfigurationError: an unknown name, or settings that do not go together.
     """
     networks.registry.module(settings.network)
-    algorithms.registry.module(settings.algorithm)
+    file = _own_file(settings.algorithm, user_algorithms)
     _refuse_impossible(settings)
+    if file is None:
+        _refuse_inference(settings)
     dataset = _dataset(settings, user_datasets)
     input_dim = math.prod(dataset.input_shape)
     parameterisation = table.resolve(
@@ -72,7 +75,7 @@ def resolve(
         ),
         init_distribution=parameterisation.init_distribution,
         scaling=parameterisation.scaling,
-        algorithm=_algorithm(settings, parameterisation.inference_step),
+        algorithm=_algorithm(settings, file, parameterisation.inference_step),
         optimiser=OptimiserSpec(
             name=settings.optimiser,
             learning_rate=settings.learning_rate,
@@ -95,23 +98,40 @@ def resolve(
     return cell
 
 
-def _algorithm(settings: Settings, inference_step: float) -> AlgorithmSpec:
-    if settings.inference in (None, "exact"):
-        return AlgorithmSpec(
-            name=settings.algorithm, loss=settings.loss, inference=settings.inference
+def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
+    """The file of an algorithm of the user's own; None for one of the project."""
+    known = algorithms.registry.modules
+    taken = sorted(set(user) & set(known))
+    if taken:
+        raise ConfigurationError(
+            f"algorithms: '{taken[0]}' is an algorithm of the project; choose another name"
         )
+    if algorithm in user:
+        file = user[algorithm].as_posix()
+        algorithms.own.check(algorithm, file)
+        return file
+    if algorithm not in known:
+        raise ConfigurationError(unknown("algorithm", algorithm, [*known, *user]))
+    return None
+
+
+def _algorithm(settings: Settings, file: str | None, inference_step: float) -> AlgorithmSpec:
+    spec = AlgorithmSpec(
+        name=settings.algorithm, file=file, loss=settings.loss, inference=settings.inference
+    )
     steps, rate = settings.num_inference_steps, settings.activity_learning_rate
-    assert rate is not None
-    return AlgorithmSpec(
-        name=settings.algorithm,
-        loss=settings.loss,
-        inference=settings.inference,
-        num_inference_steps=settings.num_hidden_layers if steps == "num_hidden_layers" else steps,
-        activity_gradient=settings.activity_gradient,
-        activity_initialisation=settings.activity_initialisation or "forward",
-        inference_order=settings.inference_order or "synchronous",
-        fixed_predictions=bool(settings.fixed_predictions),
-        activity_learning_rate=rate * inference_step,
+    if settings.inference in (None, "exact"):
+        return spec
+    counted = settings.num_hidden_layers if steps == "num_hidden_layers" else steps
+    return spec.model_copy(
+        update={
+            "num_inference_steps": counted,
+            "activity_gradient": settings.activity_gradient,
+            "activity_initialisation": settings.activity_initialisation or "forward",
+            "inference_order": settings.inference_order or "synchronous",
+            "fixed_predictions": bool(settings.fixed_predictions),
+            "activity_learning_rate": None if rate is None else rate * inference_step,
+        }
     )
 
 
@@ -176,7 +196,6 @@ def _refuse_impossible(settings: Settings) -> None:
         raise ConfigurationError("mean_subtraction: acts on residual branches; it needs skip: true")
     if settings.loss == "cross_entropy" and settings.targets != "one_hot":
         raise ConfigurationError("loss: 'cross_entropy' needs targets: one_hot")
-    _refuse_inference(settings)
 
 
 def _refuse_inference(settings: Settings) -> None:

@@ -1,7 +1,6 @@
-"""Downloads: mirrors, retries with growing pauses, a temporary name until the file is complete."""
+"""Downloads: mirrors, retries with growing pauses, a file only when it is complete."""
 
 import http.client
-import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from ..errors import DatasetError
+from ..files import write_file
 
 ROUNDS = 4
 _TIMEOUT_SECONDS = 30.0
@@ -34,8 +34,8 @@ def fetch(
 
     Raises:
         DatasetError: no mirror gave a file that passes; says what each one did.
+        WriteError: the file cannot be written here, which no other mirror would mend.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
     mirrors = list(urls)
     failures: list[str] = []
     for attempt in range(ROUNDS):
@@ -43,7 +43,7 @@ def fetch(
             wait(2.0 ** (attempt - 1))
         for url in tuple(mirrors):
             try:
-                _download(url, target, report)
+                write_file(target, _download(url, target.name, report))
                 return check(target)
             except (OSError, http.client.HTTPException) as error:
                 failure = f"{url}: {error or type(error).__name__}"
@@ -64,32 +64,20 @@ def fetch(
     )
 
 
-def _download(url: str, target: Path, report: Callable[[str], None]) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+def _download(url: str, name: str, report: Callable[[str], None]) -> bytes:
     request = urllib.request.Request(url, headers={"User-Agent": "scaling-limits"})
-    try:
-        with (
-            urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response,
-            temporary.open("wb") as file,
-        ):
-            length = response.headers.get("Content-Length")
-            _copy(response, file, int(length) if length else None, target.name, report)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response:
+        length = response.headers.get("Content-Length")
+        return _body(response, int(length) if length else None, name, report)
 
 
-def _copy(
-    source: BinaryIO, file: BinaryIO, total: int | None, name: str, report: Callable[[str], None]
-) -> None:
-    done, tenths = 0, 0
+def _body(source: BinaryIO, total: int | None, name: str, report: Callable[[str], None]) -> bytes:
+    content, tenths = bytearray(), 0
     while chunk := source.read(_CHUNK_BYTES):
-        file.write(chunk)
-        done += len(chunk)
-        if total and 10 * done // total > tenths:
-            tenths = 10 * done // total
+        content += chunk
+        if total and 10 * len(content) // total > tenths:
+            tenths = 10 * len(content) // total
             report(f"{name}: {10 * tenths} % of {total / 1e6:.1f} MB")
-    if total is not None and done != total:
-        raise ConnectionError(f"the connection broke off after {done} of {total} bytes")
+    if total is not None and len(content) != total:
+        raise ConnectionError(f"the connection broke off after {len(content)} of {total} bytes")
+    return bytes(content)

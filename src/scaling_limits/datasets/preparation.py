@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import DatasetError
+from ..files import unwritable
 from . import catalogue, keras_npz, local, prepared, verify
-from .description import DatasetInfo, Payload, Source
+from .description import DatasetInfo, Payload, Samples, Source
 from .fetch import fetch
 
 
@@ -37,10 +38,11 @@ def prepare(
     Raises:
         ConfigurationError: there is no such dataset.
         DatasetError: a file is corrupt (it is named and moved aside), missing or not to be had.
+        WriteError: a file cannot be written; nothing of it is left behind.
     """
     if name in user:
         info = catalogue.info(name, user)
-        prepared.write(output, keras_npz.read(user[name]), info.checksum)
+        _write(output, keras_npz.read(user[name]), info.checksum)
         return
     module = importlib.import_module(catalogue.module(name, user))
     info, sources = module.INFO, module.SOURCES
@@ -50,7 +52,14 @@ def prepare(
         raise DatasetError(
             f"{name}: expected {info.checksum}, found {found}: another version of a library made it"
         )
-    prepared.write(output, samples, info.checksum)
+    _write(output, samples, info.checksum)
+
+
+def _write(output: Path, samples: Samples, checksum: str) -> None:
+    try:
+        prepared.write(output, samples, checksum)
+    except OSError as error:
+        raise unwritable(output, error) from error
 
 
 def _payloads(

@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike
 from ..cells import Cell
 from ..datasets.loading import Arrays
 from ..errors import ConfigurationError
+from ..measured import Measured
 from ..measurements.blocks import distances, quarters
-from ..store import Measured
 from ..training.order import batch_indices
 from .linear_cells import curve, require, weights
 

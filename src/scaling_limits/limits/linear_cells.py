@@ -8,7 +8,7 @@ import numpy as np
 
 from ..cells import Cell
 from ..errors import ConfigurationError
-from ..store import Measured
+from ..measured import Measured
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from ..cells import Cell
 from ..datasets.loading import Arrays
 from ..errors import ConfigurationError
-from ..store import Measured
+from ..measured import Measured
 from .linear_cells import curve, require, weights
 
 Array = np.ndarray

@@ -11,8 +11,7 @@ from jaxtyping import Array, Float
 from ..algorithms import backpropagation, gauss_newton_target
 from ..algorithms.layerwise import output_jacobians
 from ..cells import NetworkSpec
-from ..losses import output_error
-from ..networks.network import Stacks, shift_down
+from ..networks.network import Stacks
 from .context import Context
 
 AXES: dict[str, tuple[str, ...]] = {
@@ -33,13 +32,12 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     target's, undamped (`gn`) and with rho the mean eigenvalue of delta_l^T delta_l (`gn_damped`);
     and of backpropagation's with the undamped target's (`bp_gn`).
     """
-    network, params, scaling = context.network, context.params, context.scaling
-    x, y, spec = context.x, context.y, context.algorithm
-    own = context.errors(params, x, y)
-    forward = network.activities(params, scaling, x)
-    jacobians = output_jacobians(network, params, scaling, shift_down(x, forward))
-    at_output = output_error(spec.loss, forward[-1][0], y)
-    bp = backpropagation.errors(network, params, scaling, x, y, spec, {})
+    problem = context.problem
+    own = context.errors(problem)
+    forward = problem.activities()
+    jacobians = output_jacobians(problem, problem.inputs(forward))
+    at_output = problem.output_error(forward[-1][0])
+    bp = backpropagation.errors(problem)
     gn = gauss_newton_target.least_squares(jacobians, at_output)
     damped = gauss_newton_target.least_squares(jacobians, at_output, damping=1.0)
     return {

@@ -20,7 +20,7 @@ def labels(spec: NetworkSpec) -> dict[str, tuple[int, ...]]:
 
 def measure(context: Context) -> dict[str, Array]:
     """Root mean squares over units and samples of the batch of x^{l+k} - x^l, l = floor(L/4) of L blocks."""
-    *hidden, _ = context.network.activities(context.params, context.scaling, context.x)
+    *hidden, _ = context.problem.activities()
     features = jnp.concatenate(hidden)
     num_blocks = len(features) - 1
     first = num_blocks // 4

@@ -16,7 +16,7 @@ def measure(context: Context) -> dict[str, Array]:
     """Root mean squares over units and samples of the batch of x^0, x^{L/4}, x^{L/2}, x^{3L/4}, x^L (rounded down, L
     blocks or hidden layers after the first) and of the output.
     """
-    *hidden, output = context.network.activities(context.params, context.scaling, context.x)
+    *hidden, output = context.problem.activities()
     features = jnp.concatenate(hidden)
     chosen = features[jnp.asarray(quarters(len(features) - 1))]
     return {

@@ -8,7 +8,6 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from ..algorithms import backpropagation
-from ..cells import AlgorithmSpec
 from .context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"gradient_cosine": (), "gradient_relative_error": ()}
@@ -16,11 +15,8 @@ AXES: dict[str, tuple[str, ...]] = {"gradient_cosine": (), "gradient_relative_er
 
 def measure(context: Context) -> dict[str, Array]:
     """Cosine of the two gradients, and the norm of their difference over the norm of backpropagation's."""
-    own, _ = context.gradients(context.params, context.x, context.y)
-    spec = AlgorithmSpec(name="backpropagation", loss=context.algorithm.loss)
-    reference, _ = backpropagation.gradients(
-        context.network, context.params, context.scaling, context.x, context.y, spec, {}
-    )
+    own, _ = context.gradients(context.problem)
+    reference, _ = backpropagation.gradients(context.problem)
     g = ravel_pytree(own)[0]
     b = ravel_pytree(reference)[0]
     cosine = jnp.vdot(g, b) / (jnp.linalg.norm(g) * jnp.linalg.norm(b))

@@ -21,9 +21,9 @@ def measure(context: Context) -> dict[str, Array]:
     Raises:
         ConfigurationError: the network is not linear.
     """
-    network, scaling = context.network, context.scaling
-    matrix = predictive_coding.rescaling_matrix(network, context.params, scaling, context.x.dtype)
-    width = context.params[0]["linear"]["kernel"].shape[1]
+    network, scaling = context.problem.network, context.problem.scaling
+    matrix = predictive_coding.rescaling_matrix(context.problem)
+    width = context.problem.params[0]["linear"]["kernel"].shape[1]
     skip = any(getattr(segment.node, "skip", False) for segment in network.segments)
     expected = mean_excess(
         width=width,

@@ -15,6 +15,7 @@ from ..audit.table import write_verdicts
 from ..cells import digest
 from ..configuration import Configuration
 from ..configuration.files import read_yaml
+from ..files import write_file
 from ..records import Results
 from ..runtime import library_versions
 from .jobs import COLUMNS
@@ -35,6 +36,9 @@ def collect(
     """Write `cells.parquet`, `records.parquet`, `verdicts.json`, `provenance.json` and `figure.json` of a figure.
 
     `deviations` is the file of registered failures.
+
+    Raises:
+        WriteError: one of them cannot be written; it is not there then, or what it was before.
     """
     figure = configuration.figure(paper, name)
     points = configuration.points(paper, figure.experiment)
@@ -68,8 +72,8 @@ def collect(
         substituted=bool(substitutions),
         registered=registered_failures(read_yaml(deviations)["registered"]),
     )
-    cells.to_parquet(folder / "cells.parquet", index=False)
-    records.to_parquet(folder / "records.parquet", index=False)
+    write_file(folder / "cells.parquet", cells.to_parquet(index=False))
+    write_file(folder / "records.parquet", records.to_parquet(index=False))
     write_verdicts(folder, verdicts)
     _write(
         folder / "figure.json",
@@ -133,4 +137,4 @@ def _columns(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    write_file(path, json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")

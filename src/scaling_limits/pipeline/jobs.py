@@ -12,8 +12,10 @@ import pandas as pd
 from .. import limits
 from ..cells import Cell
 from ..datasets.loading import Arrays
+from ..files import write_file
+from ..measured import Measured
 from ..records import AXES
-from ..store import Measured, Store, StoredCell
+from ..store import Store, StoredCell
 from .keys import cell_key, cell_source
 
 COLUMNS = ["cell_id", "metric", *AXES, "value"]
@@ -37,6 +39,11 @@ def run_job(
         accepted_sources: source digests whose cells are as good as the current source's.
         records: Parquet file to write.
         meta: JSON file to write.
+
+    Raises:
+        WriteError: a cell or one of the two files cannot be written.
+        StoreError: a stored cell cannot be read.
+        DatasetError: the prepared dataset cannot be used.
     """
     found: dict[str, StoredCell] = {}
     missing: dict[str, list[tuple[str, Cell]]] = {}
@@ -59,11 +66,9 @@ def run_job(
             found[key] = trained
             progress.advance()
     tables = [_tidy(key, found[key]) for key in sorted(found)]
-    _replace(
-        records, lambda path: pd.concat(tables, ignore_index=True).to_parquet(path, index=False)
-    )
-    content = json.dumps({key: found[key].meta for key in sorted(found)}, sort_keys=True, indent=1)
-    _replace(meta, lambda path: path.write_text(content))
+    write_file(records, pd.concat(tables, ignore_index=True).to_parquet(index=False))
+    content = {key: found[key].meta for key in sorted(found)}
+    write_file(meta, json.dumps(content, sort_keys=True, indent=1))
 
 
 def _stored(cell: Cell, key: str, store: Store, accepted: Sequence[str]) -> StoredCell | None:
@@ -155,9 +160,3 @@ def _rows(metric: str, measured: Measured) -> pd.DataFrame:
         columns[axis] = pd.array(np.asarray(labels)[indices[place]], dtype="Int32")
     columns["value"] = measured.values.reshape(-1).astype(np.float64)
     return pd.DataFrame(columns)
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    temporary = path.with_name(f"{path.name}.tmp")
-    write(temporary)
-    temporary.replace(path)

@@ -17,7 +17,7 @@ def cell_modules(cell: Cell) -> tuple[str, ...]:
     if cell.limit is None:
         computation = [
             "scaling_limits.training.loop",
-            algorithms.registry.module(cell.algorithm.name),
+            algorithms.module(cell.algorithm),
             networks.registry.module(cell.network.name),
             *(measurements.registry.module(spec.name) for spec in cell.measurements),
         ]

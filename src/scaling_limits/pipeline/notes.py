@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..configuration import Configuration
+from ..configuration import OWN, Configuration
 from ..configuration.models import Experiment, Settings
 from ..datasets import catalogue
 from .keys import cell_source
@@ -28,7 +28,7 @@ def figure_notes(
     if experiment is None:
         return notes
     original = configuration.original(paper).experiments.get(experiment)
-    if original is not None:
+    if original is not None and paper != OWN:
         changed = configuration.paper(paper).experiments[experiment]
         reduced = _differences(original, changed, figure.grids)
         if reduced:

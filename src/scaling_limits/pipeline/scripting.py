@@ -9,39 +9,55 @@ from pathlib import Path
 from typing import TextIO
 
 from ..errors import ScalingLimitsError
+from ..files import unwritable
 
 
 class _Tee(io.TextIOBase):
-    def __init__(self, *streams: TextIO):
-        self._streams = streams
+    def __init__(self, terminal: TextIO, log: io.RawIOBase):
+        self._terminal = terminal
+        self._log = log
 
     def close(self) -> None:
         """Do nothing: the streams belong to others, and logging handlers close theirs at exit."""
 
     def write(self, text: str) -> int:
-        for stream in self._streams:
-            stream.write(text)
+        self._terminal.write(text)
+        self.note(text)
         return len(text)
 
+    def note(self, text: str) -> None:
+        """Write to the log alone. What does not fit on the disk is left out: a log is no reason to fail."""
+        with contextlib.suppress(OSError):
+            self._log.write(text.encode(errors="replace"))
+
     def flush(self) -> None:
-        for stream in self._streams:
-            stream.flush()
+        self._terminal.flush()
 
 
 @contextlib.contextmanager
 def logged(log: str | Path) -> Iterator[None]:
-    """Send what a script prints to its log as well; a user's error ends it with its message and exit code 1."""
+    """Send what a script prints to its log as well, and end it with a message and exit code 1 if it cannot go on.
+
+    That is for a user's error, and for what the operating system refuses (its traceback is in the log). Any other
+    exception is a mistake in the code and shows its traceback.
+    """
     path = Path(log)
-    path.parent.mkdir(parents=True, exist_ok=True)
     terminal = sys.stderr
-    with path.open("w", encoding="utf-8") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("wb", buffering=0)
+    except OSError as error:
+        sys.exit(f"error: {unwritable(path, error)}")
+    with file:
         tee = _Tee(terminal, file)
         with contextlib.redirect_stderr(tee), contextlib.redirect_stdout(tee):
             try:
                 yield
-            except ScalingLimitsError as error:
+            except (ScalingLimitsError, OSError) as error:
+                if isinstance(error, OSError):
+                    tee.note(traceback.format_exc())
                 print(f"error: {error}", file=sys.stderr, flush=True)
                 sys.exit(1)
             except Exception:
-                traceback.print_exc(file=file)
+                tee.note(traceback.format_exc())
                 raise

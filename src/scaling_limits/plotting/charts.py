@@ -176,6 +176,9 @@ def finish_y(ax: Axes, label: str, scale: str, limits: tuple[float, float] | Non
     if limits:
         ax.set_ylim(*limits)
     low, high = ax.get_ylim()
+    if scale == "log" and low <= 0:
+        # nothing has a place here, as where everything diverged: these are what the linear axis had
+        low, high = 0.1, 10.0
     if scale == "log" and high > 5 * low:
         places = text.log_ticks(low, high)
         places = places[:: -(-len(places) // 7)]

@@ -12,6 +12,7 @@ from PIL import Image
 from pydantic import BaseModel, ValidationError
 
 from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.files import write_file
 from scaling_limits.plotting import specs, style, text
 from scaling_limits.records import Results
 
@@ -98,12 +99,20 @@ class FigureFolder:
 
     @style.applied()
     def save(self, figure: Figure) -> Saved:
-        """Write the notes under the figure, then its png, pdf and svg, the same bytes each time."""
+        """Write the notes under the figure, then its png, pdf and svg, the same bytes each time.
+
+        Raises WriteError if one of them cannot be written; it is not there then.
+        """
         self._write_notes(figure)
         frame = _frame(figure)
+        contents = {}
         for suffix, metadata in _METADATA.items():
-            figure.savefig(self.path / f"figure.{suffix}", bbox_inches=frame, metadata=metadata)
-        return Saved(self.name, _preview(self.path / "figure.png"))
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix, bbox_inches=frame, metadata=metadata)
+            contents[suffix] = buffer.getvalue()
+        for suffix, content in contents.items():
+            write_file(self.path / f"figure.{suffix}", content)
+        return Saved(self.name, _preview(contents["png"]))
 
     def describe(self) -> Markdown:
         """Title and caption."""
@@ -149,10 +158,10 @@ def _json(path: Path) -> Any:
         raise ScalingLimitsError(f"{path} cannot be read: {error}") from error
 
 
-def _preview(png: Path) -> bytes:
+def _preview(png: bytes) -> bytes:
     """The image with a palette of 256 colours: a third of the bytes."""
     content = io.BytesIO()
-    with Image.open(png) as image:
+    with Image.open(io.BytesIO(png)) as image:
         image.convert("RGB").quantize(256).save(content, "png")
     return content.getvalue()
 

@@ -14,6 +14,7 @@ from nbclient.exceptions import CellExecutionError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.files import unwritable, write_file
 
 
 def execute(
@@ -24,13 +25,12 @@ def execute(
     The kernel runs in the working directory, and gets `folder` relative to it. What cells print to
     standard error (warnings, which name files of the machine) goes to this process's own. If a cell
     fails, the notebook as far as it got is left at `failed`, nothing is written to `output`, and
-    ScalingLimitsError says which error it was.
+    ScalingLimitsError says which error it was. WriteError says which file cannot be written.
     """
     output, failed = Path(output), Path(failed)
     relative = Path(os.path.relpath(folder)).as_posix()
     source = nbformat.read(Path(notebook), as_version=4)  # type: ignore[no-untyped-call]
-    for path in (output, failed):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    failed.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)
     try:
         with _quiet_kernel():
@@ -47,12 +47,15 @@ def execute(
             f"{Path(notebook).name} failed for {relative}: {error.ename}: {error.evalue}\n"
             f"The notebook as far as it got, with the traceback: {failed}"
         ) from error
+    except OSError as error:
+        # papermill keeps that file up to date while the cells run
+        raise unwritable(failed, error) from error
     except (CellExecutionError, DeadKernelError) as error:
         raise ScalingLimitsError(
             f"the kernel died on {Path(notebook).name} for {relative}: {error}"
         ) from error
     _strip(done, source)
-    nbformat.write(done, output)  # type: ignore[no-untyped-call]
+    write_file(output, nbformat.writes(done) + "\n")  # type: ignore[no-untyped-call]
     failed.unlink()
 
 

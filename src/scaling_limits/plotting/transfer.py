@@ -136,10 +136,14 @@ def _draw_panel(
 
 def _common_limits(
     axes: Sequence[Axes], row: TransferQuantity, panels: Sequence[_Lines]
-) -> tuple[float, float]:
+) -> tuple[float, float] | None:
     for ax in axes:
         ax.set_yscale(row.scale)
-    lows, highs = zip(*(ax.get_ylim() for ax in axes), strict=True)
+    # a panel in which everything diverged has no say
+    filled = [ax for ax in axes if np.isfinite(ax.dataLim.intervaly).all()]
+    if not filled:
+        return None
+    lows, highs = zip(*(ax.get_ylim() for ax in filled), strict=True)
     values = pd.concat([rows["value"] for lines in panels for rows in lines.values()])
     values = values[np.isfinite(values)]
     if row.scale == "log" and (values > 0).any():

@@ -13,11 +13,12 @@ from jax import lax
 from jaxtyping import Array, Int
 
 from .. import algorithms, measurements, networks
+from ..algorithms.problem import Problem
 from ..cells import Cell
 from ..datasets.loading import Arrays
+from ..measured import Measured
 from ..measurements.context import Context
-from ..networks.network import Stacks
-from ..store import Measured
+from ..networks.network import Params
 from . import optimiser
 from .order import batch_indices
 
@@ -43,7 +44,7 @@ def cell_function(cell: Cell) -> Program:
     is a result.
     """
     network = networks.build(cell.network)
-    algorithm = algorithms.get(cell.algorithm.name)
+    algorithm = algorithms.get(cell.algorithm)
     plans = [
         (spec.name, measurements.registry.get(spec.name), set(spec.steps))
         for spec in cell.measurements
@@ -64,25 +65,13 @@ def cell_function(cell: Cell) -> Program:
         )
         options = {**numbers.get("algorithm", {}), "seed": numbers["seed"]}
 
-        def gradients(params: Any, x: Array, y: Array) -> tuple[Any, dict[str, Array]]:
-            result: tuple[Any, dict[str, Array]] = algorithm.gradients(
-                network, params, scaling, x, y, cell.algorithm, options
-            )
-            return result
-
-        def errors(params: Any, x: Array, y: Array) -> Stacks:
-            stacks: Stacks = algorithm.errors(
-                network, params, scaling, x, y, cell.algorithm, options
-            )
-            return stacks
-
-        def batch(step: Array) -> tuple[Array, Array]:
-            chosen = order[step]
-            return data.inputs[chosen], data.targets[chosen]
+        def problem(params: Params, step: Array) -> Problem:
+            x, y = data.inputs[order[step]], data.targets[order[step]]
+            return Problem(network, params, scaling, x, y, cell.algorithm, options)
 
         def train_step(step: Array, state: Any) -> Any:
             params, rule_state, curves = state
-            grads, metrics = gradients(params, *batch(step))
+            grads, metrics = algorithm.gradients(problem(params, step))
             updates, rule_state = update_rule.update(grads, rule_state, params)
             params = jax.tree.map(lambda p, u: p + u.astype(p.dtype), params, updates)
             curves = {name: curves[name].at[step].set(value) for name, value in metrics.items()}
@@ -93,18 +82,12 @@ def cell_function(cell: Cell) -> Program:
         ) -> tuple[Any, Any]:
             start, stop, due = stop_and_flags
             state = lax.fori_loop(start, stop, train_step, state)
-            x, y = batch(stop)
             context = Context(
-                network=network,
-                params=state[0],
-                scaling=scaling,
-                algorithm=cell.algorithm,
-                x=x,
-                y=y,
-                x_test=data.test_inputs,
-                y_test=data.test_targets,
-                gradients=gradients,
-                errors=errors,
+                problem(state[0], stop),
+                data.test_inputs,
+                data.test_targets,
+                algorithm.gradients,
+                algorithm.errors,
             )
             measured = {}
             for (name, module, _), flag in zip(plans, due, strict=True):
@@ -117,7 +100,7 @@ def cell_function(cell: Cell) -> Program:
                 )
             return state, measured
 
-        shapes = jax.eval_shape(lambda: gradients(params, *batch(jnp.int32(0)))[1])
+        shapes = jax.eval_shape(lambda: algorithm.gradients(problem(params, jnp.int32(0)))[1])
         curves = {name: jnp.zeros(cell.num_steps, s.dtype) for name, s in shapes.items()}
         state = (params, update_rule.init(params), curves)
         measured: dict[str, dict[str, Array]] = {}

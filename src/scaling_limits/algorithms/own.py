@@ -1,0 +1,55 @@
+"""Algorithms of the user's own: a Python file outside this package with the functions of an algorithm."""
+
+import ast
+import hashlib
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from scaling_limits.errors import ConfigurationError
+
+FUNCTIONS = ("gradients", "errors")
+
+
+def load(file: str) -> ModuleType:
+    """Import an algorithm's file, once a process."""
+    name = f"own_algorithm_{hashlib.sha256(file.encode()).hexdigest()[:16]}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
+@cache
+def check(name: str, file: str) -> None:
+    """Read an algorithm's file without running it.
+
+    Raises:
+        ConfigurationError: the file is missing, is no Python, or lacks a function of an algorithm.
+    """
+    where = f"algorithms.{name}: {file}"
+    try:
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
+        raise ConfigurationError(f"{where}: cannot be read as Python: {error}") from None
+    defined = {part.name for part in tree.body if isinstance(part, ast.FunctionDef)}
+    for part in tree.body:
+        if isinstance(part, ast.ImportFrom):
+            defined.update(alias.asname or alias.name for alias in part.names)
+        elif isinstance(part, ast.Assign):
+            defined.update(to.id for to in part.targets if isinstance(to, ast.Name))
+    for function in FUNCTIONS:
+        if function not in defined:
+            raise ConfigurationError(
+                f"{where}: defines no function '{function}'; an algorithm has {', '.join(FUNCTIONS)}"
+            )

@@ -1,0 +1,52 @@
+"""What every algorithm works on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jax import Array
+from jaxtyping import Float
+
+from scaling_limits.cells import AlgorithmSpec
+from scaling_limits.losses import mean_loss, output_error
+from scaling_limits.networks.network import Network, Params, Scaling, Stacks, shift_down
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A network at its present weights, a batch, and the cell's loss and method.
+
+    `numbers` holds the traced `activity_learning_rate` (where `options` has inference steps) and the
+    `seed`.
+    """
+
+    network: Network
+    params: Params
+    scaling: Scaling
+    x: Float[Array, "batch in"]
+    y: Float[Array, "batch out"]
+    options: AlgorithmSpec
+    numbers: Mapping[str, Array] = field(default_factory=dict)
+
+    def forward(self) -> Float[Array, "batch out"]:
+        """The output f(x)."""
+        return self.network.forward(self.params, self.scaling, self.x)
+
+    def activities(self) -> Stacks:
+        """The outputs of all nodes in the forward pass; the last is f(x)."""
+        return self.network.activities(self.params, self.scaling, self.x)
+
+    def inputs(self, activities: Stacks) -> Stacks:
+        """The inputs of all nodes, from their outputs."""
+        return shift_down(self.x, activities)
+
+    def predictions(self, inputs: Stacks) -> Stacks:
+        """The outputs of all nodes at the given inputs."""
+        return self.network.predictions(self.params, self.scaling, inputs)
+
+    def loss(self, output: Float[Array, "batch out"]) -> Float[Array, ""]:
+        """The batch-mean loss of an output."""
+        return mean_loss(self.options.loss, output, self.y)
+
+    def output_error(self, output: Float[Array, "batch out"]) -> Float[Array, "batch out"]:
+        """`-dloss/df` of each sample."""
+        return output_error(self.options.loss, output, self.y)

@@ -1,0 +1,42 @@
+"""Files that are there whole or not at all, and what a user is told where one cannot be written."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from .errors import ScalingLimitsError
+
+
+class WriteError(ScalingLimitsError):
+    """A file cannot be written: the disk is full, or the folder may not be written to."""
+
+
+def write_file(path: Path, content: bytes | str) -> None:
+    """Write a file, and its folder where there is none, so that it is there whole or not at all.
+
+    It is written and synchronised under a temporary name, and only then takes the place of an older one. Text is
+    encoded as UTF-8. Several processes may write the same file: the last one wins.
+
+    Raises:
+        WriteError: the file cannot be written; nothing of it is left behind, an older one stays as it was.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def unwritable(path: Path, error: OSError) -> WriteError:
+    """The error to raise for a file that somebody else's code could not write."""
+    return WriteError(
+        f"cannot write {path}: {error.strerror or error}; cells stored so far are kept"
+    )

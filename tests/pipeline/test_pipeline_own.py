@@ -1,0 +1,50 @@
+"""docs/own.md, followed to the letter."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from pipeline_project import SOURCE, Project, trained
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+
+BLOCK = re.compile(r"```\w+\n# (\S+)\n(.*?)```", re.DOTALL)
+COMMAND = re.compile(r"```bash\n(.*?)\n```", re.DOTALL)
+
+
+@pytest.fixture
+def own(fresh: Project) -> Project:
+    """A project with the files of docs/own.md."""
+    text = (SOURCE / "docs/own.md").read_text("utf-8")
+    files = dict(BLOCK.findall(text))
+    assert len(files) == 4
+    for name, content in files.items():
+        (fresh / name).parent.mkdir(exist_ok=True)
+        (fresh / name).write_text(content, "utf-8")
+    return fresh
+
+
+def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
+    make, draw = COMMAND.findall((SOURCE / "docs/own.md").read_text("utf-8"))
+    assert make.split()[0] == "python"
+    subprocess.run([sys.executable, *make.split()[1:]], cwd=own.folder, check=True)
+    assert draw.split()[0] == "snakemake"
+    command = draw.split()[1:]
+    output = own(*command)
+    assert (own / "figures/own/mine.png").stat().st_size > 10_000
+    count, stored, computed = trained(output)
+    assert (stored, computed) == (0, count)
+    folder = own / "results/smoke/own/mine"
+    [verdict] = json.loads((folder / "verdicts.json").read_text())
+    # the example's claim, whatever the size: decided, and its control violates it
+    assert verdict["verdict"] == "holds"
+    compared = json.loads((folder / "provenance.json").read_text())["compared"]
+    assert list(compared["datasets"]) == ["rings"]
+
+    # the algorithm's file is source of the cells
+    own.edit("own/feedback_alignment.py", '["seed"] + 1', '["seed"] + 2')
+    target, *rest = command
+    planned = own(target, "-n", *rest)
+    assert re.search(r"^run +1$", planned, re.MULTILINE), planned
