@@ -70,6 +70,11 @@ def test_problems_say_what_to_do():
     assert problems(audit_of(verdict("untested")), {"laptop": {"decided": 0.8}}) == []
 
 
+def test_claims_of_ones_own_do_not_count_for_the_share() -> None:
+    own = verdict("untested").model_copy(update={"paper": "own"})
+    assert problems(audit_of(verdict("holds"), own), {"smoke": {"decided": 1.0}}) == []
+
+
 def test_collect_reports_what_is_missing(tmp_path):
     claim = {
         "kind": "improves_with",

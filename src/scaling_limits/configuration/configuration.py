@@ -13,12 +13,9 @@ from ..cells import Cell, digest
 from ..datasets import catalogue
 from ..errors import ConfigurationError, unknown
 from .files import Layers, explain, read_yaml
-from .models import Experiment, Figure, Main, Own, Paper, Preset, Settings
+from .models import OWN, Experiment, Figure, Main, Own, Paper, Preset, Settings
 from .presets import shrink
 from .resolve import resolve
-
-OWN = "own"
-"""What stands in the place of a paper for the experiments in `config/experiments/`."""
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,10 @@ class Paper(Model):
     figures: dict[FigureName, Figure]
 
 
+OWN = "own"
+"""What stands in the place of a paper for the experiments in `config/experiments/`."""
+
+
 class Own(Model):
     """An experiment of the user's own with its figure, as in `config/experiments/<figure>.yaml`."""
 
