@@ -23,7 +23,7 @@ NUM_SEEDS = 5
 
 def context(network, params, scaling, x, y, options=EXACT, numbers=None):
     problem = Problem(network, params, scaling, x, y, options, numbers or {})
-    return Context(problem, x, y, predictive_coding.gradients, predictive_coding.errors)
+    return Context(problem, params, x, y, predictive_coding.gradients, predictive_coding.errors)
 
 
 @functools.cache

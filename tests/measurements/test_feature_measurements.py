@@ -41,7 +41,7 @@ def context(described):
     x = jax.random.normal(key, (5, described.input_dim), jnp.float64)
     y = jnp.zeros((5, described.output_dim))
     problem = Problem(network, params, SCALING, x, y, AlgorithmSpec(name="backpropagation"))
-    return Context(problem, x, y, backpropagation.gradients, backpropagation.errors)
+    return Context(problem, params, x, y, backpropagation.gradients, backpropagation.errors)
 
 
 def features(params, x, *, skip):

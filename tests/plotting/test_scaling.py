@@ -13,6 +13,7 @@ from plotting_records import ALONG_PLOT, SCALING_PLOT, along_rows, scaling_rows,
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import charts, scaling
 from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.specs import ScalingPlot
 
 FIRST = {"panels": SCALING_PLOT["panels"][:1]}
 TOWARDS, ALONG = ALONG_PLOT["panels"]
@@ -178,3 +179,38 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
         draw(tmp_path / "d", {"panels": [TOWARDS | {"hue": "layer"}]}, rows)
     with pytest.raises(ScalingLimitsError, match="0 has no place on a log axis"):
         draw(tmp_path / "e", {"panels": [ALONG | {"x_scale": "log"}]}, rows)
+
+
+def test_the_best_over_a_column(tmp_path: Path) -> None:
+    """One colour for each label, and at every width the rate whose mean over seeds is best."""
+    rows = []
+    for grid, shift in (("first", 0), ("control", 1)):
+        for width in (16, 64):
+            for rate, value in ((0.1, 3.0 + shift), (0.2, width / 16 + shift), (0.4, np.inf)):
+                for seed in (0, 1):
+                    cell = {"grid": grid, "width": width, "learning_rate": rate, "seed": seed}
+                    rows.append((cell, [("loss", 0, value)]))
+    quantity = {"metric": "loss"}
+    panel = {
+        "title": "best",
+        "x": "width",
+        "over": ["learning_rate"],
+        "label": "loss",
+        "lines": [{"grid": g, "quantity": quantity, "label": g} for g in ("first", "control")],
+    }
+    (ax,) = (figure := draw(tmp_path / "min", {"panels": [panel]}, rows)).axes
+    first, second = lines(ax, "loss")
+    assert first.get_ydata().tolist() == [1.0, 3.0]
+    assert second.get_ydata().tolist() == [2.0, 4.0]
+    assert first.get_color() != second.get_color()
+    handles = legend(figure)
+    assert handles["control"].get_color() == second.get_color()
+    (ax,) = draw(tmp_path / "max", {"panels": [panel | {"best": "max"}]}, rows).axes
+    assert lines(ax, "loss")[0].get_ydata().tolist() == [3.0, 4.0]
+
+
+def test_without_hue_every_line_has_a_label() -> None:
+    panel = {"title": "a", "x": "width", "label": "y"}
+    line = {"grid": "g", "quantity": {"metric": "m"}}
+    with pytest.raises(ValueError, match="has a `label` and a colour of its own"):
+        ScalingPlot.model_validate({"panels": [panel | {"lines": [line]}]})

@@ -36,7 +36,8 @@ def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
     (`activity_gradient: batch_mean`, so beta/B per sample) or of each sample's own F (`per_sample`);
     `problem.numbers["seed"]` that of normal initial activities, which are the same at each training step.
 
-    Metrics: `train_loss` (of the forward pass) and `energy` (F after inference), both batch means.
+    Metrics, batch means: `train_loss` of the forward pass, `inferred_loss` of the output's
+    prediction after inference, and `energy`, F there.
 
     Raises:
         ConfigurationError: for options that are missing or do not go together or with the network.
@@ -44,11 +45,13 @@ def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
     forward = problem.activities()
     inferred = _infer(problem, forward)
     grads = weight_gradients(problem, inferred.inputs, inferred.errors)
-    energy = energy_weight(problem, "output") * problem.loss(inferred.output)
+    loss = problem.loss(inferred.output)
+    energy = energy_weight(problem, "output") * loss
     for segment, error in zip(problem.network.segments[:-1], inferred.errors[:-1], strict=True):
         weight = energy_weight(problem, segment.role)
         energy = energy + 0.5 * weight * (error**2).sum() / len(problem.x)
-    return grads, {"train_loss": problem.loss(forward[-1][0]), "energy": energy}
+    losses = {"train_loss": problem.loss(forward[-1][0]), "inferred_loss": loss}
+    return grads, {**losses, "energy": energy}
 
 
 def errors(problem: Problem) -> Stacks:

@@ -13,10 +13,13 @@ registry = Registry(
     {
         name: f"scaling_limits.measurements.{name}"
         for name in (
+            "equilibrium_alignment",
             "error_alignment",
+            "feature_changes",
             "feature_increments",
             "feature_sizes",
             "gradient_alignment",
+            "output_alignment",
             "performance",
             "rescaling",
         )

@@ -13,11 +13,13 @@ from ..networks.network import Params, Stacks
 class Context:
     """A network after some training steps with the batch that the next update would use, and the test set.
 
+    `initial` are its weights before training.
     `gradients` and `errors` are the functions of the cell's own algorithm, `errors` giving those of all nodes (pc-tp
     e_l; -dloss/du_l for backpropagation), stacked as the network's nodes are.
     """
 
     problem: Problem
+    initial: Params
     x_test: Float[Array, "samples input"]
     y_test: Float[Array, "samples output"]
     gradients: Callable[[Problem], tuple[Params, dict[str, Array]]]

@@ -10,9 +10,11 @@ from jaxtyping import Array, Float
 
 from ..algorithms import backpropagation, gauss_newton_target
 from ..algorithms.layerwise import output_jacobians
-from ..cells import NetworkSpec
 from ..networks.network import Stacks
 from .context import Context
+from .layers import labels
+
+__all__ = ["AXES", "cosines", "labels", "measure"]
 
 AXES: dict[str, tuple[str, ...]] = {
     "error_cosine_bp": ("layer",),
@@ -20,11 +22,6 @@ AXES: dict[str, tuple[str, ...]] = {
     "error_cosine_gn_damped": ("layer",),
     "error_cosine_bp_gn": ("layer",),
 }
-
-
-def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
-    """Nodes 1..L, the output's included."""
-    return {"layer": tuple(range(1, network.num_hidden_layers + 2))}
 
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:

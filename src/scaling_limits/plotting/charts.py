@@ -40,6 +40,12 @@ def size_colours(values: Iterable[float], which: int = 0) -> dict[float, Colour]
     return dict(zip(ordered, colours, strict=True))
 
 
+def label_colours(labels: Iterable[str]) -> dict[str, Colour]:
+    """Colours that tell labels apart, in their order."""
+    names = list(dict.fromkeys(labels))
+    return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
+
+
 def size_handles(
     column: str,
     colours: dict[float, Colour],

@@ -33,11 +33,11 @@ _GUIDE: dict[str, Any] = {"color": "0.6", "linewidth": 0.8, "zorder": 1.5}
 
 @dataclass(frozen=True)
 class _Line:
-    """What a panel shows of a grid: for each value of its hue, a row for each point and seed."""
+    """What a panel shows of a grid: for each value of its hue, or for its label, a row for each point and seed."""
 
     panel: SizePanel
     line: SizeLine
-    rows: dict[float | None, pd.DataFrame]
+    rows: dict[float | str | None, pd.DataFrame]
 
     @property
     def points(self) -> pd.DataFrame:
@@ -56,10 +56,16 @@ def draw(folder: FigureFolder) -> Figure:
     assert isinstance(plot, ScalingPlot)
     panels = [[_line(folder.results, panel, line) for line in panel.lines] for panel in plot.panels]
     lines = [line for panel in panels for line in panel]
-    colours, markers, legend = {}, {}, []
+    colours: dict[str | None, dict[Any, charts.Colour]] = {}
+    markers: dict[str | None, dict[str, Any]] = {}
+    legend = []
     for which, column in enumerate(dict.fromkeys(panel.hue for panel in plot.panels)):
         shown = [line for line in lines if line.panel.hue == column]
-        sizes = {size for line in shown for size in line.rows if size is not None}
+        if column is None:
+            colours[None] = charts.label_colours(str(line.line.label) for line in shown)
+            markers[None] = _MARKER | {"marker": _MARKERS[0]}
+            continue
+        sizes = {size for line in shown for size in line.rows if isinstance(size, float | int)}
         colours[column] = charts.size_colours(sizes, which)
         markers[column] = _MARKER | {"marker": _MARKERS[which % len(_MARKERS)]}
         joined = any(line.line.style == "solid" for line in shown)
@@ -79,10 +85,13 @@ def draw(folder: FigureFolder) -> Figure:
 
 
 def _line(results: Results, panel: SizePanel, line: SizeLine) -> _Line:
-    by = [panel.hue, panel.x] if line.each else [panel.x]
-    table = tables.seed_values(results, line.grid, line.quantity, by)
-    rows: dict[float | None, pd.DataFrame] = {None: table}
-    if line.each:
+    by = [panel.hue, panel.x] if panel.hue and line.each else [panel.x]
+    table = tables.seed_values(results, line.grid, line.quantity, [*by, *panel.over])
+    if panel.over:
+        table = tables.best_over(table, by, panel.over, panel.best)
+    rows: dict[float | str | None, pd.DataFrame]
+    rows = {line.label if panel.hue is None else None: table}
+    if panel.hue and line.each:
         rows = dict(tables.lines_of(table, panel.hue, panel.values, line.grid).items())
     if line.across and any(points[panel.x].nunique() > 1 for points in rows.values()):
         raise ScalingLimitsError(
@@ -105,12 +114,24 @@ def _explained(lines: Sequence[_Line]) -> dict[str, page.Handle]:
         if line.label:
             look = _MARKER | {"marker": "o"} | _LOOKS[line.style]
             handles[line.label] = Line2D([], [], color="0.35" if line.each else "black", **look)
+    handles |= _labelled(lines)
     rows = [(line, rows) for line in lines for rows in line.rows.values()]
     if any(charts.several_seeds(each, line.panel.x) for line, each in rows if not line.line.across):
         handles |= charts.bar_handle()
     if any(np.isinf(each["value"]).any() for _, each in rows):
         handles |= charts.diverged_handle()
     return handles
+
+
+def _labelled(lines: Sequence[_Line]) -> dict[str, page.Handle]:
+    """The legend's entries for lines that have a colour of their own."""
+    shown = [line.line for line in lines if line.panel.hue is None]
+    colours = charts.label_colours(str(line.label) for line in shown)
+    look = _MARKER | {"marker": _MARKERS[0]}
+    return {
+        str(line.label): Line2D([], [], color=colours[str(line.label)], **look | _LOOKS[line.style])
+        for line in shown
+    }
 
 
 def _own_points(lines: Sequence[_Line]) -> pd.DataFrame:
@@ -121,7 +142,7 @@ def _own_points(lines: Sequence[_Line]) -> pd.DataFrame:
 def _draw_panel(
     ax: Axes,
     lines: Sequence[_Line],
-    colours: dict[float, charts.Colour],
+    colours: dict[Any, charts.Colour],
     marker: dict[str, Any],
 ) -> None:
     panel = lines[0].panel

@@ -156,16 +156,19 @@ class SizeLine(_Spec):
 
 
 class SizePanel(_Spec):
-    """Quantities against `x`, in the colours of column `hue`.
+    """Quantities against `x`, in the colours of column `hue`, or without it in one for each `label`.
 
     Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`), or that
     axis over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue.
-    With `relative_to_first` every line is divided by its value at the smallest x.
+    With `relative_to_first` every line is divided by its value at the smallest x. `over` names columns
+    of which every point shows the best combination, that of the smallest or largest mean (`best`).
     """
 
     title: str
     x: str
-    hue: str
+    hue: str | None = None
+    over: tuple[str, ...] = ()
+    best: Literal["min", "max"] = "min"
     label: str
     x_label: str | None = None
     x_scale: Literal["linear", "log"] = "log"
@@ -181,6 +184,10 @@ class SizePanel(_Spec):
         _check_limits(self.limits)
         if self.slopes and "linear" in (self.scale, self.x_scale):
             raise ValueError("slopes are straight lines on logarithmic axes only")
+        if self.hue is None and any(line.label is None or not line.each for line in self.lines):
+            raise ValueError("without `hue` every line has a `label` and a colour of its own")
+        if self.hue is None and self.values is not None:
+            raise ValueError("`values` selects values of the `hue`")
         if all(line.across for line in self.lines):
             raise ValueError("a panel needs a line with an x of its own, one that is not `across`")
         if self.relative_to_first and any(line.across for line in self.lines):

@@ -1,6 +1,7 @@
 """From the records of single cells to what figures show: means and spread over seeds."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,20 @@ def seed_curves(results: Results, grid: str, metric: str, by: Sequence[str]) -> 
     """
     table = _grid(results, grid).metric(metric).dropna(subset="step")
     return _checked(table, grid, metric, [*by, "step"])
+
+
+def best_over(
+    table: pd.DataFrame, by: Sequence[str], over: Sequence[str], best: Literal["min", "max"]
+) -> pd.DataFrame:
+    """Of each combination of `by`, the rows of that combination of `over` whose mean over seeds is best.
+
+    Where the largest is best, one that diverged is none; if all diverged, the first one stays.
+    """
+    means = table.groupby([*by, *over])["value"].mean().reset_index()
+    if best == "max":
+        means["value"] = -means["value"].where(np.isfinite(means["value"]), -np.inf)
+    chosen = means.loc[means.groupby(list(by))["value"].idxmin(), [*by, *over]]
+    return table.merge(chosen, on=[*by, *over])
 
 
 def lines_of(

@@ -84,6 +84,7 @@ def cell_function(cell: Cell) -> Program:
             state = lax.fori_loop(start, stop, train_step, state)
             context = Context(
                 problem(state[0], stop),
+                params,
                 data.test_inputs,
                 data.test_targets,
                 algorithm.gradients,

@@ -1,0 +1,29 @@
+"""How far inference has come: the errors of all nodes beside those at the equilibrium of linear networks.
+
+Source: pc-tp Fig. S.1 and Theorem 4.2.
+"""
+
+from dataclasses import replace
+
+from jaxtyping import Array, Float
+
+from ..algorithms import predictive_coding
+from ..cells import AlgorithmSpec
+from .context import Context
+from .error_alignment import cosines
+from .layers import labels
+
+__all__ = ["AXES", "labels", "measure"]
+
+AXES: dict[str, tuple[str, ...]] = {"error_cosine_equilibrium": ("layer",)}
+
+
+def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
+    """Cosines of the algorithm's own errors with predictive coding's at equilibrium, all samples in one vector.
+
+    Raises:
+        ConfigurationError: the network is not linear.
+    """
+    exact = AlgorithmSpec(name="predictive_coding", inference="exact")
+    known = predictive_coding.errors(replace(context.problem, options=exact))
+    return {"error_cosine_equilibrium": cosines(context.errors(context.problem), known)}

@@ -1,0 +1,35 @@
+"""How strongly the output weights at initialisation are aligned with what training added to their input.
+
+Source: pc-tp Sec. 5.2, Fig. 6 right: with Delta h = h_{L-1} - h_{L-1} at initialisation, the ratio
+
+    ||W_{L,0} Delta h||_RMS / (||W_{L,0}||_RMS ||Delta h||_RMS) ~ M^omega
+
+is sqrt(M) for independent factors (omega = 1/2) and M for aligned ones (omega = 1).
+"""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from ..networks.nodes import ACTIVATIONS
+from .context import Context
+
+AXES: dict[str, tuple[str, ...]] = {"output_alignment": (), "output_alignment_exponent": ()}
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """The ratio, and omega_L, its logarithm to the base of the width; not a number before the first update."""
+    now = context.problem.activities()
+    first = replace(context.problem, params=context.initial).activities()
+    node = context.problem.network.segments[-1].node
+    phi = ACTIVATIONS[node.before]
+    moved = phi(now[-2][-1]) - phi(first[-2][-1])
+    weights = context.initial[-1]["linear"]["kernel"][0]
+    ratio = _rms(moved @ weights.T) / (_rms(weights) * _rms(moved))
+    exponent = jnp.log(ratio) / jnp.log(moved.shape[-1])
+    return {"output_alignment": ratio, "output_alignment_exponent": exponent}
+
+
+def _rms(values: Array) -> Array:
+    return jnp.sqrt((values**2).mean())
