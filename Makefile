@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: setup lock figures audit report gallery diff store prune test lint format schemas clean
+.PHONY: setup lock figures audit report gallery diff estimate store prune test mutations benchmarks lint format schemas clean
 
 setup: $(VENV)/.installed
 
@@ -13,8 +13,8 @@ setup: $(VENV)/.installed
 $(VENV)/.installed: envs/requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)/uv pip sync --quiet --require-hashes envs/requirements.lock
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip sync --quiet --require-hashes envs/requirements.lock
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 PRESET ?= smoke
@@ -23,6 +23,7 @@ CONFIG ?=
 SNAKEMAKE := $(RUN)/snakemake
 QUIET := --quiet rules
 STORE := $(RUN)/python -m scaling_limits.pipeline.store_command
+ESTIMATE := $(RUN)/python -m scaling_limits.pipeline.estimate_command
 
 LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
   --no-header --no-emit-index-url --no-emit-find-links --no-annotate
@@ -58,6 +59,11 @@ gallery: figures
 diff: setup
 	@$(RUN)/python -m scaling_limits.audit.compare "$(A)" "$(B)"
 
+# what is still to be computed and what it will cost: make estimate FIGURE=mupc/fig5 PRESET=paper; FIGURE is a paper, too,
+# and all figures if left out. With BUDGET, seconds of one core a figure, it fails if computing from nothing costs more.
+estimate: setup
+	@$(ESTIMATE) $(FIGURE) --preset $(PRESET) $(if $(BUDGET),--budget $(BUDGET)) $(if $(CONFIG),--config "$(CONFIG)")
+
 # the stored cells, and which of them nothing asks for any more; with `prune` those are removed (YES=1: without asking)
 store: setup
 	@$(STORE) list $(if $(CONFIG),--config "$(CONFIG)")
@@ -67,6 +73,10 @@ prune: setup
 
 test: setup
 	$(RUN)/pytest -n 2 --dist loadgroup
+
+# seed faults in a copy of the source: do the tests notice them?
+mutations: setup
+	$(RUN)/python tests/mutation_check.py
 
 lint: setup
 	$(RUN)/snakemake --lint

@@ -18,6 +18,11 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/audit.smk"
 
 
+onstart:
+    # found out later, it would be a traceback of Snakemake's, with outputs removed already
+    refusing(require_writable)(WRITTEN)
+
+
 rule figures:
     default_target: True
     input:

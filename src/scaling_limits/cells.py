@@ -42,7 +42,11 @@ class DatasetSpec(Frozen):
 
 
 class NetworkSpec(Frozen):
-    """Structure only; `width` N, `num_hidden_layers` H (so L = H + 1 weight layers)."""
+    """Structure only; `width` N, `num_hidden_layers` H (so L = H + 1 weight layers).
+
+    `input_shape` is that of images, where the network depends on it. `feedback` is the activation of feedback nodes,
+    None without any (pc-tp psi).
+    """
 
     name: str
     input_dim: int
@@ -53,6 +57,8 @@ class NetworkSpec(Frozen):
     activation_position: Literal["before_weight", "after_weight"]
     skip: bool
     mean_subtraction: bool
+    input_shape: tuple[int, ...] | None = None
+    feedback: str | None = None
 
 
 class RoleScaling(Frozen):
@@ -77,6 +83,9 @@ class AlgorithmSpec(Frozen):
     `file` is that of an algorithm of the user's own, from the project's folder or absolute.
     `sequential` inference updates the layers from the output down, each from the new values above it; with
     `fixed_predictions` the predictions and their derivatives stay those of the initial activities.
+    The last four are of target propagation: whether targets have the difference correction (pc-tp S.13), what feedback
+    weights minimise, the step of the output's target (pc-tp etahat), and the standard deviation of noise added to
+    activities when feedback weights are trained, None without noise (pc-tp S.12).
     """
 
     name: str
@@ -89,10 +98,17 @@ class AlgorithmSpec(Frozen):
     inference_order: Literal["synchronous", "sequential"] | None = None
     fixed_predictions: bool | None = None
     activity_learning_rate: TracedOrNone = None
+    difference_correction: bool | None = None
+    feedback_loss: Literal["reconstruction", "difference_reconstruction"] | None = None
+    target_step: TracedOrNone = None
+    feedback_noise: float | None = None
 
 
 class OptimiserSpec(Frozen):
-    """An optax update rule; `learning_rate` is the one on the figure's axis, before the roles' factors."""
+    """An optax update rule; `learning_rate` is the one on the figure's axis, before the roles' factors.
+
+    Feedback weights have a rate of their own (pc-tp tau'), and a decay that is added to their gradient.
+    """
 
     name: Literal["sgd", "adam"]
     learning_rate: Traced
@@ -100,6 +116,8 @@ class OptimiserSpec(Frozen):
     beta1: Traced = 0.9
     beta2: Traced = 0.999
     epsilon: Traced = 1e-8
+    feedback_learning_rate: TracedOrNone = None
+    feedback_weight_decay: TracedOrNone = None
 
 
 class MeasurementSpec(Frozen):
@@ -112,8 +130,9 @@ class MeasurementSpec(Frozen):
 class Cell(Frozen):
     """One point of an experiment.
 
-    The weights of the roles `frozen` stay as drawn. With `limit`, its numbers are computed by that limit instead of by
-    training.
+    `scaling` and `frozen` name roles of weights, or single layers where those of one role differ in fan-in. Weights
+    that are `frozen` stay as drawn. Feedback weights are trained alone for `num_feedback_steps` before the first step.
+    With `limit`, its numbers are computed by that limit instead of by training.
     """
 
     limit: str | None = None
@@ -125,6 +144,7 @@ class Cell(Frozen):
     optimiser: OptimiserSpec
     frozen: tuple[str, ...]
     seed: TracedInt
+    num_feedback_steps: int | None = None
     num_steps: int
     batch_size: int
     measurements: tuple[MeasurementSpec, ...]

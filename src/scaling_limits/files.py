@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import ScalingLimitsError
@@ -40,3 +41,16 @@ def unwritable(path: Path, error: OSError) -> WriteError:
     return WriteError(
         f"cannot write {path}: {error.strerror or error}; cells stored so far are kept"
     )
+
+
+def require_writable(folders: Iterable[Path]) -> None:
+    """Refuse to begin where results could not be kept; a folder that is not there is passed over.
+
+    Raises:
+        WriteError: one of the folders may not be written to.
+    """
+    for folder in folders:
+        if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
+            raise WriteError(
+                f"cannot write to {folder}/: no permission, or a read-only file system; nothing was changed"
+            )

@@ -1,11 +1,13 @@
 """What holds for each kind of claim."""
 
+import numpy as np
 import pytest
 from claim_examples import EVERY, still
 from pydantic import TypeAdapter
 
 from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.judge import KINDS
+from scaling_limits.audit.table import read_verdicts, write_verdicts
 
 
 def test_each_kind_has_a_model_a_measure_and_an_example():
@@ -26,6 +28,24 @@ def test_no_cells_are_untested(decide, tabulate, bowl_rows, claim):
     verdict = decide(claim | {"grids": ["other"]}, tabulate(bowl_rows(still)))
     assert verdict.verdict == "untested"
     assert verdict.detail == "no cell of other was run"
+
+
+@pytest.mark.parametrize("values", [[np.inf], [np.nan], [np.inf, np.nan]], ids=str)
+@pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
+def test_nothing_holds_where_everything_diverged(
+    tmp_path, decide, tabulate, bowl_rows, map_rows, claim, values
+):
+    if "over" in claim:
+        rows = bowl_rows(still) + bowl_rows(still, grid="control")
+    else:
+        rows = map_rows(lambda n, d, s: 1.0) + map_rows(lambda n, d, s: 1.0, grid="control")
+    rows = [row | {"value": values[k % len(values)]} for k, row in enumerate(rows)]
+    rows += map_rows(lambda n, d, s: 1.0, grid="limit", widths=(1,), seeds=1)
+    verdict = decide(claim, tabulate(rows))
+    assert verdict.verdict in ("fails", "untested")
+    assert "diverged" in verdict.detail or "infinite" in verdict.detail
+    write_verdicts(tmp_path, [verdict])
+    assert read_verdicts(tmp_path) == [verdict]
 
 
 def test_every_grid_that_a_claim_names_is_known(decide):

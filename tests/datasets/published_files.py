@@ -65,12 +65,40 @@ def cifar_binary() -> dict[str, bytes]:
 
 def cifar_pickled() -> dict[str, bytes]:
     return {
-        stem: python2_pickle(pixels, labels) for stem, (pixels, labels) in cifar_batches().items()
+        stem: python2_pickle(pixels, labels=labels)
+        for stem, (pixels, labels) in cifar_batches().items()
     }
 
 
-def python2_pickle(pixels: np.ndarray, labels: np.ndarray) -> bytes:
-    """{'data': pixels, 'labels': labels} as Python 2 pickled it (protocol 2)."""
+def cifar100_batches() -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Pixels [n, 3072], coarse and fine labels [n], by published stem."""
+    rng = np.random.default_rng(2)
+    return {
+        stem: (
+            rng.integers(0, 256, (count, 3072)).astype(np.uint8),
+            rng.integers(0, 20, count),
+            rng.integers(20, 100, count),
+        )
+        for stem, count in (("train", 3), ("test", 2))
+    }
+
+
+def cifar100_binary() -> dict[str, bytes]:
+    return {
+        f"{stem}.bin": np.column_stack([coarse, fine, pixels]).astype(np.uint8).tobytes()
+        for stem, (pixels, coarse, fine) in cifar100_batches().items()
+    }
+
+
+def cifar100_pickled() -> dict[str, bytes]:
+    return {
+        stem: python2_pickle(pixels, coarse_labels=coarse, fine_labels=fine)
+        for stem, (pixels, coarse, fine) in cifar100_batches().items()
+    }
+
+
+def python2_pickle(pixels: np.ndarray, **labels: np.ndarray) -> bytes:
+    """{'data': pixels, <name>: labels} as Python 2 pickled it (protocol 2)."""
 
     def string(text: bytes) -> bytes:
         return b"T" + struct.pack("<i", len(text)) + text
@@ -89,7 +117,9 @@ def python2_pickle(pixels: np.ndarray, labels: np.ndarray) -> bytes:
     )
     shape = b"(" + integers(*pixels.shape) + b"t"
     array += b"(" + integers(1) + shape + dtype + b"\x89" + string(pixels.tobytes()) + b"tb"
-    items = string(b"data") + array + string(b"labels") + b"](" + integers(*labels) + b"e"
+    items = string(b"data") + array
+    for name, values in labels.items():
+        items += string(name.encode()) + b"](" + integers(*values) + b"e"
     return b"\x80\x02}(" + items + b"u."
 
 
@@ -125,9 +155,12 @@ def write(folder: Path, files: dict[str, bytes], *, gz: bool = False) -> Path:
 
 @contextmanager
 def serve(
-    files: dict[str, bytes], *, short: int = 0, status: int = 200
+    files: dict[str, bytes], *, short: int = 0, status: int = 200, length: bool = True
 ) -> Iterator[tuple[str, list[str]]]:
-    """Serve files: (address, requested paths). `short` drops the last bytes of each body."""
+    """Serve files: (address, requested paths).
+
+    `short` drops the last bytes of each body; `length` says beforehand how long it should be.
+    """
     asked: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -136,7 +169,8 @@ def serve(
             content = files.get(self.path.lstrip("/"))
             self.send_response(404 if content is None else status)
             body = content or b""
-            self.send_header("Content-Length", str(len(body)))
+            if length:
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body[: len(body) - short])
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from published_files import Evil
 
 from scaling_limits.datasets import catalogue, keras_npz
 from scaling_limits.errors import ConfigurationError, DatasetError
@@ -20,6 +21,13 @@ def save(path: Path, **changes: object) -> Path:
     }
     np.savez(path, **{key: value for key, value in (arrays | changes).items() if value is not None})
     return path
+
+
+def with_value(value: float) -> np.ndarray:
+    """Training images in which two values are this one."""
+    x = np.zeros((6, 5, 4))
+    x[4, 0, 3] = x[5, 0, 0] = value
+    return x
 
 
 @pytest.mark.parametrize("name", catalogue.names({}))
@@ -80,13 +88,15 @@ def test_binary_labels_are_two_classes(tmp_path: Path) -> None:
     [
         ({"y_test": None}, "key 'y_test' is missing"),
         ({"y_test": np.array([1, 2])}, "'x_test' has 3 samples and 'y_test' 2"),
-        ({"x_train": np.array([None] * 6)}, "'x_train' cannot be read: Object arrays"),
-        ({"x_train": np.full((6, 5, 4), np.nan)}, "'x_train' has values that are not finite"),
-        ({"x_test": np.full((3, 5, 4), np.inf)}, "'x_test' has values that are not finite"),
+        ({"x_train": with_value(np.nan)}, r"'x_train' is nan at index \(4, 0, 3\): .*finite"),
+        ({"x_train": with_value(-np.inf)}, r"'x_train' is -inf at index \(4, 0, 3\): .*finite"),
+        ({"x_train": with_value(1e39)}, r"'x_train' is 1e\+39 at index \(4, 0, 3\): .*32 bits"),
+        ({"x_test": np.full((3, 5, 4), np.inf)}, r"'x_test' is inf at index \(0, 0, 0\)"),
         ({"x_test": np.zeros((3, 4, 4))}, r"shape \(5, 4\), those of 'x_test' \(4, 4\)"),
         ({"x_train": np.zeros(6)}, "'x_train' has to hold numbers"),
         ({"x_train": np.zeros((6, 2), complex)}, "'x_train' has to hold numbers"),
         ({"y_train": np.linspace(0, 1, 6)}, "'y_train' has to hold integers"),
+        ({"y_train": np.full(6, np.nan)}, "'y_train' has to hold integers"),
         ({"y_train": np.arange(-2, 4)}, "labels from 0, or -1 and 1 only"),
     ],
 )
@@ -97,6 +107,21 @@ def test_invalid_user_dataset_is_refused(
     with pytest.raises(DatasetError, match=message) as caught:
         catalogue.info("mine", {"mine": path})
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["x_train", "y_test"])
+def test_pickled_objects_are_named_and_not_unpickled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    path = save(tmp_path / "mine.npz", **{key: np.array([Evil()] * 6, dtype=object)})
+    content = path.read_bytes()
+    with pytest.raises(DatasetError) as caught:
+        catalogue.info("mine", {"mine": path})
+    assert f"{path}: '{key}' cannot be read as an array of numbers: Object arrays" in str(
+        caught.value
+    )
+    assert capsys.readouterr().out == ""
+    assert path.read_bytes() == content
 
 
 def test_user_file_that_is_missing_or_no_archive(tmp_path: Path) -> None:

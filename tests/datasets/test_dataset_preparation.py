@@ -1,3 +1,4 @@
+import errno
 import gzip
 import os
 from pathlib import Path
@@ -22,6 +23,7 @@ from scaling_limits.datasets.description import Samples, Source
 from scaling_limits.datasets.fetch import ROUNDS
 from scaling_limits.datasets.preparation import prepare
 from scaling_limits.errors import DatasetError
+from scaling_limits.files import WriteError
 
 FILES = idx_files()
 
@@ -296,6 +298,32 @@ def test_body_that_breaks_off(run: Runner, monkeypatch: pytest.MonkeyPatch) -> N
     assert leftovers(run.folder) == []
 
 
+def test_body_that_breaks_off_unannounced(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve(GZ, short=7, length=False) as (address, asked):
+        use_idx(monkeypatch, address)
+        with pytest.raises(DatasetError, match="cannot be decompressed") as caught:
+            run("mnist")
+    first = next(iter(GZ))
+    assert asked == [f"/{first}"]
+    assert f"{first} is corrupt" in str(caught.value)
+    assert leftovers(run.folder) == [f"{first}.corrupt"]
+
+
+def test_what_was_downloaded_before_a_failure_is_kept(
+    run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, *rest = GZ
+    with serve({first: GZ[first], second: GZ[second]}) as (address, _):
+        use_idx(monkeypatch, address)
+        with pytest.raises(DatasetError, match=f"{rest[0]} could not be downloaded"):
+            run("mnist")
+    assert leftovers(run.folder) == sorted([first, second])
+    with serve(GZ) as (address, asked):
+        use_idx(monkeypatch, address)
+        run("mnist")
+    assert asked == [f"/{name}" for name in rest]
+
+
 def test_wrong_checksum_is_moved_aside_and_the_next_mirror_asked(
     run: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +369,53 @@ def test_server_errors_and_absence_are_retried_within_bounds(
     with pytest.raises(DatasetError, match=rf"{ROUNDS} attempts(.|\n)*refused"):
         run("mnist")  # the server is down now
     assert run.pauses == [1.0, 2.0, 4.0]
+
+
+# places and disks
+
+
+def test_a_path_with_spaces_and_other_letters(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_idx(monkeypatch)
+    place = run.folder / "Räume & Maße"
+    run.output = place / "vorbereitete Daten" / "data.npz"
+    write(place / "dáta" / "mnist", FILES, gz=True)
+    assert run("mnist", place / "dáta").x_train.shape == (6, 28, 28)
+    x, y = np.zeros((4, 3)), np.array([0, 1, 1, 0])
+    np.savez(place / "mein Satz.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    assert run("größe", größe=place / "mein Satz.npz").x_train.shape == (4, 3)
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+
+
+def test_a_full_disk_leaves_the_prepared_dataset_of_before(
+    run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("digits")
+    before = run.output.read_bytes()
+    fill_disk(monkeypatch)
+    for output in (run.output, run.output.with_name("new.npz")):
+        run.output = output
+        with pytest.raises(WriteError) as caught:
+            run("digits")
+        assert f"cannot write {output}: No space left on device" in str(caught.value)
+    assert leftovers(run.folder) == ["data.npz"]
+    assert run.output.with_name("data.npz").read_bytes() == before
+
+
+def test_a_full_disk_ends_a_download_at_once(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill_disk(monkeypatch)
+    with serve(GZ) as (address, asked):
+        use_idx(monkeypatch, address, address)
+        with pytest.raises(WriteError, match=r"idx3-ubyte\.gz: No space left on device"):
+            run("mnist")
+    assert len(asked) == 1
+    assert run.pauses == []
+    assert leftovers(run.folder) == []
 
 
 # real data

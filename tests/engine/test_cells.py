@@ -19,11 +19,14 @@ TRACED_NAMES = {
     "branch",
     "energy_weight",
     "epsilon",
+    "feedback_learning_rate",
+    "feedback_weight_decay",
     "init_std",
     "learning_rate",
     "momentum",
     "multiplier",
     "seed",
+    "target_step",
 }
 OTHER = {  # for fields that cannot be changed by their type alone
     "init_distribution": "uniform",
@@ -40,6 +43,16 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "dtype": "float64",
     "device": "gpu",
     ("optimiser", "name"): "sgd",
+    ("algorithm", "file"): "own.py",
+    ("network", "input_shape"): (8, 8),
+    "feedback": "tanh",
+    "difference_correction": True,
+    "feedback_loss": "reconstruction",
+    "feedback_noise": 0.1,
+    "num_feedback_steps": 3,
+    "target_step": 0.1,
+    "feedback_learning_rate": 0.1,
+    "feedback_weight_decay": 0.1,
     "scaling": None,
 }
 

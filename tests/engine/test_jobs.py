@@ -4,6 +4,7 @@ import itertools
 import json
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,11 +13,12 @@ from engine_toys import BACKPROPAGATION, cell
 from scaling_limits.cells import Cell
 from scaling_limits.errors import DatasetError
 from scaling_limits.pipeline import jobs
-from scaling_limits.pipeline.costs import SECONDS_PER_SHARD, cell_seconds
-from scaling_limits.pipeline.jobs import COLUMNS, run_job
+from scaling_limits.pipeline.costs import shard_seconds
+from scaling_limits.pipeline.jobs import COLUMNS, OutOfMemoryError, run_job
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.pipeline.packing import job_digest, pack
 from scaling_limits.store import Store
+from scaling_limits.training.loop import compile_shard
 
 
 def sweep(**axes: list) -> list[Cell]:
@@ -42,13 +44,13 @@ def test_packing_keeps_every_cell_once_and_one_dtype_a_job(seconds: float) -> No
 def test_small_shards_share_a_job() -> None:
     cells = [c for c in MANY if c.dtype == "float32"]
     assert len(pack(cells, 1e6)) == 1
-    assert len(pack(cells, 1.5 * SECONDS_PER_SHARD)) == 3
+    one = shard_seconds(cells[:4])
+    assert len(pack(cells, 1.5 * one)) == 3
 
 
 def test_a_big_shard_is_divided_evenly() -> None:
     cells = [cell(width=512, num_steps=2000, seed=seed) for seed in range(12)]
-    total = SECONDS_PER_SHARD + 12 * cell_seconds(cells[0])
-    packed = pack(cells, total / 4)
+    packed = pack(cells, shard_seconds(cells) / 4)
     assert [len(job) for job in packed] == [3, 3, 3, 3]
     assert [c for job in packed for c in job] == cells
     assert len(pack(cells, 1e-3)) == len(cells)
@@ -175,3 +177,54 @@ def test_data_of_another_origin_are_refused(run: Run) -> None:
     )
     with pytest.raises(DatasetError, match="prepared from other data"):
         run([other])
+
+
+class Exhausted:
+    """Training of cells of which the second asks for more memory than there is."""
+
+    def __init__(self, error: type[Exception]):
+        self.error = error
+        self.calls = 0
+
+    def __call__(self, cell: Cell, arrays: object) -> object:
+        train = compile_shard(cell, arrays)
+
+        def compute(cells: list[Cell]) -> object:
+            self.calls += 1
+            if self.calls == 2:
+                if self.error is MemoryError:
+                    np.zeros(1 << 55)
+                jnp.zeros(1 << 50).block_until_ready()
+            return train(cells)
+
+        return compute
+
+
+@pytest.mark.parametrize("error", [MemoryError, RuntimeError])
+def test_too_little_memory_is_said_and_stored_cells_are_kept(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: type[Exception],
+) -> None:
+    cells = [cell(**BACKPROPAGATION, seed=seed, cells_per_batch=2) for seed in range(4)]
+    monkeypatch.setattr(jobs, "_computation", Exhausted(error))
+    with pytest.raises(
+        OutOfMemoryError, match=r"width 8 with 2 hidden layers.*2 cells at once"
+    ) as raised:
+        run(cells)
+    assert "stored so far are kept" in str(raised.value)
+    assert "resources.cells_per_batch" in str(raised.value)
+    monkeypatch.undo()
+    capsys.readouterr()
+    run(cells)
+    assert "4 cells: 2 stored, 2 to compute" in capsys.readouterr().err
+
+
+def test_other_errors_of_training_are_left_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("INTERNAL: something else")
+
+    monkeypatch.setattr(jobs, "_computation", fail)
+    with pytest.raises(RuntimeError, match="something else"):
+        run([cell(**BACKPROPAGATION)])

@@ -42,6 +42,22 @@ def test_reduced_sizes_seeds_and_other_data_are_said() -> None:
     assert "One seed." in text
 
 
+def test_a_stand_in_with_fewer_classes_is_said_and_gives_the_outputs(tmp_path: Path) -> None:
+    (tmp_path / "cifar10").mkdir()
+    (tmp_path / "cifar10" / "cifar10_standin.npz").touch()
+    main = {"preset": "paper", "data": {"path": str(tmp_path)}}
+    text = notes({"dataset": "cifar100"}, **main)
+    expected = "CIFAR-10 (stand-in) in place of CIFAR-100, with 10 classes instead of 100."
+    assert f"Data: {expected} Stand-in for CIFAR-10" in text
+    changes = {"mupc": {"experiments": {EXPERIMENT: {"settings": {"dataset": "cifar100"}}}}}
+    for path, outputs in ((str(tmp_path), 10), (None, 100)):
+        configuration = load(
+            PROJECT, {"preset": "paper", "data": {"path": path}, "papers": changes}
+        )
+        cell = configuration.points("mupc", EXPERIMENT)[0].cell
+        assert cell.network.output_dim == cell.dataset.num_classes == outputs
+
+
 def test_cells_of_an_accepted_older_source_are_said() -> None:
     cell = load(PROJECT, {"preset": "paper"}).points("mupc", EXPERIMENT)[0].cell
     meta = {"a": {"source": cell_source(cell)}, "b": {"source": "0123456789abcdef"}}

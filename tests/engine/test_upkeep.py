@@ -17,6 +17,7 @@ from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError, StoreError
 from scaling_limits.measured import Measured
 from scaling_limits.pipeline import store_command, upkeep
+from scaling_limits.pipeline.command_line import overrides, size
 from scaling_limits.pipeline.keys import cell_key, cell_source, library_versions
 from scaling_limits.pipeline.upkeep import Entry, State
 from scaling_limits.store import Store, StoredCell
@@ -314,13 +315,13 @@ def test_a_file_that_cannot_be_removed(project: Path, monkeypatch: pytest.Monkey
 def test_the_command_reads_overrides_as_snakemake_does(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert store_command.overrides(["accept_source=[1234567890123456]", "data={path: ../d}"]) == {
+    assert overrides(["accept_source=[1234567890123456]", "data={path: ../d}"]) == {
         "accept_source": ["1234567890123456"],
         "data": {"path": "../d"},
     }
     for word in ("novalue", "=x", "data={path"):
         with pytest.raises(ConfigurationError, match="--config"):
-            store_command.overrides([word])
+            overrides([word])
     path = keep(project, cells_of(project)[0], OLD)
     monkeypatch.chdir(project)
     store_command.main(["prune", "--yes", "--config", f"accept_source=[{OLD}]"])
@@ -337,4 +338,4 @@ def test_the_command_reads_overrides_as_snakemake_does(
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (9_960, "10 kB"), (999_600, "1.0 MB")],
 )
 def test_sizes(count: int, text: str) -> None:
-    assert upkeep.size(count) == text
+    assert size(count) == text

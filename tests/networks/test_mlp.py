@@ -220,6 +220,12 @@ def test_top_and_shifts():
         ({"activation": "tahn"}, "did you mean 'tanh'"),
         ({"num_hidden_layers": 0}, "at least one"),
         ({"mean_subtraction": True}, "needs skip"),
+        ({"feedback": "tahn"}, "did you mean 'tanh'"),
+        ({"feedback": "tanh"}, "feedback: .* after_weight"),
+        (
+            {"feedback": "tanh", "skip": True, "activation_position": "after_weight"},
+            "feedback: .* without skips",
+        ),
     ],
 )
 def test_refusals(changes, message):

@@ -129,6 +129,33 @@ def test_predictive_coding_lies_between_muP_and_gauss_newton():  # noqa: N802
     assert quantity(numbers("tp_mup"), "init_std") == pytest.approx([D**-0.5, N**-0.5, N**-0.5])
 
 
+def test_feedback_weights():
+    """pc-tp (S.168), (S.173) at b_L = 1/2 and four times the base width; SP is constant in rates and of fan_in."""
+    options = {"base_width": N / 4, "feedback_dim": 10}
+    mup, sp = (numbers(scheme, **options) for scheme in ("tp_mup", "sp_uniform"))
+    expected = {"feedback_hidden": (N**-0.5 / 2, 1), "feedback_output": (10**-0.5, 4)}
+    for role, (std, rate) in expected.items():
+        assert mup.scaling[role].init_std == pytest.approx(std)
+        assert mup.scaling[role].learning_rate == pytest.approx(rate)
+    for role, fan_in in (("feedback_hidden", N), ("feedback_output", 10)):
+        assert sp.scaling[role] == numbers("sp_uniform", input_dim=fan_in).scaling["input"]
+    changed = numbers(
+        "tp_mup",
+        **options,
+        exponent_changes={"feedback_output": {"learning_rate": {"width": -1.0}}},
+    )
+    assert changed.scaling["feedback_output"].learning_rate == 1
+    assert set(numbers("tp_mup").scaling) == {"input", "hidden", "output"}
+
+
+def test_powers_of_width_of_feedback_weights():
+    """The output's size is none."""
+    row = find_row("tp_mup", "sgd")
+    for role, std, rate in (("feedback_hidden", -1.0, 0.0), ("feedback_output", 0.0, 1.0)):
+        for quantity, power in (("init_std", std), ("learning_rate", rate)):
+            assert row.exponent(role, quantity, "width", skip=False).constant == power
+
+
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 @pytest.mark.parametrize(("alpha", "gamma"), [(0.5, 0.5), (0.5, 0.0), (0.0, 0.0), (1.0, 0.0)])
 def test_depth_mup(alpha, gamma, optimiser):
@@ -203,6 +230,19 @@ def test_exponent_changes_multiply():
     assert again == numbers("mup", base_width=N, base_depth=L)
 
 
+def test_exponent_changes_count_from_the_pivot():
+    """Changed powers are of size over pivot, the row's own still of size over base."""
+    bases = {"base_width": 16, "base_depth": 3}
+    pivots = {"pivot_width": N / 2, "pivot_depth": L / 4}
+    changes = {"hidden": {"learning_rate": {"width": 0.5, "depth": -1.0}, "branch": {"depth": 0.5}}}
+    plain = numbers("mup", **bases)
+    assert numbers("mup", **bases, exponent_changes=changes, pivot_width=N, pivot_depth=L) == plain
+    changed = numbers("mup", **bases, exponent_changes=changes, **pivots)
+    assert quantity(changed, "learning_rate") == pytest.approx([4, 2**0.5 / 4, 4])
+    assert quantity(changed, "branch") == pytest.approx([1, 2, 1])
+    assert quantity(changed, "init_std") == quantity(plain, "init_std")
+
+
 def test_rows_of_a_configuration():
     row = Row.model_validate(
         {
@@ -250,6 +290,10 @@ def test_rows_are_unique_and_name_their_source():
             "depth_mup needs depth_lr_exponent",
         ),
         (lambda: numbers("pc_mup"), "pc_mup needs energy_weight_exponent"),
+        (
+            lambda: numbers("gnt_mup", feedback_dim=3),
+            "gnt_mup has no feedback weights for sgd; take sp_gaussian or sp_uniform or tp_mup",
+        ),
         (lambda: numbers("mup", exponent_changes={"hiden": {}}), "did you mean 'hidden'"),
         (
             lambda: numbers("mup", exponent_changes={"hidden": {"learning_rates": {}}}),

@@ -89,9 +89,10 @@ def experiment_changes(**parts: Any) -> str:
 
 @dataclass(frozen=True)
 class Project:
-    """A copy of the project; calling it runs Snakemake there."""
+    """A copy of the project; calling it runs Snakemake there, as the last words of a command `wrapper`."""
 
     folder: Path
+    wrapper: tuple[str, ...] = ()
 
     def __truediv__(self, path: str) -> Path:
         return self.folder / path
@@ -110,7 +111,7 @@ class Project:
         for name in ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER"):
             environment.pop(name, None)
         return subprocess.Popen(
-            [str(programs / "snakemake"), *arguments],
+            [*self.wrapper, str(programs / "snakemake"), *arguments],
             cwd=self.folder,
             env=environment,
             stdout=subprocess.PIPE,

@@ -1,7 +1,9 @@
 """Reading a figure's folder, and the files that are left in it."""
 
 import dataclasses
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +12,9 @@ from matplotlib.figure import Figure
 from plotting_records import NOTES, VERDICT
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting import curves, hyperparameter_map, scaling, width_depth_map
+from scaling_limits.files import WriteError
+from scaling_limits.plotting import curves as curves_module
+from scaling_limits.plotting import hyperparameter_map, scaling, width_depth_map
 from scaling_limits.plotting.figure_folder import FigureFolder
 
 
@@ -19,7 +23,7 @@ from scaling_limits.plotting.figure_folder import FigureFolder
     [
         ("transfer", hyperparameter_map.draw),
         ("cosine", width_depth_map.draw),
-        ("curves", curves.draw),
+        ("curves", curves_module.draw),
         ("scaling", scaling.draw),
     ],
 )
@@ -38,6 +42,25 @@ def test_saved_files_are_the_same_each_time(
     assert (path / "figure.png").read_bytes() == contents[0][0]
     assert b"<dc:date>" not in contents[0][2]
     assert b"CreationDate" not in contents[0][1]
+
+
+def test_a_full_disk_leaves_no_partial_figure(
+    curves: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = FigureFolder.open(curves)
+    figure = curves_module.draw(folder)
+    replace = os.replace
+
+    def full(source: Path, target: Path) -> None:
+        if target.suffix == ".pdf":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(WriteError, match=r"cannot write .*figure\.pdf: No space left on device"):
+        folder.save(figure)
+    assert sorted(path.name for path in curves.glob("figure.*")) == ["figure.json", "figure.png"]
+    assert not list(curves.glob("*.tmp"))
 
 
 def test_descriptions(transfer: Path) -> None:

@@ -1,14 +1,18 @@
 """Notebooks hold no logic, and come out of their execution the same each time."""
 
 import ast
+import contextlib
 import json
+import resource
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.files import WriteError
 from scaling_limits.plotting import specs
 from scaling_limits.plotting.notebook import execute
 
@@ -84,6 +88,39 @@ def test_execution_gives_the_same_bytes_in_another_place(
         "**holds**" in "".join(out.get("data", {}).get("text/markdown", "")) for out in shown
     )
     assert "papermill" not in json.dumps(notebook.metadata)
+
+
+@contextlib.contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """No process begun here may write a longer file: to a program this is a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "file"),
+    [(40_000, ScalingLimitsError, "figure.png"), (1_000, WriteError, "failed.ipynb")],
+)
+def test_a_full_disk_is_said_and_leaves_no_partial_file(
+    tmp_path: Path,
+    transfer: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    error: type[Exception],
+    file: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.read_bytes() for path in transfer.iterdir()}
+    output, failed = transfer / "notebook.ipynb", tmp_path / "logs" / "failed.ipynb"
+    with files_up_to(size), pytest.raises(error) as caught:
+        execute(NOTEBOOKS / "hyperparameter_map.ipynb", transfer, output, failed)
+    assert "cannot write" in str(caught.value)
+    assert f"{file}: File too large; cells stored so far are kept" in str(caught.value)
+    assert {path: path.read_bytes() for path in transfer.iterdir()} == before
 
 
 def test_a_failed_execution_is_kept_in_the_logs_and_explained(

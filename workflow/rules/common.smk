@@ -1,11 +1,13 @@
 # What the rules ask the configuration, lazily: a single figure does not pay for all of them.
 import sys
 from functools import cache, wraps
+from pathlib import Path
 
 from scaling_limits.configuration import load
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.files import require_writable
 from scaling_limits.pipeline.keys import figure_digest
 from scaling_limits.pipeline.packing import job_digest, pack
 from scaling_limits.plotting.specs import PLOTS
@@ -35,6 +37,17 @@ CONFIG = refusing(load)(".", config)
 PRESET = CONFIG.main.preset
 RESULTS = f"results/{PRESET}"
 FOLDER = f"{RESULTS}/{{paper}}/{{figure}}"
+WRITTEN = [
+    Path(folder)
+    for folder in (
+        "results",
+        "results/cells",
+        "results/datasets",
+        RESULTS,
+        "figures",
+        "logs",
+    )
+]
 EXTENSIONS = ["png", "pdf", "svg"]
 
 

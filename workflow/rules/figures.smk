@@ -74,4 +74,4 @@ rule publish:
     shell:
         "for file in {input:q}; do"
         ' cp "$file" figures/{wildcards.paper}/{wildcards.figure}."${{file##*.}}" || exit 1;'
-        " done 2> {log:q}"
+        " done 2>&1 | tee {log:q} >&2"

@@ -41,6 +41,7 @@ from scaling_limits.networks.network import (
     Network,
     Segment,
     Stacks,
+    add_shifted_down,
     shift_down,
     shift_up,
     top_of,
@@ -72,7 +73,8 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     steps = _check(options)
     inputs = problem.inputs(_initial_activities(problem, forward))
     from_forward = options.activity_initialisation == "forward"
-    predicted = inputs if from_forward else problem.inputs(problem.predictions(inputs))
+    before = problem.predictions(inputs)
+    predicted = inputs if from_forward else problem.inputs(before)
 
     def top(count: int) -> _Layers:
         part = network.top(count)
@@ -82,6 +84,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
             problem=replace(problem, network=part, params=top_of(problem.params, part)),
             inputs=top_of(inputs, part),
             predicted=top_of(predicted, part),
+            before=top_of(before, part),
             below=energy_weight(problem, role),
         )
 
@@ -98,14 +101,14 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
             for whole, new in zip(displacements[kept:], moved, strict=True)
         )
         done = end
-    before, points = layers.problem.predictions(layers.inputs), layers.points(displacements)
-    changes = layers.changes(before, layers.problem.predictions(points), steps + 1)
-    errors = layers.errors(displacements, before, changes)
+    points = layers.points(displacements)
+    changes = layers.changes(layers.problem.predictions(points), steps + 1)
+    errors = layers.errors(displacements, changes)
     # node 1 sees the clamped input, so its prediction never moves
     return Inferred(
         errors=(displacements[0][:1], *errors),
         inputs=(inputs[0], *points),
-        output=before[-1][0] + changes[-1][0],
+        output=layers.output(changes),
     )
 
 
@@ -119,13 +122,15 @@ class _Layers:
     """The topmost nodes of a network, and what stays while the activities that enter them move.
 
     `problem` is cut down to these nodes. Stacks are laid out by the node that an activity is the
-    input of. `inputs` are the initial activities, `predicted` the predictions of them at first, and
-    `below` is the energy weight of the lowest one's error.
+    input of. `inputs` are the initial activities, `predicted` the predictions of them at first,
+    `before` what the nodes predict from them, and `below` is the energy weight of the lowest one's
+    error.
     """
 
     problem: Problem
     inputs: Stacks
     predicted: Stacks
+    before: Stacks
     below: Array
 
     @property
@@ -142,7 +147,7 @@ class _Layers:
             return self.inputs
         return tuple(p + d for p, d in zip(self.predicted, displacements, strict=True))
 
-    def changes(self, before: Stacks, after: Stacks, number: Array | int) -> Stacks:
+    def changes(self, after: Stacks, number: Array | int) -> Stacks:
         """By how much predictions differ from the first ones at the start of step `number`, from 1.
 
         From the forward pass, the input of a node has moved by then only if the error has reached
@@ -150,26 +155,29 @@ class _Layers:
         differently), which is set to zero.
         """
         if self.options.fixed_predictions:
-            return tuple(jnp.zeros_like(stack) for stack in before)
+            return tuple(jnp.zeros_like(stack) for stack in self.before)
         if self.options.activity_initialisation != "forward":
-            return _subtract(after, before)
+            return _subtract(after, self.before)
         output = self.network.segments[-1].first
         lowest: Array | int = output - number + 2
         if self.options.inference_order == "sequential":
             lowest = jnp.where(jnp.asarray(number) > 1, 0, output + 1)
         return tuple(
             jnp.where((segment.indices() >= lowest)[:, None, None], new - old, 0.0)
-            for segment, new, old in zip(self.network.segments, after, before, strict=True)
+            for segment, new, old in zip(self.network.segments, after, self.before, strict=True)
         )
 
     def targets(self, displacements: Stacks) -> Stacks:
         """The displacement of every hidden node's own activity, laid out by that node."""
         return shift_up(displacements[:-1], displacements[-1][0])
 
-    def errors(self, displacements: Stacks, before: Stacks, changes: Stacks) -> Stacks:
+    def output(self, changes: Stacks) -> Float[Array, "batch out"]:
+        """What the output node predicts."""
+        return self.before[-1][0] + changes[-1][0]
+
+    def errors(self, displacements: Stacks, changes: Stacks) -> Stacks:
         """The errors of all these nodes."""
-        output = before[-1][0] + changes[-1][0]
-        at_output = self.problem.output_error(output)
+        at_output = self.problem.output_error(self.output(changes))
         return (*_subtract(self.targets(displacements), changes[:-1]), at_output[None])
 
     def weight(self, segment: Segment) -> Array:
@@ -192,21 +200,19 @@ def _relax(layers: _Layers, displacements: Stacks, done: int, end: int) -> Stack
 
 
 def _synchronous_step(layers: _Layers, rate: Array, rule: optax.GradientTransformation) -> Any:
-    before, held = jax.vjp(layers.problem.predictions, layers.inputs)
     share = _share(layers)
 
     def step(state: Any, number: Array) -> tuple[Any, None]:
         displacements, rule_state = state
-        after, pullback = before, held
-        if not layers.options.fixed_predictions:
-            after, pullback = jax.vjp(layers.problem.predictions, layers.points(displacements))
-        errors = layers.errors(displacements, before, layers.changes(before, after, number))
+        after, pullback = jax.vjp(layers.problem.predictions, layers.points(displacements))
+        errors = layers.errors(displacements, layers.changes(after, number))
         weighted = tuple(
             layers.weight(segment) * error
             for segment, error in zip(layers.network.segments, errors, strict=True)
         )
-        own = shift_down(layers.below * displacements[0][0], weighted)
-        slopes = jax.tree.map(lambda e, b: share * (e - b), own, pullback(weighted)[0])
+        explained = jax.tree.map(jnp.negative, pullback(weighted)[0])
+        slopes = add_shifted_down(explained, layers.below * displacements[0][0], weighted)
+        slopes = jax.tree.map(lambda slope: share * slope, slopes)
         updates, rule_state = rule.update(slopes, rule_state)
         return (jax.tree.map(lambda d, u: d - rate * u, displacements, updates), rule_state), None
 
@@ -214,14 +220,13 @@ def _synchronous_step(layers: _Layers, rate: Array, rule: optax.GradientTransfor
 
 
 def _sequential_step(layers: _Layers, rate: Array) -> Any:
-    before = layers.problem.predictions(layers.inputs)
     *hidden, output = layers.network.segments
     *hidden_params, output_params = layers.problem.params
     step_size = rate * _share(layers)
 
     def step(displacements: Stacks, number: Array) -> tuple[Stacks, None]:
         points = layers.points(displacements)
-        changes = layers.changes(before, layers.problem.predictions(points), number)
+        changes = layers.changes(layers.problem.predictions(points), number)
 
         def update(segment: Segment, explained: Array, entry: Any) -> tuple[Array, Array]:
             params, point, change, old = entry
@@ -231,7 +236,7 @@ def _sequential_step(layers: _Layers, rate: Array) -> Any:
                 segment, params, layers.problem.scaling, point, weight * (new - change)
             ), new
 
-        at_output = layers.errors(displacements, before, changes)[-1][0]
+        at_output = layers.errors(displacements, changes)[-1][0]
         params = jax.tree.map(lambda leaf: leaf[0], output_params)
         error = layers.weight(output) * at_output
         explained = pull(output, params, layers.problem.scaling, points[-1][0], error)

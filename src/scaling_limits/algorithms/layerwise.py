@@ -12,29 +12,31 @@ from jaxtyping import Float
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Params, Scaling, Segment, Stacks
 
-NodeStep = Callable[[Segment, Array, Any], tuple[Array, Array]]
+NodeStep = Callable[[Segment, Array, Any], tuple[Array, Any]]
+
+
+def upwards(
+    segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[Any]
+) -> tuple[Array, tuple[Any, ...]]:
+    """`step(segment, carry, entry) -> (carry, result)` over the nodes of `segments`, from below.
+
+    `entries` has a tree of stacked leaves `[count, ...]` for every segment; so have the results.
+    """
+    results = []
+    for segment, stacked in zip(segments, entries, strict=True):
+        carry, result = _through(segment, step, carry, stacked, reverse=False)
+        results.append(result)
+    return carry, tuple(results)
 
 
 def downwards(
     segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[Any]
-) -> tuple[Array, Stacks]:
-    """`step(segment, carry, entry) -> (carry, result)` over the nodes of `segments`, from above.
-
-    `entries` has a tree of stacked leaves `[count, ...]` for every segment; so have the results.
-    """
-    results: list[Array] = []
+) -> tuple[Array, tuple[Any, ...]]:
+    """As `upwards`, from above."""
+    results: list[Any] = []
     for segment, stacked in reversed(list(zip(segments, entries, strict=True))):
-        if segment.count == 1:
-            # unlike in a loop, a result that nothing uses is not computed
-            carry, result = step(segment, carry, jax.tree.map(lambda leaf: leaf[0], stacked))
-            results.insert(0, result[None])
-        else:
-
-            def one(carry: Array, entry: Any, segment: Segment = segment) -> tuple[Array, Array]:
-                return step(segment, carry, entry)
-
-            carry, result = jax.lax.scan(one, carry, stacked, reverse=True)
-            results.insert(0, result)
+        carry, result = _through(segment, step, carry, stacked, reverse=True)
+        results.insert(0, result)
     return carry, tuple(results)
 
 
@@ -87,3 +89,15 @@ def weight_gradients(problem: Problem, inputs: Stacks, errors: Stacks) -> Params
     _, pullback = jax.vjp(predictions, problem.params)
     gradients: Params = pullback(jax.tree.map(lambda e: -e / batch, errors))[0]
     return gradients
+
+
+def _through(
+    segment: Segment, step: NodeStep, carry: Array, stacked: Any, *, reverse: bool
+) -> tuple[Array, Any]:
+    if segment.count == 1:
+        # unlike in a loop, a result that nothing uses is not computed
+        carry, result = step(segment, carry, jax.tree.map(lambda leaf: leaf[0], stacked))
+        return carry, jax.tree.map(lambda leaf: leaf[None], result)
+    return jax.lax.scan(
+        lambda carry, entry: step(segment, carry, entry), carry, stacked, reverse=reverse
+    )

@@ -39,17 +39,24 @@ def check(name: str, file: str) -> None:
     """
     where = f"algorithms.{name}: {file}"
     try:
-        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        defined = names(file)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
         raise ConfigurationError(f"{where}: cannot be read as Python: {error}") from None
+    for function in FUNCTIONS:
+        if function not in defined:
+            raise ConfigurationError(
+                f"{where}: defines no function '{function}'; an algorithm has {', '.join(FUNCTIONS)}"
+            )
+
+
+@cache
+def names(file: str) -> frozenset[str]:
+    """What a Python file defines or imports by name, without running it; raises as reading and parsing do."""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     defined = {part.name for part in tree.body if isinstance(part, ast.FunctionDef)}
     for part in tree.body:
         if isinstance(part, ast.ImportFrom):
             defined.update(alias.asname or alias.name for alias in part.names)
         elif isinstance(part, ast.Assign):
             defined.update(to.id for to in part.targets if isinstance(to, ast.Name))
-    for function in FUNCTIONS:
-        if function not in defined:
-            raise ConfigurationError(
-                f"{where}: defines no function '{function}'; an algorithm has {', '.join(FUNCTIONS)}"
-            )
+    return frozenset(defined)

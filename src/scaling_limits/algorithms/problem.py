@@ -15,8 +15,8 @@ from scaling_limits.networks.network import Network, Params, Scaling, Stacks, sh
 class Problem:
     """A network at its present weights, a batch, and the cell's loss and method.
 
-    `numbers` holds the traced `activity_learning_rate` (where `options` has inference steps) and the
-    `seed`.
+    `numbers` holds the traced numbers of `options`, the `seed` and the `step` (negative while feedback
+    weights are trained alone). `feedback` are the weights of the feedback nodes, if there are any.
     """
 
     network: Network
@@ -26,6 +26,7 @@ class Problem:
     y: Float[Array, "batch out"]
     options: AlgorithmSpec
     numbers: Mapping[str, Array] = field(default_factory=dict)
+    feedback: Params = ()
 
     def forward(self) -> Float[Array, "batch out"]:
         """The output f(x)."""

@@ -33,6 +33,7 @@ Plot = Annotated[
     Field(discriminator="kind"),
 ]
 Axis = Annotated[list[Any], Field(min_length=1)]
+Activation = Literal["linear", "tanh", "relu", "abs", "gelu", "erf"]
 
 
 class Settings(Model):
@@ -41,7 +42,8 @@ class Settings(Model):
     `depth` is what the paper's axis shows; `depth_kind` says what it counts. Symbols: `width` N, `output_scale`
     gamma_0, `depth_exponent` alpha (pcn-limits, depth-mup); `learning_rate` eta, `activity_learning_rate` beta,
     `num_inference_steps` T (mupc); `branch_multiplier` a, `depth_lr_exponent` gamma (depth-mup); `init_scale` sigma',
-    `energy_weight` gamma_l, `output_energy_weight` gamma', `energy_weight_exponent` of gamma_L (pc-tp).
+    `energy_weight` gamma_l, `output_energy_weight` gamma', `energy_weight_exponent` of gamma_L, `feedback` psi,
+    `target_step` etahat, `feedback_learning_rate` tau' (pc-tp).
     """
 
     dataset: str
@@ -65,7 +67,7 @@ class Settings(Model):
     width: int = Field(ge=1)
     depth: int = Field(ge=1)
     depth_kind: Literal["hidden_layers", "weight_layers", "blocks"]
-    activation: Literal["linear", "tanh", "relu", "abs", "gelu", "erf"]
+    activation: Activation
     activation_position: Literal["before_weight", "after_weight"] = "before_weight"
     skip: bool = False
     mean_subtraction: bool = False
@@ -104,6 +106,21 @@ class Settings(Model):
         default=None, description="synchronous if absent"
     )
     fixed_predictions: bool | None = Field(default=None, description="false if absent")
+
+    feedback: Activation | None = Field(default=None, description="activation of feedback nodes")
+    difference_correction: bool | None = Field(default=None, description="false if absent")
+    target_step: float | None = Field(default=None, gt=0, description="0.01 if absent")
+    feedback_loss: Literal["reconstruction", "difference_reconstruction"] | None = Field(
+        default=None, description="reconstruction if absent"
+    )
+    feedback_noise: float | None = Field(
+        default=None, gt=0, description="standard deviation; no noise if absent"
+    )
+    feedback_learning_rate: float | None = Field(default=None, ge=0)
+    feedback_weight_decay: float | None = Field(default=None, ge=0, description="0.0001 if absent")
+    num_feedback_steps: int | None = Field(
+        default=None, ge=0, description="updates of feedback weights alone, first; 0 if absent"
+    )
 
     limit: str | None = Field(
         default=None, description="computed by this limit of the training instead of by training"

@@ -8,8 +8,18 @@ from .. import algorithms, limits, measurements, networks
 from ..cells import AlgorithmSpec, Cell, DatasetSpec, MeasurementSpec, NetworkSpec, OptimiserSpec
 from ..datasets import catalogue
 from ..errors import ConfigurationError, unknown
+from ..networks import image_layers
 from ..parameterisations import table
 from .models import MeasurementPlan, Resources, Settings
+
+# pc-tp App. E
+FEEDBACK_DEFAULTS = {
+    "difference_correction": False,
+    "target_step": 0.01,
+    "feedback_loss": "reconstruction",
+    "feedback_weight_decay": 1e-4,
+    "num_feedback_steps": 0,
+}
 
 
 def resolve(
@@ -31,14 +41,16 @@ def resolve(
     _refuse_impossible(settings)
     if file is None:
         _refuse_inference(settings)
+    settings = _feedback(settings, file)
     dataset = _dataset(settings, user_datasets)
-    input_dim = math.prod(dataset.input_shape)
+    network = _network(settings, dataset)
+    weights = _weights(network)
     parameterisation = table.resolve(
         settings.parameterisation,
         settings.optimiser,
         width=settings.width,
         depth=settings.scaled_depth,
-        input_dim=input_dim,
+        input_dim=network.input_dim,
         base_width=settings.base_width,
         base_depth=settings.base_depth,
         skip=settings.skip,
@@ -55,6 +67,8 @@ def resolve(
             energy_weight_exponent=settings.energy_weight_exponent,
         ),
         exponent_changes=settings.exponent_changes,
+        weights=weights,
+        feedback_dim=None if settings.feedback is None else dataset.target_dim,
         pivot_width=settings.pivot_width,
         pivot_depth=settings.pivot_depth,
         rows=[*rows, *table.TABLE],
@@ -62,17 +76,7 @@ def resolve(
     cell = Cell(
         limit=settings.limit,
         dataset=dataset,
-        network=NetworkSpec(
-            name=settings.network,
-            input_dim=input_dim,
-            output_dim=dataset.target_dim,
-            width=settings.width,
-            num_hidden_layers=settings.num_hidden_layers,
-            activation=settings.activation,
-            activation_position=settings.activation_position,
-            skip=settings.skip,
-            mean_subtraction=settings.mean_subtraction,
-        ),
+        network=network,
         init_distribution=parameterisation.init_distribution,
         scaling=parameterisation.scaling,
         algorithm=_algorithm(settings, file, parameterisation.inference_step),
@@ -83,9 +87,12 @@ def resolve(
             beta1=settings.beta1,
             beta2=settings.beta2,
             epsilon=settings.epsilon,
+            feedback_learning_rate=settings.feedback_learning_rate,
+            feedback_weight_decay=settings.feedback_weight_decay,
         ),
-        frozen=tuple(sorted(set(settings.frozen))),
+        frozen=_frozen(settings, weights),
         seed=settings.seed,
+        num_feedback_steps=settings.num_feedback_steps,
         num_steps=settings.num_steps,
         batch_size=min(settings.batch_size, dataset.num_train),
         measurements=_measurements(plans, settings.num_steps),
@@ -117,7 +124,14 @@ def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
 
 def _algorithm(settings: Settings, file: str | None, inference_step: float) -> AlgorithmSpec:
     spec = AlgorithmSpec(
-        name=settings.algorithm, file=file, loss=settings.loss, inference=settings.inference
+        name=settings.algorithm,
+        file=file,
+        loss=settings.loss,
+        inference=settings.inference,
+        difference_correction=settings.difference_correction,
+        feedback_loss=settings.feedback_loss,
+        target_step=settings.target_step,
+        feedback_noise=settings.feedback_noise,
     )
     steps, rate = settings.num_inference_steps, settings.activity_learning_rate
     if settings.inference in (None, "exact"):
@@ -167,6 +181,39 @@ def _dataset(settings: Settings, user_datasets: Mapping[str, Path]) -> DatasetSp
         target_dim=target_dim,
         **sizes,
     )
+
+
+def _network(settings: Settings, dataset: DatasetSpec) -> NetworkSpec:
+    return NetworkSpec(
+        name=settings.network,
+        input_dim=math.prod(dataset.input_shape),
+        output_dim=dataset.target_dim,
+        width=settings.width,
+        num_hidden_layers=settings.num_hidden_layers,
+        activation=settings.activation,
+        activation_position=settings.activation_position,
+        skip=settings.skip,
+        mean_subtraction=settings.mean_subtraction,
+        input_shape=dataset.input_shape if _is_for_images(settings) else None,
+        feedback=settings.feedback,
+    )
+
+
+def _is_for_images(settings: Settings) -> bool:
+    return settings.network in image_layers.ARCHITECTURES
+
+
+def _weights(network: NetworkSpec) -> dict[str, tuple[str, int]] | None:
+    """Role and fan-in of all that has numbers of its own; None if that is the roles of an mlp."""
+    if network.name not in image_layers.ARCHITECTURES:
+        return None
+    return {layer.name: (layer.role, layer.fan_in) for layer in image_layers.layers(network)}
+
+
+def _frozen(settings: Settings, weights: Mapping[str, tuple[str, int]] | None) -> tuple[str, ...]:
+    if weights is None:
+        return tuple(sorted(set(settings.frozen)))
+    return tuple(sorted(name for name, (role, _) in weights.items() if role in settings.frozen))
 
 
 def _measurements(
@@ -223,10 +270,12 @@ def _refuse_inference(settings: Settings) -> None:
                 "inference: predictive_coding needs one of gradient_descent, adam, exact"
             )
         if settings.inference == "exact":
-            if settings.activation != "linear" or settings.loss != "mean_squared_error":
+            linear = settings.activation == "linear" and not _is_for_images(settings)
+            if not linear or settings.loss != "mean_squared_error":
                 raise ConfigurationError(
-                    "inference: 'exact' is a closed form of linear networks and mean_squared_error, activation is "
-                    f"'{settings.activation}', loss '{settings.loss}'; use inference 'gradient_descent'"
+                    "inference: 'exact' is a closed form of linear mlps and mean_squared_error, network is "
+                    f"'{settings.network}', activation '{settings.activation}', loss '{settings.loss}'; "
+                    "use inference 'gradient_descent'"
                 )
             if given:
                 raise ConfigurationError(
@@ -240,3 +289,27 @@ def _refuse_inference(settings: Settings) -> None:
                 raise ConfigurationError(
                     "inference_order: adam moves all activities at once; use synchronous"
                 )
+
+
+def _feedback(settings: Settings, file: str | None) -> Settings:
+    """The settings with defaults of feedback weights, where the algorithm trains any."""
+    required = ("feedback", "feedback_learning_rate")
+    if not algorithms.trains_feedback(settings.algorithm, file):
+        keys = (*required, "feedback_noise", *FEEDBACK_DEFAULTS)
+        given = [key for key in keys if getattr(settings, key) is not None]
+        if given:
+            raise ConfigurationError(
+                f"{given[0]}: {settings.algorithm} trains no feedback weights; leave it out"
+            )
+        return settings
+    missing = [key for key in required if getattr(settings, key) is None]
+    if missing:
+        raise ConfigurationError(f"{missing[0]}: {settings.algorithm} needs it")
+    if settings.network != "mlp" or settings.skip or settings.activation_position != "after_weight":
+        raise ConfigurationError(
+            "feedback: feedback nodes are those of an mlp without skips, with activation_position: after_weight"
+        )
+    if settings.feedback_loss == "difference_reconstruction" and settings.feedback_noise is None:
+        raise ConfigurationError("feedback_noise: difference_reconstruction needs it")
+    absent = {key: v for key, v in FEEDBACK_DEFAULTS.items() if getattr(settings, key) is None}
+    return settings.model_copy(update=absent)

@@ -18,6 +18,7 @@ registry = Registry(
         for name in (
             "cifar10",
             "cifar10_standin",
+            "cifar100",
             "digits",
             "fashion_mnist",
             "gaussian_binary",

@@ -1,18 +1,10 @@
 """CIFAR-10: small photographs, 32 x 32 x 3, 50,000 + 10,000, in binary or in pickled form."""
 
-import importlib
-import io
-import pickle
 from collections.abc import Mapping
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..errors import DatasetError
+from . import cifar
 from .description import DatasetInfo, Payload, Samples, Source, combined_checksum
 
-_PIXELS = 3 * 32 * 32
 _BINARY = (
     Payload("data_batch_1.bin", "md5:5dd7e06a14cb22eb9f671a540d1b7c25"),
     Payload("data_batch_2.bin", "md5:5ea93a67294ea407fff1d09f752e9692"),
@@ -67,54 +59,4 @@ def decode(payloads: Mapping[str, bytes]) -> Samples:
     Raises:
         DatasetError: a batch is not laid out as published.
     """
-    train: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
-    test: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
-    for name, content in sorted(payloads.items()):
-        batch = _binary(name, content) if name.endswith(".bin") else _pickled(name, content)
-        (test if name.startswith("test") else train).append(batch)
-    x_train, y_train = (np.concatenate(parts) for parts in zip(*train, strict=True))
-    x_test, y_test = (np.concatenate(parts) for parts in zip(*test, strict=True))
-    return Samples(x_train=x_train, y_train=y_train, x_test=x_test, y_test=y_test, maximum=255.0)
-
-
-def _binary(name: str, content: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    if not content or len(content) % (1 + _PIXELS):
-        raise DatasetError(f"{name}: {len(content)} bytes are no whole number of images")
-    rows = np.frombuffer(content, np.uint8).reshape(-1, 1 + _PIXELS)
-    return _images(rows[:, 1:]), rows[:, 0]
-
-
-def _pickled(name: str, content: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    try:
-        batch = _ArraysOnly(io.BytesIO(content), encoding="bytes").load()
-        pixels, labels = np.asarray(batch[b"data"]), np.asarray(batch[b"labels"])
-    except (pickle.UnpicklingError, EOFError, KeyError, TypeError) as error:
-        raise DatasetError(f"{name} is no batch of images: {error}") from error
-    if pixels.dtype != np.uint8 or pixels.shape != (len(labels), _PIXELS):
-        raise DatasetError(f"{name} is no batch of images: {pixels.dtype} {pixels.shape}")
-    return _images(pixels), labels.astype(np.uint8)
-
-
-def _images(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return pixels.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-
-
-class _ArraysOnly(pickle.Unpickler):
-    """Unpickles numpy arrays and plain containers, and refuses every other callable."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in {
-            ("numpy.core.multiarray", "_reconstruct"),
-            ("numpy._core.multiarray", "_reconstruct"),
-        }:
-            return importlib.import_module("numpy._core.multiarray")._reconstruct
-        if (module, name) == ("numpy", "ndarray"):
-            return np.ndarray
-        if (module, name) == ("numpy", "dtype"):
-            return _dtype
-        raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
-
-
-def _dtype(name: bytes | str, _align: object, _copy: object) -> np.dtype[Any]:
-    # the published files pass `align` as an integer, which numpy is giving up
-    return np.dtype(name.decode() if isinstance(name, bytes) else name)
+    return cifar.decode(payloads, label_bytes=1, label_key=b"labels")

@@ -48,7 +48,8 @@ class Source:
 
     `places` are folders under the user's `data.path` to look in, besides the folder itself. Files
     are published one by one with gzip, or all in `archive`, there in `folder`. `mirrors` are
-    addresses of folders; without any, only a local copy serves.
+    addresses of folders; without any, only a local copy serves. Files without `telling_names`, such as
+    `train`, are not looked for in the folder of all data itself, where they may be anything.
     """
 
     payloads: tuple[Payload, ...]
@@ -57,6 +58,7 @@ class Source:
     archive: str = ""
     archive_checksum: str = ""
     folder: str = ""
+    telling_names: bool = True
 
 
 @dataclass(frozen=True, eq=False)

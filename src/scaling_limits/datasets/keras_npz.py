@@ -35,7 +35,7 @@ def decode(name: str, content: bytes) -> Samples:
 
     Raises:
         DatasetError: a key is missing, or its array is of objects, of the wrong shape or length,
-        or not finite.
+            or not finite (it names the first such value).
     """
     arrays: dict[str, NDArray[np.generic]] = {}
     if not zipfile.is_zipfile(io.BytesIO(content)):
@@ -46,8 +46,10 @@ def decode(name: str, content: bytes) -> Samples:
                 arrays[key] = archive[key]
         except KeyError as error:
             raise DatasetError(f"{name}: the key '{key}' is missing") from error
-        except (ValueError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise DatasetError(f"{name}: '{key}' cannot be read: {error}") from error
+        except (ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise DatasetError(
+                f"{name}: '{key}' cannot be read as an array of numbers: {error}"
+            ) from error
     for split in ("train", "test"):
         arrays[f"x_{split}"] = _inputs(name, f"x_{split}", arrays[f"x_{split}"])
         arrays[f"y_{split}"] = _labels(name, f"y_{split}", arrays[f"y_{split}"])
@@ -100,8 +102,13 @@ def _inputs(name: str, key: str, x: NDArray[np.generic]) -> NDArray[np.generic]:
             f"{name}: '{key}' has to hold numbers [n, D], [n, H, W] or [n, H, W, C], "
             f"and holds {x.dtype} {x.shape}"
         )
-    if not np.isfinite(x).all():
-        raise DatasetError(f"{name}: '{key}' has values that are not finite")
+    # true for NaN as well
+    unfit = ~(np.abs(x) <= np.finfo(np.float32).max)
+    if unfit.any():
+        index = tuple(int(i) for i in np.argwhere(unfit)[0])
+        raise DatasetError(
+            f"{name}: '{key}' is {x[index]} at index {index}: its values have to be finite numbers of 32 bits"
+        )
     return x
 
 

@@ -19,7 +19,7 @@ def copies(source: Source, data_path: Path | None) -> list[Copy]:
     """The complete copies of `source` under `data_path`, the most specific folder first.
 
     Looks in the dataset's own folders and in `data_path` itself, for the official names with or
-    without `.gz`.
+    without `.gz`. Files whose names say little are not looked for in `data_path` itself.
     """
     if data_path is None:
         return []
@@ -28,7 +28,8 @@ def copies(source: Source, data_path: Path | None) -> list[Copy]:
         folder = data_path / place
         if source.archive and (archive := _either(folder, source.archive.removesuffix(".gz"))):
             found.append(Copy(source, (archive,), is_archive=True))
-        for inner in dict.fromkeys((source.folder or ".", ".")):
+        bare = place != "." or source.telling_names
+        for inner in dict.fromkeys((source.folder or ".", *(["."] if bare else []))):
             files = tuple(_either(folder / inner, payload.name) for payload in source.payloads)
             complete = tuple(file for file in files if file is not None)
             if len(complete) == len(files):

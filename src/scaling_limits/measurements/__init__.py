@@ -18,6 +18,7 @@ registry = Registry(
             "feature_changes",
             "feature_increments",
             "feature_sizes",
+            "feedback_reconstruction",
             "gradient_alignment",
             "output_alignment",
             "performance",

@@ -17,9 +17,9 @@ def measure(context: Context) -> dict[str, Array]:
     blocks or hidden layers after the first) and of the output.
     """
     *hidden, output = context.problem.activities()
-    features = jnp.concatenate(hidden)
-    chosen = features[jnp.asarray(quarters(len(features) - 1))]
+    # layer by layer, as convolutions have layers of several sizes
+    sizes = jnp.concatenate([jnp.sqrt((stack**2).mean(axis=(1, 2))) for stack in hidden])
     return {
-        "activity_rms": jnp.sqrt((chosen**2).mean(axis=(1, 2))),
+        "activity_rms": sizes[jnp.asarray(quarters(len(sizes) - 1))],
         "output_rms": jnp.sqrt((output**2).mean()),
     }

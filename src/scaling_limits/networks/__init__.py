@@ -8,7 +8,14 @@ from ..registry import Registry
 if TYPE_CHECKING:
     from .network import Network
 
-registry = Registry("network", {"mlp": "scaling_limits.networks.mlp"})
+registry = Registry(
+    "network",
+    {
+        "cnn": "scaling_limits.networks.convolutional",
+        "mlp": "scaling_limits.networks.mlp",
+        "vgg5": "scaling_limits.networks.convolutional",
+    },
+)
 
 
 def build(spec: NetworkSpec) -> "Network":

@@ -12,11 +12,12 @@ def build(spec: NetworkSpec) -> Network:
     `before_weight`: layer l computes `a_l W_l phi(z_{l-1}) [+ z_{l-1}]`, with phi the identity on
     the input.
     `after_weight`: `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output, and with skips a linear
-    input layer as well (depth-mup Sec. 6.3).
+    input layer as well (depth-mup Sec. 6.3). With `feedback` psi there are nodes `psi(a Q_l z_l)` back
+    from each layer l > 1 (pc-tp S.11).
 
     Raises:
-        ConfigurationError: for an unknown activation, no hidden layer, or mean subtraction without
-            skips.
+        ConfigurationError: for an unknown activation, no hidden layer, mean subtraction without
+            skips, or feedback where there are skips or activations before the weights.
     """
     if spec.activation not in ACTIVATIONS:
         raise ConfigurationError(unknown("activation", spec.activation, ACTIVATIONS))
@@ -39,4 +40,21 @@ def build(spec: NetworkSpec) -> Network:
         )
     output = Layer(spec.output_dim, before, "linear")
     segments.append(Segment(node=output, role="output", count=1, first=spec.num_hidden_layers + 1))
-    return Network(tuple(segments), spec.input_dim, linear=spec.activation == "linear")
+    linear = spec.activation == "linear"
+    return Network(tuple(segments), spec.input_dim, linear, _feedback(spec))
+
+
+def _feedback(spec: NetworkSpec) -> tuple[Segment, ...]:
+    """g_l(x) = psi(a Q_l x) for l = 2..L."""
+    if spec.feedback is None:
+        return ()
+    if spec.feedback not in ACTIVATIONS:
+        raise ConfigurationError(unknown("activation", spec.feedback, ACTIVATIONS))
+    if spec.skip or spec.activation_position != "after_weight":
+        raise ConfigurationError(
+            "feedback: feedback nodes are those of an mlp without skips, with activation_position: after_weight"
+        )
+    node = Layer(spec.width, "linear", spec.feedback)
+    last = spec.num_hidden_layers + 1
+    hidden = [Segment(node, "feedback_hidden", last - 2, 2)] if last > 2 else []
+    return (*hidden, Segment(node, "feedback_output", 1, last))

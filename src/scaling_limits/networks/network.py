@@ -48,12 +48,14 @@ class Network:
     `scaling`.
 
     `scaling` maps a role to its `init_std`, `multiplier` and `branch`. `linear` says that every node is a
-    linear map.
+    linear map. `feedback`, if there are feedback nodes, has a segment for every segment above the
+    first: its node g_l maps the outputs of node l to outputs of node l - 1 (pc-tp S.11).
     """
 
     segments: tuple[Segment, ...]
     input_dim: int
     linear: bool
+    feedback: tuple[Segment, ...] = ()
 
     @property
     def num_weight_layers(self) -> int:
@@ -66,25 +68,23 @@ class Network:
         Raises:
             ConfigurationError: for an unknown distribution.
         """
-        params = []
-        x: Any = jax.eval_shape(lambda: jnp.zeros((1, self.input_dim), dtype))
+        params, x = [], self._input(dtype)
         for segment in self.segments:
-            numbers = scaling[segment.role]
-            x, variables = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
-
-            def draw(path: Any, leaf: Any, segment: Segment = segment) -> Array:
-                purpose = "weights" + jax.tree_util.keystr(path)
-
-                def one(layer: Array) -> Array:
-                    return unit_draw(
-                        layer_key(key, purpose, layer), distribution, leaf.shape, dtype
-                    )
-
-                std = jnp.asarray(scaling[segment.role]["init_std"], dtype)
-                return std * jax.vmap(one)(segment.indices())
-
-            params.append(jax.tree_util.tree_map_with_path(draw, variables["params"]))
+            x, drawn = _draw(segment, "weights", x, key, scaling, distribution)
+            params.append(drawn)
         return tuple(params)
+
+    def init_feedback(self, key: Array, scaling: Scaling, distribution: str, dtype: Any) -> Params:
+        """The weights of the feedback nodes, as `init` draws the others; raises as it does."""
+        feedback, x = [], self._input(dtype)
+        for segment, back in zip(self.segments, (None, *self.feedback), strict=False):
+            x = _shapes(segment, x, key, scaling)[0]
+            if back is not None:
+                feedback.append(_draw(back, "feedback", x, key, scaling, distribution)[1])
+        return tuple(feedback)
+
+    def _input(self, dtype: Any) -> Any:
+        return jax.eval_shape(lambda: jnp.zeros((1, self.input_dim), dtype))
 
     def forward(
         self, params: Params, scaling: Scaling, x: Float[Array, "batch in"]
@@ -104,10 +104,11 @@ class Network:
 
     def predictions(self, params: Params, scaling: Scaling, inputs: Stacks) -> Stacks:
         """The output of every node for its own input, batched over each run of equal nodes."""
-        return tuple(
-            jax.vmap(lambda p, x, segment=segment: segment.apply(p, scaling, x))(stacked, x)
-            for segment, stacked, x in zip(self.segments, params, inputs, strict=True)
-        )
+        return _batched(self.segments, params, scaling, inputs)
+
+    def reconstructions(self, feedback: Params, scaling: Scaling, outputs: Stacks) -> Stacks:
+        """The output of every feedback node g_l at its own argument, outputs of node l = 2..L."""
+        return _batched(self.feedback, feedback, scaling, outputs)
 
     def top(self, count: int) -> "Network":
         """The network of the last `count` nodes; `top_of` slices its parameters and stacks."""
@@ -147,6 +148,21 @@ def shift_down(first: Array, stacks: Stacks) -> Stacks:
     return tuple(shifted)
 
 
+def add_shifted_down(onto: Stacks, first: Array, stacks: Stacks) -> Stacks:
+    """`onto + shift_down(first, stacks)`, added in place: on a CPU, loops over a concatenation are
+    several times as slow.
+    """
+    sums = []
+    for total, stack in zip(onto, stacks, strict=True):
+        total = jax.lax.dynamic_update_slice_in_dim(total, total[:1] + first[None], 0, axis=0)
+        if stack.shape[0] > 1:
+            raised = total[1:] + stack[:-1]
+            total = jax.lax.dynamic_update_slice_in_dim(total, raised, 1, axis=0)
+        sums.append(total)
+        first = stack[-1]
+    return tuple(sums)
+
+
 def shift_up(stacks: Stacks, last: Array) -> Stacks:
     """Move every entry to the node below: `last [batch, units]` enters at the top, the first entry
     leaves.
@@ -157,6 +173,40 @@ def shift_up(stacks: Stacks, last: Array) -> Stacks:
         shifted.insert(0, jnp.concatenate([*kept, last[None]]))
         last = stack[0]
     return tuple(shifted)
+
+
+def _shapes(segment: Segment, x: Any, key: Array, scaling: Scaling) -> tuple[Any, Any]:
+    """Shapes of a node's output and of its weights, from that of its input."""
+    numbers = scaling[segment.role]
+    y, variables = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
+    return y, variables["params"]
+
+
+def _draw(
+    segment: Segment, purpose: str, x: Any, key: Array, scaling: Scaling, distribution: str
+) -> tuple[Any, Any]:
+    """The shape of a segment's output and its stacked weights, from the shape of its input."""
+    y, shapes = _shapes(segment, x, key, scaling)
+
+    def draw(path: Any, leaf: Any) -> Array:
+        name = purpose + jax.tree_util.keystr(path)
+
+        def one(layer: Array) -> Array:
+            return unit_draw(layer_key(key, name, layer), distribution, leaf.shape, leaf.dtype)
+
+        std = jnp.asarray(scaling[segment.role]["init_std"], leaf.dtype)
+        return std * jax.vmap(one)(segment.indices())
+
+    return y, jax.tree_util.tree_map_with_path(draw, shapes)
+
+
+def _batched(
+    segments: tuple[Segment, ...], params: Params, scaling: Scaling, inputs: Stacks
+) -> Stacks:
+    return tuple(
+        jax.vmap(lambda p, x, segment=segment: segment.apply(p, scaling, x))(stacked, x)
+        for segment, stacked, x in zip(segments, params, inputs, strict=True)
+    )
 
 
 def _run(

@@ -8,6 +8,7 @@ UpdateRule = Literal["sgd", "adam"]
 Distribution = Literal["normal", "uniform", "orthogonal"]
 
 ROLES = ("input", "hidden", "output")
+FEEDBACK_ROLES = ("feedback_hidden", "feedback_output")
 QUANTITIES = ("init_std", "multiplier", "branch", "learning_rate", "epsilon", "energy_weight")
 AXES = ("width", "depth")
 EXPONENTS = ("depth_exponent", "depth_lr_exponent", "energy_weight_exponent")
@@ -79,7 +80,10 @@ class RolePowers(_Model):
 
 
 class Row(_Model):
-    """One row of the table; `source` says where its entries stand."""
+    """One row of the table; `source` says where its entries stand.
+
+    Feedback weights may be left out: such a row is for networks without them.
+    """
 
     scheme: str
     update_rule: UpdateRule
@@ -87,23 +91,34 @@ class Row(_Model):
     input: RolePowers
     hidden: RolePowers
     output: RolePowers
+    feedback_hidden: RolePowers | None = None
+    feedback_output: RolePowers | None = None
     inference_step: Power = Power()
     source: str
 
     def role(self, role: str) -> RolePowers:
-        """The entries of one of `ROLES`."""
+        """The entries of one of `ROLES`, or of one of `FEEDBACK_ROLES` if it has them."""
         powers: RolePowers = getattr(self, role)
         return powers
 
+    @property
+    def has_feedback(self) -> bool:
+        """Whether it has entries for feedback weights."""
+        return None not in (self.feedback_hidden, self.feedback_output)
+
     def exponent(self, role: str, quantity: str, axis: str, *, skip: bool) -> Exponent:
-        """The exponent of an axis in one entry; fan_in is the width, but for the input."""
+        """The exponent of an axis in one entry; fan_in is the width, but of what the network's input
+        or output enters.
+        """
         power = self.role(role).power(quantity)
-        fan_in = power.fan_in if axis == "width" and role != "input" else 0.0
+        fixed = role in ("input", "feedback_output")
+        fan_in = power.fan_in if axis == "width" and not fixed else 0.0
         return power.exponent(axis, skip=skip) + Exponent(constant=fan_in)
 
     def powers(self) -> list[Power]:
         """All entries."""
-        by_role = [self.role(role).power(quantity) for role in ROLES for quantity in QUANTITIES]
+        roles = [*ROLES, *(FEEDBACK_ROLES if self.has_feedback else ())]
+        by_role = [self.role(role).power(quantity) for role in roles for quantity in QUANTITIES]
         return [*by_role, self.inference_step]
 
     def exponents(self, *, skip: bool) -> set[str]:

@@ -26,6 +26,8 @@ def _standard(
         input=role,
         hidden=role,
         output=role,
+        feedback_hidden=role,
+        feedback_output=role,
         source=source,
     )
 
@@ -43,15 +45,15 @@ _MUP_OUTPUT = Power(width=-1.0)
 _MUP_OUTPUT_INIT = Power(fan_in=-0.5, width=0.5)
 _MUP_EPSILON = Power(width=-1.0)
 
-# b_L = 1 of pc-tp, and 1/sqrt(fan_in) at the base width
-_SMALL_OUTPUT_INIT = Power(fan_in=-0.5, width=-0.5)
+# exponents b of 1 in pc-tp, and 1/sqrt(fan_in) at the base width
+_SMALL_INIT = Power(fan_in=-0.5, width=-0.5)
 _PC_OUTPUT_WEIGHT = Power(width=Exponent(energy_weight_exponent=-1.0))
 _PC_EPSILON = Power(width=Exponent(constant=-1.0, energy_weight_exponent=-1.0))
 
 _DEPTH_OUTPUT_INIT = Power(fan_in=-1.0)
 
 
-def _pc_tp(scheme: str, output_init: Power, source: str) -> Row:
+def _pc_tp(scheme: str, output_init: Power, source: str, **feedback: RolePowers) -> Row:
     """Targets of order one in the input and hidden layers: GNT and TP have the same rates."""
     return Row(
         scheme=scheme,
@@ -59,6 +61,7 @@ def _pc_tp(scheme: str, output_init: Power, source: str) -> Row:
         input=RolePowers(init_std=_FAN_IN),
         hidden=RolePowers(init_std=_FAN_IN, learning_rate=Power(width=-1.0)),
         output=RolePowers(init_std=output_init, learning_rate=Power(width=-1.0)),
+        **feedback,
         source=source,
     )
 
@@ -138,7 +141,7 @@ TABLE: tuple[Row, ...] = (
             learning_rate=Power(width=Exponent(energy_weight_exponent=1.0)),
         ),
         output=RolePowers(
-            init_std=_SMALL_OUTPUT_INIT,
+            init_std=_SMALL_INIT,
             learning_rate=Power(width=-1.0),
             energy_weight=_PC_OUTPUT_WEIGHT,
         ),
@@ -150,7 +153,7 @@ TABLE: tuple[Row, ...] = (
         input=RolePowers(init_std=_FAN_IN, epsilon=_PC_EPSILON),
         hidden=RolePowers(init_std=_FAN_IN, learning_rate=Power(width=-1.0), epsilon=_PC_EPSILON),
         output=RolePowers(
-            init_std=_SMALL_OUTPUT_INIT,
+            init_std=_SMALL_INIT,
             learning_rate=Power(width=-1.0),
             energy_weight=_PC_OUTPUT_WEIGHT,
         ),
@@ -174,8 +177,14 @@ TABLE: tuple[Row, ...] = (
         ),
         source="pc-tp (5), (S.21), (S.71)-(S.74)",
     ),
-    _pc_tp("gnt_mup", _SMALL_OUTPUT_INIT, "pc-tp Table 1 (GNT), (11) with e_B = 1"),
-    _pc_tp("tp_mup", _FAN_IN, "pc-tp Table 1 (TP), (17)"),
+    _pc_tp("gnt_mup", _SMALL_INIT, "pc-tp Table 1 (GNT), (11) with e_B = 1"),
+    _pc_tp(
+        "tp_mup",
+        _FAN_IN,
+        "pc-tp Table 1 (TP), (17); feedback (S.168), (S.173) at b_L = 1/2",
+        feedback_hidden=RolePowers(init_std=_SMALL_INIT),
+        feedback_output=RolePowers(init_std=_FAN_IN, learning_rate=Power(width=1.0)),
+    ),
     Row(
         scheme="depth_mup",
         update_rule="sgd",

@@ -19,6 +19,7 @@ from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.parameterisations.powers import (
     AXES,
     EXPONENTS,
+    FEEDBACK_ROLES,
     QUANTITIES,
     ROLES,
     Distribution,
@@ -31,6 +32,7 @@ from scaling_limits.parameterisations.powers import (
 from scaling_limits.parameterisations.rows import TABLE
 
 __all__ = [
+    "FEEDBACK_ROLES",
     "QUANTITIES",
     "ROLES",
     "TABLE",
@@ -50,7 +52,7 @@ __all__ = [
 ]
 
 # what exponent changes may name: the quantities of each role, and the inference step, which has no role
-SCALED = {**dict.fromkeys(ROLES, QUANTITIES), "inference": ("step",)}
+SCALED = {**dict.fromkeys((*ROLES, *FEEDBACK_ROLES), QUANTITIES), "inference": ("step",)}
 
 ExponentChanges = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Role -> quantity -> axis (`width` or `depth`) -> what is added to the exponent."""
@@ -166,11 +168,17 @@ def resolve(
     factors: Factors,
     exponents: Exponents,
     exponent_changes: ExponentChanges,
+    weights: Mapping[str, tuple[str, int]] | None = None,
+    feedback_dim: int | None = None,
     pivot_width: float | None = None,
     pivot_depth: float | None = None,
     rows: Sequence[Row] = TABLE,
 ) -> Parameterisation:
     """The numbers of a row for a network of `width` N and `depth` (weight layers, or blocks).
+
+    `weights` names what has numbers of its own, with its role and fan-in: by default each role, with
+    `input_dim` or the width. With `feedback_dim`, the number of outputs that feedback starts from,
+    there are those of feedback weights as well.
 
     `exponent_changes` multiplies quantities by further powers of `width / pivot_width` and `depth /
     pivot_depth` (default: the base sizes): the wrong exponents of control runs, which change
@@ -178,25 +186,34 @@ def resolve(
 
     Raises:
         ConfigurationError: for an unknown scheme, update rule, role, quantity or axis, for an
-            `output_scale` or exponent that the row has no use for, and for the lack of an exponent
-            that it uses.
+            `output_scale` or exponent that the row has no use for, for the lack of an exponent
+            that it uses, and for feedback weights of which the row says nothing.
     """
     row = find_row(scheme, optimiser, rows)
+    if feedback_dim is not None and not row.has_feedback:
+        others = sorted({r.scheme for r in rows if r.update_rule == optimiser and r.has_feedback})
+        raise ConfigurationError(
+            f"parameterisation {scheme} has no feedback weights for {optimiser}; take {' or '.join(others)}"
+        )
     check_changes(exponent_changes)
     exponents.check(row, skip=skip)
     if factors.output_scale != 1.0 and not any(power.output_scale for power in row.powers()):
         raise ConfigurationError(f"parameterisation {scheme} has no output_scale; leave it at 1")
-    fan_ins = {"input": input_dim, "hidden": width, "output": width, "inference": 1}
+    fan_ins = {"input": input_dim, "hidden": width, "output": width}
+    if feedback_dim is not None:
+        fan_ins.update(feedback_hidden=width, feedback_output=feedback_dim)
+    if weights is None:
+        weights = {role: (role, fan_in) for role, fan_in in fan_ins.items()}
     ratios = {"width": width / base_width, "depth": depth / base_depth}
     changed = {
         "width": width / (pivot_width or base_width),
         "depth": depth / (pivot_depth or base_depth),
     }
 
-    def value(power: Power, role: str, quantity: str) -> float:
+    def value(power: Power, role: str, fan_in: int, quantity: str) -> float:
         number = (
             power.scale
-            * fan_ins[role] ** power.fan_in
+            * fan_in**power.fan_in
             * factors.output_scale**power.output_scale
             * factors.of(role, quantity)
         )
@@ -207,12 +224,12 @@ def resolve(
         return float(number)
 
     scaling = {
-        role: RoleScaling(
-            **{name: value(row.role(role).power(name), role, name) for name in QUANTITIES}
+        name: RoleScaling(
+            **{q: value(row.role(role).power(q), role, fan_in, q) for q in QUANTITIES}
         )
-        for role in ROLES
+        for name, (role, fan_in) in weights.items()
     }
-    step = value(row.inference_step, "inference", "step")
+    step = value(row.inference_step, "inference", 1, "step")
     return Parameterisation(scaling, step, row.init_distribution)
 
 

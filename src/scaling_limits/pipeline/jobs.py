@@ -1,9 +1,10 @@
 """Jobs: packs of shards that share a process. A job loads what is stored and trains the rest."""
 
+import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,19 @@ import pandas as pd
 from .. import limits
 from ..cells import Cell
 from ..datasets.loading import Arrays
+from ..errors import ScalingLimitsError
 from ..files import write_file
 from ..measured import Measured
 from ..records import AXES
 from ..store import Store, StoredCell
 from .keys import cell_key, cell_source
+from .memory import cell_bytes, described
 
 COLUMNS = ["cell_id", "metric", *AXES, "value"]
+
+
+class OutOfMemoryError(ScalingLimitsError):
+    """The machine or its GPU has not the memory that a cell takes."""
 
 
 def run_job(
@@ -44,6 +51,7 @@ def run_job(
         WriteError: a cell or one of the two files cannot be written.
         StoreError: a stored cell cannot be read.
         DatasetError: the prepared dataset cannot be used.
+        OutOfMemoryError: a cell does not fit into memory; those before it are stored.
     """
     found: dict[str, StoredCell] = {}
     missing: dict[str, list[tuple[str, Cell]]] = {}
@@ -83,14 +91,16 @@ def _train(
     from ..runtime import device_class, library_versions
 
     first = shard[0][1]
-    arrays = load(first.dataset, folder / f"{first.dataset.name}.npz", first.dtype)
-    begun = time.perf_counter()
-    compute = _computation(first, arrays)
+    with _memory_for(first):
+        arrays = load(first.dataset, folder / f"{first.dataset.name}.npz", first.dtype)
+        begun = time.perf_counter()
+        compute = _computation(first, arrays)
     compile_seconds = time.perf_counter() - begun
     for start in range(0, len(shard), first.cells_per_batch):
         batch = shard[start : start + first.cells_per_batch]
         begun = time.perf_counter()
-        measured = compute([cell for _, cell in batch])
+        with _memory_for(first):
+            measured = compute([cell for _, cell in batch])
         seconds = (time.perf_counter() - begun) / len(batch)
         for (key, cell), result in zip(batch, measured, strict=True):
             meta = {
@@ -118,6 +128,21 @@ def _computation(
     from ..training.loop import compile_shard
 
     return compile_shard(cell, arrays)
+
+
+@contextlib.contextmanager
+def _memory_for(cell: Cell) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        # NumPy raises the first; XLA an error whose status says so, on a CPU as on a GPU
+        if not (isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)):
+            raise
+        fewer = "lower resources.cells_per_batch, or " if cell.cells_per_batch > 1 else ""
+        raise OutOfMemoryError(
+            f"out of memory: {described(cell)} was estimated at {cell_bytes(cell) / 1e6:,.0f} MB; cells stored so far "
+            f"are kept. To go on, {fewer}run fewer jobs at once (snakemake --cores 1), or leave such sizes out"
+        ) from error
 
 
 class _Progress:

@@ -23,8 +23,11 @@ def figure_notes(
     notes = []
     for wanted, used in configuration.substitutions(paper, experiment).items():
         stand_in = catalogue.info(used, configuration.user_datasets)
-        title = catalogue.info(wanted, configuration.user_datasets).title
-        notes.append(f"Data: {stand_in.title} in place of {title}. {stand_in.note}".strip())
+        replaced = catalogue.info(wanted, configuration.user_datasets)
+        text = f"{stand_in.title} in place of {replaced.title}"
+        if stand_in.num_classes != replaced.num_classes:
+            text += f", with {stand_in.num_classes} classes instead of {replaced.num_classes}"
+        notes.append(f"Data: {text}. {stand_in.note}".strip())
     if experiment is None:
         return notes
     original = configuration.original(paper).experiments.get(experiment)

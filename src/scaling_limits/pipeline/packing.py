@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ..cells import Cell, digest
-from .costs import SECONDS_PER_SHARD, cell_seconds
+from .costs import shard_seconds
 from .keys import cell_key
 
 
@@ -20,11 +20,10 @@ def pack(cells: Sequence[Cell], seconds: float) -> list[list[Cell]]:
     jobs: list[list[Cell]] = []
     room, dtype = 0.0, ""
     for (kind, _), members in shards.items():
-        needed = SECONDS_PER_SHARD + cell_seconds(members[0]) * len(members)
-        parts = max(1, round(needed / seconds))
+        parts = max(1, round(shard_seconds(members) / seconds))
         for part in np.array_split(np.arange(len(members)), min(parts, len(members))):
             chosen = [members[index] for index in part]
-            cost = SECONDS_PER_SHARD + cell_seconds(chosen[0]) * len(chosen)
+            cost = shard_seconds(chosen)
             if kind != dtype or cost > room:
                 jobs.append([])
                 room, dtype = seconds, kind

@@ -7,31 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from ..errors import ConfigurationError, ScalingLimitsError
+from ..errors import ScalingLimitsError
 from . import upkeep
+from .command_line import overrides, size
 
 FOLDER = Path("results", "cells")
-
-
-def overrides(entries: Sequence[str]) -> dict[str, Any]:
-    """Changes to the configuration from `key=value` words, read as Snakemake reads those of its `--config`.
-
-    Raises:
-        ConfigurationError: a word is not of that form.
-    """
-    changes = {}
-    for entry in entries:
-        key, equals, value = entry.partition("=")
-        try:
-            # the base loader leaves numbers text: a source digest may look like one
-            changes[key] = yaml.load(value, Loader=yaml.BaseLoader)
-        except yaml.YAMLError as error:
-            raise ConfigurationError(f"--config {entry}: {error}") from None
-        if not (key and equals):
-            raise ConfigurationError(f"--config {entry}: should be key=value")
-    return changes
 
 
 def run(command: str, root: Path, changes: dict[str, Any], *, yes: bool) -> None:
@@ -49,7 +29,7 @@ def run(command: str, root: Path, changes: dict[str, Any], *, yes: bool) -> None
         print("Not configured are also the cells of a CONFIG other than the one given here.")
     removable = [entry for entry in entries if entry.state in upkeep.REMOVABLE]
     files = "file" if len(removable) == 1 else "files"
-    total = f"{len(removable):,} {files}, {upkeep.size(sum(entry.size for entry in removable))}"
+    total = f"{len(removable):,} {files}, {size(sum(entry.size for entry in removable))}"
     if command == "list" or not removable:
         print(f"Nothing asks for {total}." if removable else "Nothing to remove.")
     elif yes or _agreed(f"Remove what is stale, damaged or left over, {total}? [y/N] "):

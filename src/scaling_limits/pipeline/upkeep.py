@@ -23,6 +23,7 @@ from ..cells import digest
 from ..configuration import Configuration, load
 from ..errors import StoreError
 from ..source import source_digest
+from .command_line import aligned, size
 from .keys import cell_key, cell_modules, library_versions
 
 # a temporary file is renamed within seconds, so an older one belongs to a process that was killed
@@ -157,24 +158,7 @@ def table(entries: Sequence[Entry], now: float) -> str:
         members = list(group)
         lines.append(_line(members[0].experiment or "-", members[0].state, members, now))
     lines.append(_line("all", "", entries, now))
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            text.ljust(width) if column < 2 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
-
-
-def size(count: int) -> str:
-    """A number of bytes in a unit that it has less than a thousand of."""
-    value, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if value < 999.5:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.0f} {unit}" if unit == "B" or value >= 9.95 else f"{value:.1f} {unit}"
+    return aligned(lines, words=2)
 
 
 def _age(seconds: float) -> str:

@@ -20,21 +20,21 @@ from scaling_limits.records import Results
 
 @dataclass(frozen=True)
 class _Curve:
-    """A metric up to the step where a seed is no longer finite; `size` colours it."""
+    """A metric up to the step `diverged` where a seed is no longer finite; `size` colours it."""
 
     line: CurveLine
     size: float | None
     rows: pd.DataFrame
-    diverged: bool
+    diverged: float | None
 
 
 @style.applied()
 def draw(folder: FigureFolder) -> Figure:
     """The panels of the plot; means over seeds in bands of one standard deviation.
 
-    A line ends where a seed is no longer finite. Raises ScalingLimitsError if a grid, column or
-    metric does not exist, if a grid varies over more than `hue` and seed, or if it has none of the
-    plot's sizes.
+    A line ends where a seed is no longer finite, and is a cross at the edge if none ever was. Raises
+    ScalingLimitsError if a grid, column or metric does not exist, if a grid varies over more than
+    `hue` and seed, or if it has none of the plot's sizes.
     """
     plot = folder.plot
     assert isinstance(plot, CurvesPlot)
@@ -52,7 +52,7 @@ def draw(folder: FigureFolder) -> Figure:
     }
     if any(charts.several_seeds(curve.rows, "step") for curve in curves):
         marks |= charts.band_handle()
-    if any(curve.diverged for curve in curves):
+    if any(curve.diverged is not None for curve in curves):
         marks |= charts.diverged_handle()
     figure, axes = charts.chart_grid(
         folder.title, [panel.title for panel in plot.panels], [sizes, marks]
@@ -77,10 +77,8 @@ def _curves(results: Results, line: CurveLine, plot: CurvesPlot) -> list[_Curve]
 
 
 def _curve(line: CurveLine, size: float | None, rows: pd.DataFrame) -> _Curve:
-    diverged = charts.diverged_at(rows, "step")
-    return _Curve(
-        line, size, rows[rows["step"] < diverged[0]] if diverged else rows, bool(diverged)
-    )
+    diverged = min(charts.diverged_at(rows, "step"), default=None)
+    return _Curve(line, size, rows if diverged is None else rows[rows["step"] < diverged], diverged)
 
 
 def _draw_curve(ax: Axes, curve: _Curve, colour: charts.Colour, *, log: bool) -> None:
@@ -98,7 +96,11 @@ def _draw_curve(ax: Axes, curve: _Curve, colour: charts.Colour, *, log: bool) ->
         label=curve.line.metric,
         zorder=2.5 if limit else 2.0,
     )
-    if curve.diverged:
+    if curve.diverged is None:
+        return
+    if not len(steps):
+        charts.draw_crosses(ax, [curve.diverged], 0.96, colour)
+    else:
         ax.plot(steps[-1:], means[-1:], color=colour, label="diverged", **charts.DIVERGED)
 
 

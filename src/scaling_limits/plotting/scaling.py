@@ -104,7 +104,8 @@ def _line(results: Results, panel: SizePanel, line: SizeLine) -> _Line:
 
 def _relative(rows: pd.DataFrame, x: str) -> pd.DataFrame:
     first = rows.loc[rows[x] == rows[x].min(), "value"].mean()
-    return rows.assign(value=rows["value"] / first)
+    # relative to what diverged everything did
+    return rows.assign(value=rows["value"] / first if np.isfinite(first) else np.inf)
 
 
 def _explained(lines: Sequence[_Line]) -> dict[str, page.Handle]:

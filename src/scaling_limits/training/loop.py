@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import lax
 from jaxtyping import Array, Int
 
@@ -39,9 +40,9 @@ def cell_function(cell: Cell) -> Program:
     """The training of any cell of this cell's shard.
 
     The function takes the traced numbers, the batches' sample indices `[steps + 1, batch]` (the last one for what is
-    measured after the last update), and training and test set, and returns `{"curves": {metric: [steps]},
-    <measurement>: {metric: [measured steps, ...]}}`. Losses that are not finite are recorded as they are: divergence
-    is a result.
+    measured after the last update; feedback weights that are trained alone take the first ones), and training and test
+    set, and returns `{"curves": {metric: [steps]}, <measurement>: {metric: [measured steps, ...]}}`. Losses that are
+    not finite are recorded as they are: divergence is a result.
     """
     network = networks.build(cell.network)
     algorithm = algorithms.get(cell.algorithm)
@@ -51,6 +52,7 @@ def cell_function(cell: Cell) -> Program:
     ]
     stops = sorted(set().union(*(steps for _, _, steps in plans)) if plans else set())
     flags = [[stop in steps for stop in stops] for _, _, steps in plans]
+    num_feedback_steps = cell.num_feedback_steps or 0
 
     def run(
         numbers: dict[str, Any],
@@ -59,23 +61,31 @@ def cell_function(cell: Cell) -> Program:
     ) -> dict[str, dict[str, Array]]:
         scaling = numbers["scaling"]
         key = jax.random.key(numbers["seed"])
-        params = network.init(key, scaling, cell.init_distribution, data.inputs.dtype)
+        kind = data.inputs.dtype
+        params = network.init(key, scaling, cell.init_distribution, kind)
         update_rule = optimiser.build(
             cell.optimiser, numbers["optimiser"], scaling, network, cell.frozen
         )
         options = {**numbers.get("algorithm", {}), "seed": numbers["seed"]}
 
-        def problem(params: Params, step: Array) -> Problem:
-            x, y = data.inputs[order[step]], data.targets[order[step]]
-            return Problem(network, params, scaling, x, y, cell.algorithm, options)
+        def problem(params: Params, feedback: Params, step: Array, batch: Array) -> Problem:
+            x, y = data.inputs[batch], data.targets[batch]
+            current = {**options, "step": step}
+            return Problem(network, params, scaling, x, y, cell.algorithm, current, feedback)
 
         def train_step(step: Array, state: Any) -> Any:
-            params, rule_state, curves = state
-            grads, metrics = algorithm.gradients(problem(params, step))
-            updates, rule_state = update_rule.update(grads, rule_state, params)
-            params = jax.tree.map(lambda p, u: p + u.astype(p.dtype), params, updates)
+            forward, back, curves = state
+            present = problem(forward[0], back[0], step, order[step])
+            grads, metrics = algorithm.gradients(present)
+            forward = _updated(update_rule, grads, *forward)
+            if network.feedback:
+                back = _updated(feedback_rule, algorithm.feedback_gradients(present), *back)
             curves = {name: curves[name].at[step].set(value) for name, value in metrics.items()}
-            return params, rule_state, curves
+            return forward, back, curves
+
+        def feedback_step(index: Array, back: Any) -> Any:
+            present = problem(params, back[0], index - num_feedback_steps, order[index])
+            return _updated(feedback_rule, algorithm.feedback_gradients(present), *back)
 
         def interval(
             state: Any, stop_and_flags: tuple[Array, Array, list[Array]]
@@ -83,7 +93,7 @@ def cell_function(cell: Cell) -> Program:
             start, stop, due = stop_and_flags
             state = lax.fori_loop(start, stop, train_step, state)
             context = Context(
-                problem(state[0], stop),
+                problem(state[0][0], state[1][0], stop, order[stop]),
                 params,
                 data.test_inputs,
                 data.test_targets,
@@ -101,9 +111,20 @@ def cell_function(cell: Cell) -> Program:
                 )
             return state, measured
 
-        shapes = jax.eval_shape(lambda: algorithm.gradients(problem(params, jnp.int32(0)))[1])
+        back: tuple[Params, Any] = ((), ())
+        if network.feedback:
+            feedback = network.init_feedback(key, scaling, cell.init_distribution, kind)
+            feedback_rule = optimiser.build_feedback(
+                cell.optimiser, numbers["optimiser"], scaling, network
+            )
+            back = (feedback, feedback_rule.init(feedback))
+            back = lax.fori_loop(0, num_feedback_steps, feedback_step, back)
+
+        shapes = jax.eval_shape(
+            lambda: algorithm.gradients(problem(params, back[0], jnp.int32(0), order[0]))[1]
+        )
         curves = {name: jnp.zeros(cell.num_steps, s.dtype) for name, s in shapes.items()}
-        state = (params, update_rule.init(params), curves)
+        state = ((params, update_rule.init(params)), back, curves)
         measured: dict[str, dict[str, Array]] = {}
         if stops:
             starts = jnp.asarray([0, *stops[:-1]], jnp.int32)
@@ -116,6 +137,13 @@ def cell_function(cell: Cell) -> Program:
         return {"curves": state[2], **measured}
 
     return run
+
+
+def _updated(
+    rule: optax.GradientTransformation, grads: Params, weights: Params, rule_state: Any
+) -> tuple[Params, Any]:
+    updates, rule_state = rule.update(grads, rule_state, weights)
+    return jax.tree.map(lambda p, u: p + u.astype(p.dtype), weights, updates), rule_state
 
 
 def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dict[str, Measured]]]:
@@ -158,7 +186,7 @@ def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
             dataset=c.dataset.name,
             num_samples=c.dataset.num_train,
             batch_size=c.batch_size,
-            num_steps=c.num_steps + 1,
+            num_steps=max(c.num_steps + 1, c.num_feedback_steps or 0),
         )
         for c in padded
     ]

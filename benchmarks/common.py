@@ -1,0 +1,85 @@
+"""What the benchmarks share: cells, data, the clock, and the tables of docs/performance.md."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from scaling_limits import runtime
+
+runtime.configure()
+
+from scaling_limits.cells import Cell  # noqa: E402
+from scaling_limits.configuration import load  # noqa: E402
+from scaling_limits.datasets.loading import Arrays  # noqa: E402
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "performance.md"
+EXPERIMENT = "hyperparameter_transfer_tanh"
+LEARNING_RATES = (0.5, 0.1, 0.05, 0.01)
+ACTIVITY_LEARNING_RATES = (1000, 500, 100, 50, 10, 5, 1, 0.5, 0.1, 0.05, 0.01)
+
+
+def cells(
+    *,
+    depth: int,
+    width: int,
+    num_steps: int,
+    learning_rates: Sequence[float] = (0.01,),
+    activity_learning_rates: Sequence[float] = (50,),
+) -> list[Cell]:
+    """Cells of a panel of mupc Fig. 5 (784 inputs, 10 outputs, batches of 64, T = H steps), one seed."""
+    changes = {
+        "settings": {"num_train": 1024, "num_test": 64, "num_steps": num_steps},
+        "axes": {
+            "learning_rate": list(learning_rates),
+            "activity_learning_rate": list(activity_learning_rates),
+            "seed": [0],
+        },
+        "grids": {"width": {"settings": {"depth": depth}, "axes": {"width": [width]}}},
+    }
+    papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
+    configuration = load(ROOT, {"preset": "paper", "papers": papers})
+    points = configuration.points("mupc", EXPERIMENT)
+    return [point.cell for point in points if point.grid == "width"]
+
+
+def data(cell: Cell) -> Arrays:
+    """Random samples of the cell's shapes: what they show does not matter for the time."""
+    draw, dataset = np.random.default_rng(0), cell.dataset
+    arrays = []
+    for count in (dataset.num_train, dataset.num_test):
+        labels = draw.integers(0, dataset.num_classes, count).astype(np.int32)
+        inputs = draw.standard_normal((count, cell.network.input_dim)).astype(np.float32)
+        arrays += [inputs, np.eye(dataset.target_dim, dtype=np.float32)[labels], labels]
+    return Arrays(*arrays)
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """CPU seconds of a call. With the one thread that `runtime` sets these are wall seconds of a free core."""
+    begun = time.process_time()
+    run()
+    return time.process_time() - begun
+
+
+def spread(values: Sequence[float], digits: int) -> str:
+    """The median, with the smallest and the largest in brackets."""
+    low, middle, high = min(values), statistics.median(values), max(values)
+    return f"{middle:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def publish(section: str, text: str) -> None:
+    """Print `text`, and put it between the markers of `section` in docs/performance.md."""
+    print(text)
+    begin, end = (f"<!-- {word} {section} -->" for word in ("begin", "end"))
+    page = PAGE.read_text()
+    before, rest = page.split(begin)
+    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}")

@@ -1,0 +1,73 @@
+"""A panel of mupc Fig. 5 (44 pairs of learning rates) as one shard against single runs."""
+
+import resource
+import subprocess
+import sys
+
+import common
+import jax
+
+from scaling_limits.training.loop import compile_shard
+
+DEPTH, WIDTH, NUM_STEPS = 8, 128, 40
+SAMPLED = 4
+"""Single runs that are measured; their mean stands for all."""
+
+
+def child_seconds() -> float:
+    """CPU seconds of processes that this one has started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Measure, and write a table; with an index as argument train that cell alone."""
+    cells = common.cells(
+        depth=DEPTH,
+        width=WIDTH,
+        num_steps=NUM_STEPS,
+        learning_rates=common.LEARNING_RATES,
+        activity_learning_rates=common.ACTIVITY_LEARNING_RATES,
+    )
+    data = common.data(cells[0])
+    if len(sys.argv) > 1:
+        cell = cells[int(sys.argv[1])]
+        compile_shard(cell, data)([cell])
+        return
+    compile_shard(cells[0], data)  # what is imported and compiled once per process
+    jax.clear_caches()
+    together = []
+    programs = []
+    compiling = common.seconds(lambda: programs.append(compile_shard(cells[0], data)))
+    running = common.seconds(lambda: together.extend(programs[0]([cell])[0] for cell in cells))
+    chosen = range(0, len(cells), len(cells) // SAMPLED)[:SAMPLED]
+    same, single, processes = True, 0.0, 0.0
+    for index in chosen:
+        jax.clear_caches()
+        alone = []
+        cell = cells[index]
+        single += common.seconds(lambda c=cell: alone.extend(compile_shard(c, data)([c])))
+        same &= all(
+            (measured.values == together[index][metric].values).all()
+            for metric, measured in alone[0].items()
+        )
+        begun = child_seconds()
+        subprocess.run([sys.executable, __file__, str(index)], check=True)
+        processes += child_seconds() - begun
+    shard = compiling + running
+    single, processes = (taken * len(cells) / SAMPLED for taken in (single, processes))
+    rows = [
+        ("one shard: compiled once, called 44 times", shard, compiling),
+        ("44 single runs in one process, each compiled", single, compiling * len(cells)),
+        ("44 single runs, each in its own process", processes, compiling * len(cells)),
+    ]
+    text = common.table(
+        ("44 cells", "CPU s", "of that compiling", "against the shard"),
+        [(name, f"{s:.0f}", f"{c:.0f}", f"{s / shard:.1f}") for name, s, c in rows],
+    )
+    found = "the same bits" if same else "DIFFERENT NUMBERS"
+    common.publish("sweep", f"{text}\n\nThe {SAMPLED} single runs that were measured gave {found} as in the shard.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""CIFAR-100: small photographs of 100 kinds, 32 x 32 x 3, 50,000 + 10,000, pickled or in binary form.
+
+Labels are the fine ones. The coarse ones, of 20 kinds, are left out.
+"""
+
+from collections.abc import Mapping
+
+from . import cifar
+from .description import DatasetInfo, Payload, Samples, Source, combined_checksum
+
+_PICKLED = (
+    Payload("train", "md5:16019d7e3df5f24257cddd939b257f8d"),
+    Payload("test", "md5:f0ef6b0ae62326f3e7ffdfab6717acfc"),
+)
+_BINARY = (
+    Payload("train.bin", "md5:6172c7755cfe09b2fe270c85cebc1b15"),
+    Payload("test.bin", "md5:4499cfba6c016c1be1438163640a0898"),
+)
+
+# Both forms hold the same images in the same order, so one checksum stands for either.
+INFO = DatasetInfo(
+    name="cifar100",
+    title="CIFAR-100",
+    shape=(32, 32, 3),
+    num_classes=100,
+    num_train=50000,
+    num_test=10000,
+    checksum=combined_checksum(_PICKLED),
+    stand_in="cifar10_standin",
+)
+
+SOURCES = (
+    Source(
+        _PICKLED,
+        places=("cifar100",),
+        mirrors=("https://www.cs.toronto.edu/~kriz/",),
+        archive="cifar-100-python.tar.gz",
+        archive_checksum="md5:eb9058c3a382ffc7106e4002c42a8d85",
+        folder="cifar-100-python",
+        telling_names=False,
+    ),
+    Source(
+        _BINARY,
+        places=("cifar100",),
+        archive="cifar-100-binary.tar.gz",
+        archive_checksum="md5:03b5dce01913d631647c71ecec9e9cb8",
+        folder="cifar-100-binary",
+        telling_names=False,
+    ),
+)
+
+
+def decode(payloads: Mapping[str, bytes]) -> Samples:
+    """Images [n, 32, 32, 3] and fine labels [n], both uint8.
+
+    Raises:
+        DatasetError: a file is not laid out as published.
+    """
+    return cifar.decode(payloads, label_bytes=2, label_key=b"fine_labels")

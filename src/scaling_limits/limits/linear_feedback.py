@@ -1,0 +1,58 @@
+"""Target propagation with linear feedback weights that have converged: closed forms, float64.
+
+Data are rows: activities h_l `[N, M_l]` of N samples; lists are over l = 1..L. Feedback weights Q_l
+`[M_{l-1}, M_l]`, l = 2..L, minimise ||Q_l h_l - h_{l-1}||^2 + mu_l ||Q_l||^2 summed over samples. With the
+kernels k_l = h_l h_l^T `[N, N]` that is Q_l* = h_{l-1}^T (k_l + mu_l)^{-1} h_l, so what targets do between
+layers happens among samples. mu_l = 0 needs a regular k_l. Source: pc-tp (S.119)-(S.133); the paper's h_l are
+columns, its kernels are divided by the width, and its Q_l* is this one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+Matrix = Float[np.ndarray, "rows columns"]
+
+
+def feedback_weights(activities: Sequence[Matrix], ridges: Sequence[float]) -> list[Matrix]:
+    """Q_2*..Q_L* (S.120), from h_1..h_L and mu_2..mu_L."""
+    return [
+        lower.T @ np.linalg.solve(_kernel(upper, ridge), upper)
+        for lower, upper, ridge in zip(activities[:-1], activities[1:], ridges, strict=True)
+    ]
+
+
+def ridge_for(weight_decay: float, num_samples: int, units_below: int) -> float:
+    """mu_l of gradient descent on (S.164), the batch mean of ||Q_l h_l - h_{l-1}||^2 / (2 M_{l-1}), with a decay
+    added to the gradient.
+    """
+    return weight_decay * num_samples * units_below
+
+
+def difference_errors(
+    activities: Sequence[Matrix], output_error: Matrix, ridges: Sequence[float]
+) -> list[Matrix]:
+    """e_1..e_L of targets with the difference correction (S.127)-(S.130), from e_L `[N, M_L]`."""
+    errors = [output_error]
+    # the samples' weights: every e_{l-1} is a mixture of rows of h_{l-1}
+    mixture = output_error @ activities[-1].T
+    levels = list(zip(activities[:-1], activities[1:], ridges, strict=True))
+    for lower, upper, ridge in reversed(levels):
+        mixture = np.linalg.solve(_kernel(upper, ridge), mixture.T).T
+        errors.insert(0, mixture @ lower)
+        mixture = mixture @ (lower @ lower.T)
+    return errors
+
+
+def targets(
+    activities: Sequence[Matrix], output_target: Matrix, ridges: Sequence[float]
+) -> list[Matrix]:
+    """hhat_1..hhat_L of targets without it (S.131)-(S.133), from hhat_L."""
+    # Q* is linear, so that targets are what errors are with the correction
+    return difference_errors(activities, output_target, ridges)
+
+
+def _kernel(activities: Matrix, ridge: float) -> Matrix:
+    kernel: Matrix = activities @ activities.T
+    return kernel + ridge * np.eye(len(activities))

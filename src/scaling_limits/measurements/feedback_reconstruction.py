@@ -1,0 +1,34 @@
+"""How well feedback nodes give back what entered the nodes.
+
+Source: pc-tp (S.164).
+"""
+
+from dataclasses import replace
+
+from jaxtyping import Array, Float
+
+from ..algorithms.target_propagation import reconstruction_losses
+from ..cells import NetworkSpec
+from ..errors import ConfigurationError
+from .context import Context
+
+AXES: dict[str, tuple[str, ...]] = {"feedback_reconstruction": ("layer",)}
+
+
+def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
+    """Nodes 2..L, whose outputs the feedback starts from."""
+    return {"layer": tuple(range(2, network.num_hidden_layers + 2))}
+
+
+def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
+    """Half the mean square of g_l(h_l) - h_{l-1} over units and samples, without noise.
+
+    Raises:
+        ConfigurationError: there are no feedback nodes.
+    """
+    problem = context.problem
+    if not problem.network.feedback:
+        raise ConfigurationError("feedback_reconstruction: the network has no feedback nodes")
+    without_noise = problem.options.model_copy(update={"feedback_noise": None})
+    losses = reconstruction_losses(replace(problem, options=without_noise))
+    return {"feedback_reconstruction": losses}

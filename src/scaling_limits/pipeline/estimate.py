@@ -1,0 +1,159 @@
+"""What figures will cost: their cells, what of them is stored, and the time and memory of the rest."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from ..cells import Cell
+from ..configuration import Configuration
+from ..source import source_digest
+from ..store import Store
+from .command_line import aligned, duration, scaled, size
+from .costs import cell_flops, shard_seconds
+from .keys import cell_key, cell_modules
+from .machine import Machine
+from .memory import cell_bytes
+from .packing import pack
+
+# what Python does, in imports of jax
+IMPORTS_PER_RUN = 4.0
+"""Snakemake, its configuration and its plan."""
+IMPORTS_PER_JOB = 1.5
+"""A process until its first cell."""
+IMPORTS_PER_FIGURE = 5.3
+"""Records gathered and judged, a notebook executed, files copied."""
+
+FLOP_UNITS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`cells`, how many of them are `stored`, and of the rest the shards, jobs and operations of matrix products, the
+    memory of the largest process in bytes, and the seconds of one core: of everything, and of the longest job.
+    """
+
+    cells: int = 0
+    stored: int = 0
+    shards: int = 0
+    jobs: int = 0
+    flops: float = 0.0
+    memory: float = 0.0
+    seconds: float = 0.0
+    longest: float = 0.0
+
+    def __add__(self, other: "Estimate") -> "Estimate":
+        return Estimate(
+            self.cells + other.cells,
+            self.stored + other.stored,
+            self.shards + other.shards,
+            self.jobs + other.jobs,
+            self.flops + other.flops,
+            max(self.memory, other.memory),
+            self.seconds + other.seconds,
+            max(self.longest, other.longest),
+        )
+
+    def wall_seconds(self, cores: int) -> float:
+        """Seconds on so many cores: no job is divided, and each core is busy up to the longest one."""
+        return max(self.longest, self.seconds / cores)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Of figures `<paper>/<figure>`, and of all together, where experiments that figures share are computed once."""
+
+    figures: Mapping[str, Estimate]
+    total: Estimate
+
+
+def estimate(
+    configuration: Configuration,
+    figures: Sequence[tuple[str, str]],
+    *,
+    machine: Machine,
+    store: Store | None,
+) -> Estimates:
+    """Estimate these figures.
+
+    Args:
+        configuration: says which cells they need, and which sources are accepted.
+        figures: (paper, figure) of each.
+        machine: what work takes.
+        store: where computed cells lie; None counts every cell as missing.
+
+    Raises:
+        ConfigurationError: there is no such figure, or the configuration is not valid.
+    """
+    experiments = [(paper, configuration.figure(paper, name).experiment) for paper, name in figures]
+    known = {
+        (paper, experiment): _experiment(configuration, paper, experiment, machine, store)
+        for paper, experiment in experiments
+    }
+    drawing = Estimate(seconds=IMPORTS_PER_FIGURE * machine.import_seconds)
+    found = {
+        f"{paper}/{name}": known[key] + drawing
+        for (paper, name), key in zip(figures, experiments, strict=True)
+    }
+    total = sum(known.values(), Estimate(seconds=IMPORTS_PER_RUN * machine.import_seconds))
+    return Estimates(found, replace(total, seconds=total.seconds + len(found) * drawing.seconds))
+
+
+def _experiment(
+    configuration: Configuration,
+    paper: str,
+    experiment: str | None,
+    machine: Machine,
+    store: Store | None,
+) -> Estimate:
+    source = cache(source_digest)
+    accepted = configuration.main.accept_source
+
+    def stored(cell: Cell) -> bool:
+        sources = (source(cell_modules(cell)), *accepted)
+        return store is not None and any(cell_key(cell, each) in store for each in sources)
+
+    total = Estimate()
+    for job in pack(configuration.cells(paper, experiment), configuration.preset.job_seconds):
+        missing: dict[str, list[Cell]] = {}
+        count = 0
+        for cell in job:
+            if not stored(cell):
+                missing.setdefault(cell.shard(), []).append(cell)
+                count += 1
+        total += Estimate(cells=len(job), stored=len(job) - count)
+        if missing:
+            total += _job(list(missing.values()), machine)
+    return total
+
+
+def _job(shards: Sequence[Sequence[Cell]], machine: Machine) -> Estimate:
+    seconds = IMPORTS_PER_JOB * machine.import_seconds
+    seconds += sum(shard_seconds(shard, machine) for shard in shards)
+    return Estimate(
+        shards=len(shards),
+        jobs=1,
+        flops=sum(len(shard) * cell_flops(shard[0]) for shard in shards),
+        memory=max(cell_bytes(shard[0]) for shard in shards),
+        seconds=seconds,
+        longest=seconds,
+    )
+
+
+def table(estimates: Estimates) -> str:
+    """One line for each figure, and one for all together where there are several."""
+    head = ("figure", "cells", "stored", "shards", "jobs", "work", "memory", "time of one core")
+    lines = [head, *(_line(name, each) for name, each in estimates.figures.items())]
+    if len(estimates.figures) > 1:
+        lines.append(_line("all", estimates.total))
+    return aligned(lines, words=1)
+
+
+def _line(name: str, each: Estimate) -> tuple[str, ...]:
+    counts = (each.cells, each.stored, each.shards, each.jobs)
+    return (
+        name,
+        *(f"{count:,}" for count in counts),
+        scaled(each.flops, FLOP_UNITS) if each.flops else "-",
+        size(each.memory) if each.memory else "-",
+        duration(each.seconds),
+    )

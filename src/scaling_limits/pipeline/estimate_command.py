@@ -1,0 +1,130 @@
+"""What figures will cost: `python -m scaling_limits.pipeline.estimate_command [FIGURE ...]`, see `make estimate`."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..configuration import Configuration, load
+from ..errors import ConfigurationError, ScalingLimitsError
+from ..store import Store
+from .command_line import duration, overrides, scaled
+from .estimate import FLOP_UNITS, Estimates, estimate, table
+from .machine import NOMINAL, Machine, measure
+from .memory import refuse_too_large
+from .store_command import FOLDER
+
+
+def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -> None:
+    """Print what is still to be computed for these figures (all if none are named), and how long this machine takes.
+
+    Raises:
+        ConfigurationError: an unknown figure, or the configuration is not valid.
+    """
+    configuration = load(root, changes)
+    figures = chosen(configuration, names)
+    device = configuration.main.resources.device
+    # the plan is made first: what is wrong with it is said at once
+    estimate(configuration, figures, machine=NOMINAL, store=None)
+    machine = measure(device)
+    found = estimate(configuration, figures, machine=machine, store=Store(root / FOLDER))
+    print(table(found))
+    unit = "GPU" if device == "gpu" else "core"
+    print(
+        f"Measured: {_rates(machine)} on one {unit}. Times are from half of what they will be to twice."
+    )
+    wall = duration(found.total.wall_seconds(1 if device == "gpu" else cores))
+    print(f"On {'one GPU' if device == 'gpu' else f'{cores} idle cores'} about {wall} in all.")
+    for line in too_large(configuration, figures):
+        print(line)
+
+
+def check(root: Path, changes: dict[str, Any], names: Sequence[str], budget: float) -> None:
+    """Print what these figures cost from nothing, and refuse more than `budget` seconds of one core a figure.
+
+    These are the seconds of `machine.NOMINAL`, so that the answer does not depend on the machine or the store.
+
+    Raises:
+        ConfigurationError: they cost more; or as `run`.
+    """
+    configuration = load(root, changes)
+    found = estimate(configuration, chosen(configuration, names), machine=NOMINAL, store=None)
+    print(table(found))
+    each = found.total.seconds / max(1, len(found.figures))
+    said = (
+        f"{duration(found.total.seconds)} of one core for {len(found.figures)} figures, {each:.1f} s each on average; "
+        f"the budget is {budget:g} s each"
+    )
+    if each > budget:
+        raise ConfigurationError(
+            f"preset '{configuration.main.preset}' costs too much: {said}. Most of it: {_dearest(found)}"
+        )
+    print(f"Within the budget: {said}.")
+
+
+def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
+    """The (paper, figure) pairs of `<paper>/<figure>` or `<paper>`; all without names.
+
+    Raises:
+        ConfigurationError: there is no such paper or figure.
+    """
+    figures: dict[tuple[str, str], None] = {}
+    for name in names or configuration.papers:
+        paper, slash, figure = name.partition("/")
+        if slash:
+            configuration.figure(paper, figure)
+        wanted = [figure] if slash else list(configuration.paper(paper).figures)
+        figures |= dict.fromkeys((paper, each) for each in wanted)
+    return list(figures)
+
+
+def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) -> list[str]:
+    """What is said of figures with cells that do not fit into `resources.mem_mb`."""
+    problems = []
+    for paper, name in figures:
+        try:
+            refuse_too_large(
+                configuration.cells(paper, configuration.figure(paper, name).experiment),
+                configuration.main.resources.mem_mb,
+            )
+        except ConfigurationError as error:
+            problems.append(f"{paper}/{name} would be refused: {error}")
+    return problems
+
+
+def _rates(machine: Machine) -> str:
+    rates = machine.flops_per_second.items()
+    return ", ".join(f"{scaled(rate, FLOP_UNITS)}/s in {dtype}" for dtype, rate in rates)
+
+
+def _dearest(found: Estimates) -> str:
+    ordered = sorted(found.figures.items(), key=lambda item: -item[1].seconds)
+    return ", ".join(f"{name} ({duration(each.seconds)})" for name, each in ordered[:3])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line; a user's error, or too small a budget, ends it with a message and exit code 1."""
+    parser = argparse.ArgumentParser(description="Estimate what figures cost before computing.")
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="<paper>/<figure>, or <paper>")
+    parser.add_argument("--preset", help="that of the configuration if left out")
+    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument(
+        "--budget", type=float, metavar="SECONDS", help="of one core a figure, on average"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        changes = overrides(options.config)
+        if options.preset is not None:
+            changes["preset"] = options.preset
+        if options.budget is None:
+            run(Path(), changes, options.figures, options.cores)
+        else:
+            check(Path(), changes, options.figures, options.budget)
+    except ScalingLimitsError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

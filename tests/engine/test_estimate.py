@@ -1,0 +1,232 @@
+"""What figures will cost: counts, what is stored, totals, and the command."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_toys import PAPER, merged, write_project
+
+from scaling_limits.cells import Cell
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.measured import Measured
+from scaling_limits.pipeline import estimate_command
+from scaling_limits.pipeline.command_line import aligned, duration, scaled
+from scaling_limits.pipeline.costs import cell_flops, shard_seconds
+from scaling_limits.pipeline.estimate import FLOP_UNITS, Estimates, estimate
+from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.pipeline.machine import NOMINAL, measure
+from scaling_limits.store import Store, StoredCell
+
+FIGURE = PAPER["figures"]["fig1"]
+TABLE = {
+    "title": "A table",
+    "caption": "What it shows.",
+    "plot": {
+        "kind": "parameterisation_table",
+        "form": "output_scaled",
+        "entries": [{"title": "NTK", "scheme": "ntk", "gauge": 0.5}],
+    },
+}
+WIDE = merged(PAPER["experiments"]["transfer"], {"grids": {"main": {"axes": {"width": [64, 128]}}}})
+WHOLE = json.loads(
+    json.dumps(
+        merged(
+            PAPER,
+            {
+                "experiments": {"wide": WIDE},
+                "figures": {
+                    "fig2": FIGURE,
+                    "fig3": {**FIGURE, "experiment": "wide"},
+                    "table1": TABLE,
+                },
+            },
+        )
+    )
+)  # YAML would write what is in it twice as aliases
+SHARED = [("toy", "fig1"), ("toy", "fig2")]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return write_project(tmp_path, paper=WHOLE)
+
+
+def estimated(
+    root: Path, figures: list[tuple[str, str]], store: Store | None = None, **changes: Any
+) -> Estimates:
+    return estimate(load(root, changes), figures, machine=NOMINAL, store=store)
+
+
+def keep(store: Store, cell: Cell, source: str | None = None) -> None:
+    measured = {"train_loss": Measured(np.zeros(2, np.float32), ("step",), {})}
+    store.save(cell_key(cell, source), StoredCell(measured, {}))
+
+
+def test_a_figure_with_nothing_stored(project: Path) -> None:
+    cells = load(project).cells("toy", "transfer")
+    found = estimated(project, [("toy", "fig1")], Store(project / "results/cells"))
+    one = found.figures["toy/fig1"]
+    assert (one.cells, one.stored, one.shards, one.jobs) == (8, 0, 2, 1)
+    assert one.flops == sum(map(cell_flops, cells))
+    shards = [[c for c in cells if c.network.width == width] for width in (8, 16)]
+    assert one.seconds > one.longest > sum(map(shard_seconds, shards))
+    assert 3e8 < one.memory < 5e8
+    assert found.total.seconds > one.seconds
+
+
+def test_stored_cells_cost_nothing_and_neither_do_those_of_accepted_sources(project: Path) -> None:
+    store = Store(project / "results/cells")
+    cells = load(project).cells("toy", "transfer")
+    for c in cells:
+        if c.network.width == 16:
+            keep(store, c)
+    one = estimated(project, [("toy", "fig1")], store).figures["toy/fig1"]
+    assert (one.cells, one.stored, one.shards, one.jobs) == (8, 4, 1, 1)
+    for c in cells:
+        if c.network.width == 8:
+            keep(store, c, "0123456789abcdef")
+    accepted = {"accept_source": ["0123456789abcdef"]}
+    one = estimated(project, [("toy", "fig1")], store, **accepted).figures["toy/fig1"]
+    assert (one.stored, one.shards, one.jobs, one.flops, one.memory) == (8, 0, 0, 0.0, 0.0)
+    assert estimated(project, [("toy", "fig1")], None).figures["toy/fig1"].stored == 0
+
+
+def test_an_experiment_that_figures_share_is_counted_once(project: Path) -> None:
+    found = estimated(project, [*SHARED, ("toy", "fig3"), ("toy", "table1")])
+    first, second, wide, table = found.figures.values()
+    assert first == second
+    assert (table.cells, table.jobs) == (0, 0)
+    assert found.total.cells == first.cells + wide.cells
+    assert found.total.flops == first.flops + wide.flops
+    assert found.total.memory == max(first.memory, wide.memory)
+    alone = estimated(project, SHARED[:1]).total.seconds
+    assert estimated(project, SHARED).total.seconds == pytest.approx(alone + table.seconds)
+
+
+def test_no_job_is_divided_among_cores(project: Path) -> None:
+    total = estimated(project, [("toy", "fig1")]).total
+    assert total.wall_seconds(1) == total.seconds
+    assert total.wall_seconds(1000) == total.longest
+
+
+def test_figures_are_chosen_by_name_or_paper(project: Path) -> None:
+    configuration = load(project)
+    every = [("toy", name) for name in ("fig1", "fig2", "fig3", "table1")]
+    assert estimate_command.chosen(configuration, []) == every
+    assert estimate_command.chosen(configuration, ["toy/fig3", "toy"]) == [
+        every[2],
+        *every[:2],
+        every[3],
+    ]
+    for name, said in (("toy/fig9", "unknown figure 'fig9'"), ("toys", "unknown paper 'toys'")):
+        with pytest.raises(ConfigurationError, match=said):
+            estimate_command.chosen(configuration, [name])
+
+
+@pytest.fixture
+def command(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(estimate_command, "measure", lambda device: NOMINAL)
+    return project
+
+
+def test_the_command_prints_a_table(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    estimate_command.main(["toy", "--cores", "4"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:5] == ["figure", "cells", "stored", "shards", "jobs"]
+    assert [line.split()[0] for line in lines[1:6]] == [
+        "toy/fig1",
+        "toy/fig2",
+        "toy/fig3",
+        "toy/table1",
+        "all",
+    ]
+    assert lines[1].split()[1:5] == ["8", "0", "2", "1"]
+    assert len({len(line) for line in lines[:6]}) == 1
+    assert "160 GFLOP/s in float32" in lines[6]
+    assert lines[7].startswith("On 4 idle cores about")
+    estimate_command.main(["toy/fig1"])
+    assert not any(line.startswith("all") for line in capsys.readouterr().out.splitlines())
+
+
+def test_the_command_says_what_does_not_fit(
+    command: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    huge = "papers={toy: {experiments: {wide: {grids: {one: {settings: {width: 30000}}}}}}}"
+    estimate_command.main(["toy/fig1", "toy/fig3", "--config", huge])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "refused" in line] == [lines[-1]]
+    assert lines[-1].startswith(
+        "toy/fig3 would be refused: resources.mem_mb: a cell of width 30000"
+    )
+
+
+def test_a_budget_is_of_all_cells_on_the_nominal_machine(
+    command: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(estimate_command, "measure", None)
+    store = Store(command / "results/cells")
+    for c in load(command).cells("toy", "transfer"):
+        keep(store, c)
+    total = estimated(command, SHARED).total.seconds
+    arguments = ["toy/fig1", "toy/fig2", "--budget"]
+    estimate_command.main([*arguments, str(0.5 * total + 0.1)])
+    assert "Within the budget" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"error: preset 'whole' costs too much: .* toy/fig1 \("):
+        estimate_command.main([*arguments, str(0.5 * total - 0.1)])
+
+
+def test_the_command_ends_with_a_users_error(command: Path) -> None:
+    for arguments, said in (
+        (["toy/fig9"], "unknown figure 'fig9'; did you mean"),
+        (["--preset", "smal"], "unknown preset 'smal'; did you mean 'small'"),
+        (["--config", "dta={}"], "unknown key 'dta'"),
+        (["--config", "novalue"], "should be key=value"),
+    ):
+        with pytest.raises(SystemExit, match=f"error: .*{said}"):
+            estimate_command.main(arguments)
+
+
+def test_the_preset_of_the_command_wins(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_project(command, preset={"caps": {"seeds": 1}}, paper=WHOLE)
+    estimate_command.main(["toy/fig1", "--preset", "small"])
+    assert capsys.readouterr().out.splitlines()[1].split()[1] == "4"
+
+
+def test_a_machine_is_measured_before_jax_is_imported() -> None:
+    with pytest.raises(RuntimeError, match="before jax is imported"):
+        measure("cpu")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "0 s"),
+        (59, "59 s"),
+        (59.7, "1 min"),
+        (130, "2 min 10 s"),
+        (3599, "1 h"),
+        (7800, "2 h 10 min"),
+        (86_399, "1 d"),
+        (100_000, "1 d 4 h"),
+        (100 * 86_400, "100 d"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_operations_and_tables_are_readable() -> None:
+    assert scaled(3.2e12, FLOP_UNITS) == "3.2 TFLOP"
+    assert scaled(45e21, FLOP_UNITS) == "45000 EFLOP"
+    assert aligned([("a", "bb"), ("ccc", "d")], words=1) == "a    bb\nccc   d"
+
+
+def test_configurations_of_the_project_are_within_what_a_job_may_take() -> None:
+    root = Path(__file__).parents[2]
+    configuration: Configuration = load(root)
+    figures = estimate_command.chosen(configuration, [])
+    assert estimate_command.too_large(configuration, figures) == []

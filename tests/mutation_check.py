@@ -1,0 +1,350 @@
+"""Do the tests notice faults? One line of a copy of the source is made wrong at a time.
+
+    python tests/mutation_check.py [--only NAME] [--jobs 2]
+
+Ends with 1 if fewer than `ENOUGH` of `FAULTS` are noticed. A fault that is not noticed calls for a test, not for
+another fault. Where a room's tests take minutes, a fault names those that are about its line.
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "scaling_limits"
+ENOUGH = 18
+TIMEOUT = 900
+"""Seconds of one run of the tests; what does not end by then notices nothing."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`right`, which stands once in `file` of the package, becomes `wrong`, which is a fault because of `why`.
+
+    `tests` are what pytest is given: the files, or tests of them, that should notice.
+    """
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    why: str
+    tests: tuple[str, ...]
+
+
+_INFERENCE = "tests/algorithms/test_activity_inference.py"
+_STAGES = "tests/algorithms/test_predictive_coding.py::test_stages_give_what_plain_inference_gives"
+_TRAINING = "tests/engine/test_training.py"
+_TABLE = "tests/parameterisations/test_table.py"
+_DMFT = "tests/limits/test_linear_dmft.py"
+_RECURSION = "tests/limits/test_depth_recursion.py"
+_LIMIT_CELLS = "tests/limits/test_limit_cells.py"
+
+FAULTS = (
+    # algorithms, networks, training
+    Fault(
+        name="stage-reach",
+        file="algorithms/activity_inference.py",
+        right="stages = [(end, end) for end in ends]",
+        wrong="stages = [(end, max(end - 1, 1)) for end in ends]",
+        why="a stage leaves out the layer that its last step reaches",
+        tests=(_STAGES,),
+    ),
+    Fault(
+        name="energy-weight-of-next-layer",
+        file="algorithms/activity_inference.py",
+        right="if segment.first <= lower][-1]",
+        wrong="if segment.first <= lower + 1][-1]",
+        why="gamma_{l+1} for gamma_l at the lowest layer of a stage",
+        tests=(_STAGES,),
+    ),
+    Fault(
+        name="sequential-uses-old-activity",
+        file="algorithms/activity_inference.py",
+        right="weight * (new - change)",
+        wrong="weight * (old - change)",
+        why="the layer below sees this layer's activity before its step instead of after it",
+        tests=(
+            f"{_INFERENCE}::test_inference_is_what_plain_loops_give",
+            f"{_INFERENCE}::test_single_shot_sequential_inference",
+        ),
+    ),
+    Fault(
+        name="weights-learn-from-forward-pass",
+        file="algorithms/predictive_coding.py",
+        right="grads = weight_gradients(problem, inferred.inputs, inferred.errors)",
+        wrong="grads = weight_gradients(problem, problem.inputs(forward), inferred.errors)",
+        why="activities before inference instead of after it",
+        tests=(_STAGES,),
+    ),
+    Fault(
+        name="damping-over-units",
+        file="algorithms/gauss_newton_target.py",
+        right="rho = damping * (values**2).sum(axis=-1, keepdims=True) / out",
+        wrong="rho = damping * (values**2).sum(axis=-1, keepdims=True) / units",
+        why="the mean eigenvalue of the wrong one of two Gram matrices",
+        tests=("tests/algorithms/test_gauss_newton_target.py::test_least_squares_errors",),
+    ),
+    Fault(
+        name="mean-over-samples",
+        file="networks/nodes.py",
+        right="y = y - y.mean(axis=-1, keepdims=True)",
+        wrong="y = y - y.mean(axis=0, keepdims=True)",
+        why="mean subtraction over samples instead of units",
+        tests=("tests/networks/test_mlp.py::test_forward_is_the_written_out_recursion",),
+    ),
+    Fault(
+        name="epsilon-unscaled",
+        file="training/optimiser.py",
+        right='eps=numbers["epsilon"] * factors["epsilon"]',
+        wrong='eps=numbers["epsilon"]',
+        why="Adam's epsilon does not follow the width",
+        tests=(f"{_TRAINING}::test_the_loop_is_plain_training_with_a_rate_per_role",),
+    ),
+    Fault(
+        name="measured-on-an-earlier-batch",
+        file="training/loop.py",
+        right="stop, order[stop]),",
+        wrong="stop, order[start]),",
+        why="measurements see the batch of the step measured before",
+        tests=(f"{_TRAINING}::test_measurements_are_taken_at_the_steps_asked_for",),
+    ),
+    # parameterisations
+    Fault(
+        name="depth-rate-sign",
+        file="parameterisations/rows.py",
+        right="learning_rate=Power(depth=Exponent(depth_exponent=1.0, depth_lr_exponent=-1.0)),",
+        wrong="learning_rate=Power(depth=Exponent(depth_exponent=1.0, depth_lr_exponent=1.0)),",
+        why="L^(alpha + gamma) for L^(alpha - gamma) in Depth-muP's SGD",
+        tests=(_TABLE,),
+    ),
+    Fault(
+        name="rate-on-the-wrong-role",
+        file="parameterisations/rows.py",
+        right="output=RolePowers(init_std=_MUP_OUTPUT_INIT, multiplier=_MUP_OUTPUT, epsilon=_MUP_EPSILON),",
+        wrong="output=RolePowers(init_std=_MUP_OUTPUT_INIT, multiplier=_MUP_OUTPUT, epsilon=_MUP_EPSILON, "
+        "learning_rate=Power(width=-1.0)),",
+        why="muP's hidden Adam rate also on the output, which has 1/width in its multiplier",
+        tests=(_TABLE,),
+    ),
+    Fault(
+        name="epsilon-exponent",
+        file="parameterisations/rows.py",
+        right="epsilon=Power(width=-1.5, depth=Exponent(depth_exponent=-1.0), output_scale=-1.0),",
+        wrong="epsilon=Power(width=-1.0, depth=Exponent(depth_exponent=-1.0), output_scale=-1.0),",
+        why="the hidden epsilon of mean_field with the exponent of the other roles",
+        tests=(_TABLE,),
+    ),
+    Fault(
+        name="width-for-fan-in",
+        file="parameterisations/table.py",
+        right='fan_ins = {"input": input_dim,',
+        wrong='fan_ins = {"input": width,',
+        why="the width in place of the input layer's fan-in",
+        tests=(_TABLE,),
+    ),
+    Fault(
+        name="pivot-ignored",
+        file="parameterisations/table.py",
+        right='"depth": depth / (pivot_depth or base_depth),',
+        wrong='"depth": depth / base_depth,',
+        why="a control's wrong power of depth acts at the pivot as well",
+        tests=(_TABLE,),
+    ),
+    # limits
+    Fault(
+        name="multiplier-of-layer-below",
+        file="limits/linear_dmft.py",
+        right="c, carried = self.multipliers[i], self.skips[i]",
+        wrong="c, carried = self.multipliers[i - 1], self.skips[i]",
+        why="the wrong layer's multiplier in the backward fields",
+        tests=(
+            f"{_DMFT}::test_reference_values",
+            f"{_DMFT}::test_fixed_point_over_all_times",
+            f"{_DMFT}::test_lazy_limit",
+        ),
+    ),
+    Fault(
+        name="update-acts-at-once",
+        file="limits/depth_recursion.py",
+        right="past, own = slice(now.start), range(now.start, now.stop)",
+        wrong="past, own = slice(now.stop), range(now.start, now.stop)",
+        why="the wrong time index: a step's backward pass has the update that it makes",
+        tests=(
+            f"{_RECURSION}::test_first_step",
+            f"{_RECURSION}::test_features_after_one_step",
+            f"{_RECURSION}::test_reference_outputs",
+        ),
+    ),
+    Fault(
+        name="transposed-paths",
+        file="limits/linear_equilibrium.py",
+        right="paths = paths @ matrices[index - 1].T",
+        wrong="paths = paths @ matrices[index - 1]",
+        why="a transposed matrix in the rescaling's gradient",
+        tests=("tests/limits/test_linear_equilibrium.py",),
+    ),
+    Fault(
+        name="rate-of-unit-weights",
+        file="limits/linear_cells.py",
+        right="numbers.learning_rate / numbers.init_std**2,",
+        wrong="numbers.learning_rate / numbers.init_std,",
+        why="the learning rate of weights of unit variance, with half its exponent",
+        tests=(
+            f"{_LIMIT_CELLS}::test_recursion_cancels_width_and_gauge",
+            f"{_LIMIT_CELLS}::test_dmft_of_a_cell",
+        ),
+    ),
+    # store and keys
+    Fault(
+        name="checksum-not-compared",
+        file="store.py",
+        right="if expected != found:",
+        wrong="if len(expected) != len(found):",
+        why="a damaged cell is read as if it were whole",
+        tests=("tests/engine/test_store.py",),
+    ),
+    Fault(
+        name="written-in-place",
+        file="files.py",
+        right="os.replace(temporary, path)",
+        wrong="path.write_bytes(temporary.read_bytes())",
+        why="a killed process leaves half a file under its final name",
+        tests=("tests/engine/test_store.py",),
+    ),
+    Fault(
+        name="key-without-the-algorithm",
+        file="pipeline/keys.py",
+        right="algorithms.module(cell.algorithm),",
+        wrong='"scaling_limits.algorithms",',
+        why="an edit of the algorithm leaves its cells' keys",
+        tests=("tests/engine/test_source_digest.py",),
+    ),
+)
+
+
+class FaultError(Exception):
+    """A fault that cannot be seeded, or tests that say nothing about it."""
+
+
+def seeded(fault: Fault, text: str) -> str:
+    """The text of the fault's file with the fault in it.
+
+    Raises:
+        FaultError: `right` does not stand there once.
+    """
+    if (count := text.count(fault.right)) != 1:
+        raise FaultError(
+            f"fault {fault.name}: {fault.file} has {fault.right!r} {count} times, not once; "
+            f"seed it where it belongs now, in {Path(__file__).name}"
+        )
+    return text.replace(fault.right, fault.wrong)
+
+
+def source(fault: Fault) -> str:
+    """The text of the fault's file in the checkout."""
+    return (ROOT / "src" / PACKAGE / fault.file).read_text(encoding="utf-8")
+
+
+def run(fault: Fault | None, tests: Sequence[str], scratch: Path) -> str | None:
+    """Run tests on a copy of the source with a fault, or without: the first that fails, None if all pass.
+
+    `scratch` keeps compiled programs from run to run: most of them do not contain the fault.
+
+    Raises:
+        FaultError: the copy is not what is imported, or the tests ended otherwise.
+    """
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    shutil.copytree(
+        ROOT / "src" / PACKAGE, folder / PACKAGE, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    if fault is not None:
+        (folder / PACKAGE / fault.file).write_text(seeded(fault, source(fault)), encoding="utf-8")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "JAX_COMPILATION_CACHE_DIR": str(scratch / "compiled"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+    def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
+
+    imported = python("-c", f"import {PACKAGE}; print({PACKAGE}.__file__)").stdout.strip()
+    if Path(imported) != folder / PACKAGE / "__init__.py":
+        raise FaultError(f"the tests would import {imported}, not the copy in {folder}")
+    options = ["-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider"]
+    done = python("-m", "pytest", *options, *tests)
+    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    if done.returncode == 1 and failed:
+        return failed[1]
+    if done.returncode == 0:
+        return None
+    raise FaultError(f"pytest {' '.join(tests)} ended with {done.returncode}:\n{done.stdout}")
+
+
+def check(faults: Sequence[Fault], jobs: int, scratch: Path) -> int:
+    """Print, fault by fault, who notices it; how many are noticed.
+
+    Raises:
+        FaultError: a fault cannot be seeded, or the tests fail without one.
+        TimeoutExpired: the tests do not end without one.
+    """
+    for fault in faults:
+        seeded(fault, source(fault))
+    tests = list(dict.fromkeys(name for fault in faults for name in fault.tests))
+    if failed := run(None, tests, scratch):
+        raise FaultError(f"{failed} fails without a fault, so it would notice nothing")
+
+    def notice(fault: Fault) -> str | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return run(fault, fault.tests, scratch)
+        return None
+
+    noticed = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        for fault, test in zip(faults, pool.map(notice, faults), strict=True):
+            noticed += test is not None
+            print(f"{fault.name:32} {test or f'NOT NOTICED: {fault.why}'}", flush=True)
+    return noticed
+
+
+def main() -> None:
+    """The command line."""
+    names = [fault.name for fault in FAULTS]
+    parser = argparse.ArgumentParser(description="Seed faults; see which ones the tests notice.")
+    parser.add_argument("--only", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
+    parser.add_argument("--jobs", type=int, default=2, help="faults at a time (default 2)")
+    options = parser.parse_args()
+    faults = [fault for fault in FAULTS if options.only in (None, fault.name)]
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            noticed = check(faults, options.jobs, Path(scratch))
+        except (FaultError, subprocess.TimeoutExpired) as error:
+            sys.exit(str(error))
+    print(f"{noticed} of {len(faults)} noticed, {time.monotonic() - start:.0f} s")
+    sys.exit(noticed < min(ENOUGH, len(faults)))
+
+
+if __name__ == "__main__":
+    main()
