@@ -4,8 +4,10 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scaling_limits import runtime
 
@@ -14,6 +16,8 @@ runtime.configure()
 from scaling_limits.cells import Cell  # noqa: E402
 from scaling_limits.configuration import load  # noqa: E402
 from scaling_limits.datasets.loading import Arrays  # noqa: E402
+
+Result = TypeVar("Result")
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
@@ -49,19 +53,24 @@ def cells(
 def data(cell: Cell) -> Arrays:
     """Random samples of the cell's shapes: what they show does not matter for the time."""
     draw, dataset = np.random.default_rng(0), cell.dataset
-    arrays = []
-    for count in (dataset.num_train, dataset.num_test):
-        labels = draw.integers(0, dataset.num_classes, count).astype(np.int32)
-        inputs = draw.standard_normal((count, cell.network.input_dim)).astype(np.float32)
-        arrays += [inputs, np.eye(dataset.target_dim, dtype=np.float32)[labels], labels]
-    return Arrays(*arrays)
+
+    def labels(count: int) -> NDArray[np.int32]:
+        return draw.integers(0, dataset.num_classes, count, np.int32)
+
+    def inputs(count: int) -> NDArray[np.float32]:
+        return draw.standard_normal((count, cell.network.input_dim), np.float32)
+
+    targets = np.eye(dataset.target_dim, dtype=np.float32)
+    train, test = labels(dataset.num_train), labels(dataset.num_test)
+    x_train, x_test = inputs(dataset.num_train), inputs(dataset.num_test)
+    return Arrays(x_train, targets[train], train, x_test, targets[test], test)
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """CPU seconds of a call. With the one thread that `runtime` sets these are wall seconds of a free core."""
+def timed(run: Callable[[], Result]) -> tuple[float, Result]:
+    """CPU seconds of a call, and its result. On one thread these are wall seconds of a free core."""
     begun = time.process_time()
-    run()
-    return time.process_time() - begun
+    result = run()
+    return time.process_time() - begun, result
 
 
 def spread(values: Sequence[float], digits: int) -> str:

@@ -59,15 +59,14 @@ class Step:
     def _compiled(self, num_steps: int) -> Callable[[], object]:
         cell = self._cell(num_steps)
         data = common.data(cell)
-        programs = []
         jax.clear_caches()
-        taken = common.seconds(lambda: programs.append(compile_shard(cell, data)))
+        taken, train = common.timed(lambda: compile_shard(cell, data))
         self.compile_seconds.append(taken)
-        return lambda: programs[0]([cell])
+        return lambda: train([cell])
 
     def seconds(self) -> float:
         """CPU seconds of one training step."""
-        return (common.seconds(self.many) - common.seconds(self.few)) / self.count
+        return (common.timed(self.many)[0] - common.timed(self.few)[0]) / self.count
 
 
 class Product:
@@ -90,7 +89,7 @@ class Product:
                 result = self.run(*self.arguments)
             result.block_until_ready()
 
-        return self.operations * self.repeats / common.seconds(repeat)
+        return self.operations * self.repeats / common.timed(repeat)[0]
 
 
 def main() -> None:
@@ -116,27 +115,23 @@ def main() -> None:
         for product, found in rates.items():
             found.append(product.rate() / 1e9)
     shallow = {step.width: step for step in reversed(steps)}
-    common.publish(
-        "inference step",
-        common.table(
-            ("H", "N", "ms per batch", "GFLOP needed", "all layers", "share of the square rate")
-            + ("rate of the stack", "compile s", "to H = 8"),
-            [
-                (
-                    str(step.depth),
-                    str(step.width),
-                    common.spread(times[step], 1),
-                    f"{step.needed / 1e9:.2f}",
-                    f"{step.all / 1e9:.2f}",
-                    common.spread(shares[step], 2),
-                    common.spread(rates[stacks[step]], 0),
-                    f"{min(step.compile_seconds):.1f}",
-                    f"{min(step.compile_seconds) / min(shallow[step.width].compile_seconds):.2f}",
-                )
-                for step in steps
-            ],
-        ),
-    )
+    rows = []
+    for step in steps:
+        compiling = min(step.compile_seconds)
+        row = {
+            "H": f"{step.depth}",
+            "N": f"{step.width}",
+            "ms per batch": common.spread(times[step], 1),
+            "GFLOP needed": f"{step.needed / 1e9:.2f}",
+            "all layers": f"{step.all / 1e9:.2f}",
+            "share of the square rate": common.spread(shares[step], 2),
+            "rate of the stack": common.spread(rates[stacks[step]], 0),
+            "compile s": f"{compiling:.1f}",
+            "to H = 8": f"{compiling / min(shallow[step.width].compile_seconds):.2f}",
+        }
+        rows.append(row)
+    text = common.table(list(rows[0]), [list(row.values()) for row in rows])
+    common.publish("inference step", text)
     named = [(f"[{n}, {n}] · [{n}, {n}]", p) for n, p in squares.items()]
     named += [(f"[64, {n}] · [{n}, {n}]", p) for n, p in batches.items()]
     common.publish(

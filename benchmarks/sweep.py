@@ -3,10 +3,14 @@
 import resource
 import subprocess
 import sys
+from functools import partial
 
 import common
 import jax
 
+from scaling_limits.cells import Cell
+from scaling_limits.datasets.loading import Arrays
+from scaling_limits.measured import Measured
 from scaling_limits.training.loop import compile_shard
 
 DEPTH, WIDTH, NUM_STEPS = 8, 128, 40
@@ -20,6 +24,11 @@ def child_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def train_alone(cell: Cell, data: Arrays) -> dict[str, Measured]:
+    """Compile for one cell, and train it."""
+    return compile_shard(cell, data)([cell])[0]
+
+
 def main() -> None:
     """Measure, and write a table; with an index as argument train that cell alone."""
     cells = common.cells(
@@ -31,25 +40,21 @@ def main() -> None:
     )
     data = common.data(cells[0])
     if len(sys.argv) > 1:
-        cell = cells[int(sys.argv[1])]
-        compile_shard(cell, data)([cell])
+        train_alone(cells[int(sys.argv[1])], data)
         return
     compile_shard(cells[0], data)  # what is imported and compiled once per process
     jax.clear_caches()
-    together = []
-    programs = []
-    compiling = common.seconds(lambda: programs.append(compile_shard(cells[0], data)))
-    running = common.seconds(lambda: together.extend(programs[0]([cell])[0] for cell in cells))
+    compiling, train = common.timed(lambda: compile_shard(cells[0], data))
+    running, together = common.timed(lambda: [train([cell])[0] for cell in cells])
     chosen = range(0, len(cells), len(cells) // SAMPLED)[:SAMPLED]
     same, single, processes = True, 0.0, 0.0
     for index in chosen:
         jax.clear_caches()
-        alone = []
-        cell = cells[index]
-        single += common.seconds(lambda c=cell: alone.extend(compile_shard(c, data)([c])))
+        taken, alone = common.timed(partial(train_alone, cells[index], data))
+        single += taken
         same &= all(
-            (measured.values == together[index][metric].values).all()
-            for metric, measured in alone[0].items()
+            measured.values.tobytes() == together[index][metric].values.tobytes()
+            for metric, measured in alone.items()
         )
         begun = child_seconds()
         subprocess.run([sys.executable, __file__, str(index)], check=True)
@@ -66,7 +71,10 @@ def main() -> None:
         [(name, f"{s:.0f}", f"{c:.0f}", f"{s / shard:.1f}") for name, s, c in rows],
     )
     found = "the same bits" if same else "DIFFERENT NUMBERS"
-    common.publish("sweep", f"{text}\n\nThe {SAMPLED} single runs that were measured gave {found} as in the shard.")
+    common.publish(
+        "sweep",
+        f"{text}\n\nThe {SAMPLED} single runs that were measured gave {found} as in the shard.",
+    )
 
 
 if __name__ == "__main__":

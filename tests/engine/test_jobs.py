@@ -109,6 +109,7 @@ def test_records_are_tidy_sorted_and_byte_identical(
         "energy",
         "gradient_cosine",
         "gradient_relative_error",
+        "inferred_loss",
         "train_loss",
     ]
     assert all(s == list(range(6)) for s in [*steps["energy"], *steps["train_loss"]])

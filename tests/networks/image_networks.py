@@ -53,7 +53,9 @@ def drawn(network, scaling, seed=0):
     return tuple(
         {
             "linear": {
-                "kernel": scaling[s.role]["init_std"] * rng.normal(size=p["linear"]["kernel"].shape)
+                "kernel": jnp.asarray(
+                    scaling[s.role]["init_std"] * rng.normal(size=p["linear"]["kernel"].shape)
+                )
             }
         }
         for s, p in zip(network.segments, shapes, strict=True)
@@ -65,9 +67,9 @@ def images(shape, batch=2):
 
 
 def effective(network, params, scaling):
-    """The weights times their multipliers."""
+    """The weights times their multipliers, in numpy."""
     return [
-        scaling[s.role]["multiplier"] * p["linear"]["kernel"][0]
+        scaling[s.role]["multiplier"] * np.asarray(p["linear"]["kernel"][0])
         for s, p in zip(network.segments, params, strict=True)
     ]
 

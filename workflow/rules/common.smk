@@ -9,6 +9,7 @@ from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import require_writable
 from scaling_limits.pipeline.keys import figure_digest
+from scaling_limits.pipeline.memory import refuse_too_large
 from scaling_limits.pipeline.packing import job_digest, pack
 from scaling_limits.plotting.specs import PLOTS
 from scaling_limits.source import source_digest
@@ -81,7 +82,9 @@ def figure(wildcards):
 @refusing
 def jobs(paper, experiment):
     """The jobs of an experiment: lists of cells."""
-    return pack(CONFIG.cells(paper, experiment), CONFIG.preset.job_seconds)
+    cells = CONFIG.cells(paper, experiment)
+    refuse_too_large(cells, CONFIG.main.resources.mem_mb)
+    return pack(cells, CONFIG.preset.job_seconds)
 
 
 def job_cells(wildcards):

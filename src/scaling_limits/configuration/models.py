@@ -293,7 +293,7 @@ class Resources(Model):
     cells_per_batch: int = Field(
         default=1, ge=1, description="cells trained at once; 1 is fastest on a CPU"
     )
-    mem_mb: int = Field(default=4000, ge=500)
+    mem_mb: int = Field(default=8000, ge=500)
 
 
 class Main(Model):

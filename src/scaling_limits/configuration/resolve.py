@@ -10,6 +10,7 @@ from ..datasets import catalogue
 from ..errors import ConfigurationError, unknown
 from ..networks import image_layers
 from ..parameterisations import table
+from ..pipeline.memory import batch_size
 from .models import MeasurementPlan, Resources, Settings
 
 # pc-tp App. E
@@ -97,12 +98,13 @@ def resolve(
         batch_size=min(settings.batch_size, dataset.num_train),
         measurements=_measurements(plans, settings.num_steps),
         dtype=settings.dtype,
-        cells_per_batch=resources.cells_per_batch,
+        cells_per_batch=1,
         device=resources.device,
     )
     if cell.limit is not None:
         limits.registry.get(cell.limit).refuse(cell)
-    return cell
+    cells_per_batch = batch_size(cell, resources.cells_per_batch, resources.mem_mb)
+    return cell.model_copy(update={"cells_per_batch": cells_per_batch})
 
 
 def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:

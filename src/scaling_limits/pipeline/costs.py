@@ -291,7 +291,8 @@ def _equilibrium(cell: Cell) -> Work:
     numbers = float(num_units(layers(cell)) * (outputs + batch))
     flops = 2.0 * numbers * outputs + outputs**3
     closed = Work(flops, flops) + _elementwise(cell, 2.0, numbers, KERNELS_PER_INFERENCE_STEP)
-    return _jacobians(cell, 1) + closed + _forward(cell, batch)
+    # the lowest activities are those of the forward pass, and their error on top
+    return _jacobians(cell, 1) + closed + _backward(cell, batch)
 
 
 def _least_squares(cell: Cell) -> Work:
@@ -312,12 +313,14 @@ def _target_propagation(cell: Cell) -> Work:
 
 
 def _feedback_gradient(cell: Cell) -> Work:
-    """Of feedback nodes the way up, back and the gradient of that, for every layer whose copies go all the way."""
+    """Of feedback weights: from noisy inputs of nodes to their outputs, back, and the gradient of that."""
     if cell.network.feedback is None:
         return Work()
-    whole = cell.algorithm.feedback_loss == "difference_reconstruction"
-    copies = cell.network.num_hidden_layers if whole else 1
-    return _forward(cell, cell.batch_size) + _backward(cell, cell.batch_size) * (4 * copies)
+    times = 2 if cell.algorithm.feedback_noise is None else 3
+    if cell.algorithm.feedback_loss == "difference_reconstruction":
+        # a copy for each layer goes up to the output and all the way back
+        times = 4 * cell.network.num_hidden_layers
+    return _backward(cell, times * cell.batch_size)
 
 
 def _error_alignment(cell: Cell) -> Work:

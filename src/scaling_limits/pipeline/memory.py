@@ -14,6 +14,7 @@ PROCESS_BYTES = 350e6
 _WEIGHTS = {"sgd": 5, "adam": 6}
 _WEIGHTS_DRAWN = 4
 _UNITS = {"synchronous": 8, "sequential": 6, "fixed": 2, "exact": 4, "other": 2}
+_UNITS_POOLED = 6
 
 
 def batch_size(cell: Cell, wanted: int, mem_mb: int) -> int:
@@ -78,6 +79,8 @@ def program_bytes(cell: Cell) -> float:
         weights = _WEIGHTS_DRAWN
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units
+    if any(layer.positions > 1 for layer in layers(cell)):
+        units += _UNITS_POOLED
     measured = {spec.name for spec in cell.measurements}
     if "gradient_alignment" in measured:
         weights, units = weights + 2, units + 1
@@ -86,17 +89,13 @@ def program_bytes(cell: Cell) -> float:
     if options.name == "gauss_newton_target" or "error_alignment" in measured:
         # Jacobians of the output by all units
         units += 2 * cell.network.output_dim
-    numbers = weights * num_weights(layers(cell)) + units * cell.batch_size * num_units(
-        layers(cell)
-    )
+    trained = weights * num_weights(layers(cell))
+    numbers = trained + units * cell.batch_size * num_units(layers(cell))
     if "performance" in measured:
+        # of the test set, what enters and leaves the widest layer
         widest = max(layer.units // layer.count for layer in layers(cell))
-        numbers = max(numbers, weights * num_weights(layers(cell)) + _test_numbers(cell, widest))
+        numbers = max(numbers, trained + 2 * cell.dataset.num_test * widest)
     return float(item_size(cell) * numbers)
-
-
-def _test_numbers(cell: Cell, widest: int) -> int:
-    return 2 * cell.dataset.num_test * widest
 
 
 def _limit_bytes(cell: Cell) -> float:
