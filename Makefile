@@ -78,6 +78,11 @@ test: setup
 mutations: setup
 	$(RUN)/python tests/mutation_check.py
 
+# this machine's speed, written to docs/performance.md
+benchmarks: setup
+	$(RUN)/python benchmarks/inference_step.py
+	$(RUN)/python benchmarks/sweep.py
+
 lint: setup
 	$(RUN)/snakemake --lint
 	$(RUN)/snakefmt --check --diff Snakefile workflow
