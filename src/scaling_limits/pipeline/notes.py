@@ -57,9 +57,8 @@ def figure_notes(
 def _differences(original: Experiment, used: Experiment, grids: Collection[str]) -> list[str]:
     defaults = {key: field.default for key, field in Settings.model_fields.items()}
     differences = []
-    for grid in used.grids:
-        if grid not in grids or grid not in original.grids:
-            continue
+    shown = [grid for grid in used.grids if grid in grids and grid in original.grids]
+    for grid in shown:
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
             then, now = before.get(key, defaults[key]), after.get(key, defaults[key])
@@ -70,9 +69,17 @@ def _differences(original: Experiment, used: Experiment, grids: Collection[str])
         merged.setdefault((key, now, paper), []).append(grid)
     lines = []
     for (key, now, paper), differing in merged.items():
-        where = "" if len(differing) == len(grids) else f" ({', '.join(differing)})"
-        lines.append(f"{key} {now} instead of {paper}{where}")
+        lines.append(f"{key} {now} instead of {paper}{_where(differing, shown)}")
     return lines
+
+
+def _where(differing: list[str], shown: list[str]) -> str:
+    """Nothing if all grids differ, else those that do, or those that do not if they are fewer."""
+    others = [grid for grid in shown if grid not in differing]
+    if not others:
+        return ""
+    fewer = len(others) < len(differing)
+    return f" (not {', '.join(others)})" if fewer else f" ({', '.join(differing)})"
 
 
 def _values(experiment: Experiment, grid: str) -> dict[str, Any]:
