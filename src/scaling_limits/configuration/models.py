@@ -183,17 +183,30 @@ class Experiment(Model):
     measurements: dict[str, MeasurementPlan] = Field(default_factory=dict)
 
 
-class Figure(Model):
+class Shown(Model):
+    """How cells are drawn, and what is claimed of them."""
+
+    title: str
+    caption: str
+    plot: Plot
+    claims: list[Claim] = Field(default_factory=list)
+
+    @field_validator("claims")
+    @classmethod
+    def _unique(cls, claims: list[Any]) -> list[Any]:
+        names = [claim.id for claim in claims]
+        if len(names) != len(set(names)):
+            raise ValueError("two claims have the same id")
+        return claims
+
+
+class Figure(Shown):
     """One figure or table: the experiment whose cells it shows, how it is drawn, and what it claims.
 
     A table of the parameterisations shows no cells and has no experiment.
     """
 
-    title: str
-    caption: str
     experiment: str | None = None
-    plot: Plot
-    claims: list[Claim] = Field(default_factory=list)
 
     @property
     def judged_grids(self) -> list[str]:
@@ -205,18 +218,9 @@ class Figure(Model):
         """The grids of its experiment that it shows or that its claims are judged on."""
         return {*self.plot.grids, *self.judged_grids}
 
-    @field_validator("claims")
-    @classmethod
-    def _unique(cls, claims: list[Any]) -> list[Any]:
-        names = [claim.id for claim in claims]
-        if len(names) != len(set(names)):
-            raise ValueError("two claims have the same id")
-        return claims
-
 
 # as in the wildcards of the Snakefile
-ExperimentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-FigureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 class Paper(Model):
@@ -225,22 +229,18 @@ class Paper(Model):
     title: str
     authors: str
     reference: str
-    experiments: dict[ExperimentName, Experiment]
-    figures: dict[FigureName, Figure]
+    experiments: dict[Name, Experiment]
+    figures: dict[Name, Figure]
 
 
 OWN = "own"
 """What stands in the place of a paper for the experiments in `config/experiments/`."""
 
 
-class Own(Model):
+class Own(Shown):
     """An experiment of the user's own with its figure, as in `config/experiments/<figure>.yaml`."""
 
-    title: str
-    caption: str
     experiment: Experiment | None = None
-    plot: Plot
-    claims: list[Claim] = Field(default_factory=list)
 
 
 class Caps(Model):

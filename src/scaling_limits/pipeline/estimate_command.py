@@ -25,8 +25,8 @@ def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -
     configuration = load(root, changes)
     figures = chosen(configuration, names)
     device = configuration.main.resources.device
-    # the plan is made first: what is wrong with it is said at once
-    estimate(configuration, figures, machine=NOMINAL, store=None)
+    # asks for all cells: what is wrong with them is said at once, before anything is measured
+    refused = too_large(configuration, figures)
     machine = measure(device)
     found = estimate(configuration, figures, machine=machine, store=Store(root / FOLDER))
     print(table(found))
@@ -36,7 +36,7 @@ def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -
     )
     wall = duration(found.total.wall_seconds(1 if device == "gpu" else cores))
     print(f"On {'one GPU' if device == 'gpu' else f'{cores} idle cores'} about {wall} in all.")
-    for line in too_large(configuration, figures):
+    for line in refused:
         print(line)
 
 
@@ -80,14 +80,16 @@ def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str
 
 
 def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) -> list[str]:
-    """What is said of figures with cells that do not fit into `resources.mem_mb`."""
+    """What is said of figures with cells that do not fit into `resources.mem_mb`.
+
+    Raises:
+        ConfigurationError: an unknown figure, or the configuration is not valid.
+    """
     problems = []
     for paper, name in figures:
+        cells = configuration.cells(paper, configuration.figure(paper, name).experiment)
         try:
-            refuse_too_large(
-                configuration.cells(paper, configuration.figure(paper, name).experiment),
-                configuration.main.resources.mem_mb,
-            )
+            refuse_too_large(cells, configuration.main.resources.mem_mb)
         except ConfigurationError as error:
             problems.append(f"{paper}/{name} would be refused: {error}")
     return problems
