@@ -5,14 +5,14 @@ Apart from `records`, as reading a configuration needs no pandas.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Quantity(BaseModel):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
     Where records have a `layer` or `index`, either one is chosen, or `per` keeps that axis as a column beside the
-    cells' own, with one number for each.
+    cells' own, with one number for each. So it does for the training `step`, which is then not reduced.
 
     `reduce` says how the training steps are reduced: `min`, `last`, `first`, or `at` (the records of `step`).
     `window` averages that many consecutive recorded steps first (1: none), or all where there are fewer.
@@ -24,9 +24,17 @@ class Quantity(BaseModel):
     metric: str
     layer: int | None = None
     index: int | None = None
-    per: Literal["layer", "index"] | None = None
+    per: Literal["layer", "index", "step"] | None = None
     reduce: Literal["min", "last", "first", "at"] = "last"
     step: int | None = None
     window: int = Field(default=1, ge=1)
     complement: bool = False
     label: str | None = None
+
+    @model_validator(mode="after")
+    def _steps_are_kept_or_reduced(self) -> "Quantity":
+        if self.per == "step" and {"reduce", "step", "window"} & self.model_fields_set:
+            raise ValueError(
+                "with `per: step` there is nothing to reduce: no `reduce`, `step` or `window`"
+            )
+        return self

@@ -48,8 +48,8 @@ class Results:
         return sorted({int(step) for step in steps.dropna()})
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
-        """The cells' columns with `value`, one row per (grid, cell), and per value of the axis `per`; that axis
-        over the depth is a column `relative_<axis>`.
+        """The cells' columns with `value`, one row per (grid, cell), and per value of the axis `per`; a layer or
+        index over the depth is a column `relative_<axis>`.
 
         A cell that diverged before the step in question has a value that is not finite, but for `min`, which takes
         the finite records; with none of them it is infinite.
@@ -70,7 +70,7 @@ class Results:
         if quantity.complement:
             values = 1.0 - values
         table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
-        if quantity.per:
+        if quantity.per in ("layer", "index"):
             table[f"relative_{quantity.per}"] = table[quantity.per] / table["depth"]
         return table
 

@@ -91,7 +91,7 @@ def test_equilibrium(num_layers, output_dim, skip):
     """mupc test 2, pcn-limits T1, T5: z* = H^-1 b, F(z*) = F*, F* <= L, S >= I."""
     weights, multipliers, x, y = problem(num_layers, output_dim)
     matrices = closed.effective_matrices(weights, multipliers, skip=skip)
-    activities = closed.equilibrium_activities(matrices, x, y)
+    activities = closed.equilibrium_activities(matrices, x, y)[:-1]
     for index in range(BATCH):
         drive = dense_drive(matrices, x[index], y[index])
         solution = np.linalg.solve(dense_hessian(matrices), drive)
@@ -114,15 +114,15 @@ def test_weighted_equilibrium(num_layers, output_dim, skip):
     matrices = closed.effective_matrices(weights, multipliers, skip=skip)
     given = gammas(num_layers)
     activities = closed.equilibrium_activities(matrices, x, y, given)
-    slopes = jax.grad(energy, argnums=1)(matrices, activities, x, y, given)
+    slopes = jax.grad(energy, argnums=1)(matrices, activities[:-1], x, y, given)
     assert max(float(abs(slope).max()) for slope in slopes) < 1e-12
-    below, above = [x, *activities], [*activities, y]
+    below, above = [x, *activities[:-1]], [*activities[:-1], y]
     errors = closed.equilibrium_errors(matrices, x, y, given)
     for matrix, z, target, error in zip(matrices, below, above, errors, strict=True):
         np.testing.assert_allclose(error, target - z @ matrix.T, atol=1e-12)
     np.testing.assert_allclose(
         closed.equilibrium_energy(matrices, x, y, given),
-        energy(matrices, activities, x, y, given),
+        energy(matrices, activities[:-1], x, y, given),
         rtol=1e-12,
     )
     doubled = [2 * weight for weight in given]
@@ -131,6 +131,46 @@ def test_weighted_equilibrium(num_layers, output_dim, skip):
         closed.rescaling_matrix(matrices, given),
         rtol=1e-12,
     )
+
+
+@pytest.mark.parametrize(("num_layers", "output_dim", "skip"), SHAPES)
+def test_nudged_equilibrium(num_layers, output_dim, skip):
+    """pc-tp Theorem B.3 (A5): with beta/2 ||y - z_L||^2 instead of a clamped output, z*_1..z*_L are
+    where the energy is stationary and F* is its value there; S.104's printed sign is that of -e*_l.
+    """
+    weights, multipliers, x, y = problem(num_layers, output_dim)
+    matrices = closed.effective_matrices(weights, multipliers, skip=skip)
+    given, nudging = gammas(num_layers), 0.7
+
+    def nudged(activities):
+        *hidden, output = activities
+        drawn = 0.5 * nudging * ((y - output) ** 2).sum() / len(x)
+        return energy(matrices, hidden, x, output, given) + drawn
+
+    activities = closed.equilibrium_activities(matrices, x, y, given, nudging=nudging)
+    slopes = jax.grad(nudged)(activities)
+    assert max(float(abs(slope).max()) for slope in slopes) < 1e-12
+    star = closed.equilibrium_energy(matrices, x, y, given, nudging=nudging)
+    np.testing.assert_allclose(nudged(activities), star, rtol=1e-12)
+    errors = closed.equilibrium_errors(matrices, x, y, given, nudging=nudging)
+    inputs = [x, *activities[:-1]]
+    for matrix, below, z, error in zip(matrices, inputs, activities, errors, strict=True):
+        np.testing.assert_allclose(error, z - below @ matrix.T, atol=1e-12)
+        assert np.linalg.norm(error) > 1e-3
+
+
+def test_nudging_ends_at_a_clamped_output():
+    """As beta grows the output reaches y and the errors those of a clamped one; at 0 nothing moves."""
+    weights, multipliers, x, y = problem(4, 3)
+    matrices = closed.effective_matrices(weights, multipliers, skip=False)
+    clamped = closed.equilibrium_errors(matrices, x, y, gammas(4))
+    near = closed.equilibrium_errors(matrices, x, y, gammas(4), nudging=1e9)
+    faint = closed.equilibrium_errors(matrices, x, y, gammas(4), nudging=1e-9)
+    for a, b, c in zip(clamped, near, faint, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+        assert float(abs(c).max()) < 1e-6 * float(abs(a).max())
+    output = closed.equilibrium_activities(matrices, x, y, gammas(4))[-1]
+    np.testing.assert_allclose(output, y, atol=1e-12)
 
 
 def written_out(matrices, x, y, weights, *, short_by):
@@ -163,7 +203,7 @@ def test_activities_written_out(skip):
     """pc-tp Eq. 16 with a sum up to l; the one in print, up to l - 1, is wrong from layer 2 on."""
     weights, multipliers, x, y = problem(4, 3)
     matrices = closed.effective_matrices(weights, multipliers, skip=skip)
-    known = closed.equilibrium_activities(matrices, x, y, gammas(4))
+    known = closed.equilibrium_activities(matrices, x, y, gammas(4))[:-1]
     for own, z in zip(written_out(matrices, x, y, gammas(4), short_by=0), known, strict=True):
         np.testing.assert_allclose(own, z, atol=1e-12)
     printed = written_out(matrices, x, y, gammas(4), short_by=1)

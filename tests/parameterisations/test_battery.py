@@ -269,6 +269,22 @@ def test_a_wrong_power_of_width_shows(case):
         assert not deviation(slopes, case.theory()) <= DETECTED, (role, name)
 
 
+def test_the_gradient_of_the_energy_itself_breaks_the_table():
+    """pc-tp (S.33) leaves gamma_l out of the weights' update: with it, what an update moves at the
+    output grows as the width where the energy weight does.
+    """
+    case = replace(weighted("pc_mup")[2], row=find_row("pc_mup", "sgd"))
+    assert case.exponents == Exponents(None, None, -1.0)
+    own, of_energy = [], []
+    for width in CONTROL_WIDTHS:
+        own.append(measure(case, width, HIDDEN, {})["update"][-1])
+        weight = measured_scaling(case, width, HIDDEN, {})["output"]["energy_weight"]
+        of_energy.append(own[-1] + np.log(weight))
+    logs = np.log(CONTROL_WIDTHS)
+    assert np.polyfit(logs, own, 1)[0] == pytest.approx(0.0, abs=TOLERANCE)
+    assert np.polyfit(logs, of_energy, 1)[0] == pytest.approx(1.0, abs=TOLERANCE)
+
+
 FOLLOWING = [
     case
     for case in CASES

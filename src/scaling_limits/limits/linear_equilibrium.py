@@ -4,10 +4,12 @@ matrices.
 Weights are lists W_1..W_L, multipliers lists c_1..c_L (with 1/gamma in c_L); with `skip`, layers
 2..L-1 add their input. In the notation of the docstrings A_l = c_l W_l (+ I) and B_l = A_L ...
 A_{l+1}, B_L = I. Data are rows: x `[B, D]`, y `[B, C]`. The errors' weights in the energy are lists
-g_1..g_L (pc-tp gamma_l), all one where they are left out. Sources: pcn-limits Eq. 5, 24, 104, 48,
-109; mupc Eq. 30, 31; pc-tp Theorem 4.2.
+g_1..g_L (pc-tp gamma_l), all one where they are left out. The output's activity is clamped to y, or,
+with a finite `nudging` beta, drawn towards it by beta/2 ||y - z_L||^2. Sources: pcn-limits Eq. 5, 24,
+104, 48, 109; mupc Eq. 30, 31; pc-tp Theorems 4.2 and B.3.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,14 +62,18 @@ def downstream(matrices: Sequence[Array]) -> Matrices:
 
 
 def rescaling_matrix(
-    matrices: Sequence[Array], energy_weights: Weights | None = None
+    matrices: Sequence[Array],
+    energy_weights: Weights | None = None,
+    *,
+    nudging: Array | float = math.inf,
 ) -> Float[Array, "out out"]:
-    """S = I + sum_{l=1}^{L-1} (g_L/g_l) B_l B_l^T (mupc Eq. 31, pc-tp I + C_gamma); for one output
-    and unit weights it is s (pcn-limits Eq. 6, 25, 104).
+    """S = (1 + g_L/beta) I + sum_{l=1}^{L-1} (g_L/g_l) B_l B_l^T (mupc Eq. 31, pc-tp I + C_gamma and,
+    with nudging, S.104); for one clamped output and unit weights it is s (pcn-limits Eq. 6, 25, 104).
     """
     ratios = _ratios(matrices, energy_weights)
     terms = [ratio * b @ b.T for ratio, b in zip(ratios, downstream(matrices)[1:], strict=True)]
-    return jnp.stack(terms).sum(axis=0)
+    nudged = _output_weight(energy_weights) / nudging * jnp.eye(len(terms[-1]))
+    return jnp.stack([*terms, nudged.astype(terms[-1].dtype)]).sum(axis=0)
 
 
 def loss(matrices: Sequence[Array], x: Array, y: Array) -> Array:
@@ -77,22 +83,33 @@ def loss(matrices: Sequence[Array], x: Array, y: Array) -> Array:
 
 
 def equilibrium_energy(
-    matrices: Sequence[Array], x: Array, y: Array, energy_weights: Weights | None = None
+    matrices: Sequence[Array],
+    x: Array,
+    y: Array,
+    energy_weights: Weights | None = None,
+    *,
+    nudging: Array | float = math.inf,
 ) -> Array:
-    """F* = g_L/(2B) sum r^T S^{-1} r (mupc Eq. 30, pcn-limits Eq. 5)."""
-    output_error = equilibrium_errors(matrices, x, y, energy_weights)[-1]
-    weight = 1.0 if energy_weights is None else energy_weights[-1]
+    """F* = g_L/(2B) sum r^T S^{-1} r (mupc Eq. 30, pcn-limits Eq. 5), nudging's own term included."""
+    output_error = equilibrium_errors(matrices, x, y, energy_weights, nudging=nudging)[-1]
+    weight = _output_weight(energy_weights)
     return 0.5 * weight * jnp.vdot(_residual(matrices, x, y), output_error) / len(x)
 
 
 def equilibrium_errors(
-    matrices: Sequence[Array], x: Array, y: Array, energy_weights: Weights | None = None
+    matrices: Sequence[Array],
+    x: Array,
+    y: Array,
+    energy_weights: Weights | None = None,
+    *,
+    nudging: Array | float = math.inf,
 ) -> Matrices:
-    """e*_1..e*_L: e*_l = (g_L/g_l) B_l^T S^{-1} r.
+    """e*_1..e*_L: e*_l = (g_L/g_l) B_l^T S^{-1} r, with e*_L = z*_L - A_L z*_{L-1}.
 
-    pc-tp Eq. 15 with the sign of its derivation, S.92; the main text prints that of -r.
+    pc-tp Eq. 15 with the sign of its derivation, S.92; the main text prints that of -r, and so does
+    S.104 for a nudged output.
     """
-    rescaling = rescaling_matrix(matrices, energy_weights)
+    rescaling = rescaling_matrix(matrices, energy_weights, nudging=nudging)
     output_error = jnp.linalg.solve(rescaling, _residual(matrices, x, y).T).T
     ratios = _ratios(matrices, energy_weights)
     return [
@@ -101,15 +118,20 @@ def equilibrium_errors(
 
 
 def equilibrium_activities(
-    matrices: Sequence[Array], x: Array, y: Array, energy_weights: Weights | None = None
+    matrices: Sequence[Array],
+    x: Array,
+    y: Array,
+    energy_weights: Weights | None = None,
+    *,
+    nudging: Array | float = math.inf,
 ) -> Matrices:
-    """z*_1..z*_{L-1}: z*_l = A_l z*_{l-1} + e*_l.
+    """z*_1..z*_L: z*_l = A_l z*_{l-1} + e*_l; the last is y where the output is clamped.
 
     Written out it is pc-tp Eq. 16 with a sum up to l; the paper prints l - 1.
     """
-    errors = equilibrium_errors(matrices, x, y, energy_weights)
+    errors = equilibrium_errors(matrices, x, y, energy_weights, nudging=nudging)
     activities, z = [], x
-    for matrix, error in zip(matrices[:-1], errors[:-1], strict=True):
+    for matrix, error in zip(matrices, errors, strict=True):
         z = z @ matrix.T + error
         activities.append(z)
     return activities
@@ -127,7 +149,7 @@ def predictive_coding_gradients(
     """-(c_l/B) sum e*_l z*_{l-1}^T, which is (1/g_l) dF*/dW_l (pc-tp S.33)."""
     matrices = effective_matrices(weights, multipliers, skip=skip)
     errors = equilibrium_errors(matrices, x, y, energy_weights)
-    inputs = [x, *equilibrium_activities(matrices, x, y, energy_weights)]
+    inputs = [x, *equilibrium_activities(matrices, x, y, energy_weights)[:-1]]
     return _outer_products(multipliers, errors, inputs)
 
 
@@ -176,6 +198,10 @@ def _ratios(matrices: Sequence[Array], energy_weights: Weights | None) -> list[A
     if energy_weights is None:
         return [1.0] * len(matrices)
     return [energy_weights[-1] / weight for weight in energy_weights]
+
+
+def _output_weight(energy_weights: Weights | None) -> Array | float:
+    return 1.0 if energy_weights is None else energy_weights[-1]
 
 
 def _outer_products(

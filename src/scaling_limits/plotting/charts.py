@@ -29,6 +29,13 @@ _PALETTES = (style.COLOUR_MAP, "plasma")
 
 Colour = tuple[float, float, float]
 BLACK: Colour = (0.0, 0.0, 0.0)
+OPTIMUM: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 5.0,
+    "markerfacecolor": "white",
+    "markeredgewidth": 1.2,
+    "linestyle": "none",
+}
 DIVERGED: dict[str, Any] = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
 LINES: dict[str, Any] = {"solid": "-", "dashed": (0, (3.5, 1.6)), "dotted": (0, (1, 1.3))}
 
@@ -60,6 +67,11 @@ def size_handles(
         labels.get(text.short(v), f"${size}$ = {text.short(v)}"): Line2D([], [], color=c, **look)
         for v, c in colours.items()
     }
+
+
+def best_handle() -> dict[str, Handle]:
+    """The legend's entry for rings."""
+    return {"best": Line2D([], [], color="0.35", **OPTIMUM)}
 
 
 def band_handle() -> dict[str, Handle]:
@@ -112,6 +124,14 @@ def draw_means(
         **look,
     )
     return means.index.to_numpy(dtype=float), means.to_numpy(dtype=float)
+
+
+def draw_best(ax: Axes, xs: np.ndarray, means: np.ndarray, best: str, colour: Colour) -> None:
+    """A ring around the smallest (`min`) or largest (`max`) of a line's means, if it has any."""
+    if len(means):
+        at = [means.argmin() if best == "min" else means.argmax()]
+        look = OPTIMUM | {"color": colour, "label": "best"}
+        ax.plot(xs[at], means[at], zorder=2.5, **look)
 
 
 def draw_crosses(ax: Axes, xs: Iterable[float], height: float, colour: Colour) -> None:

@@ -111,15 +111,19 @@ def _relative(rows: pd.DataFrame, x: str) -> pd.DataFrame:
 def _explained(lines: Sequence[_Line]) -> dict[str, page.Handle]:
     """The legend's entries for styles of lines, bars and crosses."""
     handles: dict[str, page.Handle] = {}
-    for line in (line.line for line in lines):
-        if line.label:
-            look = _MARKER | {"marker": "o"} | _LOOKS[line.style]
-            handles[line.label] = Line2D([], [], color="0.35" if line.each else "black", **look)
+    for each in (line.line for line in lines):
+        if each.label:
+            look = _MARKER | {"marker": "o"} | _LOOKS[each.style]
+            handles[each.label] = Line2D([], [], color="0.35" if each.each else "black", **look)
     handles |= _labelled(lines)
-    rows = [(line, rows) for line in lines for rows in line.rows.values()]
-    if any(charts.several_seeds(each, line.panel.x) for line, each in rows if not line.line.across):
+    shown = [(line, rows) for line in lines for rows in line.rows.values()]
+    if any(line.panel.ring for line in lines):
+        handles |= charts.best_handle()
+    if any(
+        charts.several_seeds(rows, line.panel.x) for line, rows in shown if not line.line.across
+    ):
         handles |= charts.bar_handle()
-    if any(np.isinf(each["value"]).any() for _, each in rows):
+    if any(np.isinf(rows["value"]).any() for _, rows in shown):
         handles |= charts.diverged_handle()
     return handles
 
@@ -159,7 +163,9 @@ def _draw_panel(
                 if np.isfinite(level):
                     ax.plot(ends, [level, level], **look | {"marker": "none", "zorder": 1.8})
                 continue
-            charts.draw_means(ax, rows, x, log=log, bars=True, **look)
+            xs, means = charts.draw_means(ax, rows, x, log=log, bars=True, **look)
+            if panel.ring:
+                charts.draw_best(ax, xs, means, panel.ring, colour)
             charts.draw_crosses(ax, charts.diverged_at(rows, x), 0.96, colour)
 
 

@@ -158,8 +158,9 @@ class SizeLine(_Spec):
 class SizePanel(_Spec):
     """Quantities against `x`, in the colours of column `hue`, or without it in one for each `label`.
 
-    Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`), or that
-    axis over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue.
+    Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`, `step`), or
+    one over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue, and
+    `ring` marks the smallest or largest mean of each line.
     With `relative_to_first` every line is divided by its value at the smallest x. `over` names columns
     of which every point shows the best combination, that of the smallest or largest mean (`best`).
     """
@@ -176,6 +177,7 @@ class SizePanel(_Spec):
     limits: tuple[float, float] | None = None
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
     relative_to_first: bool = False
+    ring: Literal["min", "max"] | None = None
     lines: tuple[SizeLine, ...] = Field(min_length=1)
     slopes: tuple[Slope, ...] = ()
 

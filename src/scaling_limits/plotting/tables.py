@@ -31,8 +31,7 @@ def seed_values(results: Results, grid: str, quantity: Quantity, by: Sequence[st
     """
     table = _grid(results, grid).quantity(quantity)
     if quantity.per:
-        types = {quantity.per: int, f"relative_{quantity.per}": float}
-        table = table.astype(types)
+        table = table.astype({quantity.per: int})
     return _checked(table, grid, quantity.metric, by)
 
 

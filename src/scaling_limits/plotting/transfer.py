@@ -11,27 +11,21 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from scaling_limits.plotting import charts, page, style, tables, text
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.specs import TransferPlot, TransferQuantity
+from scaling_limits.plotting.specs import GridRow, TransferPlot, TransferQuantity
 
 # Inches.
 _LEFT, _RIGHT, _BELOW = 0.58, 0.06, 0.34  # around all panels: for the labels of the axes
 _GAP = 0.10  # between panels
+_BETWEEN = 0.24  # bands of panels, for the numbers on the axis
+_MOST_COLUMNS = 6
 _TITLE_LINE = 0.13
 _LARGEST = 2.2  # a panel
 _ASPECT = 0.95  # its height over its width
 
 _LINE: dict[str, Any] = {"linewidth": 0.9, "marker": "o", "markersize": 2.4, "markeredgewidth": 0.0}
-_OPTIMUM: dict[str, Any] = {
-    "marker": "o",
-    "markersize": 5.0,
-    "markerfacecolor": "white",
-    "markeredgewidth": 1.2,
-    "linestyle": "none",
-}
 _CROSS_STEP = 0.045  # of a panel's height, between crosses at the same place
 _WORST = 100.0  # a logarithmic axis ends at this multiple of the median
 
@@ -40,7 +34,8 @@ _Lines = dict[float, pd.DataFrame]
 
 @style.applied()
 def draw(folder: FigureFolder) -> Figure:
-    """A column of panels for each grid, a row with a common y axis for each quantity.
+    """A column of panels for each grid, a row with a common y axis for each quantity; where there are
+    many grids, in several bands.
 
     Means over seeds in bands of one standard deviation; a ring marks the best of each line, crosses
     at the worse end of the axis mark where a seed diverged. A logarithmic axis ends at a hundred
@@ -49,24 +44,36 @@ def draw(folder: FigureFolder) -> Figure:
     """
     plot = folder.plot
     assert isinstance(plot, TransferPlot)
-    rows = [[_lines(folder, plot, row, panel.grid) for panel in plot.panels] for row in plot.rows]
-    every = [lines for row in rows for lines in row]
+    bands = _bands(plot)
+    shown = [
+        [[_lines(folder, plot, row, panel.grid) for panel in band] for row in plot.rows]
+        for band in bands
+    ]
+    every = [lines for band in shown for row in band for lines in row]
     colours = charts.size_colours(size for lines in every for size in lines)
     sizes = charts.size_handles(plot.hue, colours, folder.results, plot.symbols, **_LINE)
-    figure, axes = _panels(folder.title, plot, [sizes, _explained(plot, every)])
-    for row, row_axes, row_lines in zip(plot.rows, axes, rows, strict=True):
-        for ax, lines in zip(row_axes, row_lines, strict=True):
-            _draw_panel(ax, plot.x, row, lines, colours)
-        limits = row.limits or _common_limits(row_axes, row, row_lines)
-        for ax, lines in zip(row_axes, row_lines, strict=True):
-            charts.finish_x(ax, "", "log", pd.concat(lines.values())[plot.x])
-            charts.finish_y(ax, row.label if ax is row_axes[0] else "", row.scale, limits)
-            ax.tick_params(labelleft=ax is row_axes[0], labelbottom=row is plot.rows[-1])
+    figure, axes = _panels(folder.title, plot, bands, [sizes, _explained(plot, every)])
+    for band_axes, band in zip(axes, shown, strict=True):
+        for row, row_axes, row_lines in zip(plot.rows, band_axes, band, strict=True):
+            for ax, lines in zip(row_axes, row_lines, strict=True):
+                _draw_panel(ax, plot.x, row, lines, colours)
+            limits = row.limits or _common_limits(row_axes, row, row_lines)
+            for ax, lines in zip(row_axes, row_lines, strict=True):
+                charts.finish_x(ax, "", "log", pd.concat(lines.values())[plot.x])
+                charts.finish_y(ax, row.label if ax is row_axes[0] else "", row.scale, limits)
+                ax.tick_params(labelleft=ax is row_axes[0], labelbottom=row is plot.rows[-1])
     label = text.axis_label(plot.x, folder.results, plot.symbols)
-    middle = page.centre_of(axes[-1])
-    bottom = axes[-1][0].get_position().y0 - (_BELOW - 0.02) / figure.get_size_inches()[1]
+    middle = page.centre_of(axes[0][0])
+    bottom = axes[-1][-1][0].get_position().y0 - (_BELOW - 0.02) / figure.get_size_inches()[1]
     figure.text(middle, bottom, label, ha="center", va="bottom", gid="x label")
     return figure
+
+
+def _bands(plot: TransferPlot) -> list[Sequence[GridRow]]:
+    """The panels that stand side by side."""
+    count = -(-len(plot.panels) // _MOST_COLUMNS)
+    columns = -(-len(plot.panels) // count)
+    return [plot.panels[i : i + columns] for i in range(0, len(plot.panels), columns)]
 
 
 def _lines(folder: FigureFolder, plot: TransferPlot, row: TransferQuantity, grid: str) -> _Lines:
@@ -79,7 +86,7 @@ def _explained(plot: TransferPlot, panels: Sequence[_Lines]) -> dict[str, page.H
     rows = [each for lines in panels for each in lines.values()]
     handles: dict[str, page.Handle] = {}
     if any(row.best for row in plot.rows):
-        handles["best"] = Line2D([], [], color="0.35", **_OPTIMUM)
+        handles |= charts.best_handle()
     if any(charts.several_seeds(each, plot.x) for each in rows):
         handles |= charts.band_handle()
     if any(np.isinf(each["value"]).any() for each in rows):
@@ -88,29 +95,49 @@ def _explained(plot: TransferPlot, panels: Sequence[_Lines]) -> dict[str, page.H
 
 
 def _panels(
-    title: str, plot: TransferPlot, legend: Sequence[dict[str, page.Handle]]
-) -> tuple[Figure, list[list[Axes]]]:
-    """Empty axes, [row][column], under the titles of the columns, and the legend under them."""
-    columns, rows = len(plot.panels), len(plot.rows)
+    title: str,
+    plot: TransferPlot,
+    bands: Sequence[Sequence[GridRow]],
+    legend: Sequence[dict[str, page.Handle]],
+) -> tuple[Figure, list[list[list[Axes]]]]:
+    """Empty axes, [band][row][column], under the titles of their columns, and the legend under them."""
+    columns, rows = len(bands[0]), len(plot.rows)
     room = style.PAGE_WIDTH - _LEFT - _RIGHT + _GAP
     width = min(room / columns - _GAP, _LARGEST)
     height = _ASPECT * width
     page_width = max(_LEFT + columns * (width + _GAP) - _GAP + _RIGHT, page.NARROWEST)
-    titles = [text.wrap(panel.title or "", style.NORMAL, width) for panel in plot.panels]
-    title_height = max(len(words) for words in titles) * _TITLE_LINE + 0.08
+    titles = [
+        [text.wrap(panel.title or "", style.NORMAL, width) for panel in band] for band in bands
+    ]
+    title_heights = [max(map(len, words)) * _TITLE_LINE + 0.08 for words in titles]
     entries = charts.legend_lines(legend, page_width)
-    heights = [title_height, rows * (height + _GAP), _BELOW, charts.legend_height(entries)]
+    band_heights = [above + rows * (height + _GAP) for above in title_heights]
+    heights = [*band_heights, (len(bands) - 1) * _BETWEEN, _BELOW, charts.legend_height(entries)]
     figure, top = page.titled(title, page_width, heights)
     axes = []
-    for row in range(rows):
-        above = top + title_height + row * (height + _GAP)
-        lefts = [_LEFT + column * (width + _GAP) for column in range(columns)]
-        axes.append([page.add_axes(figure, left, above, width, height) for left in lefts])
-        for ax in axes[-1]:
-            sns.despine(ax=ax)
-    for ax, words in zip(axes[0], titles, strict=True):
-        ax.set_title("\n".join(words))
-    charts.add_legend(figure, entries, axes[0])
+    for band, words, above in zip(bands, titles, title_heights, strict=True):
+        top += above
+        axes.append(
+            [
+                [
+                    page.add_axes(
+                        figure,
+                        _LEFT + column * (width + _GAP),
+                        top + row * (height + _GAP),
+                        width,
+                        height,
+                    )
+                    for column in range(len(band))
+                ]
+                for row in range(rows)
+            ]
+        )
+        top += rows * (height + _GAP) + _BETWEEN
+        for ax, lines in zip(axes[-1][0], words, strict=True):
+            ax.set_title("\n".join(lines))
+    for ax in figure.axes:
+        sns.despine(ax=ax)
+    charts.add_legend(figure, entries, axes[0][0])
     return figure, axes
 
 
@@ -126,10 +153,8 @@ def _draw_panel(
     for size, rows in lines.items():
         look: dict[str, Any] = _LINE | {"color": colours[size], "label": row.quantity.metric}
         xs, means = charts.draw_means(ax, rows, x, log=row.scale == "log", zorder=2.0, **look)
-        if row.best and len(means):
-            best = [means.argmin() if row.best == "min" else means.argmax()]
-            look = _OPTIMUM | {"color": colours[size], "label": "best"}
-            ax.plot(xs[best], means[best], zorder=2.5, **look)
+        if row.best:
+            charts.draw_best(ax, xs, means, row.best, colours[size])
         height = heights[size] if row.best == "max" else 1.0 - heights[size]
         charts.draw_crosses(ax, charts.diverged_at(rows, x), height, colours[size])
 
