@@ -51,8 +51,16 @@ AGREES = {
     "slope_at_most": -0.4,
     "control": ["control"],
 }
+BEATS = {
+    "kind": "beats",
+    "grids": ["main"],
+    "reference": ["control"],
+    "along": "width",
+    "over": ["learning_rate"],
+}
 EVERY = {
-    claim["kind"]: claim for claim in (STAYS, MOVES, COST, IMPROVES, BOUND, RANK, SLOPE, AGREES)
+    claim["kind"]: claim
+    for claim in (STAYS, MOVES, COST, IMPROVES, BOUND, RANK, SLOPE, AGREES, BEATS)
 }
 
 

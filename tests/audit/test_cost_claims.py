@@ -1,8 +1,8 @@
-"""What transfer costs, and whether larger is better."""
+"""What transfer costs, whether larger is better, and whether one is better than another."""
 
 import numpy as np
 import pytest
-from claim_examples import COST, IMPROVES, far, moving, still
+from claim_examples import BEATS, COST, IMPROVES, far, moving, still
 
 
 class TestTransferCost:
@@ -100,3 +100,51 @@ class TestImprovesWith:
         rows = bowl_rows(still) + bowl_rows(still, grid="control")
         verdict = decide(IMPROVES | {"control": ["control"]}, tabulate(rows))
         assert verdict.verdict == "untested"
+
+
+class TestBeats:
+    """Of the largest width alone, each at its own best rate."""
+
+    def rows(self, bowl_rows, level, other, **changes):
+        own = bowl_rows(still, level=level, noise=1e-2)
+        return own + bowl_rows(lambda n: -5.0, grid="control", level=other, noise=2e-2, **changes)
+
+    def test_holds(self, decide, tabulate, bowl_rows):
+        # worse at every width but the largest
+        def level(width):
+            return 1.0 if width == 256 else 3.0
+
+        rows = self.rows(bowl_rows, level, lambda width: 2.0)
+        verdict = decide(BEATS, tabulate(rows))
+        assert verdict.verdict == "holds"
+        assert verdict.value == pytest.approx(0.5, rel=0.05)
+        assert verdict.interval[0] <= verdict.value <= verdict.interval[1]
+
+    def test_fails(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda width: 2.0, lambda width: 1.0)
+        verdict = decide(BEATS, tabulate(rows))
+        assert verdict.verdict == "fails"
+        assert verdict.value == pytest.approx(2.0, rel=0.05)
+
+    def test_no_difference(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda width: 1.0, lambda width: 1.0)
+        verdict = decide(BEATS, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert "no resolved difference" in verdict.detail
+
+    def test_a_reference_that_may_be_better_beyond_its_grid(self, decide, tabulate, bowl_rows):
+        rates = [2.0**k for k in range(-2, 3)]
+        rows = self.rows(bowl_rows, lambda width: 1.0, lambda width: 2.0, rates=rates)
+        verdict = decide(BEATS, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert "at the edge of the grid" in verdict.detail
+
+    def test_sizes_differ(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda n: 1.0, lambda n: 2.0, widths=(32, 64))
+        assert "differs: 256 and 64" in decide(BEATS, tabulate(rows)).detail
+
+    def test_a_reference_that_diverged(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda n: 1.0, lambda n: 2.0, diverges_above=0)
+        verdict = decide(BEATS, tabulate(rows))
+        assert verdict.verdict == "holds"
+        assert verdict.value == 0

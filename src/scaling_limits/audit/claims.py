@@ -202,6 +202,22 @@ class AgreesWith(ClaimBase):
         return (self.reference,)
 
 
+class Beats(ClaimBase):
+    """At the largest size, the best value over the hyperparameters `over` is below that of the grids
+    `reference`, by more than two standard errors.
+    """
+
+    kind: Literal["beats"]
+    reference: Some
+    along: str
+    over: Names = ()
+
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """The reference."""
+        return (self.reference,)
+
+
 Claim = Annotated[
     OptimumStays
     | OptimumMoves
@@ -210,6 +226,7 @@ Claim = Annotated[
     | Bound
     | RankCorrelation
     | Slope
-    | AgreesWith,
+    | AgreesWith
+    | Beats,
     Field(discriminator="kind"),
 ]

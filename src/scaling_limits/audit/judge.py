@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from scaling_limits.audit.claims import Claim, ClaimBase
 from scaling_limits.audit.kinds import (
     agrees_with,
+    beats,
     bound,
     improves_with,
     optimum_moves,
@@ -35,6 +36,7 @@ KINDS: dict[str, Callable[..., Measurement]] = {
     "rank_correlation": rank_correlation.measure,
     "slope": slope.measure,
     "agrees_with": agrees_with.measure,
+    "beats": beats.measure,
 }
 
 
