@@ -239,12 +239,13 @@ class TransferPlot(_Spec):
     """A quantity over one hyperparameter, one line for each size: does the optimum move?
 
     One column of panels for each grid of `panels`, one row for each of `rows`; panels of a row share
-    their y axis.
+    their y axis. After `columns` of them the next ones stand below (default: all side by side).
     """
 
     kind: Literal["transfer"] = "transfer"
     x: str = "learning_rate"
     hue: str = "width"
+    columns: int | None = Field(default=None, ge=1)
     rows: tuple[TransferQuantity, ...] = Field(min_length=1)
     panels: tuple[GridRow, ...] = Field(min_length=1)
     symbols: dict[str, str] = Field(default_factory=dict)

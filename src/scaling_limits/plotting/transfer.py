@@ -20,7 +20,6 @@ from scaling_limits.plotting.specs import GridRow, TransferPlot, TransferQuantit
 _LEFT, _RIGHT, _BELOW = 0.58, 0.06, 0.34  # around all panels: for the labels of the axes
 _GAP = 0.10  # between panels
 _BETWEEN = 0.24  # bands of panels, for the numbers on the axis
-_MOST_COLUMNS = 6
 _TITLE_LINE = 0.13
 _LARGEST = 2.2  # a panel
 _ASPECT = 0.95  # its height over its width
@@ -34,8 +33,8 @@ _Lines = dict[float, pd.DataFrame]
 
 @style.applied()
 def draw(folder: FigureFolder) -> Figure:
-    """A column of panels for each grid, a row with a common y axis for each quantity; where there are
-    many grids, in several bands.
+    """A column of panels for each grid, a row with a common y axis for each quantity, in bands of
+    `columns` grids.
 
     Means over seeds in bands of one standard deviation; a ring marks the best of each line, crosses
     at the worse end of the axis mark where a seed diverged. A logarithmic axis ends at a hundred
@@ -71,8 +70,7 @@ def draw(folder: FigureFolder) -> Figure:
 
 def _bands(plot: TransferPlot) -> list[Sequence[GridRow]]:
     """The panels that stand side by side."""
-    count = -(-len(plot.panels) // _MOST_COLUMNS)
-    columns = -(-len(plot.panels) // count)
+    columns = plot.columns or len(plot.panels)
     return [plot.panels[i : i + columns] for i in range(0, len(plot.panels), columns)]
 
 
