@@ -42,6 +42,7 @@ from scaling_limits.networks.network import (
     Segment,
     Stacks,
     add_shifted_down,
+    add_shifted_up,
     shift_down,
     shift_up,
     top_of,
@@ -178,7 +179,9 @@ class _Layers:
     def errors(self, displacements: Stacks, changes: Stacks) -> Stacks:
         """The errors of all these nodes."""
         at_output = self.problem.output_error(self.output(changes))
-        return (*_subtract(self.targets(displacements), changes[:-1]), at_output[None])
+        lowered = jax.tree.map(jnp.negative, changes[:-1])
+        hidden = add_shifted_up(lowered, displacements[:-1], displacements[-1][0])
+        return (*hidden, at_output[None])
 
     def weight(self, segment: Segment) -> Array:
         return energy_weight(self.problem, segment.role)

@@ -163,6 +163,23 @@ def add_shifted_down(onto: Stacks, first: Array, stacks: Stacks) -> Stacks:
     return tuple(sums)
 
 
+def add_shifted_up(onto: Stacks, stacks: Stacks, last: Array) -> Stacks:
+    """`onto + shift_up(stacks, last)`, added in place as in `add_shifted_down`.
+
+    The sum is stored before it is used, where loops over a concatenation are repeated by each user.
+    """
+    sums: list[Array] = []
+    for total, stack in reversed(list(zip(onto, stacks, strict=True))):
+        top = stack.shape[0] - 1
+        total = jax.lax.dynamic_update_slice_in_dim(total, total[-1:] + last[None], top, axis=0)
+        if top > 0:
+            lowered = total[:-1] + stack[1:]
+            total = jax.lax.dynamic_update_slice_in_dim(total, lowered, 0, axis=0)
+        sums.insert(0, total)
+        last = stack[0]
+    return tuple(sums)
+
+
 def shift_up(stacks: Stacks, last: Array) -> Stacks:
     """Move every entry to the node below: `last [batch, units]` enters at the top, the first entry
     leaves.
