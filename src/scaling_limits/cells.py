@@ -83,9 +83,10 @@ class AlgorithmSpec(Frozen):
     `file` is that of an algorithm of the user's own, from the project's folder or absolute.
     `sequential` inference updates the layers from the output down, each from the new values above it; with
     `fixed_predictions` the predictions and their derivatives stay those of the initial activities.
-    The last four are of target propagation: whether targets have the difference correction (pc-tp S.13), what feedback
-    weights minimise, the step of the output's target (pc-tp etahat), and the standard deviation of noise added to
-    activities when feedback weights are trained, None without noise (pc-tp S.12).
+    Those from `difference_correction` on are of target propagation: whether targets have that (pc-tp S.13), what
+    feedback weights minimise, the step of the output's target (pc-tp etahat), and the standard deviation of noise added
+    to activities when feedback weights are trained, None without noise (pc-tp S.12). `preconditioner_exponent` is that
+    of the Gauss-Newton target, e_B (pc-tp Prop. 3.3).
     """
 
     name: str
@@ -102,6 +103,7 @@ class AlgorithmSpec(Frozen):
     feedback_loss: Literal["reconstruction", "difference_reconstruction"] | None = None
     target_step: TracedOrNone = None
     feedback_noise: float | None = None
+    preconditioner_exponent: TracedOrNone = None
 
 
 class OptimiserSpec(Frozen):

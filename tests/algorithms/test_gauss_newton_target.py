@@ -1,6 +1,7 @@
 """The Gauss-Newton target by dense linear algebra of each sample, and backpropagation's errors."""
 
 import functools
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -65,6 +66,25 @@ def test_least_squares_errors(damping, position, skip):
             np.testing.assert_allclose(e, known, rtol=1e-8, atol=1e-11)
             if not damping:
                 np.testing.assert_allclose(delta.T @ e, r, atol=1e-11)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.3, 1.0])
+def test_powers_of_the_preconditioner(exponent):
+    """pc-tp Prop. 3.3: (delta delta^T + rho I)^{-e_B} delta e_L; backpropagation's at e_B = 0."""
+    network, params, scaling = build(scheme="sp_gaussian", activation="tanh", output_dim=3)
+    x, y = data(output_dim=3)
+    jacobians, residual = dense(network, params, scaling, x, y)
+    numbers = {"preconditioner_exponent": exponent}
+    problem = Problem(network, params, scaling, x, y, GN, numbers)
+    own = jax.jit(lambda p: gauss_newton_target.errors(replace(problem, params=p)))(params)
+    for error, jacobian in zip(unstacked(own), jacobians, strict=True):
+        for e, delta, r in zip(error, np.swapaxes(jacobian, 1, 2), residual, strict=True):
+            values, vectors = np.linalg.eigh(delta.T @ delta)
+            power = vectors @ np.diag(values**-exponent) @ vectors.T
+            np.testing.assert_allclose(e, delta @ power @ r, rtol=1e-8, atol=1e-11)
+    if exponent == 0:
+        for error, known in zip(own, backpropagation.errors(problem), strict=True):
+            np.testing.assert_allclose(error, known, rtol=1e-10, atol=1e-13)
 
 
 def test_fewer_units_than_outputs_leave_the_pseudo_inverse():

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from engine_toys import cell
+from engine_toys import BACKPROPAGATION, cell
 from pydantic import BaseModel
 
 from scaling_limits.cells import Cell, digest
@@ -25,6 +25,7 @@ TRACED_NAMES = {
     "learning_rate",
     "momentum",
     "multiplier",
+    "preconditioner_exponent",
     "seed",
     "target_step",
 }
@@ -51,6 +52,7 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "feedback_noise": 0.1,
     "num_feedback_steps": 3,
     "target_step": 0.1,
+    "preconditioner_exponent": 0.5,
     "feedback_learning_rate": 0.1,
     "feedback_weight_decay": 0.1,
     "scaling": None,
@@ -158,3 +160,18 @@ def test_an_unset_option_is_no_part_of_a_cell() -> None:
             activity_learning_rate=None,
         ).canonical()["algorithm"]
     )
+
+
+def test_the_preconditioner_s_exponent_is_the_algorithm_s_and_the_row_s():
+    """pc-tp (11): muP's hidden rate falls as the width to the power e_B, SP's does not."""
+    rates = {}
+    for row in ("preconditioned_mup", "sp_gaussian"):
+        resolved = cell(
+            **BACKPROPAGATION
+            | {"algorithm": "gauss_newton_target", "preconditioner_exponent": 0.5}
+            | {"parameterisation": row, "optimiser": "sgd", "skip": False}
+            | {"width": 16, "base_width": 4},
+        )
+        assert resolved.algorithm.preconditioner_exponent == 0.5
+        rates[row] = resolved.scaling["hidden"].learning_rate
+    assert rates == {"preconditioned_mup": 0.5, "sp_gaussian": 1.0}

@@ -107,12 +107,13 @@ def program(width, num_hidden, skip, algorithm):
         return {"update": rms(moves), "output_change": rms([change[None]])[0]}
 
     @jax.jit
-    def run(units, scaling):
+    def run(units, scaling, preconditioner_exponent):
         params = tuple(
             {"linear": {"kernel": scaling[segment.role]["init_std"] * unit}}
             for segment, unit in zip(network.segments, units, strict=True)
         )
-        problem = Problem(network, params, scaling, x, y, options, NUMBERS)
+        numbers = NUMBERS | {"preconditioner_exponent": preconditioner_exponent}
+        problem = Problem(network, params, scaling, x, y, options, numbers)
         grads, _ = module.gradients(problem)
         activities = problem.activities()
         rescaling = rescaling_matrix(problem) - jnp.eye(OUTPUT_DIM)
@@ -186,6 +187,17 @@ def weighted(*schemes):
     return [replace(case, exponents=Exponents(None, None, v)) for case in cases for v in values]
 
 
+def preconditioned():
+    """pc-tp's (11) at both ends and in the middle."""
+    cases = plain("gauss_newton_target", "preconditioned_mup")
+    values = (0.0, 0.5, 1.0)
+    return [
+        replace(case, exponents=Exponents(preconditioner_exponent=value))
+        for case in cases
+        for value in values
+    ]
+
+
 STANDARD = ("sp_gaussian", "sp_uniform", "ntk", "mean_field", "mup")
 OVERWEIGHTED = {"output": {"energy_weight": {"width": 1.0}}}
 CASES = [
@@ -199,6 +211,7 @@ CASES = [
     ),
     *weighted("pc_mup", "pc_ntk"),
     *plain("gauss_newton_target", "sp_gaussian", "gnt_mup"),
+    *preconditioned(),
 ]
 
 
@@ -229,7 +242,9 @@ def measure(case, width, num_hidden, changes, num_seeds=8):
     scaling = measured_scaling(case, width, num_hidden, changes)
     run = program(width, num_hidden, case.skip, case.algorithm)
     units = [unit_weights(width, num_hidden, seed) for seed in range(num_seeds)]
-    sizes = [run(unit, scaling)[case.row.update_rule] for unit in units]
+    given = case.exponents.preconditioner_exponent
+    exponent = 1.0 if given is None else given
+    sizes = [run(unit, scaling, exponent)[case.row.update_rule] for unit in units]
     return {name: np.mean([np.log(size[name]) for size in sizes], axis=0) for name in sizes[0]}
 
 

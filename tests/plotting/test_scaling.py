@@ -8,12 +8,20 @@ import pytest
 from figure_reading import legend, lines, luminance
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from plotting_records import ALONG_PLOT, SCALING_PLOT, along_rows, scaling_rows, write_folder
+from plotting_records import (
+    ALONG_PLOT,
+    SCALING_PLOT,
+    along_rows,
+    rate_rows,
+    scaling_rows,
+    write_folder,
+)
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import charts, scaling
 from scaling_limits.plotting.figure_folder import FigureFolder
 from scaling_limits.plotting.specs import ScalingPlot
+from scaling_limits.quantities import Quantity
 
 FIRST = {"panels": SCALING_PLOT["panels"][:1]}
 TOWARDS, ALONG = ALONG_PLOT["panels"]
@@ -214,3 +222,36 @@ def test_without_hue_every_line_has_a_label() -> None:
     line = {"grid": "g", "quantity": {"metric": "m"}}
     with pytest.raises(ValueError, match="has a `label` and a colour of its own"):
         ScalingPlot.model_validate({"panels": [panel | {"lines": [line]}]})
+
+
+@pytest.mark.parametrize(("ring", "octaves"), [("min", [-4, -5]), ("max", [-2, -3])])
+def test_rings(tmp_path: Path, ring: str, octaves: list[int]) -> None:
+    """Around the best of what is drawn: points that diverged are none."""
+    panel = {"title": "", "x": "learning_rate", "hue": "width", "label": "loss", "ring": ring}
+    panel["lines"] = [{"grid": "main", "quantity": {"metric": "train_loss"}}]
+    figure = draw(tmp_path, {"panels": [panel]}, rate_rows("main", (32, 64), drift=1.0))
+    (ax,) = figure.axes
+    found = [np.log2(line.get_xdata()[0]) for line in lines(ax, "best")]
+    assert found == octaves
+    assert "best" in legend(figure)
+
+
+def test_a_quantity_over_the_training_steps(tmp_path: Path) -> None:
+    panel = {"title": "", "x": "step", "hue": "width", "label": "s - 1"}
+    panel["lines"] = [{"grid": "main", "quantity": {"metric": "train_loss", "per": "step"}}]
+    rows = [
+        (
+            {"grid": "main", "width": width, "depth": 3, "num_hidden_layers": 2, "seed": 0},
+            [("train_loss", step, width / step) for step in (1, 2, 5)],
+        )
+        for width in (8, 32)
+    ]
+    (ax,) = draw(tmp_path, {"panels": [panel]}, rows).axes
+    for line, width in zip(lines(ax, "train_loss"), (8, 32), strict=True):
+        assert line.get_xdata().tolist() == [1, 2, 5]
+        assert line.get_ydata() == pytest.approx([width, width / 2, width / 5])
+
+
+def test_steps_are_kept_or_reduced() -> None:
+    with pytest.raises(ValueError, match="nothing to reduce"):
+        Quantity(metric="train_loss", per="step", window=5)

@@ -1,5 +1,6 @@
 """What transfer plots show, read from the artists of the figures."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +95,16 @@ def test_a_grid_that_varies_over_something_else_is_refused(tmp_path: Path) -> No
     )
     with pytest.raises(ScalingLimitsError, match=r"varies not only .*: width"):
         transfer.draw(FigureFolder.open(folder))
+
+
+def test_panels_in_bands(tmp_path: Path) -> None:
+    """With `columns` the next grids stand below, under titles of their own, on the same axis of x."""
+    plot = RATE_PLOT | {"columns": 1}
+    rows = rate_rows("main", (32, 64)) + rate_rows("control", (32, 64), drift=1.0)
+    figure = transfer.draw(FigureFolder.open(write_folder(tmp_path / "f", "transfer", plot, rows)))
+    boxes = [ax.get_position() for ax in figure.axes]
+    assert [ax.get_title() != "" for ax in figure.axes] == [True, False, True, False]
+    assert len({round(box.x0, 6) for box in boxes}) == 1
+    assert all(above.y0 > below.y1 for above, below in pairwise(boxes))
+    assert [ax.get_ylabel() for ax in figure.axes] == ["training loss", "test accuracy"] * 2
+    assert [np.log2(ring.get_xdata()[0]) for ring in lines(figure.axes[2], "best")] == [-4, -5]

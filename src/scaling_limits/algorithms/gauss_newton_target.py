@@ -2,7 +2,8 @@ r"""The Gauss-Newton target (pc-tp Prop. 3.3).
 
 Each layer's error is the change of its output that explains the output error e_L to first order
 and by least squares, `e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L`, with `delta_l = du_L/du_l
-[units, out]` of each sample.
+[units, out]` of each sample. With the power -e_B in place of -1 it lies between that of
+backpropagation, e_B = 0, and the target, e_B = 1.
 """
 
 import jax
@@ -18,7 +19,7 @@ from scaling_limits.networks.network import Params, Stacks
 
 def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
     """Each node's own rule with the undamped errors, at the forward pass; of the options only
-    `loss` is used.
+    `loss` and `preconditioner_exponent` e_B, a number (1 if it is not given), are used.
 
     Metrics: `train_loss`, the batch-mean loss.
     """
@@ -31,13 +32,18 @@ def errors(problem: Problem) -> Stacks:
     """The undamped errors of all nodes; the output's is its loss's own, e_L."""
     forward = problem.activities()
     jacobians = output_jacobians(problem, problem.inputs(forward))
-    return least_squares(jacobians, problem.output_error(forward[-1][0]))
+    exponent = problem.numbers.get("preconditioner_exponent", 1.0)
+    return least_squares(jacobians, problem.output_error(forward[-1][0]), exponent=exponent)
 
 
 def least_squares(
-    jacobians: Stacks, output_error: Float[Array, "batch out"], damping: float = 0.0
+    jacobians: Stacks,
+    output_error: Float[Array, "batch out"],
+    damping: float = 0.0,
+    exponent: Array | float = 1.0,
 ) -> Stacks:
-    """e_l of every node from its samples' Jacobians `delta_l^T [count, batch, out, units]`.
+    """e_l of every node from its samples' Jacobians `delta_l^T [count, batch, out, units]`, with
+    `exponent` e_B.
 
     rho is `damping` times the mean eigenvalue of `delta_l^T delta_l`, so it has the order of what it
     is added to at any width. Undamped, e_l is the limit rho -> 0, of least length, also where the
@@ -51,7 +57,7 @@ def least_squares(
         rho = damping * (values**2).sum(axis=-1, keepdims=True) / out
         resolved = values > max(out, units) * np.finfo(values.dtype).eps * values[..., :1]
         safe = jnp.where(resolved, values, 1.0)
-        response = jnp.where(resolved, safe / (safe**2 + rho), 0.0)
+        response = jnp.where(resolved, safe * (safe**2 + rho) ** -jnp.asarray(exponent), 0.0)
         explained = jnp.einsum("lbck,bc->lbk", left, output_error)
         return jnp.einsum("lbkn,lbk->lbn", right, response * explained)
 

@@ -43,7 +43,7 @@ class Settings(Model):
     gamma_0, `depth_exponent` alpha (pcn-limits, depth-mup); `learning_rate` eta, `activity_learning_rate` beta,
     `num_inference_steps` T (mupc); `branch_multiplier` a, `depth_lr_exponent` gamma (depth-mup); `init_scale` sigma',
     `energy_weight` gamma_l, `output_energy_weight` gamma', `energy_weight_exponent` of gamma_L, `feedback` psi,
-    `target_step` etahat, `feedback_learning_rate` tau' (pc-tp).
+    `preconditioner_exponent` e_B, `target_step` etahat, `feedback_learning_rate` tau' (pc-tp).
     """
 
     dataset: str
@@ -107,6 +107,9 @@ class Settings(Model):
     )
     fixed_predictions: bool | None = Field(default=None, description="false if absent")
 
+    preconditioner_exponent: float | None = Field(
+        default=None, ge=0, le=1, description="of gauss_newton_target; 1 if absent"
+    )
     feedback: Activation | None = Field(default=None, description="activation of feedback nodes")
     difference_correction: bool | None = Field(default=None, description="false if absent")
     target_step: float | None = Field(default=None, gt=0, description="0.01 if absent")

@@ -46,6 +46,7 @@ def resolve(
     dataset = _dataset(settings, user_datasets)
     network = _network(settings, dataset)
     weights = _weights(network)
+    rows = [*rows, *table.TABLE]
     parameterisation = table.resolve(
         settings.parameterisation,
         settings.optimiser,
@@ -62,17 +63,13 @@ def resolve(
             energy_weight=settings.energy_weight,
             output_energy_weight=settings.output_energy_weight,
         ),
-        exponents=table.Exponents(
-            depth_exponent=settings.depth_exponent,
-            depth_lr_exponent=settings.depth_lr_exponent,
-            energy_weight_exponent=settings.energy_weight_exponent,
-        ),
+        exponents=_exponents(settings, rows),
         exponent_changes=settings.exponent_changes,
         weights=weights,
         feedback_dim=None if settings.feedback is None else dataset.target_dim,
         pivot_width=settings.pivot_width,
         pivot_depth=settings.pivot_depth,
-        rows=[*rows, *table.TABLE],
+        rows=rows,
     )
     cell = Cell(
         limit=settings.limit,
@@ -107,6 +104,20 @@ def resolve(
     return cell.model_copy(update={"cells_per_batch": cells_per_batch})
 
 
+def _exponents(settings: Settings, rows: Sequence[table.Row]) -> table.Exponents:
+    """The named exponents. That of the preconditioner is the algorithm's, so a row need not use it."""
+    row = table.find_row(settings.parameterisation, settings.optimiser, rows)
+    preconditioner = settings.preconditioner_exponent
+    if "preconditioner_exponent" not in row.exponents(skip=settings.skip):
+        preconditioner = None
+    return table.Exponents(
+        depth_exponent=settings.depth_exponent,
+        depth_lr_exponent=settings.depth_lr_exponent,
+        energy_weight_exponent=settings.energy_weight_exponent,
+        preconditioner_exponent=preconditioner,
+    )
+
+
 def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
     """The file of an algorithm of the user's own; None for one of the project."""
     known = algorithms.registry.modules
@@ -134,6 +145,7 @@ def _algorithm(settings: Settings, file: str | None, inference_step: float) -> A
         feedback_loss=settings.feedback_loss,
         target_step=settings.target_step,
         feedback_noise=settings.feedback_noise,
+        preconditioner_exponent=settings.preconditioner_exponent,
     )
     steps, rate = settings.num_inference_steps, settings.activity_learning_rate
     if settings.inference in (None, "exact"):
@@ -243,6 +255,10 @@ def _refuse_impossible(settings: Settings) -> None:
         raise ConfigurationError("branch_multiplier: scales residual branches; it needs skip: true")
     if settings.mean_subtraction and not settings.skip:
         raise ConfigurationError("mean_subtraction: acts on residual branches; it needs skip: true")
+    if settings.preconditioner_exponent is not None and settings.algorithm != "gauss_newton_target":
+        raise ConfigurationError(
+            f"preconditioner_exponent: is of gauss_newton_target, not {settings.algorithm}; leave it out"
+        )
     if settings.loss == "cross_entropy" and settings.targets != "one_hot":
         raise ConfigurationError("loss: 'cross_entropy' needs targets: one_hot")
 

@@ -11,7 +11,12 @@ ROLES = ("input", "hidden", "output")
 FEEDBACK_ROLES = ("feedback_hidden", "feedback_output")
 QUANTITIES = ("init_std", "multiplier", "branch", "learning_rate", "epsilon", "energy_weight")
 AXES = ("width", "depth")
-EXPONENTS = ("depth_exponent", "depth_lr_exponent", "energy_weight_exponent")
+EXPONENTS = (
+    "depth_exponent",
+    "depth_lr_exponent",
+    "energy_weight_exponent",
+    "preconditioner_exponent",
+)
 
 
 class _Model(BaseModel):
@@ -25,6 +30,7 @@ class Exponent(_Model):
     depth_exponent: float = 0.0
     depth_lr_exponent: float = 0.0
     energy_weight_exponent: float = 0.0
+    preconditioner_exponent: float = 0.0
 
     def named(self) -> dict[str, float]:
         """The named exponents in it, with their coefficients."""

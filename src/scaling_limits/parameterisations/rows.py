@@ -177,6 +177,20 @@ TABLE: tuple[Row, ...] = (
         ),
         source="pc-tp (5), (S.21), (S.71)-(S.74)",
     ),
+    Row(
+        scheme="preconditioned_mup",
+        update_rule="sgd",
+        input=RolePowers(
+            init_std=_FAN_IN,
+            learning_rate=Power(width=Exponent(constant=1.0, preconditioner_exponent=-1.0)),
+        ),
+        hidden=RolePowers(
+            init_std=_FAN_IN,
+            learning_rate=Power(width=Exponent(preconditioner_exponent=-1.0)),
+        ),
+        output=RolePowers(init_std=_SMALL_INIT, learning_rate=Power(width=-1.0)),
+        source="pc-tp Prop. 3.3, (11): muP of SGD at e_B = 0, of GNT at 1",
+    ),
     _pc_tp("gnt_mup", _SMALL_INIT, "pc-tp Table 1 (GNT), (11) with e_B = 1"),
     _pc_tp(
         "tp_mup",

@@ -88,12 +88,13 @@ class Factors:
 @dataclass(frozen=True)
 class Exponents:
     """Values of the named exponents, None where a row has none: alpha (pcn-limits, depth-mup), gamma
-    (depth-mup), and gamma_L of pc-tp.
+    (depth-mup), gamma_L of pc-tp, and e_B of its Gauss-Newton targets.
     """
 
     depth_exponent: float | None = None
     depth_lr_exponent: float | None = None
     energy_weight_exponent: float | None = None
+    preconditioner_exponent: float | None = None
 
     def value(self, exponent: Exponent) -> float:
         """The number that a linear expression takes."""

@@ -16,7 +16,7 @@ each hidden layer multiplies by N^g or N^max(0, g) again. Errors e_l of hidden l
   weight: N^w (df/dh_l) r, which is also the shift of the activities (pc-tp (S.26), (S.31)). At
   equilibrium they are divided by 1 + C, C ~ N^(w + 1) (df/dh)^2 of the last hidden layer (pc-tp
   Theorem 4.2), so the power holds where C is not large;
-- Gauss-Newton targets: r / (N df/dh_l) (pc-tp Prop. 3.3).
+- Gauss-Newton targets: r (df/dh_l) / (N (df/dh_l)^2)^e_B, so r / (N df/dh_l) at e_B = 1 (pc-tp Prop. 3.3).
 
 One step changes layer l's preactivation by a_l dW_l h_{l-1}. The gradient's entries are a_l e_l
 h_{l-1}. SGD: dW_l = -eta a_l e_l h_{l-1}^T, and h_{l-1}^T h_{l-1} adds N coherent terms: a^2 eta
@@ -98,10 +98,12 @@ def width_exponents(
     forward.append(forward[-1] + size["output"] + 0.5)
     output_error = max(0.0, forward[-1])
     energy_weight = power("output", "energy_weight")
+    given = exponents.preconditioner_exponent
+    preconditioner = 1.0 if given is None else given
     own = {
         "backpropagation": slope,
         "predictive_coding": [energy_weight + one for one in slope],
-        "gauss_newton_target": [-1.0 - one for one in slope],
+        "gauss_newton_target": [one - preconditioner * (2 * one + 1) for one in slope],
     }
     error = [*(output_error + one for one in own[algorithm]), output_error]
     inputs = [0.0, *forward[:-1]]

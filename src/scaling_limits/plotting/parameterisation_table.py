@@ -32,6 +32,7 @@ _SYMBOLS = {
     "depth_exponent": r"\alpha",
     "depth_lr_exponent": r"\gamma",
     "energy_weight_exponent": r"\bar\gamma_L",
+    "preconditioner_exponent": "e_B",
 }
 _LAYERS = {"input": "Input", "hidden": "Hidden", "output": "Output"}
 _NAMES = {
