@@ -228,6 +228,19 @@ def test_long_inference_reaches_the_equilibrium(kind, order):
         np.testing.assert_allclose(own, known, atol=1e-10)
 
 
+@pytest.mark.parametrize("order", ["synchronous", "sequential"])
+def test_a_hundred_small_steps_leave_a_third_of_the_first_error(order):
+    """pc-tp (D2): with gamma_l = 0.01, and nothing fed back, 0.99^100 of -W_1 x is left."""
+    weights = {"input": 0.01, "hidden": 1e-14, "output": 1e-14}
+    network, params, scaling = build(scheme="sp_uniform", output_dim=3, energy_weights=weights)
+    x, y = data(output_dim=3)
+    options = descent(100, activity_initialisation="zeros", inference_order=order)
+    problem = Problem(network, params, scaling, x, y, options, {"activity_learning_rate": 1.0})
+    first = unstacked(predictive_coding.errors(problem))[0]
+    start = unstacked(problem.activities())[0]
+    np.testing.assert_allclose(first, -(0.99**100) * start, rtol=1e-9, atol=1e-11)
+
+
 @pytest.mark.parametrize("skip", [False, True])
 def test_backpropagation_is_the_closed_form(skip):
     network, params, scaling = build(skip=skip, output_dim=3)
