@@ -111,10 +111,10 @@ def _relative(rows: pd.DataFrame, x: str) -> pd.DataFrame:
 def _explained(lines: Sequence[_Line]) -> dict[str, page.Handle]:
     """The legend's entries for styles of lines, bars and crosses."""
     handles: dict[str, page.Handle] = {}
-    for each in (line.line for line in lines):
-        if each.label:
-            look = _MARKER | {"marker": "o"} | _LOOKS[each.style]
-            handles[each.label] = Line2D([], [], color="0.35" if each.each else "black", **look)
+    for spec in (line.line for line in lines):
+        if spec.label:
+            look = _MARKER | {"marker": "o"} | _LOOKS[spec.style]
+            handles[spec.label] = Line2D([], [], color="0.35" if spec.each else "black", **look)
     handles |= _labelled(lines)
     shown = [(line, rows) for line in lines for rows in line.rows.values()]
     if any(line.panel.ring for line in lines):

@@ -5,7 +5,6 @@ import numpy as np
 from scaling_limits.audit.claims import Beats
 from scaling_limits.audit.optima import open_edge
 from scaling_limits.audit.points import (
-    Points,
     by_size,
     generator_of,
     interval_of,
@@ -54,7 +53,7 @@ def measure(claim: Beats, results: Results, reference: Results) -> Measurement:
     if not holds and not is_better(beaten, best, paired=False):
         raise UndecidedError(f"{detail}, which is no resolved difference")
     # the larger one might be smaller still beyond the edge of its grid
-    reason = _open_edge(theirs if holds else ours, columns)
+    reason = open_edge(theirs if holds else ours, columns, tolerance=0.0)
     if reason is not None:
         raise UndecidedError(f"{detail}; but for the larger one, {reason}")
     generator = generator_of(claim)
@@ -68,7 +67,3 @@ def measure(claim: Beats, results: Results, reference: Results) -> Measurement:
         threshold="below 1",
         detail=f"{detail}: {with_interval(value, interval)} times as much",
     )
-
-
-def _open_edge(points: Points, columns: list[str]) -> str | None:
-    return open_edge(points, columns, tolerance=0.0)
