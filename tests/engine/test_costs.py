@@ -182,6 +182,14 @@ def seconds_of_cells(machine: Any) -> dict[str, tuple[float, float]]:
         "deep": cell(width=16, depth=32, num_steps=5, batch_size=64),
         "sequential": cell(width=128, batch_size=64, num_steps=40, **SEQUENTIAL),
         "exact": cell(width=64, depth=16, num_steps=20, batch_size=64, **{**EXACT, **LINEAR}),
+        "convolutional": cell(
+            network="cnn",
+            input_shape=(16, 16),
+            width=2,
+            batch_size=64,
+            num_steps=20,
+            **{**SEQUENTIAL, "num_inference_steps": 5},
+        ),
         "limit": cell(depth=32, num_steps=8, **recursion),
     }
     generator = np.random.default_rng(0)

@@ -29,6 +29,8 @@ SMALLEST_SIDE = 144
 """Bytes of the side of a matrix below which a product is no faster."""
 ACTIVITY_PASSES = 2.5
 """How often units are touched beside each product that they enter or leave."""
+WINDOW_PASSES = 40.0
+"""How often the entries of all windows of a convolution are touched, and pooled before, beside each product."""
 STACK_PASSES = 45.0
 LAYER_PASSES = 2.0
 """How often a step of inference touches the units of a stack of layers, and of a single one."""
@@ -42,6 +44,8 @@ LOAD_MOVES = 30.0
 """How often data are moved while they are read and normalised."""
 DECOMPOSITION_FLOPS = 60.0
 """Of a singular value decomposition, for each entry and row."""
+LOOPS_PER_IMAGE_LAYER = 6.0
+"""What compiling a layer of a network for images takes, each of which is a program of its own, in loops."""
 KERNELS_PER_INFERENCE_STEP = 4.0
 KERNELS_PER_TRAINING_STEP = 25.0
 KERNELS_PER_DECOMPOSITION = 30.0
@@ -125,7 +129,8 @@ def compile_seconds(cell: Cell, machine: Machine = NOMINAL) -> float:
 
 def _loops(cell: Cell) -> float:
     options = cell.algorithm
-    stacked = any(layer.count > 1 for layer in layers(cell))
+    found = layers(cell)
+    stacked = any(layer.count > 1 for layer in found)
     if options.inference is None:
         own = 3.0
     elif options.inference == "exact":
@@ -137,7 +142,12 @@ def _loops(cell: Cell) -> float:
     if cell.network.feedback is not None:
         own += 4.0
     measured = sum(5.0 if spec.name == "error_alignment" else 1.5 for spec in cell.measurements)
-    return 5.0 + own + measured
+    images = LOOPS_PER_IMAGE_LAYER * len(found) if any(map(_is_convolution, found)) else 0.0
+    return 5.0 + own + measured + images
+
+
+def _is_convolution(layer: Layer) -> bool:
+    return layer.positions > 1
 
 
 def _cell_work(cell: Cell) -> Work:
@@ -167,6 +177,9 @@ def _products(cell: Cell, chosen: Sequence[Layer], samples: float) -> Work:
     numbers = sum(
         layer.count * samples * (layer.inputs + layer.outputs * layer.positions) for layer in chosen
     )
+    windows = sum(
+        samples * layer.positions * layer.inputs for layer in filter(_is_convolution, chosen)
+    )
     return Work(
         flops=sum(2.0 * samples * layer.positions * layer.weights for layer in chosen),
         padded_flops=sum(
@@ -178,7 +191,7 @@ def _products(cell: Cell, chosen: Sequence[Layer], samples: float) -> Work:
             * max(side, layer.outputs)
             for layer in chosen
         ),
-        touched=item * ACTIVITY_PASSES * numbers,
+        touched=item * (ACTIVITY_PASSES * numbers + WINDOW_PASSES * windows),
         moved=item * (num_weights(chosen) + numbers),
         kernels=KERNELS_PER_LAYER * sum(layer.count for layer in chosen),
     )
