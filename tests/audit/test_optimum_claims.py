@@ -198,3 +198,81 @@ class TestOptimumMoves:
         verdict = decide(MOVES, tabulate(rows))
         assert verdict.verdict == "untested"
         assert "the control does not violate it" in verdict.detail
+
+
+class TestLargestWithin:
+    """Bowls too flat for a best rate, which end at some rate."""
+
+    CLAIM = STAYS | {"within": 0.1}
+
+    @staticmethod
+    def cliff_rows(bowl_rows, end, *, above=3.0, **options):
+        rows = bowl_rows(still, depth_of_bowl=0, **options)
+        for row in rows:
+            if np.log2(row["learning_rate"]) > end(row["width"]) + 1e-9:
+                row["value"] *= above
+        return rows
+
+    @pytest.mark.parametrize("above", [1.5, np.inf])
+    def test_holds_where_the_best_rate_decides_nothing(self, decide, tabulate, bowl_rows, above):
+        rows = self.cliff_rows(bowl_rows, still, above=above)
+        rows += self.cliff_rows(bowl_rows, far, grid="control", above=above)
+        assert decide(STAYS, tabulate(rows)).verdict == "untested"
+        verdict = decide(self.CLAIM, tabulate(rows))
+        assert verdict.verdict == "holds"
+        assert (verdict.value, verdict.interval) == (0.0, (0.0, 0.0))
+        assert verdict.detail.startswith(
+            "the largest learning rate within a factor 1.1 of the best moves by 0 [0, 0] octaves from "
+            "width 32 to 256; allowed 1; in the control 'control', the largest learning rate within a "
+            "factor 1.1 of the best moves by -3"
+        )
+
+    def test_fails_and_moves(self, decide, tabulate, bowl_rows):
+        rows = self.cliff_rows(bowl_rows, far)
+        verdict = decide(self.CLAIM, tabulate(rows))
+        assert (verdict.verdict, verdict.value) == ("fails", -3.0)
+        control = self.cliff_rows(bowl_rows, still, grid="control")
+        verdict = decide(MOVES | {"within": 0.1}, tabulate(rows + control))
+        assert (verdict.verdict, verdict.value) == ("holds", -3.0)
+
+    @pytest.mark.parametrize(("within", "shift"), [(0.07, 0), (0.1, 1), (0.31, 1), (0.7, 2)])
+    def test_it_is_where_the_bowl_reaches_the_factor(
+        self, decide, tabulate, bowl_rows, within, shift
+    ):
+        """Bowls 1 + 0.3 d^2 and 1 + 0.075 d^2 in the octaves d from the same best rate."""
+        rows = bowl_rows(still, widths=[32], depth_of_bowl=0.3, noise=0)
+        rows += bowl_rows(still, widths=[256], depth_of_bowl=0.075, noise=0)
+        claim = MOVES | {"within": within, "direction": "up", "min_shift": 9}
+        verdict = decide(claim, tabulate(rows))
+        assert (verdict.verdict, verdict.value) == ("fails", shift)
+
+    @pytest.mark.parametrize(("side", "end"), [("upper", 1.0), ("lower", -8.0)])
+    def test_an_end_at_the_edge_of_the_grid_is_open(self, decide, tabulate, bowl_rows, side, end):
+        rows = self.cliff_rows(bowl_rows, lambda width: end)
+        verdict = decide(self.CLAIM, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert f"is at the {side} edge of the grid" in verdict.detail
+
+    def test_what_is_as_near_the_limit_as_its_error_is_open(self, decide, tabulate, bowl_rows):
+        """At the largest width, three rates cost a tenth on average and any seed more or less."""
+        rows = self.cliff_rows(bowl_rows, still, noise=0)
+        for row in rows:
+            if row["width"] == 256 and 2.0**-4 < row["learning_rate"] < 1.0:
+                row["value"] *= (1.0999 + 0.5 * (row["seed"] - 1)) / 3
+        rows += self.cliff_rows(bowl_rows, lambda width: 2 * far(width) + 3, grid="control")
+        verdict = decide(self.CLAIM, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert "of the best, 0.5, is not resolved: 0.5 is as near the limit" in verdict.detail
+        assert decide(self.CLAIM | {"max_shift": 3}, tabulate(rows)).verdict == "holds"
+
+    def test_a_good_rate_beyond_a_bad_one_does_not_count(self, decide, tabulate, bowl_rows):
+        rows = self.cliff_rows(bowl_rows, still)
+        for row in rows:
+            if row["learning_rate"] == 1.0 and row["width"] == 256:
+                row["value"] /= 3
+        control = self.cliff_rows(bowl_rows, far, grid="control")
+        assert decide(self.CLAIM, tabulate(rows + control)).verdict == "holds"
+
+    def test_everything_diverged(self, decide, tabulate, bowl_rows):
+        verdict = decide(self.CLAIM, tabulate(bowl_rows(still, diverges_above=0)))
+        assert "every cell diverged" in verdict.detail

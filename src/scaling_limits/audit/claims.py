@@ -54,12 +54,15 @@ class OptimumClaim(ClaimBase):
 
     `over` is the hyperparameter; at each of its values the best over the columns of `profile`
     counts. An optimum is found where it is interior to its grid and resolved; one that is not still
-    lies within bounds, which may decide the claim.
+    lies within bounds, which may decide the claim. With `within`, what is sought is the largest value
+    at which a positive quantity is at most a factor 1 + `within` above the best: where a flat bowl
+    ends, the largest stable learning rate.
     """
 
     along: str
     over: str
     profile: Names = ()
+    within: float | None = Field(default=None, gt=0)
     control: Some
 
 

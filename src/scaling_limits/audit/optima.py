@@ -1,4 +1,5 @@
-"""Optima: where the best value of a hyperparameter lies, as far as the records tell.
+"""Optima: where the best value of a hyperparameter lies, or the largest that is nearly as good, as
+far as the records tell.
 
 An optimum counts as found if it is interior to its grid and resolved. If not, the records still
 bound it: one at the edge of its grid lies there or beyond.
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from scaling_limits.audit.claims import OptimumClaim
 from scaling_limits.audit.points import (
@@ -34,7 +36,7 @@ OCTAVE = 1.0 - 1e-6
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best value of a hyperparameter at one size, in octaves (log2): `at` on the grid.
+    """The best, or largest good, value of a hyperparameter at one size, in octaves (log2): `at` on the grid.
 
     The records leave it open from `low` to `high`; both are `at` where it is interior and resolved.
     `reason` says why it is open. `drawn` [R] are bootstrap samples of `at` over `num_seeds` seeds.
@@ -77,7 +79,7 @@ def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
     optima: dict[float, Optimum] = {}
     for size, points in sizes.items():
         try:
-            optima[size] = _optimum(points, claim.over, generator)
+            optima[size] = _optimum(claim, points, generator)
         except UndecidedError as reason:
             raise UndecidedError(f"at {words(claim.along)} {setting(size)}, {reason}") from None
     start, *others = optima
@@ -90,7 +92,7 @@ def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: 
     interval = interval_of(last.drawn - first.drawn, max(first.num_seeds, last.num_seeds))
     measured = with_interval(value, interval)
     detail = (
-        f"the best {words(claim.over)} moves by {measured} octaves "
+        f"{_sought(claim)} moves by {measured} octaves "
         f"from {words(claim.along)} {setting(start)} to {setting(end)}"
     )
     reasons = [
@@ -103,18 +105,35 @@ def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: 
     return Shift((start, end), value, low, high, interval, detail, reasons[0] if reasons else None)
 
 
-def _optimum(points: Points, over: str, generator: np.random.Generator) -> Optimum:
+def _sought(claim: OptimumClaim) -> str:
+    name = words(claim.over)
+    if claim.within is None:
+        return f"the best {name}"
+    return f"the largest {name} within a factor {setting(1 + claim.within)} of the best"
+
+
+def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator) -> Optimum:
+    rates, values = profile(points, claim.over)
+    if not np.isfinite(values[values.mean(axis=1).argmin()]).all():
+        raise UndecidedError("every cell diverged")
+    if claim.within is None:
+        rows = points.resampled_means(generator).argmin(axis=0)
+        drawn = points.settings[claim.over].to_numpy(float)[rows]
+        return _best(claim, rates, values, np.log2(drawn))
+    means = Points(pd.DataFrame({claim.over: rates}), values).resampled_means(generator)
+    drawn = rates[[_reach(drawn_means, claim.within) for drawn_means in means.T]]
+    return _largest(claim, rates, values, np.log2(drawn), claim.within)
+
+
+def _best(claim: OptimumClaim, rates: np.ndarray, values: np.ndarray, drawn: np.ndarray) -> Optimum:
     """Where the best value lies; resolved means better than the points one octave away on each side
     by more than two standard errors, or next to divergence on one side.
 
     A side that is not resolved is open as far as points are no worse than the best, and without end
     beyond the edge of the grid.
     """
-    rates, values = profile(points, over)
     best = int(np.argmin(values.mean(axis=1)))
-    if not np.isfinite(values[best]).all():
-        raise UndecidedError("every cell diverged")
-    name = f"the best {words(over)}, {setting(rates[best])},"
+    name = f"{_sought(claim)}, {setting(rates[best])},"
     octaves = np.log2(rates)
     ends = {"lower": float(octaves[best]), "upper": float(octaves[best])}
     diverged, reason = 0, None
@@ -132,10 +151,43 @@ def _optimum(points: Points, over: str, generator: np.random.Generator) -> Optim
             reason = reason or f"{name} is not resolved from {setting(rates[near[-1]])}"
     if diverged == 2:
         raise UndecidedError(f"{name} stands between diverged cells")
-    rows = points.resampled_means(generator).argmin(axis=0)
-    drawn = np.log2(points.settings[over].to_numpy(float)[rows])
     at = float(octaves[best])
-    return Optimum(at, ends["lower"], ends["upper"], reason, drawn, points.num_seeds)
+    return Optimum(at, ends["lower"], ends["upper"], reason, drawn, values.shape[1])
+
+
+def _largest(
+    claim: OptimumClaim, rates: np.ndarray, values: np.ndarray, drawn: np.ndarray, within: float
+) -> Optimum:
+    """Where the largest value lies that is nearly as good as the best, all between them included.
+
+    Points count as within or beyond if they are so by more than two standard errors; it is open
+    between those, and without end where it is the lowest or highest point of the grid.
+    """
+    means, octaves, last = values.mean(axis=1), np.log2(rates), len(rates) - 1
+    best, at = int(np.argmin(means)), _reach(means, within)
+    allowed = (1 + within) * values[best]
+    sure = best
+    while sure < at and is_better(values[sure + 1], allowed, paired=True):
+        sure += 1
+    beyond = [k for k in range(at + 1, last + 1) if is_better(allowed, values[k], paired=True)]
+    low = float(octaves[sure]) if at else -np.inf
+    high = float(octaves[beyond[0] - 1]) if beyond else np.inf
+    name, reason = f"{_sought(claim)}, {setting(rates[at])},", None
+    if at in (0, last):
+        reason = f"{name} is at the {'upper' if at else 'lower'} edge of the grid"
+    elif low < high:
+        unclear = at if sure < at else at + 1
+        reason = (
+            f"{name} is not resolved: {setting(rates[unclear])} is as near the limit as its error"
+        )
+    return Optimum(float(octaves[at]), low, high, reason, drawn, values.shape[1])
+
+
+def _reach(means: np.ndarray, within: float) -> int:
+    """The last of the points from the best one up that cost at most a factor 1 + `within` more."""
+    best = int(np.argmin(means))
+    good = means[best:] <= (1 + within) * means[best]
+    return best + int(np.argmin(np.append(good, False))) - 1
 
 
 def profile(points: Points, over: str) -> tuple[np.ndarray, np.ndarray]:
