@@ -118,7 +118,7 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
         ]
         return steps[1] - steps[0]
 
-    # four stages evaluate 5/8 of all layers, and each but the last has one more prediction
+    # four stages evaluate 5/8 of all layers
     assert 0.6 < inference("forward") / inference("zeros") < 0.7
 
 

@@ -274,8 +274,6 @@ def _inference(cell: Cell) -> Work:
         )
         beside = Work(touched=item_size(cell) * batch * numbers, kernels=KERNELS_PER_INFERENCE_STEP)
         work += (pulled + beside if fixed else predicted + pulled + beside) * steps
-        if reach < cell.network.num_hidden_layers:
-            work += predicted
     return work
 
 
