@@ -16,23 +16,6 @@ from scaling_limits.networks.network import Network, Segment
 from scaling_limits.networks.nodes import ACTIVATIONS, Linear, RoleNumbers
 
 
-class Filters(nn.Module):
-    """`multiplier * x @ kernel.T` at every position, without bias; `kernel` is `[features, entries]`.
-
-    Not `Linear`, whose product is the faster one where the kernel is larger than what it is applied to.
-    """
-
-    features: int
-
-    @nn.compact
-    def __call__(
-        self, x: Float[Array, "batch height width entries"], multiplier: Array | float
-    ) -> Float[Array, "batch height width features"]:
-        """Apply the weight to the last axis."""
-        kernel = self.param("kernel", nn.initializers.zeros, (self.features, x.shape[-1]), x.dtype)
-        return jnp.asarray(multiplier, x.dtype) * (x @ kernel.T)
-
-
 class ImageNode(nn.Module):
     """One node: `a W pool(before(x))` with W a convolution or a matrix, and pooling where the layer
     has it.
@@ -50,12 +33,11 @@ class ImageNode(nn.Module):
         image = ACTIVATIONS[self.before](x).reshape(batch, *layer.entering)
         if layer.shape != layer.entering:
             image = max_pool(image)
-        multiplier = numbers["multiplier"]
         if layer.kernel is None:
-            dense = Linear(layer.features, name="linear")
-            return dense(image.reshape(batch, layer.fan_in), multiplier)
-        entering = windows(image, layer.kernel, layer.padding)
-        y: Array = Filters(layer.features, name="linear")(entering, multiplier)
+            entering = image.reshape(batch, layer.fan_in)
+        else:
+            entering = windows(image, layer.kernel, layer.padding)
+        y: Array = Linear(layer.features, name="linear")(entering, numbers["multiplier"])
         return y.reshape(batch, -1)
 
 

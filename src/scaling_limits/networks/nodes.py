@@ -27,8 +27,8 @@ def _times_transpose(
 ) -> Float[Array, "*batch features"]:
     """`x @ kernel.T` as the transpose of `kernel @ x.T`.
 
-    On a CPU a product takes up to three times as long if its right factor has to be transposed, and
-    the kernel is the larger one. The barrier keeps the compiler from exchanging them.
+    On a CPU a product takes up to three times as long if its right factor has to be transposed and
+    is the larger one. The barrier keeps the compiler from exchanging them.
     """
     product = jnp.tensordot(kernel, x, (1, -1))
     return jnp.moveaxis(jax.lax.optimization_barrier(product), 0, -1)
@@ -59,7 +59,8 @@ class Linear(nn.Module):
         """Apply the weight to the last axis."""
         kernel = self.param("kernel", nn.initializers.zeros, (self.features, x.shape[-1]), x.dtype)
         self.sow("intermediates", "input", x)
-        y = jnp.asarray(multiplier, x.dtype) * _times_transpose(x, kernel)
+        product = _times_transpose(x, kernel) if kernel.size > x.size else x @ kernel.T
+        y = jnp.asarray(multiplier, x.dtype) * product
         return self.perturb("output", y)
 
 
