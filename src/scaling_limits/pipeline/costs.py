@@ -142,12 +142,9 @@ def _loops(cell: Cell) -> float:
     if cell.network.feedback is not None:
         own += 4.0
     measured = sum(5.0 if spec.name == "error_alignment" else 1.5 for spec in cell.measurements)
-    images = LOOPS_PER_IMAGE_LAYER * len(found) if any(map(_is_convolution, found)) else 0.0
-    return 5.0 + own + measured + images
-
-
-def _is_convolution(layer: Layer) -> bool:
-    return layer.positions > 1
+    if any(layer.is_convolution for layer in found):
+        own += LOOPS_PER_IMAGE_LAYER * len(found)
+    return 5.0 + own + measured
 
 
 def _cell_work(cell: Cell) -> Work:
@@ -177,8 +174,8 @@ def _products(cell: Cell, chosen: Sequence[Layer], samples: float) -> Work:
     numbers = sum(
         layer.count * samples * (layer.inputs + layer.outputs * layer.positions) for layer in chosen
     )
-    windows = sum(
-        samples * layer.positions * layer.inputs for layer in filter(_is_convolution, chosen)
+    windows = samples * sum(
+        layer.positions * layer.inputs for layer in chosen if layer.is_convolution
     )
     return Work(
         flops=sum(2.0 * samples * layer.positions * layer.weights for layer in chosen),

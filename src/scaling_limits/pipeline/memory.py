@@ -79,7 +79,7 @@ def program_bytes(cell: Cell) -> float:
         weights = _WEIGHTS_DRAWN
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units
-    if any(layer.positions > 1 for layer in layers(cell)):
+    if any(layer.is_convolution for layer in layers(cell)):
         units += _UNITS_POOLED
     measured = {spec.name for spec in cell.measurements}
     if "gradient_alignment" in measured:

@@ -24,6 +24,11 @@ class Layer:
         return self.inputs * self.outputs * self.count
 
     @property
+    def is_convolution(self) -> bool:
+        """Whether its windows are copied out of what enters; a window that covers all of it is no copy."""
+        return self.positions > 1
+
+    @property
     def units(self) -> int:
         """Numbers that leave all of them, for one sample."""
         return self.outputs * self.positions * self.count
