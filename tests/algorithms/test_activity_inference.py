@@ -296,3 +296,6 @@ def test_refusals():
         options = descent(2).model_copy(update=change)
         with pytest.raises(ConfigurationError, match=message):
             predictive_coding.errors(Problem(network, params, scaling, x, y, options, numbers(0.1)))
+    without_rate = Problem(network, params, scaling, x, y, descent(2), {"seed": SEED})
+    with pytest.raises(ConfigurationError, match="gradient_descent needs activity_learning_rate"):
+        predictive_coding.errors(without_rate)

@@ -207,6 +207,8 @@ def test_unknown_paper_figure_and_experiment(tmp_path: Path) -> None:
         ({"num_inference_steps": -1}, "num_inference_steps"),
         ({"seed": 2**31}, "seed"),
         ({"momentum": 1.0}, "momentum"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"num_test": 0}, "num_test"),
         ({"num_steps": None}, "num_steps"),
     ],
 )

@@ -123,6 +123,7 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], np.ndarray]:
             "feedback_loss": "difference_reconstruction",
             "feedback_noise": 0.2,
             "optimiser": "adam",
+            "momentum": 0.0,
             "parameterisation": "sp_gaussian",
             "learning_rate": 0.01,
         },

@@ -32,10 +32,11 @@ def configured(root, own=OWN, name="mine", *, overrides=None, **main):
     return load(root, overrides)
 
 
-def with_algorithm(root, text):
+def with_algorithm(root, text, **settings):
     file = root / "own.py"
     file.write_text(text, encoding="utf-8")
-    own = OWN | {"experiment": EXPERIMENT | {"settings": SETTINGS | {"algorithm": "copy"}}}
+    settings = SETTINGS | {"algorithm": "copy"} | settings
+    own = OWN | {"experiment": EXPERIMENT | {"settings": settings}}
     return configured(root, own, algorithms={"copy": "own.py"}), file
 
 
@@ -126,6 +127,32 @@ def test_its_source_is_the_file_and_what_that_imports(tmp_path):
     file.write_text(COPY + "FACTOR = 2\n")
     assert cell_key(cell) != before
     assert backpropagation.__name__ in closure([str(file)])
+
+
+@pytest.mark.parametrize("inference", [None, "exact"])
+def test_it_gets_what_is_given_for_inference(tmp_path, inference):
+    changes = {"inference": {"step": {"width": 1.0}}}
+    configuration, file = with_algorithm(
+        tmp_path, COPY, inference=inference, activity_gradient=None, exponent_changes=changes
+    )
+    cell = configuration.cells("own", "mine")[0]
+    assert cell.algorithm == AlgorithmSpec(
+        name="copy",
+        file=str(file),
+        inference=inference,
+        num_inference_steps=SETTINGS["depth"],
+        activity_learning_rate=SETTINGS["activity_learning_rate"] * cell.network.width,
+    )
+
+
+def test_it_may_use_all_numbers_of_a_role(tmp_path):
+    changes = {"input": {"energy_weight": {"width": 1.0}}, "output": {"branch": {"width": 1.0}}}
+    configuration, _ = with_algorithm(
+        tmp_path, COPY, inference=None, energy_weight=3.0, exponent_changes=changes
+    )
+    cell = configuration.cells("own", "mine")[0]
+    assert cell.scaling["input"].energy_weight == 3.0 * cell.network.width
+    assert cell.scaling["output"].branch == cell.network.width
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def context(described, options=DESCENT, rate=0.1):
     network = networks.build(described)
     keys = jax.random.split(jax.random.key(3), 4)
     initial, now = (network.init(key, SCALING, "normal", jnp.float64) for key in keys[:2])
-    x = jax.random.normal(keys[2], (5, 4), jnp.float64)
+    x = jax.random.normal(keys[2], (5, described.input_dim), jnp.float64)
     y = jax.random.normal(keys[3], (5, 3), jnp.float64)
     numbers = {"activity_learning_rate": jnp.float64(rate), "seed": 0}
     problem = Problem(network, now, SCALING, x, y, options, numbers)
@@ -109,6 +109,13 @@ def test_alignment_of_the_output_weights(position):
     )
 
 
+def test_alignment_is_not_that_of_pooled_activities():
+    images = {"name": "cnn", "input_dim": 256, "input_shape": (16, 16), "width": 1}
+    described = spec().model_copy(update=images)
+    with pytest.raises(ConfigurationError, match=r"output_alignment: .* without pooling"):
+        output_alignment.measure(context(described))
+
+
 def test_one_sweep_is_not_the_equilibrium_and_many_are():
     few = equilibrium_alignment.measure(context(spec("linear")))["error_cosine_equilibrium"]
     many = DESCENT.model_copy(update={"num_inference_steps": 2000})
@@ -121,6 +128,12 @@ def test_one_sweep_is_not_the_equilibrium_and_many_are():
 def test_the_equilibrium_is_known_for_linear_networks_only():
     with pytest.raises(ConfigurationError, match="linear networks"):
         equilibrium_alignment.measure(context(spec("tanh")))
+
+
+def test_the_equilibrium_is_known_for_the_mean_squared_error_only():
+    entropy = DESCENT.model_copy(update={"loss": "cross_entropy"})
+    with pytest.raises(ConfigurationError, match="mean_squared_error"):
+        equilibrium_alignment.measure(context(spec("linear"), entropy))
 
 
 def test_the_loss_after_inference():

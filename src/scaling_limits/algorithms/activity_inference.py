@@ -71,7 +71,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
         ConfigurationError: for options that are missing or do not go together.
     """
     network, options = problem.network, problem.options
-    steps = _check(options)
+    steps = _check(problem)
     inputs = problem.inputs(_initial_activities(problem, forward))
     from_forward = options.activity_initialisation == "forward"
     before = problem.predictions(inputs)
@@ -292,8 +292,9 @@ def _initial_activities(problem: Problem, forward: Stacks) -> Stacks:
     return tuple(draw(s, like) for s, like in zip(problem.network.segments, forward, strict=True))
 
 
-def _check(options: AlgorithmSpec) -> int:
+def _check(problem: Problem) -> int:
     """The number of steps; refuses options that are missing or do not go together."""
+    options = problem.options
     for field in (
         "num_inference_steps",
         "activity_gradient",
@@ -303,6 +304,8 @@ def _check(options: AlgorithmSpec) -> int:
     ):
         if getattr(options, field) is None:
             raise ConfigurationError(f"inference: {options.inference} needs {field}")
+    if "activity_learning_rate" not in problem.numbers:
+        raise ConfigurationError(f"inference: {options.inference} needs activity_learning_rate")
     steps = options.num_inference_steps
     if steps is None or steps < 0:
         raise ConfigurationError(f"num_inference_steps is {steps}; it is at least 0")

@@ -29,6 +29,8 @@ from scaling_limits.networks.network import Params, Segment, Stacks
 def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
     """Each node's own rule with the errors of its targets, a batch mean.
 
+    It needs `problem.feedback` and `problem.numbers["target_step"]`, etahat.
+
     Metrics: `train_loss` of the forward pass, a batch mean.
     """
     forward = problem.activities()
@@ -37,7 +39,7 @@ def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
 
 
 def errors(problem: Problem) -> Stacks:
-    """e_l = hhat_l - h_l of each sample."""
+    """e_l = hhat_l - h_l of each sample; needs what `gradients` does."""
     return _errors(problem, problem.activities())
 
 

@@ -51,7 +51,7 @@ class Settings(Model):
         default=None, ge=1, description="training samples used; all of them if absent"
     )
     num_test: int | None = Field(
-        default=None, ge=0, description="test samples used; all of them if absent"
+        default=None, ge=1, description="test samples used; all of them if absent"
     )
     input_shape: tuple[int, ...] | None = Field(
         default=None, description="images are resampled to this shape"
@@ -133,7 +133,7 @@ class Settings(Model):
     momentum: float = Field(default=0.0, ge=0, lt=1)
     beta1: float = Field(default=0.9, ge=0, lt=1)
     beta2: float = Field(default=0.999, ge=0, lt=1)
-    epsilon: float = Field(default=1e-8, ge=0)
+    epsilon: float = Field(default=1e-8, gt=0)
     frozen: tuple[Literal["input", "hidden", "output"], ...] = Field(
         default=(), description="roles of weights that stay as drawn"
     )

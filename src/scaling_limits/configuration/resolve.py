@@ -1,7 +1,7 @@
 """From the settings that a user writes to the cells that are computed."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from .. import algorithms, limits, measurements, networks
@@ -13,6 +13,12 @@ from ..parameterisations import table
 from ..pipeline.memory import batch_size
 from .models import MeasurementPlan, Resources, Settings
 
+STEPWISE = ("gradient_descent", "adam")
+INFERENCE_DEFAULTS = {
+    "activity_initialisation": "forward",
+    "inference_order": "synchronous",
+    "fixed_predictions": False,
+}
 # pc-tp App. E
 FEEDBACK_DEFAULTS = {
     "difference_correction": False,
@@ -21,6 +27,8 @@ FEEDBACK_DEFAULTS = {
     "feedback_weight_decay": 1e-4,
     "num_feedback_steps": 0,
 }
+# measurements of predictive coding's equilibrium, whatever the algorithm is
+EQUILIBRIA = ("equilibrium_alignment", "rescaling")
 
 
 def resolve(
@@ -35,7 +43,7 @@ def resolve(
     """Resolve settings into a cell.
 
     Raises:
-        ConfigurationError: an unknown name, or settings that do not go together.
+        ConfigurationError: an unknown name, or settings that do not go together or would change nothing.
     """
     networks.registry.module(settings.network)
     file = _own_file(settings.algorithm, user_algorithms)
@@ -43,6 +51,8 @@ def resolve(
     if file is None:
         _refuse_inference(settings)
     settings = _feedback(settings, file)
+    if settings.inference in STEPWISE:
+        settings = _filled(settings, INFERENCE_DEFAULTS)
     dataset = _dataset(settings, user_datasets)
     network = _network(settings, dataset)
     weights = _weights(network)
@@ -71,6 +81,7 @@ def resolve(
         pivot_depth=settings.pivot_depth,
         rows=rows,
     )
+    _refuse_idle(settings, file, plans)
     cell = Cell(
         limit=settings.limit,
         dataset=dataset,
@@ -93,7 +104,7 @@ def resolve(
         num_feedback_steps=settings.num_feedback_steps,
         num_steps=settings.num_steps,
         batch_size=min(settings.batch_size, dataset.num_train),
-        measurements=_measurements(plans, settings.num_steps),
+        measurements=_measurements(plans, settings.num_steps, parameterisation.init_distribution),
         dtype=settings.dtype,
         cells_per_batch=1,
         device=resources.device,
@@ -136,30 +147,23 @@ def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
 
 
 def _algorithm(settings: Settings, file: str | None, inference_step: float) -> AlgorithmSpec:
-    spec = AlgorithmSpec(
+    steps, rate = settings.num_inference_steps, settings.activity_learning_rate
+    return AlgorithmSpec(
         name=settings.algorithm,
         file=file,
         loss=settings.loss,
         inference=settings.inference,
+        num_inference_steps=settings.num_hidden_layers if isinstance(steps, str) else steps,
+        activity_gradient=settings.activity_gradient,
+        activity_initialisation=settings.activity_initialisation,
+        inference_order=settings.inference_order,
+        fixed_predictions=settings.fixed_predictions,
+        activity_learning_rate=None if rate is None else rate * inference_step,
         difference_correction=settings.difference_correction,
         feedback_loss=settings.feedback_loss,
         target_step=settings.target_step,
         feedback_noise=settings.feedback_noise,
         preconditioner_exponent=settings.preconditioner_exponent,
-    )
-    steps, rate = settings.num_inference_steps, settings.activity_learning_rate
-    if settings.inference in (None, "exact"):
-        return spec
-    counted = settings.num_hidden_layers if steps == "num_hidden_layers" else steps
-    return spec.model_copy(
-        update={
-            "num_inference_steps": counted,
-            "activity_gradient": settings.activity_gradient,
-            "activity_initialisation": settings.activity_initialisation or "forward",
-            "inference_order": settings.inference_order or "synchronous",
-            "fixed_predictions": bool(settings.fixed_predictions),
-            "activity_learning_rate": None if rate is None else rate * inference_step,
-        }
     )
 
 
@@ -231,11 +235,15 @@ def _frozen(settings: Settings, weights: Mapping[str, tuple[str, int]] | None) -
 
 
 def _measurements(
-    plans: Mapping[str, MeasurementPlan], num_steps: int
+    plans: Mapping[str, MeasurementPlan], num_steps: int, init_distribution: str
 ) -> tuple[MeasurementSpec, ...]:
     specs = []
     for name, plan in sorted(plans.items()):
         measurements.registry.module(name)
+        if name == "rescaling" and init_distribution == "orthogonal":
+            raise ConfigurationError(
+                "rescaling: its expected value is that of normal or uniform draws, those here are orthogonal"
+            )
         chosen = {num_steps if step == "end" else step for step in plan.steps}
         steps = tuple(sorted(step for step in chosen if step <= num_steps))
         if steps:
@@ -261,6 +269,44 @@ def _refuse_impossible(settings: Settings) -> None:
         )
     if settings.loss == "cross_entropy" and settings.targets != "one_hot":
         raise ConfigurationError("loss: 'cross_entropy' needs targets: one_hot")
+
+
+def _refuse_idle(settings: Settings, file: str | None, measured: Collection[str]) -> None:
+    """Refuse what would change nothing; an algorithm of the user's own may use all but the optimiser's settings."""
+    own = file is not None
+    sgd = (settings.optimiser == "sgd", "with optimiser: sgd")
+    adam = (settings.optimiser == "adam", "with optimiser: adam")
+    equilibrium = not set(EQUILIBRIA).isdisjoint(measured)
+    weighted = own or equilibrium or settings.algorithm == "predictive_coding"
+    acting = {
+        "momentum": sgd,
+        "beta1": adam,
+        "beta2": adam,
+        "epsilon": adam,
+        "energy_weight": (weighted, "with algorithm: predictive_coding"),
+        "output_energy_weight": (weighted, "with algorithm: predictive_coding"),
+    }
+    for key, (acts, where) in acting.items():
+        value = getattr(settings, key)
+        if not acts and value != Settings.model_fields[key].default:
+            raise ConfigurationError(f"{key}: {value} acts only {where}; leave it out")
+    if own:
+        return
+    for role, changes in settings.exponent_changes.items():
+        backward = role in table.FEEDBACK_ROLES
+        acting = {
+            "branch": (settings.skip and role == "hidden", "on the role hidden with skip: true"),
+            "epsilon": adam,
+            "energy_weight": (weighted and not backward, "with algorithm: predictive_coding"),
+            "step": (settings.inference in STEPWISE, f"with inference: {' or '.join(STEPWISE)}"),
+        }
+        for quantity in changes:
+            acts, where = acting.get(quantity, (True, ""))
+            if backward and settings.feedback is None:
+                acts, where = False, "with an algorithm that trains feedback weights"
+            if not acts:
+                key = f"exponent_changes.{role}.{quantity}"
+                raise ConfigurationError(f"{key}: acts only {where}; leave it out")
 
 
 def _refuse_inference(settings: Settings) -> None:
@@ -329,5 +375,10 @@ def _feedback(settings: Settings, file: str | None) -> Settings:
         )
     if settings.feedback_loss == "difference_reconstruction" and settings.feedback_noise is None:
         raise ConfigurationError("feedback_noise: difference_reconstruction needs it")
-    absent = {key: v for key, v in FEEDBACK_DEFAULTS.items() if getattr(settings, key) is None}
+    return _filled(settings, FEEDBACK_DEFAULTS)
+
+
+def _filled(settings: Settings, defaults: Mapping[str, object]) -> Settings:
+    """The settings with defaults where nothing is given."""
+    absent = {key: v for key, v in defaults.items() if getattr(settings, key) is None}
     return settings.model_copy(update=absent)

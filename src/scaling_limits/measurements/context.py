@@ -1,7 +1,7 @@
 """What a measurement may look at."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxtyping import Array, Float
 
@@ -24,3 +24,7 @@ class Context:
     y_test: Float[Array, "samples output"]
     gradients: Callable[[Problem], tuple[Params, dict[str, Array]]]
     errors: Callable[[Problem], Stacks]
+
+    def initial_activities(self) -> Stacks:
+        """The outputs of all nodes, on the same batch, at the weights before training."""
+        return replace(self.problem, params=self.initial).activities()

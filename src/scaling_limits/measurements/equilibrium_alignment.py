@@ -8,7 +8,6 @@ from dataclasses import replace
 from jaxtyping import Array, Float
 
 from ..algorithms import predictive_coding
-from ..cells import AlgorithmSpec
 from .context import Context
 from .error_alignment import cosines
 from .layers import labels
@@ -22,8 +21,8 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     """Cosines of the algorithm's own errors with predictive coding's at equilibrium, all samples in one vector.
 
     Raises:
-        ConfigurationError: the network is not linear.
+        ConfigurationError: the network is not linear, or the loss is not the mean squared error.
     """
-    exact = AlgorithmSpec(name="predictive_coding", inference="exact")
+    exact = context.problem.options.model_copy(update={"inference": "exact"})
     known = predictive_coding.errors(replace(context.problem, options=exact))
     return {"error_cosine_equilibrium": cosines(context.errors(context.problem), known)}

@@ -1,15 +1,14 @@
 """By how much training has moved the activities of every node.
 
-Source: pc-tp Fig. 4 and S.14 (Delta h_l).
+Source: pc-tp Fig. 4 and S.14. Activities are the nodes' outputs: h_l with `activation_position: after_weight` (the
+paper's Delta h_l), else the preactivations u_l, as in networks for images (Delta u_l).
 """
-
-from dataclasses import replace
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .context import Context
-from .layers import labels
+from .layers import labels, rms
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -18,7 +17,6 @@ AXES: dict[str, tuple[str, ...]] = {"activity_change": ("layer",)}
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     """Root mean square over units and samples of each node's output now less that at initialisation."""
-    now = context.problem.activities()
-    first = replace(context.problem, params=context.initial).activities()
-    changes = [jnp.sqrt(((a - b) ** 2).mean(axis=(1, 2))) for a, b in zip(now, first, strict=True)]
+    now, first = context.problem.activities(), context.initial_activities()
+    changes = [rms(a - b) for a, b in zip(now, first, strict=True)]
     return {"activity_change": jnp.concatenate(changes)}

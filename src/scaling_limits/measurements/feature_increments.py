@@ -10,6 +10,7 @@ from ..cells import NetworkSpec
 from ..errors import ConfigurationError
 from .blocks import distances
 from .context import Context
+from .layers import rms
 
 AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
 
@@ -32,4 +33,4 @@ def measure(context: Context) -> dict[str, Array]:
     num_blocks = len(features) - 1
     first = num_blocks // 4
     moved = features[first + jnp.asarray(distances(num_blocks), int)] - features[first][None]
-    return {"feature_increment": jnp.sqrt((moved**2).mean(axis=(1, 2)))}
+    return {"feature_increment": rms(moved)}

@@ -8,6 +8,7 @@ from jaxtyping import Array
 
 from .blocks import quarters
 from .context import Context
+from .layers import rms
 
 AXES: dict[str, tuple[str, ...]] = {"activity_rms": ("index",), "output_rms": ()}
 
@@ -18,8 +19,8 @@ def measure(context: Context) -> dict[str, Array]:
     """
     *hidden, output = context.problem.activities()
     # layer by layer, as convolutions have layers of several sizes
-    sizes = jnp.concatenate([jnp.sqrt((stack**2).mean(axis=(1, 2))) for stack in hidden])
+    sizes = jnp.concatenate([rms(stack) for stack in hidden])
     return {
         "activity_rms": sizes[jnp.asarray(quarters(len(sizes) - 1))],
-        "output_rms": jnp.sqrt((output**2).mean()),
+        "output_rms": rms(output)[0],
     }

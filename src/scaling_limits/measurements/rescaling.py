@@ -2,14 +2,16 @@
 
 For one output this is s - 1.
 
-Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean.
+Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean, for weights of independent entries.
 """
 
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from ..algorithms import predictive_coding
+from ..errors import ConfigurationError
 from ..limits.rescaling import mean_excess
+from ..networks.network import Network
 from .context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_expected": ()}
@@ -18,24 +20,36 @@ AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_ex
 def measure(context: Context) -> dict[str, Array]:
     """The excess at the present weights, and its mean over initialisations at the same width and depth.
 
+    Orthogonal draws, which nothing shows here, are refused by the configuration.
+
     Raises:
-        ConfigurationError: the network is not linear.
+        ConfigurationError: the network is not linear or has mean subtraction, or the loss is not the mean squared
+            error.
     """
     network, scaling = context.problem.network, context.problem.scaling
     matrix = predictive_coding.rescaling_matrix(context.problem)
-    width = context.problem.params[0]["linear"]["kernel"].shape[1]
-    skip = any(getattr(segment.node, "skip", False) for segment in network.segments)
+    loss = context.problem.options.loss
+    if loss != "mean_squared_error":
+        raise ConfigurationError(f"rescaling: is of loss 'mean_squared_error', not '{loss}'")
+    if _has(network, "mean_subtraction"):
+        raise ConfigurationError("rescaling: its expected value is that without mean_subtraction")
+    skip = _has(network, "skip")
+    hidden = scaling["hidden"]
+    branch = hidden["branch"] if skip else 1.0
     expected = mean_excess(
-        width=width,
+        width=context.problem.params[0]["linear"]["kernel"].shape[1],
         num_weight_layers=network.num_weight_layers,
         skip=skip,
-        hidden_scale=scaling["hidden"]["multiplier"]
-        * scaling["hidden"]["branch"]
-        * scaling["hidden"]["init_std"],
+        hidden_scale=hidden["multiplier"] * branch * hidden["init_std"],
         output_scale=scaling["output"]["multiplier"] * scaling["output"]["init_std"],
     )
-    expected = expected * scaling["output"]["energy_weight"] / scaling["hidden"]["energy_weight"]
+    expected = expected * scaling["output"]["energy_weight"] / hidden["energy_weight"]
     return {
         "rescaling_excess": jnp.trace(matrix) / matrix.shape[0] - 1.0,
         "rescaling_excess_expected": jnp.asarray(expected, matrix.dtype),
     }
+
+
+def _has(network: Network, option: str) -> bool:
+    """Whether nodes have an option of residual ones."""
+    return any(getattr(segment.node, option, False) for segment in network.segments)

@@ -1,4 +1,4 @@
-"""The order of training samples: a function of seed, dataset and batch size only."""
+"""The order of training samples: a function of seed, dataset, number of samples and batch size only."""
 
 import hashlib
 
@@ -10,7 +10,8 @@ def batch_indices(
 ) -> np.ndarray:
     """Sample indices `[num_steps, batch_size]` of shuffled epochs; an incomplete last batch is dropped.
 
-    A batch of all samples keeps their order. Fewer steps give a prefix of more steps' order.
+    A batch of all samples keeps their order; a larger one is cut to them, `[num_steps, num_samples]`. Fewer steps give
+    a prefix of more steps' order.
     """
     if batch_size >= num_samples:
         return np.tile(np.arange(num_samples, dtype=np.int32), (num_steps, 1))

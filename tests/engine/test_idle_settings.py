@@ -1,0 +1,108 @@
+"""Settings that would change nothing are refused; those that act, and the defaults, may be given."""
+
+from typing import Any
+
+import pytest
+from engine_toys import BACKPROPAGATION, EXACT, cell
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.parameterisations.table import RolePowers, Row
+
+SGD: dict[str, Any] = {"optimiser": "sgd", "parameterisation": "sp_gaussian"}
+
+
+def changed(role: str, quantity: str) -> dict[str, Any]:
+    return {"exponent_changes": {role: {quantity: {"width": 0.5}}}}
+
+
+IDLE = [
+    ({"momentum": 0.9}, "momentum: 0.9 acts only with optimiser: sgd"),
+    ({**SGD, "beta1": 0.8}, "beta1: 0.8 acts only with optimiser: adam"),
+    ({**SGD, "beta2": 0.99}, "beta2: 0.99 acts only with optimiser: adam"),
+    ({**SGD, "epsilon": 1e-6}, "epsilon: 1e-06 acts only with optimiser: adam"),
+    (
+        {**BACKPROPAGATION, "energy_weight": 2},
+        "energy_weight: 2.0 acts only with algorithm: predictive_coding",
+    ),
+    (
+        {**BACKPROPAGATION, "output_energy_weight": 2},
+        "output_energy_weight: 2.0 acts only with algorithm: predictive_coding",
+    ),
+    (
+        {"skip": False, **changed("hidden", "branch")},
+        "exponent_changes.hidden.branch: acts only on the role hidden with skip: true",
+    ),
+    (
+        changed("input", "branch"),
+        "exponent_changes.input.branch: acts only on the role hidden with skip: true",
+    ),
+    (
+        changed("output", "branch"),
+        "exponent_changes.output.branch: acts only on the role hidden with skip: true",
+    ),
+    (
+        {**SGD, **changed("input", "epsilon")},
+        "exponent_changes.input.epsilon: acts only with optimiser: adam",
+    ),
+    (
+        {**BACKPROPAGATION, **changed("output", "energy_weight")},
+        "exponent_changes.output.energy_weight: acts only with algorithm: predictive_coding",
+    ),
+    (
+        changed("feedback_hidden", "init_std"),
+        "exponent_changes.feedback_hidden.init_std: acts only with an algorithm that trains feedback weights",
+    ),
+    (
+        {**BACKPROPAGATION, **changed("inference", "step")},
+        "exponent_changes.inference.step: acts only with inference: gradient_descent or adam",
+    ),
+    (
+        {**EXACT, "activation": "linear", **changed("inference", "step")},
+        "exponent_changes.inference.step: acts only with inference: gradient_descent or adam",
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), IDLE)
+def test_what_would_change_nothing_is_refused(settings: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        cell(**settings)
+    assert str(caught.value) == f"{message}; leave it out"
+
+
+def test_defaults_may_be_given() -> None:
+    assert cell(momentum=0) == cell()
+    assert cell(**SGD, beta1=0.9, beta2=0.999, epsilon=1e-8) == cell(**SGD)
+    assert cell(**BACKPROPAGATION, energy_weight=1) == cell(**BACKPROPAGATION)
+
+
+@pytest.mark.parametrize(
+    ("role", "quantity"),
+    [
+        ("hidden", "branch"),
+        ("input", "epsilon"),
+        ("output", "energy_weight"),
+        ("inference", "step"),
+    ],
+)
+def test_changes_that_act_change_the_cell(role: str, quantity: str) -> None:
+    assert cell(**changed(role, quantity)) != cell()
+
+
+def test_energy_weights_act_on_equilibria_that_are_measured() -> None:
+    """Whatever the algorithm is, its errors are put beside predictive coding's."""
+    settings = {**BACKPROPAGATION, **changed("output", "energy_weight"), "energy_weight": 2}
+    weighted = cell(**settings, activation="linear", measure={"equilibrium_alignment": [0]})
+    assert weighted.scaling["hidden"].energy_weight == 2
+
+
+def test_the_mean_rescaling_is_not_that_of_orthogonal_draws() -> None:
+    roles = dict.fromkeys(("input", "hidden", "output"), RolePowers())
+    rows = [
+        Row(scheme=name, update_rule="adam", init_distribution=name, **roles, source="own")
+        for name in ("orthogonal", "normal")
+    ]
+    measure = {"rescaling": [0]}
+    assert cell(parameterisation="normal", rows=rows, measure=measure).measurements
+    with pytest.raises(ConfigurationError, match=r"rescaling: .* those here are orthogonal"):
+        cell(parameterisation="orthogonal", rows=rows, measure=measure)

@@ -1,0 +1,93 @@
+"""Measurements of a network as a whole: performance on the test set, and the rescaling by the equilibrated energy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from scaling_limits import networks
+from scaling_limits.algorithms import predictive_coding
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.cells import AlgorithmSpec, NetworkSpec
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.measurements import performance, rescaling
+from scaling_limits.measurements.context import Context
+from scaling_limits.parameterisations.table import Exponents, Factors, resolve
+
+WIDTH, HIDDEN = 16, 3
+EXACT = AlgorithmSpec(name="predictive_coding", inference="exact")
+
+
+def context(*, skip=False, seed=0, output_dim=1, options=EXACT, mean_subtraction=False):
+    """A linear network as muPC draws it."""
+    network = networks.build(
+        NetworkSpec(
+            name="mlp",
+            input_dim=4,
+            output_dim=output_dim,
+            width=WIDTH,
+            num_hidden_layers=HIDDEN,
+            activation="linear",
+            activation_position="before_weight",
+            skip=skip,
+            mean_subtraction=mean_subtraction,
+        )
+    )
+    row = resolve(
+        "mupc",
+        "adam",
+        width=WIDTH,
+        depth=HIDDEN + 1,
+        input_dim=4,
+        base_width=1,
+        base_depth=1,
+        skip=skip,
+        factors=Factors(),
+        exponents=Exponents(),
+        exponent_changes={},
+    )
+    scaling = {role: numbers.model_dump() for role, numbers in row.scaling.items()}
+    params = network.init(jax.random.key(seed), scaling, "normal", jnp.float64)
+    x, y = jnp.ones((5, 4)), jnp.eye(5, output_dim)
+    problem = Problem(network, params, scaling, x, y, options)
+    return Context(problem, params, x, y, predictive_coding.gradients, predictive_coding.errors)
+
+
+@pytest.mark.parametrize("output_dim", [1, 3])
+@pytest.mark.parametrize("factor", [1.0, np.inf, np.nan])
+def test_a_diverged_network_classifies_nothing(output_dim, factor):
+    given = context(output_dim=output_dim)
+    # samples one by one, so that one of them diverges
+    x = given.x_test.at[2].multiply(factor)
+    diverged = Context(given.problem, given.initial, x, given.y_test, given.gradients, given.errors)
+    measured = jax.jit(lambda: performance.measure(diverged))()
+    assert bool(jnp.isfinite(measured["test_accuracy"])) == (factor == 1.0)
+    assert bool(jnp.isfinite(measured["test_loss"])) == (factor == 1.0)
+
+
+def mean_excess(seeds, **changes):
+    """Over initialisations: measured, expected."""
+
+    @jax.jit
+    def one(seed):
+        return rescaling.measure(context(seed=seed, **changes))
+
+    found = jax.tree.map(lambda *v: np.mean(v), *[one(seed) for seed in range(seeds)])
+    return found["rescaling_excess"], found["rescaling_excess_expected"]
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_the_expected_excess_is_the_mean(skip):
+    """Without skips the branch's multiplier, L^(-1/2) in muPC, does not act."""
+    measured, expected = mean_excess(400, skip=skip)
+    if not skip:
+        assert expected == pytest.approx(HIDDEN / WIDTH, rel=1e-12)
+    assert measured == pytest.approx(expected, rel=0.1)
+
+
+def test_rescaling_is_refused_where_it_is_not_defined_or_its_mean_not_known():
+    entropy = EXACT.model_copy(update={"loss": "cross_entropy"})
+    with pytest.raises(ConfigurationError, match="'mean_squared_error', not 'cross_entropy'"):
+        rescaling.measure(context(options=entropy))
+    with pytest.raises(ConfigurationError, match="mean_subtraction"):
+        rescaling.measure(context(skip=True, mean_subtraction=True))
