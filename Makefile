@@ -18,8 +18,10 @@ $(VENV)/.installed: envs/requirements.lock pyproject.toml
 	touch $@
 
 PRESET ?= smoke
-# more configuration, as in CONFIG="data={path: ../data}"
+# more configuration, one key: CONFIG="data={path: ../data}"
 CONFIG ?=
+# more arguments for Snakemake, as in ARGS="--configfile more.yaml --cores 8"
+ARGS ?=
 SNAKEMAKE := $(RUN)/snakemake
 QUIET := --quiet rules
 STORE := $(RUN)/python -m scaling_limits.pipeline.store_command
@@ -35,20 +37,20 @@ lock:
 
 # every figure at a preset (PRESET=laptop for another one), then where to look
 figures: setup
-	$(SNAKEMAKE) figures results/$(PRESET)/audit.json --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET)
+	$(SNAKEMAKE) figures results/$(PRESET)/audit.json --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET) $(ARGS)
 	@echo "Figures: figures/<paper>/<figure>.png   Verdicts: results/$(PRESET)/audit.md   Audit: make audit"
 
 audit: setup
-	$(SNAKEMAKE) audit --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET)
+	$(SNAKEMAKE) audit --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET) $(ARGS)
 
 report: figures
-	$(SNAKEMAKE) figures --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") --report results/$(PRESET)/report.html
+	$(SNAKEMAKE) figures --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") --report results/$(PRESET)/report.html $(ARGS)
 	@echo "Report: results/$(PRESET)/report.html"
 
 # the figures and verdicts that the README shows: make gallery PRESET=laptop CONFIG="data={path: DIR}"
 gallery: figures
 	mkdir -p docs/gallery
-	for file in figures/*/*.png; do \
+	for file in $(patsubst config/papers/%.yaml,figures/%/*.png,$(wildcard config/papers/*.yaml)); do \
 	  name=$${file#figures/}; name=$${name%.png}; \
 	  cp $$file docs/gallery/$${name%/*}-$${name#*/}.png; \
 	  cp results/$(PRESET)/$$name/provenance.json docs/gallery/$${name%/*}-$${name#*/}.json; \

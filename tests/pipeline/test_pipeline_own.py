@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 
@@ -18,20 +19,25 @@ COMMAND = re.compile(r"```bash\n(.*?)\n```", re.DOTALL)
 def own(fresh: Project) -> Project:
     """A project with the files of docs/own.md."""
     text = (SOURCE / "docs/own.md").read_text("utf-8")
+    make_folders = shlex.split(COMMAND.findall(text)[0], comments=True)
+    assert make_folders[0] == "mkdir"
+    subprocess.run(make_folders, cwd=fresh.folder, check=True)
     files = dict(BLOCK.findall(text))
     assert len(files) == 4
     for name, content in files.items():
-        (fresh / name).parent.mkdir(exist_ok=True)
         (fresh / name).write_text(content, "utf-8")
     return fresh
 
 
 def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
-    make, draw = COMMAND.findall((SOURCE / "docs/own.md").read_text("utf-8"))
+    _, make, draw = COMMAND.findall((SOURCE / "docs/own.md").read_text("utf-8"))
     assert make.split()[0] == "python"
     subprocess.run([sys.executable, *make.split()[1:]], cwd=own.folder, check=True)
     assert draw.split()[0] == "snakemake"
-    command = draw.split()[1:]
+    command = target, *names = draw.split()[1:]
+    # what else includes the figure needs the names as well
+    assert "figures/own/mine.png" in own("figures", "-n", *names)
+    assert "'rings'" in own("figures", "-n", fails=True)
     output = own(*command)
     assert (own / "figures/own/mine.png").stat().st_size > 10_000
     count, stored, computed = trained(output)
@@ -45,6 +51,5 @@ def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
 
     # the algorithm's file is source of the cells
     own.edit("own/feedback_alignment.py", '["seed"] + 1', '["seed"] + 2')
-    target, *rest = command
-    planned = own(target, "-n", *rest)
+    planned = own(target, "-n", *names)
     assert re.search(r"^run +1$", planned, re.MULTILINE), planned

@@ -38,18 +38,15 @@ def test_curves_are_means_over_seeds_in_colours_ordered_by_size(curves: Path) ->
     assert to_rgba(handles["$N$ = 16"].get_color()) == to_rgba(medium.get_color())
 
 
-def test_bands_show_one_standard_deviation_if_there_are_several_seeds(
-    curves: Path, tmp_path: Path
-) -> None:
+def test_bands_show_the_range_if_there_are_several_seeds(curves: Path, tmp_path: Path) -> None:
     figure = curves_module.draw(FigureFolder.open(curves))
     band = figure.axes[0].collections[0].get_paths()[0].get_extents()
-    half = np.std([4, 5], ddof=1) / 4
-    assert (band.y0, band.y1) == pytest.approx((1 + 4.5 / 4 - half, 1 + 4.5 / 4 + half))
-    assert "± 1 std over seeds" in legend(figure)
+    assert (band.y0, band.y1) == pytest.approx((1 + 4 / 4, 1 + 5 / 4))
+    assert "range over seeds" in legend(figure)
 
     single = draw_curves(tmp_path, CURVES_PLOT, curve_rows((4, 16), STEPS, seeds=1))
     assert not any(ax.collections for ax in single.axes)
-    assert "± 1 std over seeds" not in legend(single)
+    assert "range over seeds" not in legend(single)
 
 
 def test_a_line_ends_where_a_seed_is_no_longer_finite(curves: Path) -> None:
@@ -61,6 +58,16 @@ def test_a_line_ends_where_a_seed_is_no_longer_finite(curves: Path) -> None:
     (cross,) = lines(ax, "diverged")
     assert (cross.get_xdata()[0], cross.get_ydata()[0]) == (5, small.get_ydata()[-1])
     assert "diverged (at least one seed)" in legend(figure)
+
+
+def test_crosses_of_lines_that_never_were_finite_stand_over_each_other(tmp_path: Path) -> None:
+    rows = curve_rows((4, 16, 64), STEPS)
+    for _, values in rows[:4]:
+        values[:] = [(metric, step, np.nan) for metric, step, _ in values]
+    ax = draw_curves(tmp_path, CURVES_PLOT, rows).axes[0]
+    crosses = [line for line in lines(ax, "diverged") if len(line.get_xdata())]
+    assert [cross.get_xdata().tolist() for cross in crosses] == [[0], [0]]
+    assert len({cross.get_ydata()[0] for cross in crosses}) == 2
 
 
 def test_styles_of_lines_are_explained_and_the_limit_is_black(curves: Path) -> None:

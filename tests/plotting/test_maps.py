@@ -1,6 +1,7 @@
 """What the two kinds of map show, read from the artists of the figures."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from plotting_records import (
 )
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting import hyperparameter_map, width_depth_map
+from scaling_limits.plotting import hyperparameter_map, text, width_depth_map
 from scaling_limits.plotting.figure_folder import FigureFolder
 
 
@@ -71,6 +72,20 @@ def test_colours_are_shared_within_a_row_and_logarithmic(transfer: Path) -> None
     # Half way in colour between 0.01 and 1 is 0.1 on a logarithmic scale.
     low, high = norm(small).vmin, norm(small).vmax
     assert norm(small)(np.sqrt(low * high)) == pytest.approx(0.5)
+
+
+def test_every_cell_is_labelled_upright_where_labels_would_touch(
+    transfer: Path, cosine: Path
+) -> None:
+    figure = hyperparameter_map.draw(FigureFolder.open(transfer))
+    figure.canvas.draw()
+    ticks = panels(figure)[0].get_xticklabels()
+    assert [tick.get_text() for tick in ticks] == [text.short(beta) for beta in BETAS]
+    assert {tick.get_rotation() for tick in ticks} == {90}
+    boxes = [tick.get_window_extent() for tick in ticks]
+    assert not any(left.overlaps(right) for left, right in pairwise(boxes))
+    ticks = panels(width_depth_map.draw(FigureFolder.open(cosine)))[0].get_xticklabels()
+    assert {tick.get_rotation() for tick in ticks} == {0}
 
 
 def test_nearly_diverged_cells_do_not_take_the_colours(tmp_path: Path) -> None:

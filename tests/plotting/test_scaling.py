@@ -45,8 +45,7 @@ def test_means_bars_and_what_is_expected(scaling_folder: FigureFolder) -> None:
     assert shallow.get_ydata() == pytest.approx(1.1 * 2 / np.array(WIDTHS))
     assert shallow.get_linestyle() == "None"
     (bar, *_) = width.collections[0].get_segments()
-    half = np.std([1, 1.2], ddof=1) * 2 / 16
-    assert bar[:, 1] == pytest.approx([1.1 * 2 / 16 - half, 1.1 * 2 / 16 + half])
+    assert bar[:, 1] == pytest.approx([2 / 16, 1.2 * 2 / 16])
     expected = lines(width, "expected")[1]
     assert expected.get_ydata() == pytest.approx(8 / np.array(WIDTHS))
     assert expected.get_color() == deep.get_color()
@@ -64,20 +63,27 @@ def test_one_legend_has_the_sizes_of_both_columns(scaling_folder: FigureFolder) 
         "$N$ = 64",
         "$N$ = 256",
         "$L/N$",
-        "± 1 std over seeds",
+        "range over seeds",
         "diverged (at least one seed)",
     ]
     assert handles["$L$ = 2"].get_marker() != handles["$N$ = 16"].get_marker()
     assert handles["$L$ = 8"].get_color() == lines(figure.axes[2], "excess")[1].get_color()
 
 
-def test_bars_end_above_zero_on_a_log_axis(tmp_path: Path) -> None:
+def test_bars_reach_no_further_than_the_seeds(tmp_path: Path) -> None:
     """The standard deviation of 0.1 and 3.9 exceeds their mean, 2."""
     rows = scaling_rows("main", (16, 64), (2,))
     rows[0][1][0], rows[1][1][0] = ("excess", 0, 0.1), ("excess", 0, 3.9)
     figure = draw(tmp_path, FIRST, rows)
     bar = figure.axes[0].collections[0].get_segments()[0]
-    assert bar[:, 1] == pytest.approx([0.2, 2 + np.std([0.1, 3.9], ddof=1)])
+    assert bar[:, 1] == pytest.approx([0.1, 3.9])
+
+
+def test_a_range_across_zero_leaves_the_log_axis_alone(tmp_path: Path) -> None:
+    rows = scaling_rows("main", (16, 64), (2,))
+    rows[0][1][0] = ("excess", 0, -0.01)
+    ax = draw(tmp_path, FIRST, rows).axes[0]
+    assert 1e-3 < ax.get_ylim()[0] < ax.get_ylim()[1] < 10
 
 
 def test_sizes_where_a_seed_diverged_are_marked_and_not_averaged(
@@ -103,6 +109,20 @@ def test_guide_lines_have_their_slope_and_lie_below_the_points(
     assert "$1/N$" in [text.get_text() for text in ax.texts]
 
 
+def test_guides_are_named_where_they_do_not_meet(tmp_path: Path) -> None:
+    slopes = [{"exponent": power, "label": f"$N^{power}$"} for power in (1, 2)]
+    panel = SCALING_PLOT["panels"][0] | {"slopes": slopes}
+    figure = draw(tmp_path, {"panels": [panel]}, scaling_rows("main", WIDTHS, (2,), exponent=1.5))
+    ax = figure.axes[0]
+    guides = [lines(ax, slope["label"])[0] for slope in slopes]
+    for guide, label in zip(guides, ax.texts, strict=True):
+        assert label.get_text() == guide.get_label()
+        assert label.xy == (guide.get_xdata()[-1], guide.get_ydata()[-1])
+    figure.canvas.draw()
+    one, other = (label.get_window_extent() for label in ax.texts)
+    assert not one.overlaps(other)
+
+
 def test_a_steep_guide_stays_close_to_the_points(tmp_path: Path) -> None:
     panel = SCALING_PLOT["panels"][0] | {"slopes": [{"exponent": 3, "label": "$N^3$"}]}
     figure = draw(tmp_path, {"panels": [panel]}, scaling_rows("main", WIDTHS, (2,), seeds=1))
@@ -121,7 +141,7 @@ def test_a_semi_logarithmic_plot_of_solid_lines(tmp_path: Path) -> None:
     (ax,) = figure.axes
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
     assert {drawn.get_linestyle() for drawn in lines(ax, "excess")} == {"-"}
-    assert "± 1 std over seeds" not in legend(figure)
+    assert "range over seeds" not in legend(figure)
 
 
 def test_values_without_a_logarithm_have_no_point(tmp_path: Path) -> None:
@@ -159,8 +179,7 @@ def test_lines_along_the_depth_relative_to_the_first(along: Path) -> None:
     assert to_rgba(limit.get_color()) == (0, 0, 0, 1)
     assert limit.is_dashed()
     bar = ax.collections[0].get_segments()[1]
-    half = 2 * np.std([1 + 1 / 16, 1 - 1 / 16], ddof=1)
-    assert bar[:, 1] == pytest.approx([2 - half, 2 + half])
+    assert bar[:, 1] == pytest.approx([2 - 2 / 16, 2 + 2 / 16])
 
 
 def test_colours_follow_the_order_of_any_numbers() -> None:
@@ -234,6 +253,11 @@ def test_rings(tmp_path: Path, ring: str, octaves: list[int]) -> None:
     found = [np.log2(line.get_xdata()[0]) for line in lines(ax, "best")]
     assert found == octaves
     assert "best" in legend(figure)
+    crosses = lines(ax, "diverged")
+    assert [len(cross.get_xdata()) for cross in crosses] == [2, 3]
+    heights = [cross.get_ydata()[0] for cross in crosses]
+    # the worse edge, each size at its own height
+    assert heights == pytest.approx([0.915, 0.96] if ring == "min" else [0.085, 0.04])
 
 
 def test_a_quantity_over_the_training_steps(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Numbers and lines of text on figures, and the options of plots."""
 
+import math
 import subprocess
 import sys
 from importlib import import_module
@@ -44,13 +45,27 @@ def test_values_that_can_stand_on_an_axis() -> None:
 
 
 def test_labels_are_thinned_to_powers_of_ten_until_they_fit() -> None:
+    extents = [0.2] * len(BETAS)
+
     def shown(spacing: float) -> list[float]:
-        return [BETAS[i] for i in text.readable_subset(BETAS, [0.2] * len(BETAS), spacing)]
+        return [
+            BETAS[i] for i in text.readable_subset(BETAS, extents, [i * spacing for i in range(11)])
+        ]
 
     assert shown(0.3) == list(BETAS)
     assert shown(0.15) == [0.01, 0.1, 1, 10, 100, 1000]
     assert shown(0.1) == [0.01, 1, 100]
     assert shown(0.001) == [0.01]
+
+
+def test_powers_of_ten_are_preferred_where_they_look_as_on_a_logarithmic_axis() -> None:
+    uneven = [0.01, 0.1, 1, 5, 10, 20, 50, 100, 1000]
+
+    def shown(places: list[float]) -> list[float]:
+        return [uneven[i] for i in text.readable_subset(uneven, [0.2] * 9, places)]
+
+    assert shown([0.15 * i for i in range(9)]) == [0.01, 1, 10, 50, 1000]
+    assert shown([0.3 * math.log10(v) for v in uneven]) == [0.01, 0.1, 1, 10, 100, 1000]
 
 
 def test_wrapped_lines_fit_and_keep_mathematics_together() -> None:

@@ -37,6 +37,7 @@ OPTIMUM: dict[str, Any] = {
     "linestyle": "none",
 }
 DIVERGED: dict[str, Any] = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
+_EDGE, _CROSS_STEP = 0.04, 0.045  # of a panel's height: from its edge to crosses, and between them
 LINES: dict[str, Any] = {"solid": "-", "dashed": (0, (3.5, 1.6)), "dotted": (0, (1, 1.3))}
 
 
@@ -76,7 +77,7 @@ def best_handle() -> dict[str, Handle]:
 
 def band_handle() -> dict[str, Handle]:
     """The legend's entry for bands over seeds."""
-    return {"± 1 std over seeds": Patch(facecolor="0.8", linewidth=0.0)}
+    return {"range over seeds": Patch(facecolor="0.8", linewidth=0.0)}
 
 
 def diverged_handle() -> dict[str, Handle]:
@@ -87,7 +88,7 @@ def diverged_handle() -> dict[str, Handle]:
 def bar_handle() -> dict[str, Handle]:
     """The legend's entry for bars over seeds."""
     bar = Line2D([], [], color="0.35", marker="|", markersize=6.0, linestyle="none")
-    return {"± 1 std over seeds": bar}
+    return {"range over seeds": bar}
 
 
 def several_seeds(rows: pd.DataFrame, x: str) -> bool:
@@ -98,25 +99,19 @@ def several_seeds(rows: pd.DataFrame, x: str) -> bool:
 def draw_means(
     ax: Axes, rows: pd.DataFrame, x: str, *, log: bool, bars: bool = False, **look: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the mean of `value` over seeds against x, with one standard deviation as band or bars.
+    """Draw the mean of `value` over seeds against x, with their range over seeds as band or bars.
 
     Returns the x and the means that have a place: finite ones, positive on a logarithmic y axis.
-    There a standard deviation ends at a tenth of the mean, since it could reach zero. Scales of
-    axes are set afterwards: seaborn would average logarithms.
+    Scales of axes are set afterwards: seaborn would average logarithms.
     """
     means = rows.groupby(x)["value"].mean()
     means = means[np.isfinite(means) & ((means > 0) | (not log))]
-
-    def interval(values: pd.Series) -> tuple[float, float]:
-        seeds = values.to_numpy()
-        mean, std = float(seeds.mean()), float(seeds.std(ddof=1))
-        return max(mean - std, mean / 10) if log else mean - std, mean + std
 
     sns.lineplot(
         rows[rows[x].isin(means.index)],
         x=x,
         y="value",
-        errorbar=interval if several_seeds(rows, x) else None,
+        errorbar=("pi", 100) if several_seeds(rows, x) else None,
         err_style="bars" if bars else "band",
         err_kws={"elinewidth": 0.8} if bars else {"linewidth": 0.0},
         legend=False,
@@ -134,18 +129,25 @@ def draw_best(ax: Axes, xs: np.ndarray, means: np.ndarray, best: str, colour: Co
         ax.plot(xs[at], means[at], zorder=2.5, **look)
 
 
-def draw_crosses(ax: Axes, xs: Iterable[float], height: float, colour: Colour) -> None:
-    """Crosses for what diverged at xs, at a height relative to the panel's."""
-    places = list(xs)
-    ax.plot(
-        places,
-        [height] * len(places),
-        color=colour,
-        transform=ax.get_xaxis_transform(),
-        label="diverged",
-        zorder=3.0,
-        **DIVERGED,
-    )
+def draw_crosses(
+    ax: Axes, diverged: Iterable[tuple[Sequence[float], Colour]], best: str | None = "min"
+) -> None:
+    """Crosses at the worse edge of a panel for what diverged of each line: its xs, in its colour.
+
+    Those of several lines stand over each other, the last one's at the edge.
+    """
+    lines = [(xs, colour) for xs, colour in diverged if xs]
+    for place, (xs, colour) in enumerate(lines, start=1):
+        height = _EDGE + (len(lines) - place) * _CROSS_STEP
+        ax.plot(
+            xs,
+            [height if best == "max" else 1.0 - height] * len(xs),
+            color=colour,
+            transform=ax.get_xaxis_transform(),
+            label="diverged",
+            zorder=3.0,
+            **DIVERGED,
+        )
 
 
 def diverged_at(rows: pd.DataFrame, x: str) -> list[float]:
@@ -240,8 +242,8 @@ def finish_x(ax: Axes, label: str, scale: str, values: Iterable[float]) -> None:
     places = sizes if text.are_short(sizes) else text.log_ticks(sizes[0], sizes[-1])
     labels = text.value_labels(places)
     extents = [text.width_of(words, style.SMALL) for words in labels]
-    nearest = np.diff(np.log(places)).min(initial=np.log(high / low))
-    shown = text.readable_subset(places, extents, page.extent(ax)[0] * nearest / np.log(high / low))
+    inches = page.extent(ax)[0] * np.log(np.divide(places, low)) / np.log(high / low)
+    shown = text.readable_subset(places, extents, inches.tolist())
     ax.set_xscale("log")
     ax.set_xlim(low, high)
     ax.set_xticks([places[i] for i in shown], labels=[labels[i] for i in shown])

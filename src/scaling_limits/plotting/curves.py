@@ -30,7 +30,7 @@ class _Curve:
 
 @style.applied()
 def draw(folder: FigureFolder) -> Figure:
-    """The panels of the plot; means over seeds in bands of one standard deviation.
+    """The panels of the plot; means over seeds in bands of their range.
 
     A line ends where a seed is no longer finite, and is a cross at the edge if none ever was. Raises
     ScalingLimitsError if a grid, column or metric does not exist, if a grid varies over more than
@@ -58,9 +58,13 @@ def draw(folder: FigureFolder) -> Figure:
         folder.title, [panel.title for panel in plot.panels], [sizes, marks]
     )
     for ax, panel, shown in zip(axes, plot.panels, panels, strict=True):
+        undrawn = []
         for curve in shown:
             colour = charts.BLACK if curve.size is None else colours[curve.size]
-            _draw_curve(ax, curve, colour, log=panel.scale == "log")
+            drawn = _draw_curve(ax, curve, colour, log=panel.scale == "log")
+            if curve.diverged is not None and not drawn:
+                undrawn.append(([curve.diverged], colour))
+        charts.draw_crosses(ax, undrawn)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         ax.set_xlabel(text.axis_label("step", folder.results, plot.symbols))
         charts.finish_y(ax, panel.label, panel.scale, panel.limits)
@@ -81,7 +85,8 @@ def _curve(line: CurveLine, size: float | None, rows: pd.DataFrame) -> _Curve:
     return _Curve(line, size, rows if diverged is None else rows[rows["step"] < diverged], diverged)
 
 
-def _draw_curve(ax: Axes, curve: _Curve, colour: charts.Colour, *, log: bool) -> None:
+def _draw_curve(ax: Axes, curve: _Curve, colour: charts.Colour, *, log: bool) -> bool:
+    """Draw a curve, with a cross at its end if it diverged; whether it has a point at all."""
     limit = curve.size is None
     steps, means = charts.draw_means(
         ax,
@@ -96,12 +101,9 @@ def _draw_curve(ax: Axes, curve: _Curve, colour: charts.Colour, *, log: bool) ->
         label=curve.line.metric,
         zorder=2.5 if limit else 2.0,
     )
-    if curve.diverged is None:
-        return
-    if not len(steps):
-        charts.draw_crosses(ax, [curve.diverged], 0.96, colour)
-    else:
+    if curve.diverged is not None:
         ax.plot(steps[-1:], means[-1:], color=colour, label="diverged", **charts.DIVERGED)
+    return len(steps) > 0
 
 
 def _grey(line: CurveLine) -> str:

@@ -49,19 +49,25 @@ def draw(folder: FigureFolder) -> Figure:
         for row in plot.rows
     ]
     sizes = [tables.axis_values(results, row.grid, row.panels) for row in plot.rows]
-    num_x, num_y = (max(table[column].nunique() for table in means) for column in (plot.x, plot.y))
+    xs_of, ys_of = (
+        [tables.axis_values(results, row.grid, name) for row in plot.rows]
+        for name in (plot.x, plot.y)
+    )
+    num_x, num_y = max(map(len, xs_of)), max(map(len, ys_of))
     grid = panels.panel_grid(
         folder.title,
         [row.title for row in plot.rows],
         [len(values) for values in sizes],
         columns=panels.columns_that_fit(max(len(values) for values in sizes), num_x, 0.09),
         aspect=min(2.2 * num_y / num_x, 0.8),
+        xs=xs_of,
     )
     handles: dict[str, page.Handle] = {"optimum": Line2D([], [], linestyle="none", **_STAR)}
     references = []
     hatched = False
-    for spec, row, table, values in zip(plot.rows, grid.rows, means, sizes, strict=True):
-        xs, ys = (tables.axis_values(results, spec.grid, name) for name in (plot.x, plot.y))
+    for spec, row, table, values, xs, ys in zip(
+        plot.rows, grid.rows, means, sizes, xs_of, ys_of, strict=True
+    ):
         maps = [
             tables.matrix(table[table[spec.panels] == v], plot.x, plot.y, xs, ys) for v in values
         ]

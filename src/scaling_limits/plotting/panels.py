@@ -21,6 +21,7 @@ _LEFT, _RIGHT = 0.60, 0.78  # room for the y labels, and for the colour bar with
 _GAP, _BELOW = 0.10, 0.24  # between panels; under them, for tick labels
 _HEADING, _PANEL_TITLE = 0.15, 0.17  # heights of a line of each
 _ROW_GAP, _X_LABEL, _LEGEND = 0.07, 0.10, 0.22
+_LINE, _UPRIGHT = 0.09, 0.055  # across a label: a line, and closer, where it stands upright
 _LARGEST = 1.6  # a panel
 _ROOM = style.PAGE_WIDTH - _LEFT - _RIGHT
 
@@ -80,15 +81,18 @@ def panel_grid(
     *,
     columns: int,
     aspect: float,
+    xs: Sequence[Sequence[float]],
 ) -> PanelGrid:
     """Lay out `counts[row]` panels under each heading, `columns` to a line.
 
-    `aspect` is the height of a panel over its width.
+    `aspect` is the height of a panel over its width; `xs[row]` are the values of its cells from left
+    to right.
     """
     width = min((_ROOM - (columns - 1) * _GAP) / columns, _LARGEST)
     height = float(np.clip(width * aspect, 0.8, _LARGEST))
     page_width = max(_LEFT + columns * (width + _GAP) - _GAP + _RIGHT, page.NARROWEST)
-    line_height = _PANEL_TITLE + height + _BELOW
+    below = max(_below(values, width) for values in xs)
+    line_height = _PANEL_TITLE + height + below
     wrapped = [
         text.wrap(heading or "", style.NORMAL, page_width - _LEFT, bold=True)
         for heading in headings
@@ -122,14 +126,15 @@ def cell_width(ax: Axes, num_cells: int) -> float:
 
 
 def tick_values(ax: Axes, xs: Sequence[float], ys: Sequence[float]) -> None:
-    """Put a tick at each index of a map; label as many values as fit beside each other."""
+    """Put a tick at each index of a map; label as many values as fit beside each other.
+
+    Those of x stand upright where not all fit otherwise.
+    """
     wide, high = page.extent(ax)
-    x_labels = text.value_labels(xs)
-    extents = [text.width_of(label, style.SMALL) for label in x_labels]
-    _label(ax.xaxis, x_labels, text.readable_subset(xs, extents, wide / len(xs)))
-    _label(
-        ax.yaxis, text.value_labels(ys), text.readable_subset(ys, [0.09] * len(ys), high / len(ys))
-    )
+    extents = _x_extents(xs, wide)
+    _label(ax.xaxis, xs, extents or [_UPRIGHT] * len(xs), wide)
+    ax.tick_params(axis="x", labelrotation=0 if extents else 90)
+    _label(ax.yaxis, ys, [_LINE] * len(ys), high)
     ax.set_xlim(-0.5, len(xs) - 0.5)
     ax.set_ylim(-0.5, len(ys) - 0.5)
 
@@ -195,6 +200,27 @@ def colour_map() -> Colormap:
     return colormaps[style.COLOUR_MAP]
 
 
-def _label(axis: Axis, labels: Sequence[str], shown: Sequence[int]) -> None:
-    axis.set_ticks(list(shown), labels=[labels[i] for i in shown])
+def _x_extents(xs: Sequence[float], width: float) -> list[float] | None:
+    """The widths of labels side by side, if those of all xs fit into `width` inches."""
+    extents = [text.width_of(label, style.SMALL) for label in text.value_labels(xs)]
+    return extents if len(_shown(xs, extents, width)) == len(xs) else None
+
+
+def _below(xs: Sequence[float], width: float) -> float:
+    """The room for tick labels under a panel of `width` inches."""
+    if _x_extents(xs, width):
+        return _BELOW
+    longest = max(text.width_of(label, style.SMALL) for label in text.value_labels(xs))
+    return _BELOW - _LINE + longest
+
+
+def _shown(values: Sequence[float], extents: Sequence[float], inches: float) -> list[int]:
+    """The cells to label of an axis of some inches."""
+    step = inches / len(values)
+    return text.readable_subset(values, extents, [i * step for i in range(len(values))])
+
+
+def _label(axis: Axis, values: Sequence[float], extents: Sequence[float], inches: float) -> None:
+    labels, shown = text.value_labels(values), _shown(values, extents, inches)
+    axis.set_ticks(shown, labels=[labels[i] for i in shown])
     axis.set_ticks([i for i in range(len(labels)) if i not in shown], minor=True)

@@ -47,7 +47,7 @@ class _Line:
 
 @style.applied()
 def draw(folder: FigureFolder) -> Figure:
-    """The panels of the plot; means over seeds with bars of one standard deviation.
+    """The panels of the plot; means over seeds with bars of their range.
 
     Raises ScalingLimitsError if a grid, column or metric does not exist, if a grid varies over more
     than x, `hue` and seed, if it has none of a panel's values, or several x in a line `across`.
@@ -153,6 +153,7 @@ def _draw_panel(
     panel = lines[0].panel
     x, log = panel.x, panel.scale == "log"
     ends = _own_points(lines)[x].agg(["min", "max"])
+    diverged = []
     for line in lines:
         for size, rows in line.rows.items():
             colour = charts.BLACK if size is None else colours[size]
@@ -166,11 +167,15 @@ def _draw_panel(
             xs, means = charts.draw_means(ax, rows, x, log=log, bars=True, **look)
             if panel.ring:
                 charts.draw_best(ax, xs, means, panel.ring, colour)
-            charts.draw_crosses(ax, charts.diverged_at(rows, x), 0.96, colour)
+            diverged.append((charts.diverged_at(rows, x), colour))
+    charts.draw_crosses(ax, diverged, panel.ring or (panel.best if panel.over else None))
 
 
 def _draw_guide(ax: Axes, slope: Slope, lines: Sequence[_Line]) -> None:
-    """A line under all points, as far as it stays close to them, named in its middle."""
+    """A line under all points, as far as it stays close to them, named at its right end.
+
+    There several do not meet.
+    """
     points = _own_points(lines)
     points = points[np.isfinite(points["value"]) & (points["value"] > 0)]
     if points.empty:
@@ -183,14 +188,13 @@ def _draw_guide(ax: Axes, slope: Slope, lines: Sequence[_Line]) -> None:
     if heights[lower] < lowest:
         ends[lower], heights[lower] = (lowest / factor) ** (1 / slope.exponent), lowest
     ax.plot(ends, heights, label=slope.label, **_GUIDE)
-    side = -1 if slope.exponent < 0 else 1
     ax.annotate(
         slope.label,
-        (np.sqrt(ends.prod()), np.sqrt(heights.prod())),
-        xytext=(3 * side, -1),
+        (ends[-1], heights[-1]),
+        xytext=(2, 0),
         textcoords="offset points",
-        ha="left" if side > 0 else "right",
-        va="top",
+        ha="left",
+        va="center",
         size=style.SMALL,
         color="0.4",
     )

@@ -46,21 +46,27 @@ def are_short(values: Sequence[float]) -> bool:
     )
 
 
-def readable_subset(values: Sequence[float], extents: Sequence[float], spacing: float) -> list[int]:
-    """The indices to label, so that labels of `extents` inches, `spacing` inches apart, do not
-    touch.
+def readable_subset(
+    values: Sequence[float], extents: Sequence[float], places: Sequence[float]
+) -> list[int]:
+    """The indices to label, so that labels of `extents` inches at `places`, in inches, do not touch.
 
-    All of them, else the powers of ten, else every second (third, ...) power of ten or value.
+    All of them, else the powers of ten, else every second (third, ...) power of ten or value. Powers
+    of ten alone make an axis look logarithmic: only where they are as far apart as on one.
     """
     everything = list(range(len(values)))
     decades = [i for i in everything if values[i] > 0 and f"{values[i]:e}".startswith("1.000000e")]
     choices = [everything]
-    if len(decades) > 1:
+    steps = [
+        (places[b] - places[a]) / math.log(values[b] / values[a]) for a, b in pairwise(decades)
+    ]
+    if steps and math.isclose(min(steps), max(steps), rel_tol=1e-6):
         choices += [decades[::k] for k in (1, 2, 3)]
     choices += [everything[::k] for k in range(2, len(values) + 1)]
     for chosen in choices:
         if all(
-            (extents[a] + extents[b]) / 2 + 0.04 <= (b - a) * spacing for a, b in pairwise(chosen)
+            (extents[a] + extents[b]) / 2 + 0.04 <= places[b] - places[a]
+            for a, b in pairwise(chosen)
         ):
             return chosen
     return everything[:1]

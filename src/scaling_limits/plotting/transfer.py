@@ -25,7 +25,6 @@ _LARGEST = 2.2  # a panel
 _ASPECT = 0.95  # its height over its width
 
 _LINE: dict[str, Any] = {"linewidth": 0.9, "marker": "o", "markersize": 2.4, "markeredgewidth": 0.0}
-_CROSS_STEP = 0.045  # of a panel's height, between crosses at the same place
 _WORST = 100.0  # a logarithmic axis ends at this multiple of the median
 
 _Lines = dict[float, pd.DataFrame]
@@ -36,7 +35,7 @@ def draw(folder: FigureFolder) -> Figure:
     """A column of panels for each grid, a row with a common y axis for each quantity, in bands of
     `columns` grids.
 
-    Means over seeds in bands of one standard deviation; a ring marks the best of each line, crosses
+    Means over seeds in bands of their range; a ring marks the best of each line, crosses
     at the worse end of the axis mark where a seed diverged. A logarithmic axis ends at a hundred
     times the median. Raises ScalingLimitsError if a grid, column or metric does not exist, or if a
     grid varies over more than `x`, `hue` and seed.
@@ -146,15 +145,13 @@ def _draw_panel(
     lines: _Lines,
     colours: dict[float, charts.Colour],
 ) -> None:
-    # the crosses of several lines stand over each other, the largest size's at the edge
-    heights = {size: 0.04 + _CROSS_STEP * k for k, size in enumerate(reversed(colours))}
     for size, rows in lines.items():
         look: dict[str, Any] = _LINE | {"color": colours[size], "label": row.quantity.metric}
         xs, means = charts.draw_means(ax, rows, x, log=row.scale == "log", zorder=2.0, **look)
         if row.best:
             charts.draw_best(ax, xs, means, row.best, colours[size])
-        height = heights[size] if row.best == "max" else 1.0 - heights[size]
-        charts.draw_crosses(ax, charts.diverged_at(rows, x), height, colours[size])
+    diverged = [(charts.diverged_at(rows, x), colours[size]) for size, rows in lines.items()]
+    charts.draw_crosses(ax, diverged, row.best)
 
 
 def _common_limits(

@@ -36,10 +36,11 @@ def draw(folder: FigureFolder) -> Figure:
             tables.seed_means(results, spec.grid, quantity, [plot.x, plot.y]) for quantity in at
         ]
         tables_of.append(dict(zip(steps, means, strict=True)))
-    num_x, num_y = (
-        max(table[column].nunique() for row in tables_of for table in row.values())
-        for column in (plot.x, plot.y)
+    xs_of, ys_of = (
+        [tables.axis_values(results, row.grid, name) for row in plot.rows]
+        for name in (plot.x, plot.y)
     )
+    num_x, num_y = max(map(len, xs_of)), max(map(len, ys_of))
     most = max(len(row) for row in tables_of)
     grid = panels.panel_grid(
         folder.title,
@@ -47,12 +48,12 @@ def draw(folder: FigureFolder) -> Figure:
         [len(row) for row in tables_of],
         columns=panels.columns_that_fit(most, num_x, 0.17),
         aspect=1.1 * num_y / num_x,
+        xs=xs_of,
     )
     names = [text.symbol(column, results, plot.symbols) for column in (plot.x, plot.y)]
     hatched = False
     handles: dict[str, page.Handle] = {}
-    for spec, row, row_tables in zip(plot.rows, grid.rows, tables_of, strict=True):
-        xs, ys = (tables.axis_values(results, spec.grid, name) for name in (plot.x, plot.y))
+    for row, row_tables, xs, ys in zip(grid.rows, tables_of, xs_of, ys_of, strict=True):
         maps = [tables.matrix(table, plot.x, plot.y, xs, ys) for table in row_tables.values()]
         norm = panels.colour_norm(maps, plot.limits, log=False)
         for ax, array, step in zip(row.axes, maps, row_tables, strict=True):

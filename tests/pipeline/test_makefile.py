@@ -1,0 +1,31 @@
+"""What the Makefile would run."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+
+
+def printed(*words: str) -> str:
+    command = ["make", "--dry-run", *words]
+    return subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize(("target", "runs"), [("figures", 1), ("audit", 1), ("report", 2)])
+def test_further_arguments_stand_behind_all_others(target: str, runs: int) -> None:
+    arguments = "--configfile more.yaml --cores 8"
+    lines = printed(target, f"ARGS={arguments}", "CONFIG=data={path: DIR}").splitlines()
+    commands = [line for line in lines if "/snakemake " in line]
+    assert len(commands) == runs
+    for command in commands:
+        assert ' --config preset=smoke "data={path: DIR}" --' in command
+        assert command.endswith(f" {arguments}")
+
+
+def test_the_gallery_has_the_figures_of_the_papers_only() -> None:
+    (patterns,) = re.findall(r"for file in (.*?);", printed("gallery"))
+    slugs = [path.stem for path in (PROJECT / "config/papers").glob("*.yaml")]
+    assert set(patterns.split()) == {f"figures/{slug}/*.png" for slug in slugs}
