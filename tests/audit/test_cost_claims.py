@@ -71,6 +71,14 @@ class TestImprovesWith:
         rows = bowl_rows(still, level=level.__getitem__, noise=1e-4)
         assert decide(IMPROVES, tabulate(rows)).verdict == "holds"
 
+    def test_a_rise_that_is_not_resolved_is_said(self, decide, tabulate, bowl_rows):
+        level = {32: 1.0, 64: 0.3, 128: 0.36, 256: 0.2}
+        rows = bowl_rows(still, level=level.__getitem__, noise=0.2)
+        verdict = decide(IMPROVES, tabulate(rows))
+        assert verdict.verdict == "holds"
+        assert verdict.value > 1.02
+        assert verdict.detail.endswith("allowed 1.02, and this rise is within two standard errors")
+
     def test_small_rises_that_add_up_fail(self, decide, tabulate, bowl_rows):
         level = {32: 1.0, 64: 1.01, 128: 1.02, 256: 1.03}
         rows = bowl_rows(still, level=level.__getitem__, noise=1e-4)

@@ -52,6 +52,17 @@ class TestOptimumStays:
         assert verdict.verdict == "untested"
         assert "is not resolved from" in verdict.detail or "edge" in verdict.detail
 
+    def test_a_second_valley_that_seeds_may_prefer(self, decide, tabulate, bowl_rows):
+        """At width 32 a rate three octaves above the best is better for one seed of three."""
+        rows = bowl_rows(still)
+        for row in rows:
+            if row["width"] == 32 and row["learning_rate"] == 2.0**-1:
+                row["value"] = (0.25, 0.25, 0.13)[row["seed"]]
+        verdict = decide(STAYS, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert "moves by 0 [-3, 0] octaves" in verdict.detail
+        assert verdict.detail.endswith("so it may move by more than 1 octave")
+
     def test_half_octaves_are_compared_an_octave_away(self, decide, tabulate, bowl_rows):
         rates = [2.0 ** (k / 4) for k in range(-32, 1)]
         verdict = decide(STAYS, tabulate(bowl_rows(far, rates=rates, noise=0.03)))
@@ -166,6 +177,16 @@ class TestOptimumMoves:
     def test_fails(self, decide, tabulate, bowl_rows, optimum):
         assert decide(MOVES, tabulate(bowl_rows(optimum))).verdict == "fails"
 
+    def test_a_shift_that_seeds_may_undo(self, decide, tabulate, bowl_rows):
+        """At width 256 a rate one octave from where it began is better for one seed of three."""
+        rows = bowl_rows(far, widths=(32, 256))
+        for row in rows:
+            if row["width"] == 256 and row["learning_rate"] == 2.0**-4:
+                row["value"] = (0.16, 0.16, 0.08)[row["seed"]]
+        verdict = decide(MOVES, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert verdict.detail.endswith("which may be less than 2 octaves")
+
     def test_the_other_direction_fails(self, decide, tabulate, bowl_rows):
         assert decide(MOVES | {"direction": "up"}, tabulate(bowl_rows(far))).verdict == "fails"
 
@@ -269,7 +290,7 @@ class TestLargestWithin:
         rows = self.cliff_rows(bowl_rows, still)
         for row in rows:
             if row["learning_rate"] == 1.0 and row["width"] == 256:
-                row["value"] /= 3
+                row["value"] /= 2.8
         control = self.cliff_rows(bowl_rows, far, grid="control")
         assert decide(self.CLAIM, tabulate(rows + control)).verdict == "holds"
 

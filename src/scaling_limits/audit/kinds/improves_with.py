@@ -68,11 +68,14 @@ def measure(claim: ImprovesWith, results: Results) -> Measurement:
     worsens = is_better(best[smallest], best[largest], paired=False)
     if not (rises or improves or worsens):
         raise UndecidedError(f"{ends}, which is no resolved difference")
+    allowed = 1 + claim.tolerance
+    is_noise = value > allowed and not rises
     return Measurement(
         holds=improves and not rises,
         value=value,
         interval=interval,
-        threshold=f"each step at most {setting(1 + claim.tolerance)}",
+        threshold=f"no resolved step above {setting(allowed)}",
         detail=f"{ends}; it is at most {with_interval(value, interval)} times that of "
-        f"the next smaller {words(claim.along)}; allowed {setting(1 + claim.tolerance)}",
+        f"the next smaller {words(claim.along)}; allowed {setting(allowed)}"
+        + (", and this rise is within two standard errors" if is_noise else ""),
     )

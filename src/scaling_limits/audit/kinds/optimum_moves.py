@@ -12,12 +12,14 @@ def measure(claim: OptimumMoves, results: Results) -> Measurement:
     An optimum that is not resolved, or at the edge of its grid, is a bound.
 
     Raises:
-        UndecidedError: the bounds leave it open whether it moves as far.
+        UndecidedError: the bounds, or the interval, leave it open whether it moves as far.
     """
 
+    def upwards(low: float, high: float) -> tuple[float, float]:
+        return (low, high) if claim.direction == "up" else (-high, -low)
+
     def ends(shift: Shift) -> tuple[float, float]:
-        up = claim.direction == "up"
-        return (shift.low, shift.high) if up else (-shift.high, -shift.low)
+        return upwards(shift.low, shift.high)
 
     shifts = shifts_of(claim, results)
     needed = claim.min_shift - 1e-9
@@ -28,6 +30,8 @@ def measure(claim: OptimumMoves, results: Results) -> Measurement:
     if still_open and not holds:
         raise UndecidedError(still_open[0])
     threshold = f"at least {octaves(claim.min_shift)} {claim.direction}"
+    if holds and most.interval and upwards(*most.interval)[0] < needed:
+        raise UndecidedError(f"{most.detail}, which may be less than {octaves(claim.min_shift)}")
     return Measurement(
         holds=holds,
         value=most.value,

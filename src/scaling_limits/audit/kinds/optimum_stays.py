@@ -13,8 +13,8 @@ def measure(claim: OptimumStays, results: Results) -> Measurement:
     optimum moves, and not that it stays.
 
     Raises:
-        UndecidedError: the optimum of some size is open beyond what is allowed, and no size's has
-            moved for sure.
+        UndecidedError: the optimum of some size is open beyond what is allowed, or its shift's
+            interval reaches beyond, and no size's has moved for sure.
     """
     shifts = shifts_of(claim, results)
     allowed = claim.max_shift + 1e-9
@@ -22,6 +22,13 @@ def measure(claim: OptimumStays, results: Results) -> Measurement:
     still_open = [s.reason for s in shifts if s.reason and max(-s.low, s.high) > allowed]
     if still_open and not moved:
         raise UndecidedError(still_open[0])
+    uncertain = [
+        s.detail for s in shifts if s.interval and max(-s.interval[0], s.interval[1]) > allowed
+    ]
+    if uncertain and not moved:
+        raise UndecidedError(
+            f"{uncertain[0]}, so it may move by more than {octaves(claim.max_shift)}"
+        )
     # of equal shifts the largest size tells most
     far = max(moved or shifts, key=lambda shift: (abs(shift.value), shift.sizes[1]))
     return Measurement(
