@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import write_file
 from scaling_limits.plotting import specs, style, text
 from scaling_limits.records import Results
+
+# it warns of the dates that matplotlib's own mathematical fonts carry
+logging.getLogger("fontTools").setLevel(logging.ERROR)
 
 # What in a file would depend on when, or with what, it was written.
 _METADATA: dict[str, dict[str, str | None]] = {

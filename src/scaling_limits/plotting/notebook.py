@@ -78,8 +78,8 @@ def _quiet_kernel() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as scratch:
         profile = Path(scratch, "profile_default")
         profile.mkdir()
-        # it warns of its transport to whoever runs it
-        (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+        # it tells whoever runs it of its transport, and of the interrupt by which it is ended
+        (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 50\n")
         settings = {
             "IPYTHONDIR": scratch,
             "JUPYTER_RUNTIME_DIR": scratch,
