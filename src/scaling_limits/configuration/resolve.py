@@ -294,14 +294,14 @@ def _refuse_idle(settings: Settings, file: str | None, measured: Collection[str]
         return
     for role, changes in settings.exponent_changes.items():
         backward = role in table.FEEDBACK_ROLES
-        acting = {
+        quantities = {
             "branch": (settings.skip and role == "hidden", "on the role hidden with skip: true"),
             "epsilon": adam,
             "energy_weight": (weighted and not backward, "with algorithm: predictive_coding"),
             "step": (settings.inference in STEPWISE, f"with inference: {' or '.join(STEPWISE)}"),
         }
         for quantity in changes:
-            acts, where = acting.get(quantity, (True, ""))
+            acts, where = quantities.get(quantity, (True, ""))
             if backward and settings.feedback is None:
                 acts, where = False, "with an algorithm that trains feedback weights"
             if not acts:
