@@ -9,11 +9,12 @@ export UV_PYTHON_DOWNLOADS := never
 
 setup: $(VENV)/.installed
 
-# uv installs the pinned set in seconds; pip alone would take a minute.
+# uv installs the pinned set in seconds; pip alone would take a minute. Compiled here, once: where Python may not keep
+# what it compiles (PYTHONDONTWRITEBYTECODE), each of a run's hundreds of processes would take seconds over it.
 $(VENV)/.installed: envs/requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip sync --quiet --require-hashes envs/requirements.lock
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip sync --quiet --compile-bytecode --require-hashes envs/requirements.lock
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 

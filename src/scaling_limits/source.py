@@ -15,9 +15,12 @@ from pathlib import Path
 PACKAGE = "scaling_limits"
 
 
-def source_digest(modules: Iterable[str]) -> str:
+@cache
+def source_digest(modules: tuple[str, ...]) -> str:
     """16 hexadecimal digits over the import closure of `modules`: dotted names with the package's, or paths of
     Python files outside it.
+
+    Asked for once in a process, which goes on with the code that it has imported.
     """
     text = "\n".join(f"{name} {_tree_digest(*_stamp(name))}" for name in closure(modules))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

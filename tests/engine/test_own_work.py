@@ -11,7 +11,7 @@ from scaling_limits.configuration import load
 from scaling_limits.datasets.loading import load as load_arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_key, cell_source
-from scaling_limits.source import closure
+from scaling_limits.source import closure, source_digest
 from scaling_limits.training.loop import compile_shard
 
 EXPERIMENT, FIGURE = PAPER["experiments"]["transfer"], PAPER["figures"]["fig1"]
@@ -117,14 +117,19 @@ def test_a_file_is_an_algorithm(tmp_path, datasets_folder):
     np.testing.assert_array_equal(first["train_loss"].values, second["train_loss"].values)
 
 
+def rewrite(file, text):
+    file.write_text(text)
+    source_digest.cache_clear()
+
+
 def test_its_source_is_the_file_and_what_that_imports(tmp_path):
     configuration, file = with_algorithm(tmp_path, COPY)
     cell = configuration.cells("own", "mine")[0]
     before = cell_key(cell)
     assert cell_source(cell) != cell_source(configuration.cells("toy", "transfer")[0])
-    file.write_text(COPY + "# a comment\n")
+    rewrite(file, COPY + "# a comment\n")
     assert cell_key(cell) == before
-    file.write_text(COPY + "FACTOR = 2\n")
+    rewrite(file, COPY + "FACTOR = 2\n")
     assert cell_key(cell) != before
     assert backpropagation.__name__ in closure([str(file)])
 

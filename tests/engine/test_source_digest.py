@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,15 @@ MEASURED = cell(measure={"gradient_alignment": [0]})
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the package whose source is digested in place of the real one's."""
     folder = tmp_path / "scaling_limits"
     original = Path(scaling_limits.__file__).parent
     shutil.copytree(original, folder, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(source, "__file__", str(folder / "source.py"))
-    return folder
+    source.source_digest.cache_clear()
+    yield folder
+    source.source_digest.cache_clear()
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -35,6 +38,7 @@ def edit(path: Path, old: str, new: str) -> None:
     # two edits may fall into one tick of the file system's clock
     stamp = path.stat().st_mtime_ns + 1_000_000
     os.utime(path, ns=(stamp, stamp))
+    source.source_digest.cache_clear()
 
 
 def closure_of(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> set[str]:
@@ -46,6 +50,7 @@ def closure_of(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def test_copied_package_has_the_same_digest(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied = cell_source(PC)
     monkeypatch.undo()
+    source.source_digest.cache_clear()
     assert cell_source(PC) == copied
 
 
@@ -163,4 +168,4 @@ def test_relative_absolute_and_local_imports_are_followed(package: Path) -> None
 
 def test_a_module_that_does_not_exist(package: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"scaling_limits\.nothing"):
-        source.source_digest(["scaling_limits.nothing"])
+        source.source_digest(("scaling_limits.nothing",))

@@ -16,7 +16,7 @@ from scaling_limits.cells import Cell
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError, StoreError
 from scaling_limits.measured import Measured
-from scaling_limits.pipeline import store_command, upkeep
+from scaling_limits.pipeline import keys, store_command, upkeep
 from scaling_limits.pipeline.command_line import overrides, size
 from scaling_limits.pipeline.keys import cell_key, cell_source, library_versions
 from scaling_limits.pipeline.upkeep import Entry, State
@@ -127,7 +127,7 @@ def test_edited_source_makes_cells_stale_and_the_undone_edit_current(
 ) -> None:
     keep(project, cells_of(project)[0])
     with monkeypatch.context() as patch:
-        patch.setattr(upkeep, "source_digest", lambda modules: OLD)
+        patch.setattr(keys, "source_digest", lambda modules: OLD)
         assert states(project) == {State.SOURCE: 1}
     assert states(project) == {State.CURRENT: 1}
 

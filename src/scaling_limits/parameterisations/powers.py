@@ -1,5 +1,6 @@
 """What a row of the table is made of: numbers as products of powers, for each role of a weight."""
 
+from functools import cached_property
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -32,6 +33,7 @@ class Exponent(_Model):
     energy_weight_exponent: float = 0.0
     preconditioner_exponent: float = 0.0
 
+    @cached_property
     def named(self) -> dict[str, float]:
         """The named exponents in it, with their coefficients."""
         coefficients = {name: float(getattr(self, name)) for name in EXPONENTS}
@@ -66,7 +68,7 @@ class Power(_Model):
         """The exponent of one of `AXES`."""
         found: float | Exponent = getattr(self, axis)
         exponent = found if isinstance(found, Exponent) else Exponent(constant=found)
-        return exponent if skip or axis == "width" or not exponent.named() else Exponent()
+        return exponent if skip or axis == "width" or not exponent.named else Exponent()
 
 
 class RolePowers(_Model):
@@ -127,7 +129,15 @@ class Row(_Model):
         by_role = [self.role(role).power(quantity) for role in roles for quantity in QUANTITIES]
         return [*by_role, self.inference_step]
 
-    def exponents(self, *, skip: bool) -> set[str]:
+    def exponents(self, *, skip: bool) -> frozenset[str]:
         """The named exponents that its entries use."""
+        return self._exponents[skip]
+
+    @cached_property
+    def _exponents(self) -> dict[bool, frozenset[str]]:
+        """`exponents` by `skip`: each of thousands of cells asks for them."""
+        return {skip: self._used(skip=skip) for skip in (False, True)}
+
+    def _used(self, *, skip: bool) -> frozenset[str]:
         used = [power.exponent(axis, skip=skip) for power in self.powers() for axis in AXES]
-        return {name for exponent in used for name in exponent.named()}
+        return frozenset(name for exponent in used for name in exponent.named)

@@ -98,7 +98,7 @@ class Exponents:
 
     def value(self, exponent: Exponent) -> float:
         """The number that a linear expression takes."""
-        named = exponent.named()
+        named = exponent.named
         return exponent.constant + sum(
             c * (getattr(self, name) or 0.0) for name, c in named.items()
         )

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from ..cells import Cell
 from ..configuration import Configuration
-from ..source import source_digest
 from ..store import Store
 from .command_line import aligned, duration, scaled, size
 from .costs import cell_flops, shard_seconds
-from .keys import cell_key, cell_modules
+from .keys import cell_key
 from .machine import Machine
 from .memory import cell_bytes
 from .packing import pack
@@ -105,12 +103,12 @@ def _experiment(
     machine: Machine,
     store: Store | None,
 ) -> Estimate:
-    source = cache(source_digest)
     accepted = configuration.main.accept_source
 
     def stored(cell: Cell) -> bool:
-        sources = (source(cell_modules(cell)), *accepted)
-        return store is not None and any(cell_key(cell, each) in store for each in sources)
+        return store is not None and any(
+            cell_key(cell, each) in store for each in (None, *accepted)
+        )
 
     total = Estimate()
     for job in pack(configuration.cells(paper, experiment), configuration.preset.job_seconds):

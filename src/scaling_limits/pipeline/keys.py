@@ -53,6 +53,6 @@ def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
             "cells": sorted(
                 cell_key(cell) for cell in configuration.cells(paper, figure.experiment)
             ),
-            "source": source_digest(["scaling_limits.pipeline.figures"]),
+            "source": source_digest(("scaling_limits.pipeline.figures",)),
         }
     )

@@ -12,7 +12,6 @@ import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +21,8 @@ import numpy as np
 from ..cells import digest
 from ..configuration import Configuration, load
 from ..errors import StoreError
-from ..source import source_digest
 from .command_line import aligned, size
-from .keys import cell_key, cell_modules, library_versions
+from .keys import cell_key, library_versions
 
 # a temporary file is renamed within seconds, so an older one belongs to a process that was killed
 SECONDS_OF_WRITING = 3600.0
@@ -94,7 +92,6 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
     Raises:
         ConfigurationError: one of them is not valid; part of what is asked for would make the rest look stale.
     """
-    source = cache(source_digest)
     keys: dict[str, str] = {}
     cells: dict[str, str] = {}
     accepted: set[str] = set()
@@ -105,7 +102,7 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
                 for cell in configuration.cells(slug, name):
                     experiment = f"{slug}/{name}"
                     cells.setdefault(digest(cell.canonical()), experiment)
-                    keys.setdefault(cell_key(cell, source(cell_modules(cell))), experiment)
+                    keys.setdefault(cell_key(cell), experiment)
     return Asked(keys, cells, frozenset(accepted))
 
 

@@ -168,7 +168,7 @@ def _over_depth(constant: str, power: Fraction) -> str:
 
 def _linear(exponent: Exponent) -> str:
     """A linear expression, the constant last."""
-    terms = [(c, _SYMBOLS[name]) for name, c in exponent.named().items()]
+    terms = [(c, _SYMBOLS[name]) for name, c in exponent.named.items()]
     written = ""
     for coefficient, name in [*terms, (exponent.constant, "")]:
         if coefficient:
