@@ -279,9 +279,3 @@ def test_an_algorithm_of_a_file_may_train_feedback_weights(
     )
     first, second = (train([c], datasets_folder)[0]["train_loss"].values for c in (own, known))
     np.testing.assert_array_equal(first, second)
-
-
-def test_measuring_feedback_that_is_not_there(datasets_folder: Path) -> None:
-    c = cell(**BACKPROPAGATION, measure={"feedback_reconstruction": [0]})
-    with pytest.raises(ConfigurationError, match="no feedback nodes"):
-        train([c], datasets_folder)

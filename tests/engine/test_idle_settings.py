@@ -6,7 +6,6 @@ import pytest
 from engine_toys import BACKPROPAGATION, EXACT, cell
 
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.parameterisations.table import RolePowers, Row
 
 SGD: dict[str, Any] = {"optimiser": "sgd", "parameterisation": "sp_gaussian"}
 
@@ -94,15 +93,3 @@ def test_energy_weights_act_on_equilibria_that_are_measured() -> None:
     settings = {**BACKPROPAGATION, **changed("output", "energy_weight"), "energy_weight": 2}
     weighted = cell(**settings, activation="linear", measure={"equilibrium_alignment": [0]})
     assert weighted.scaling["hidden"].energy_weight == 2
-
-
-def test_the_mean_rescaling_is_not_that_of_orthogonal_draws() -> None:
-    roles = dict.fromkeys(("input", "hidden", "output"), RolePowers())
-    rows = [
-        Row(scheme=name, update_rule="adam", init_distribution=name, **roles, source="own")
-        for name in ("orthogonal", "normal")
-    ]
-    measure = {"rescaling": [0]}
-    assert cell(parameterisation="normal", rows=rows, measure=measure).measurements
-    with pytest.raises(ConfigurationError, match=r"rescaling: .* those here are orthogonal"):
-        cell(parameterisation="orthogonal", rows=rows, measure=measure)

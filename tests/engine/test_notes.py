@@ -27,8 +27,9 @@ def test_the_papers_own_setting_has_only_its_seeds() -> None:
     ("settings", "expected"),
     [
         ({"activation": "relu"}, "activation relu instead of tanh"),
+        ({"input_shape": [14, 14]}, "input_shape 14 x 14 instead of the data's own"),
         # the paper's file does not name this one
-        ({"num_train": 1000}, "num_train 1000 instead of unset"),
+        ({"num_train": 1000}, "num_train 1000 instead of all"),
     ],
 )
 def test_a_changed_setting_is_said(settings: dict[str, Any], expected: str) -> None:
@@ -39,7 +40,7 @@ def test_reduced_sizes_seeds_and_other_data_are_said() -> None:
     text = notes(preset="smoke")
     assert "Data: handwritten digits of scikit-learn in place of MNIST." in text
     assert "num_steps 40 instead of 937" in text
-    assert "One seed." in text
+    assert "One seed instead of 3." in text
 
 
 def test_a_stand_in_with_fewer_classes_is_said_and_gives_the_outputs(tmp_path: Path) -> None:
@@ -73,5 +74,41 @@ def test_grids_of_other_figures_are_left_out() -> None:
         figure: " ".join(figure_notes(configuration, "depth-mup", figure, meta))
         for figure in ("fig8", "fig9")
     }
-    assert "width 128, 256, 512, 1024, 2048 instead of" in shown["fig8"]
+    values = "width 128 to 2048 (5 values) instead of 128 to 8192 (7 values)"
+    assert f"Differs from the paper (preset laptop) in networks: {values}." in shown["fig8"]
     assert shown["fig9"] == "Mean over 3 seeds."
+
+
+def test_grids_that_differ_alike_stand_together() -> None:
+    changes: dict[str, Any] = {
+        "settings": {"batch_size": 32},
+        "grids": {
+            "width": {"settings": {"num_steps": 10}},
+            "depth": {"settings": {"num_steps": 10, "width": 8}},
+            "control_width": {"settings": {"num_steps": 10}, "axes": {"seed": [0]}},
+        },
+    }
+    papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
+    configuration = load(PROJECT, {"preset": "paper", "papers": papers})
+    differs = "Differs from the paper (preset paper)"
+    assert figure_notes(configuration, "mupc", "fig5", {}) == [
+        f"{differs}: batch_size 32 instead of 64.",
+        f"{differs} in depth: width 8 instead of 512.",
+        f"{differs}, except in control_depth: num_steps 10 instead of 937.",
+        "Seeds: mean over 3 seeds in width, depth, control_depth; one seed instead of 3 in control_width.",
+    ]
+
+
+def test_lists_of_the_same_range_are_told_apart() -> None:
+    """A range stands for more than four numbers, unless both would read alike."""
+    paper = load(PROJECT, {"preset": "paper"}).paper("mupc")
+    wide = paper.experiments[EXPERIMENT].grids["width"].axes["width"]
+    assert len(wide) > 4
+    moved = [wide[0], wide[1] + 1, *wide[2:]]
+    changes = {"grids": {"width": {"axes": {"width": moved}}}}
+    papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
+    text = " ".join(
+        figure_notes(load(PROJECT, {"preset": "paper", "papers": papers}), "mupc", "fig5", {})
+    )
+    before, after = (", ".join(map(str, values)) for values in (wide, moved))
+    assert f"in width: width {after} instead of {before}." in text

@@ -109,13 +109,6 @@ def test_alignment_of_the_output_weights(position):
     )
 
 
-def test_alignment_is_not_that_of_pooled_activities():
-    images = {"name": "cnn", "input_dim": 256, "input_shape": (16, 16), "width": 1}
-    described = spec().model_copy(update=images)
-    with pytest.raises(ConfigurationError, match=r"output_alignment: .* without pooling"):
-        output_alignment.measure(context(described))
-
-
 def test_one_sweep_is_not_the_equilibrium_and_many_are():
     few = equilibrium_alignment.measure(context(spec("linear")))["error_cosine_equilibrium"]
     many = DESCENT.model_copy(update={"num_inference_steps": 2000})

@@ -9,7 +9,6 @@ from scaling_limits import networks
 from scaling_limits.algorithms import predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
-from scaling_limits.errors import ConfigurationError
 from scaling_limits.measurements import performance, rescaling
 from scaling_limits.measurements.context import Context
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
@@ -83,11 +82,3 @@ def test_the_expected_excess_is_the_mean(skip):
     if not skip:
         assert expected == pytest.approx(HIDDEN / WIDTH, rel=1e-12)
     assert measured == pytest.approx(expected, rel=0.1)
-
-
-def test_rescaling_is_refused_where_it_is_not_defined_or_its_mean_not_known():
-    entropy = EXACT.model_copy(update={"loss": "cross_entropy"})
-    with pytest.raises(ConfigurationError, match="'mean_squared_error', not 'cross_entropy'"):
-        rescaling.measure(context(options=entropy))
-    with pytest.raises(ConfigurationError, match="mean_subtraction"):
-        rescaling.measure(context(skip=True, mean_subtraction=True))

@@ -13,8 +13,7 @@ from scaling_limits.algorithms import backpropagation, gauss_newton_target, pred
 from scaling_limits.algorithms.layerwise import output_jacobians
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.datasets.loading import Arrays
-from scaling_limits.errors import ConfigurationError
-from scaling_limits.measurements import feature_increments, feature_sizes
+from scaling_limits.measurements import feature_sizes
 from scaling_limits.measurements.context import Context
 from scaling_limits.training.loop import compile_shard
 
@@ -159,5 +158,3 @@ def test_sizes_of_features_that_differ_in_number():
     found = feature_sizes.measure(context)
     np.testing.assert_allclose(found["activity_rms"], rms, rtol=1e-12)
     np.testing.assert_allclose(found["output_rms"], np.sqrt((output**2).mean()), rtol=1e-12)
-    with pytest.raises(ConfigurationError, match="feature_increments: is for layers of one size"):
-        feature_increments.measure(context)

@@ -8,6 +8,7 @@ from .. import algorithms, limits, measurements, networks
 from ..cells import AlgorithmSpec, Cell, DatasetSpec, MeasurementSpec, NetworkSpec, OptimiserSpec
 from ..datasets import catalogue
 from ..errors import ConfigurationError, unknown
+from ..measurements import requirements
 from ..networks import image_layers
 from ..parameterisations import table
 from ..pipeline.memory import batch_size
@@ -104,11 +105,12 @@ def resolve(
         num_feedback_steps=settings.num_feedback_steps,
         num_steps=settings.num_steps,
         batch_size=min(settings.batch_size, dataset.num_train),
-        measurements=_measurements(plans, settings.num_steps, parameterisation.init_distribution),
+        measurements=_measurements(plans, settings.num_steps),
         dtype=settings.dtype,
         cells_per_batch=1,
         device=resources.device,
     )
+    requirements.refuse(cell)
     if cell.limit is not None:
         limits.registry.get(cell.limit).refuse(cell)
     cells_per_batch = batch_size(cell, resources.cells_per_batch, resources.mem_mb)
@@ -235,15 +237,11 @@ def _frozen(settings: Settings, weights: Mapping[str, tuple[str, int]] | None) -
 
 
 def _measurements(
-    plans: Mapping[str, MeasurementPlan], num_steps: int, init_distribution: str
+    plans: Mapping[str, MeasurementPlan], num_steps: int
 ) -> tuple[MeasurementSpec, ...]:
     specs = []
     for name, plan in sorted(plans.items()):
         measurements.registry.module(name)
-        if name == "rescaling" and init_distribution == "orthogonal":
-            raise ConfigurationError(
-                "rescaling: its expected value is that of normal or uniform draws, those here are orthogonal"
-            )
         chosen = {num_steps if step == "end" else step for step in plan.steps}
         steps = tuple(sorted(step for step in chosen if step <= num_steps))
         if steps:

@@ -2,7 +2,7 @@
 
 A measurement is a module with `AXES`, the axes of each metric beside the training step, and
 `measure(context) -> {metric: array}`. If what stands along an axis is not 0, 1, ..., it has `labels(network_spec) ->
-{axis: numbers}` as well.
+{axis: numbers}` as well. What it needs of a cell, if it is not defined for all, stands in `requirements`.
 """
 
 from ..cells import Cell, MeasurementSpec

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from ..cells import NetworkSpec
-from ..errors import ConfigurationError
 from .blocks import distances
 from .context import Context
 from .layers import rms
@@ -21,14 +20,8 @@ def labels(spec: NetworkSpec) -> dict[str, tuple[int, ...]]:
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """Root mean squares over units and samples of the batch of x^{l+k} - x^l, l = floor(L/4) of L blocks.
-
-    Raises:
-        ConfigurationError: the layers are not of one size.
-    """
+    """Root mean squares over units and samples of the batch of x^{l+k} - x^l, l = floor(L/4) of L blocks."""
     *hidden, _ = context.problem.activities()
-    if len({stack.shape[2] for stack in hidden}) > 1:
-        raise ConfigurationError("feature_increments: is for layers of one size, as of an mlp")
     features = jnp.concatenate(hidden)
     num_blocks = len(features) - 1
     first = num_blocks // 4

@@ -9,7 +9,6 @@ from jaxtyping import Array, Float
 
 from ..algorithms.target_propagation import reconstruction_losses
 from ..cells import NetworkSpec
-from ..errors import ConfigurationError
 from .context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"feedback_reconstruction": ("layer",)}
@@ -21,14 +20,8 @@ def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
 
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
-    """Half the mean square of g_l(h_l) - h_{l-1} over units and samples, without noise.
-
-    Raises:
-        ConfigurationError: there are no feedback nodes.
-    """
+    """Half the mean square of g_l(h_l) - h_{l-1} over units and samples, without noise."""
     problem = context.problem
-    if not problem.network.feedback:
-        raise ConfigurationError("feedback_reconstruction: the network has no feedback nodes")
     without_noise = problem.options.model_copy(update={"feedback_noise": None})
     losses = reconstruction_losses(replace(problem, options=without_noise))
     return {"feedback_reconstruction": losses}

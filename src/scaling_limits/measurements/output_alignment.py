@@ -10,7 +10,6 @@ is sqrt(M) for independent factors (omega = 1/2) and M for aligned ones (omega =
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ..errors import ConfigurationError
 from ..networks.nodes import ACTIVATIONS
 from .context import Context
 
@@ -20,18 +19,11 @@ AXES: dict[str, tuple[str, ...]] = {"output_alignment": (), "output_alignment_ex
 def measure(context: Context) -> dict[str, Array]:
     """The ratio, and omega_L, its logarithm to the base of the output weights' fan-in (the width of an mlp); not a
     number before the first update.
-
-    Raises:
-        ConfigurationError: the output weights act on pooled activities.
     """
     now, first = context.problem.activities(), context.initial_activities()
     phi = ACTIVATIONS[context.problem.network.segments[-1].node.before]
     moved = phi(now[-2][-1]) - phi(first[-2][-1])
     weights = context.initial[-1]["linear"]["kernel"][0]
-    if weights.shape[-1] != moved.shape[-1]:
-        raise ConfigurationError(
-            "output_alignment: is for networks without pooling before the output weights, as mlp and vgg5"
-        )
     ratio = _rms(moved @ weights.T) / (_rms(weights) * _rms(moved))
     exponent = jnp.log(ratio) / jnp.log(moved.shape[-1])
     return {"output_alignment": ratio, "output_alignment_exponent": exponent}

@@ -9,31 +9,17 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from ..algorithms import predictive_coding
-from ..errors import ConfigurationError
 from ..limits.rescaling import mean_excess
-from ..networks.network import Network
 from .context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_expected": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The excess at the present weights, and its mean over initialisations at the same width and depth.
-
-    Orthogonal draws, which nothing shows here, are refused by the configuration.
-
-    Raises:
-        ConfigurationError: the network is not linear or has mean subtraction, or the loss is not the mean squared
-            error.
-    """
+    """The excess at the present weights, and its mean over initialisations at the same width and depth."""
     network, scaling = context.problem.network, context.problem.scaling
     matrix = predictive_coding.rescaling_matrix(context.problem)
-    loss = context.problem.options.loss
-    if loss != "mean_squared_error":
-        raise ConfigurationError(f"rescaling: is of loss 'mean_squared_error', not '{loss}'")
-    if _has(network, "mean_subtraction"):
-        raise ConfigurationError("rescaling: its expected value is that without mean_subtraction")
-    skip = _has(network, "skip")
+    skip = any(getattr(segment.node, "skip", False) for segment in network.segments)
     hidden = scaling["hidden"]
     branch = hidden["branch"] if skip else 1.0
     expected = mean_excess(
@@ -48,8 +34,3 @@ def measure(context: Context) -> dict[str, Array]:
         "rescaling_excess": jnp.trace(matrix) / matrix.shape[0] - 1.0,
         "rescaling_excess_expected": jnp.asarray(expected, matrix.dtype),
     }
-
-
-def _has(network: Network, option: str) -> bool:
-    """Whether nodes have an option of residual ones."""
-    return any(getattr(segment.node, option, False) for segment in network.segments)

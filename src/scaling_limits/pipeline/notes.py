@@ -1,6 +1,6 @@
 """What is written under a figure: everything in which it differs from the paper's setting."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..configuration import OWN, Configuration
@@ -8,8 +8,11 @@ from ..configuration.models import Experiment, Settings
 from ..datasets import catalogue
 from .keys import cell_source
 
-# settings of which one differs between grids of the paper and its reduced version without being worth a line
-_SILENT = {"num_test"}
+# settings of which one differs between grids of the paper and its reduced version without being worth a line;
+# of seeds there is a line of their own
+_SILENT = {"num_test", "seed"}
+_UNSET = {"num_train": "all", "input_shape": "the data's own"}
+_LISTED = 4
 
 
 def figure_notes(
@@ -17,9 +20,25 @@ def figure_notes(
 ) -> list[str]:
     """The lines under a figure: substitutions, reduced sizes, seeds, and cells of other sources kept on purpose."""
     figure = configuration.figure(paper, name)
-    experiment = figure.experiment
-    computed = configuration.points(paper, experiment)
-    points = [point for point in computed if point.grid in figure.grids]
+    notes = _substitutions(configuration, paper, figure.experiment)
+    if figure.experiment is None:
+        return notes
+    used = configuration.paper(paper).experiments[figure.experiment]
+    papers = {} if paper == OWN else configuration.original(paper).experiments
+    original = papers.get(figure.experiment)
+    shown = [grid for grid in used.grids if grid in figure.grids]
+    if original is not None:
+        differs = f"Differs from the paper (preset {configuration.main.preset})"
+        notes += [f"{differs}{words}." for words in _differences(original, used, shown)]
+    notes.append(_seeds(original, used, shown))
+    current = {cell_source(p.cell) for p in configuration.points(paper, figure.experiment)}
+    older = sorted({entry["source"] for entry in meta.values()} - current)
+    if older:
+        notes.append(f"Cells computed by accepted older source: {', '.join(older)}.")
+    return notes
+
+
+def _substitutions(configuration: Configuration, paper: str, experiment: str | None) -> list[str]:
     notes = []
     for wanted, used in configuration.substitutions(paper, experiment).items():
         stand_in = catalogue.info(used, configuration.user_datasets)
@@ -28,58 +47,58 @@ def figure_notes(
         if stand_in.num_classes != replaced.num_classes:
             text += f", with {stand_in.num_classes} classes instead of {replaced.num_classes}"
         notes.append(f"Data: {text}. {stand_in.note}".strip())
-    if experiment is None:
-        return notes
-    original = configuration.original(paper).experiments.get(experiment)
-    if original is not None and paper != OWN:
-        changed = configuration.paper(paper).experiments[experiment]
-        reduced = _differences(original, changed, figure.grids)
-        if reduced:
-            notes.append(
-                f"Differs from the paper (preset {configuration.main.preset}): {'; '.join(reduced)}."
-            )
-    seeds = {
-        grid: len({p.settings.seed for p in points if p.grid == grid})
-        for grid in {p.grid for p in points}
-    }
-    words = {grid: "one seed" if n == 1 else f"mean over {n} seeds" for grid, n in seeds.items()}
-    if len(set(words.values())) == 1:
-        notes.append(f"{next(iter(words.values())).capitalize()}.")
-    else:
-        notes.append(f"Seeds: {'; '.join(f'{grid}: {words[grid]}' for grid in sorted(words))}.")
-    current = {cell_source(point.cell) for point in computed}
-    older = sorted({entry["source"] for entry in meta.values()} - current)
-    if older:
-        notes.append(f"Cells computed by accepted older source: {', '.join(older)}.")
     return notes
 
 
-def _differences(original: Experiment, used: Experiment, grids: Collection[str]) -> list[str]:
+def _differences(original: Experiment, used: Experiment, shown: Sequence[str]) -> list[str]:
+    """What differs, settings together that do so in the same grids."""
     defaults = {key: field.default for key, field in Settings.model_fields.items()}
-    differences = []
-    shown = [grid for grid in used.grids if grid in grids and grid in original.grids]
+    shown = [grid for grid in shown if grid in original.grids]
+    grids: dict[str, list[str]] = {}
     for grid in shown:
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
             then, now = before.get(key, defaults[key]), after.get(key, defaults[key])
             if then != now:
-                differences.append((key, grid, _words(now), _words(then)))
-    merged: dict[tuple[str, str, str], list[str]] = {}
-    for key, grid, now, paper in differences:
-        merged.setdefault((key, now, paper), []).append(grid)
-    lines = []
-    for (key, now, paper), differing in merged.items():
-        lines.append(f"{key} {now} instead of {paper}{_where(differing, shown)}")
-    return lines
+                grids.setdefault(f"{key} {_instead(key, now, then)}", []).append(grid)
+    together: dict[str, list[str]] = {}
+    for words, differing in grids.items():
+        together.setdefault(_where(differing, shown), []).append(words)
+    return [f"{where}: {'; '.join(words)}" for where, words in sorted(together.items())]
 
 
-def _where(differing: list[str], shown: list[str]) -> str:
+def _where(differing: Sequence[str], shown: Sequence[str]) -> str:
     """Nothing if all grids differ, else those that do, or those that do not if they are fewer."""
     others = [grid for grid in shown if grid not in differing]
     if not others:
         return ""
-    fewer = len(others) < len(differing)
-    return f" (not {', '.join(others)})" if fewer else f" ({', '.join(differing)})"
+    return (
+        _grids(", except in", others) if len(others) < len(differing) else _grids(" in", differing)
+    )
+
+
+def _grids(word: str, grids: Sequence[str]) -> str:
+    return f"{word} {', '.join(grids)}"
+
+
+def _seeds(original: Experiment | None, used: Experiment, shown: Sequence[str]) -> str:
+    """How many seeds the means are over, and how many the paper's."""
+    grids: dict[str, list[str]] = {}
+    for grid in shown:
+        number = _number_of_seeds(used, grid)
+        words = "one seed" if number == 1 else f"mean over {number} seeds"
+        if original is not None and grid in original.grids:
+            then = _number_of_seeds(original, grid)
+            words += "" if then == number else f" instead of {then}"
+        grids.setdefault(words, []).append(grid)
+    if len(grids) == 1:
+        return f"{next(iter(grids)).capitalize()}."
+    return f"Seeds: {'; '.join(words + _grids(' in', where) for words, where in grids.items())}."
+
+
+def _number_of_seeds(experiment: Experiment, grid: str) -> int:
+    seeds = _values(experiment, grid).get("seed")
+    return len(set(seeds)) if isinstance(seeds, list) else 1
 
 
 def _values(experiment: Experiment, grid: str) -> dict[str, Any]:
@@ -87,7 +106,25 @@ def _values(experiment: Experiment, grid: str) -> dict[str, Any]:
     return {**experiment.settings, **experiment.axes, **part.settings, **part.axes}
 
 
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(str(item) for item in value)
-    return "unset" if value is None else str(value)
+def _instead(key: str, now: Any, then: Any) -> str:
+    short = [_words(key, value, _LISTED) for value in (now, then)]
+    if short[0] == short[1]:
+        # what differs is what a range leaves out
+        short = [_words(key, value, None) for value in (now, then)]
+    return " instead of ".join(short)
+
+
+def _words(key: str, value: Any, listed: int | None) -> str:
+    """A value; a list of more than `listed` numbers as their range."""
+    if value is None:
+        return _UNSET.get(key, "none")
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if not isinstance(value, list | tuple):
+        return str(value)
+    words = [_words(key, item, listed) for item in value]
+    numbers = all(isinstance(item, int | float) for item in value)
+    if numbers and listed is not None and len(value) > listed:
+        ends = (_words(key, end, listed) for end in (min(value), max(value)))
+        return f"{' to '.join(ends)} ({len(value)} values)"
+    return (" x " if key == "input_shape" else ", ").join(words)

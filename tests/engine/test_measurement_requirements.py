@@ -1,0 +1,98 @@
+"""Measurements that are not defined for a cell are refused when the configuration is read."""
+
+from typing import Any
+
+import pytest
+from engine_toys import BACKPROPAGATION, PAPER, cell, merged, write_project
+
+from scaling_limits import measurements
+from scaling_limits.configuration import load
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.measurements.requirements import REQUIREMENTS
+from scaling_limits.parameterisations.table import RolePowers, Row
+
+LINEAR: dict[str, Any] = {"activation": "linear", "skip": False, "parameterisation": "sp_gaussian"}
+LINEAR |= {"optimiser": "sgd"}
+IMAGES: dict[str, Any] = {
+    **BACKPROPAGATION,
+    "dataset": "mnist",
+    "skip": False,
+    "parameterisation": "sp_gaussian",
+    "optimiser": "sgd",
+    "width": 1,
+}
+CNN = {**IMAGES, "network": "cnn", "depth": 2}
+VGG5 = {**IMAGES, "network": "vgg5", "depth": 6}
+MEAN = "its expected value is that"
+
+
+@pytest.mark.parametrize(
+    ("measurement", "settings", "words"),
+    [
+        ("rescaling", {"activation": "tanh"}, "linear mlps .* activation 'tanh'"),
+        (
+            "rescaling",
+            {**LINEAR, "loss": "cross_entropy"},
+            "mean_squared_error, .* loss 'cross_entropy'",
+        ),
+        ("rescaling", {"activation": "linear", "mean_subtraction": True}, f"{MEAN} without"),
+        ("equilibrium_alignment", {"activation": "tanh"}, "linear mlps .* activation 'tanh'"),
+        (
+            "equilibrium_alignment",
+            {**CNN, "activation": "linear"},
+            "linear mlps .* network is 'cnn'",
+        ),
+        ("feature_increments", CNN, "layers of one size, .* 'cnn'"),
+        ("feature_increments", VGG5, "layers of one size, .* 'vgg5'"),
+        ("output_alignment", CNN, "without pooling .* 'cnn'"),
+        (
+            "feedback_reconstruction",
+            BACKPROPAGATION,
+            "feedback weights, algorithm 'backpropagation' trains none",
+        ),
+    ],
+)
+def test_what_is_not_defined_is_refused(
+    measurement: str, settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^measurements\.{measurement}: .*{words}"):
+        cell(**settings, measure={measurement: [0]})
+
+
+@pytest.mark.parametrize(
+    ("measurement", "settings"),
+    [
+        ("rescaling", LINEAR),
+        ("equilibrium_alignment", {**LINEAR, **BACKPROPAGATION}),
+        ("feature_increments", {}),
+        ("output_alignment", VGG5),
+        ("output_alignment", {}),
+    ],
+)
+def test_what_is_defined_is_taken(measurement: str, settings: dict[str, Any]) -> None:
+    found = cell(**settings, measure={measurement: [0]})
+    assert [spec.name for spec in found.measurements] == [measurement]
+
+
+def test_the_mean_rescaling_is_not_that_of_orthogonal_draws() -> None:
+    roles = dict.fromkeys(("input", "hidden", "output"), RolePowers())
+    rows = [
+        Row(scheme=name, update_rule="adam", init_distribution=name, **roles, source="own")
+        for name in ("orthogonal", "normal")
+    ]
+    settings = {"activation": "linear", "rows": rows, "measure": {"rescaling": [0]}}
+    assert cell(parameterisation="normal", **settings).measurements
+    with pytest.raises(ConfigurationError, match="those here are orthogonal"):
+        cell(parameterisation="orthogonal", **settings)
+
+
+def test_requirements_are_of_measurements_that_there_are() -> None:
+    assert set(REQUIREMENTS) <= set(measurements.registry.modules)
+
+
+def test_the_refusal_says_where_the_measurement_stands(tmp_path) -> None:
+    changes = {"experiments": {"transfer": {"measurements": {"rescaling": {"steps": [0]}}}}}
+    root = write_project(tmp_path, paper=merged(PAPER, changes))
+    message = r"config/papers/toy\.yaml: experiments\.transfer\.grids\.main: measurements\.rescaling: is of"
+    with pytest.raises(ConfigurationError, match=message):
+        load(root).points("toy", "transfer")
