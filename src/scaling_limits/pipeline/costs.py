@@ -49,8 +49,8 @@ LOOPS_PER_IMAGE_LAYER = 6.0
 KERNELS_PER_INFERENCE_STEP = 4.0
 KERNELS_PER_TRAINING_STEP = 25.0
 KERNELS_PER_DECOMPOSITION = 30.0
-IMPORTS_PER_CELL = 0.003
-IMPORTS_PER_LIMIT_STEP = 1e-4
+IMPORTS_PER_CELL = 0.0053
+IMPORTS_PER_LIMIT_STEP = 1.8e-4
 """What Python takes to hand a cell over and to store it, and for a layer and step of a limit, in imports of jax."""
 CACHE_BYTES = 2e7
 """Memory of a cell from which on it is no longer read from the cache."""

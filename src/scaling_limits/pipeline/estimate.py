@@ -16,9 +16,9 @@ from .packing import pack
 # what Python does, in imports of jax
 IMPORTS_PER_RUN = 4.0
 """Snakemake, its configuration and its plan."""
-IMPORTS_PER_JOB = 1.5
+IMPORTS_PER_JOB = 2.6
 """A process until its first cell."""
-IMPORTS_PER_FIGURE = 5.3
+IMPORTS_PER_FIGURE = 9.1
 """Records gathered and judged, a notebook executed, files copied."""
 
 FLOP_UNITS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")

@@ -34,7 +34,7 @@ NOMINAL = Machine(
     bytes_per_second=8e9,
     kernel_seconds=1.5e-7,
     compile_seconds=0.18,
-    import_seconds=1.5,
+    import_seconds=0.85,
 )
 """One idle core of the machine that the presets were made on. Jobs are packed by it, so they are the same anywhere."""
 
