@@ -22,7 +22,7 @@ def source_digest(modules: tuple[str, ...]) -> str:
 
     Asked for once in a process, which goes on with the code that it has imported.
     """
-    text = "\n".join(f"{name} {_tree_digest(*_stamp(name))}" for name in closure(modules))
+    text = "\n".join(f"{name} {_tree_digest(name)}" for name in closure(modules))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -34,10 +34,11 @@ def closure(modules: Iterable[str]) -> list[str]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting.extend(_imports(name, *_stamp(name)))
+            waiting.extend(_imports(name))
     return sorted(found)
 
 
+@cache
 def _path(name: str) -> Path | None:
     if name.endswith(".py"):
         return Path(name)
@@ -55,16 +56,16 @@ def _path(name: str) -> Path | None:
     return None
 
 
-def _stamp(name: str) -> tuple[str, int]:
+def _file(name: str) -> Path:
     path = _path(name)
     if path is None:
         raise ModuleNotFoundError(f"no module {name}")
-    return str(path), path.stat().st_mtime_ns
+    return path
 
 
 @cache
-def _parse(path: str, _modified: int) -> ast.Module:
-    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+def _parse(name: str) -> ast.Module:
+    tree = ast.parse(_file(name).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             # strings that stand alone: docstrings, also those below a name
@@ -85,16 +86,16 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 @cache
-def _tree_digest(path: str, modified: int) -> str:
-    return hashlib.sha256(ast.dump(_parse(path, modified)).encode()).hexdigest()
+def _tree_digest(name: str) -> str:
+    return hashlib.sha256(ast.dump(_parse(name)).encode()).hexdigest()
 
 
 @cache
-def _imports(name: str, path: str, modified: int) -> frozenset[str]:
-    is_package = path.endswith("__init__.py")
+def _imports(name: str) -> frozenset[str]:
+    is_package = _file(name).name == "__init__.py"
     parent = name if is_package else name.rpartition(".")[0]
     found: set[str] = set()
-    for node in ast.walk(_parse(path, modified)):
+    for node in ast.walk(_parse(name)):
         if isinstance(node, ast.Import):
             candidates = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from scaling_limits import source
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
 from scaling_limits.configuration.resolve import resolve
@@ -84,6 +85,13 @@ def cell(
         user_algorithms={},
         rows=rows or [],
     )
+
+
+def forget_sources() -> None:
+    """Look at the code anew, as another process would after an edit."""
+    for function in vars(source).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
 
 
 def write_project(root: Path, *, main: Any = None, preset: Any = None, paper: Any = None) -> Path:

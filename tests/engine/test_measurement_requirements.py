@@ -82,7 +82,7 @@ def test_the_mean_rescaling_is_not_that_of_orthogonal_draws() -> None:
     ]
     settings = {"activation": "linear", "rows": rows, "measure": {"rescaling": [0]}}
     assert cell(parameterisation="normal", **settings).measurements
-    with pytest.raises(ConfigurationError, match="those here are orthogonal"):
+    with pytest.raises(ConfigurationError, match=r"rescaling: .* those here are orthogonal"):
         cell(parameterisation="orthogonal", **settings)
 
 

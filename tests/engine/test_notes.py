@@ -28,6 +28,8 @@ def test_the_papers_own_setting_has_only_its_seeds() -> None:
     [
         ({"activation": "relu"}, "activation relu instead of tanh"),
         ({"input_shape": [14, 14]}, "input_shape 14 x 14 instead of the data's own"),
+        # three digits would read alike
+        ({"init_scale": 1.0001}, "init_scale 1.0001 instead of 1.0"),
         # the paper's file does not name this one
         ({"num_train": 1000}, "num_train 1000 instead of all"),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import yaml
-from engine_toys import PAPER, SETTINGS, write_project
+from engine_toys import PAPER, SETTINGS, forget_sources, write_project
 
 from scaling_limits.algorithms import backpropagation
 from scaling_limits.cells import AlgorithmSpec
@@ -11,7 +11,7 @@ from scaling_limits.configuration import load
 from scaling_limits.datasets.loading import load as load_arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_key, cell_source
-from scaling_limits.source import closure, source_digest
+from scaling_limits.source import closure
 from scaling_limits.training.loop import compile_shard
 
 EXPERIMENT, FIGURE = PAPER["experiments"]["transfer"], PAPER["figures"]["fig1"]
@@ -119,7 +119,7 @@ def test_a_file_is_an_algorithm(tmp_path, datasets_folder):
 
 def rewrite(file, text):
     file.write_text(text)
-    source_digest.cache_clear()
+    forget_sources()
 
 
 def test_its_source_is_the_file_and_what_that_imports(tmp_path):

@@ -1,12 +1,11 @@
 """Which edits of the code make cells new."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_toys import BACKPROPAGATION, cell
+from engine_toys import BACKPROPAGATION, cell, forget_sources
 
 import scaling_limits
 from scaling_limits import source
@@ -26,19 +25,16 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     original = Path(scaling_limits.__file__).parent
     shutil.copytree(original, folder, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(source, "__file__", str(folder / "source.py"))
-    source.source_digest.cache_clear()
+    forget_sources()
     yield folder
-    source.source_digest.cache_clear()
+    forget_sources()
 
 
 def edit(path: Path, old: str, new: str) -> None:
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), "utf-8")
-    # two edits may fall into one tick of the file system's clock
-    stamp = path.stat().st_mtime_ns + 1_000_000
-    os.utime(path, ns=(stamp, stamp))
-    source.source_digest.cache_clear()
+    forget_sources()
 
 
 def closure_of(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> set[str]:
@@ -50,7 +46,7 @@ def closure_of(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def test_copied_package_has_the_same_digest(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied = cell_source(PC)
     monkeypatch.undo()
-    source.source_digest.cache_clear()
+    forget_sources()
     assert cell_source(PC) == copied
 
 

@@ -13,8 +13,6 @@ from pydantic import BaseModel, ValidationError
 from ..errors import ConfigurationError, unknown
 
 M = TypeVar("M", bound=BaseModel)
-
-
 _MAX_DEPTH = 50
 
 

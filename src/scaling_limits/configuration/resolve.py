@@ -28,8 +28,6 @@ FEEDBACK_DEFAULTS = {
     "feedback_weight_decay": 1e-4,
     "num_feedback_steps": 0,
 }
-# measurements of predictive coding's equilibrium, whatever the algorithm is
-EQUILIBRIA = ("equilibrium_alignment", "rescaling")
 
 
 def resolve(
@@ -274,7 +272,7 @@ def _refuse_idle(settings: Settings, file: str | None, measured: Collection[str]
     own = file is not None
     sgd = (settings.optimiser == "sgd", "with optimiser: sgd")
     adam = (settings.optimiser == "adam", "with optimiser: adam")
-    equilibrium = not set(EQUILIBRIA).isdisjoint(measured)
+    equilibrium = not requirements.EQUILIBRIA.isdisjoint(measured)
     weighted = own or equilibrium or settings.algorithm == "predictive_coding"
     acting = {
         "momentum": sgd,

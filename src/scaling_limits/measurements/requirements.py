@@ -65,3 +65,5 @@ REQUIREMENTS: Mapping[str, tuple[Callable[[Cell], str | None], ...]] = {
     "rescaling": (_linear, _known_mean),
 }
 """For each measurement that is not of every cell: functions that say what a cell lacks, None if nothing."""
+EQUILIBRIA = frozenset(name for name, needed in REQUIREMENTS.items() if _linear in needed)
+"""Those of predictive coding's equilibrium, whatever the algorithm is."""

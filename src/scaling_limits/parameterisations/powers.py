@@ -136,8 +136,10 @@ class Row(_Model):
     @cached_property
     def _exponents(self) -> dict[bool, frozenset[str]]:
         """`exponents` by `skip`: each of thousands of cells asks for them."""
-        return {skip: self._used(skip=skip) for skip in (False, True)}
-
-    def _used(self, *, skip: bool) -> frozenset[str]:
-        used = [power.exponent(axis, skip=skip) for power in self.powers() for axis in AXES]
-        return frozenset(name for exponent in used for name in exponent.named)
+        entries = [(power, axis) for power in self.powers() for axis in AXES]
+        return {
+            skip: frozenset(
+                n for power, axis in entries for n in power.exponent(axis, skip=skip).named
+            )
+            for skip in (False, True)
+        }

@@ -72,13 +72,9 @@ def _where(differing: Sequence[str], shown: Sequence[str]) -> str:
     others = [grid for grid in shown if grid not in differing]
     if not others:
         return ""
-    return (
-        _grids(", except in", others) if len(others) < len(differing) else _grids(" in", differing)
-    )
-
-
-def _grids(word: str, grids: Sequence[str]) -> str:
-    return f"{word} {', '.join(grids)}"
+    if len(others) < len(differing):
+        return f", except in {', '.join(others)}"
+    return f" in {', '.join(differing)}"
 
 
 def _seeds(original: Experiment | None, used: Experiment, shown: Sequence[str]) -> str:
@@ -93,7 +89,8 @@ def _seeds(original: Experiment | None, used: Experiment, shown: Sequence[str]) 
         grids.setdefault(words, []).append(grid)
     if len(grids) == 1:
         return f"{next(iter(grids)).capitalize()}."
-    return f"Seeds: {'; '.join(words + _grids(' in', where) for words, where in grids.items())}."
+    each = [f"{words} in {', '.join(where)}" for words, where in grids.items()]
+    return f"Seeds: {'; '.join(each)}."
 
 
 def _number_of_seeds(experiment: Experiment, grid: str) -> int:
@@ -107,24 +104,24 @@ def _values(experiment: Experiment, grid: str) -> dict[str, Any]:
 
 
 def _instead(key: str, now: Any, then: Any) -> str:
-    short = [_words(key, value, _LISTED) for value in (now, then)]
-    if short[0] == short[1]:
-        # what differs is what a range leaves out
-        short = [_words(key, value, None) for value in (now, then)]
-    return " instead of ".join(short)
+    words = [_words(key, value, short=True) for value in (now, then)]
+    if words[0] == words[1]:
+        # what differs is what the short form leaves out
+        words = [_words(key, value, short=False) for value in (now, then)]
+    return " instead of ".join(words)
 
 
-def _words(key: str, value: Any, listed: int | None) -> str:
-    """A value; a list of more than `listed` numbers as their range."""
+def _words(key: str, value: Any, *, short: bool) -> str:
+    """A value; if `short`, of three digits, and a list of many numbers as their range."""
     if value is None:
         return _UNSET.get(key, "none")
-    if isinstance(value, float):
+    if isinstance(value, float) and short:
         return f"{value:.3g}"
     if not isinstance(value, list | tuple):
         return str(value)
-    words = [_words(key, item, listed) for item in value]
+    words = [_words(key, item, short=short) for item in value]
     numbers = all(isinstance(item, int | float) for item in value)
-    if numbers and listed is not None and len(value) > listed:
-        ends = (_words(key, end, listed) for end in (min(value), max(value)))
+    if numbers and short and len(value) > _LISTED:
+        ends = (_words(key, end, short=short) for end in (min(value), max(value)))
         return f"{' to '.join(ends)} ({len(value)} values)"
     return (" x " if key == "input_shape" else ", ").join(words)
