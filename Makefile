@@ -25,8 +25,8 @@ CONFIG ?=
 ARGS ?=
 SNAKEMAKE := $(RUN)/snakemake
 QUIET := --quiet rules
-STORE := $(RUN)/python -m scaling_limits.pipeline.store_command
-ESTIMATE := $(RUN)/python -m scaling_limits.pipeline.estimate_command
+STORE := $(RUN)/python -m scaling_limits.commands.store_command
+ESTIMATE := $(RUN)/python -m scaling_limits.commands.estimate_command
 
 LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
   --no-header --no-emit-index-url --no-emit-find-links --no-annotate

@@ -44,7 +44,7 @@ class Fault:
 
 _INFERENCE = "tests/algorithms/test_activity_inference.py"
 _STAGES = "tests/algorithms/test_predictive_coding.py::test_stages_give_what_plain_inference_gives"
-_TRAINING = "tests/engine/test_training.py"
+_TRAINING = "tests/training/test_training.py"
 _TABLE = "tests/parameterisations/test_table.py"
 _DMFT = "tests/limits/test_linear_dmft.py"
 _RECURSION = "tests/limits/test_depth_recursion.py"
@@ -212,7 +212,7 @@ FAULTS = (
         right="if expected != found:",
         wrong="if len(expected) != len(found):",
         why="a damaged cell is read as if it were whole",
-        tests=("tests/engine/test_store.py",),
+        tests=("tests/test_store.py",),
     ),
     Fault(
         name="written-in-place",
@@ -220,7 +220,7 @@ FAULTS = (
         right="os.replace(temporary, path)",
         wrong="path.write_bytes(temporary.read_bytes())",
         why="a killed process leaves half a file under its final name",
-        tests=("tests/engine/test_store.py",),
+        tests=("tests/test_store.py",),
     ),
     Fault(
         name="key-without-the-algorithm",
@@ -228,7 +228,7 @@ FAULTS = (
         right="algorithms.module(cell.algorithm),",
         wrong='"scaling_limits.algorithms",',
         why="an edit of the algorithm leaves its cells' keys",
-        tests=("tests/engine/test_source_digest.py",),
+        tests=("tests/test_source_digest.py",),
     ),
 )
 

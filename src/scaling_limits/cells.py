@@ -9,7 +9,9 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from scaling_limits.strict import Strict
 
 _TRACED: dict[str, Any] = {"traced": True}
 
@@ -18,13 +20,7 @@ TracedInt = Annotated[int, Field(json_schema_extra=_TRACED)]
 TracedOrNone = Annotated[float | None, Field(json_schema_extra=_TRACED)]
 
 
-class Frozen(BaseModel):
-    """Immutable, hashable, and strict about names."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DatasetSpec(Frozen):
+class DatasetSpec(Strict):
     """A prepared dataset: `checksum` is that of the payload, `input_shape` what the network sees.
 
     `targets` have `target_dim` columns: one-hot rows, the label itself, or draws that do not depend on the data.
@@ -41,7 +37,7 @@ class DatasetSpec(Frozen):
     target_dim: int
 
 
-class NetworkSpec(Frozen):
+class NetworkSpec(Strict):
     """Structure only; `width` N, `num_hidden_layers` H (so L = H + 1 weight layers).
 
     `input_shape` is that of images, where the network depends on it. `feedback` is the activation of feedback nodes,
@@ -61,7 +57,7 @@ class NetworkSpec(Frozen):
     feedback: str | None = None
 
 
-class RoleScaling(Frozen):
+class RoleScaling(Strict):
     """What a parameterisation says of the weights of one role, as numbers.
 
     `init_std` multiplies unit-variance draws, `multiplier` the weight in the forward pass, `branch` a whole residual
@@ -77,7 +73,7 @@ class RoleScaling(Frozen):
     energy_weight: Traced
 
 
-class AlgorithmSpec(Frozen):
+class AlgorithmSpec(Strict):
     """Of which loss and how weight gradients are computed; the inference fields are None for backpropagation.
 
     `file` is that of an algorithm of the user's own, from the project's folder or absolute.
@@ -106,7 +102,7 @@ class AlgorithmSpec(Frozen):
     preconditioner_exponent: TracedOrNone = None
 
 
-class OptimiserSpec(Frozen):
+class OptimiserSpec(Strict):
     """An optax update rule; `learning_rate` is the one on the figure's axis, before the roles' factors.
 
     Feedback weights have a rate of their own (pc-tp tau'), and a decay that is added to their gradient.
@@ -122,14 +118,14 @@ class OptimiserSpec(Frozen):
     feedback_weight_decay: TracedOrNone = None
 
 
-class MeasurementSpec(Frozen):
+class MeasurementSpec(Strict):
     """A registered measurement and after how many updates it is taken."""
 
     name: str
     steps: tuple[int, ...]
 
 
-class Cell(Frozen):
+class Cell(Strict):
     """One point of an experiment.
 
     `scaling` and `frozen` name roles of weights, or single layers where those of one role differ in fan-in. Weights

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from .errors import ScalingLimitsError
+from scaling_limits.errors import ScalingLimitsError
 
 
 class WriteError(ScalingLimitsError):

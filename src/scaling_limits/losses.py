@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from .errors import ConfigurationError, unknown
+from scaling_limits.errors import ConfigurationError, unknown
 
 NAMES = ("mean_squared_error", "cross_entropy")
 

@@ -5,10 +5,12 @@ Apart from `records`, as reading a configuration needs no pandas.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from scaling_limits.strict import Strict
 
 
-class Quantity(BaseModel):
+class Quantity(Strict):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
     Where records have a `layer` or `index`, either one is chosen, or `per` keeps that axis as a column beside the
@@ -18,8 +20,6 @@ class Quantity(BaseModel):
     `window` averages that many consecutive recorded steps first (1: none), or all where there are fewer.
     `complement` gives `1 - value` (for 1 - cosine).
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     metric: str
     layer: int | None = None

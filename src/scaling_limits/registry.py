@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
-from .errors import ConfigurationError, unknown
+from scaling_limits.errors import ConfigurationError, unknown
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from .errors import ConfigurationError
+from scaling_limits.errors import ConfigurationError
 
 _ENVIRONMENT = {
     "NPROC": "1",

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import StoreError
-from .files import write_file
-from .measured import Measured
+from scaling_limits.errors import StoreError
+from scaling_limits.files import write_file
+from scaling_limits.measured import Measured
 
 
 @dataclass(frozen=True)

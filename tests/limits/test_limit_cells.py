@@ -17,11 +17,11 @@ from scaling_limits.cells import (
     RoleScaling,
 )
 from scaling_limits.datasets.loading import Arrays
+from scaling_limits.datasets.order import batch_indices
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.limits import depth_recursion, linear_dmft, registry
 from scaling_limits.parameterisations import table
 from scaling_limits.training.loop import compile_shard
-from scaling_limits.training.order import batch_indices
 
 INPUT_DIM, OUTPUT_DIM, NUM_TRAIN = 6, 2, 12
 BLOCKS, STEPS = 8, 10

@@ -9,8 +9,9 @@ from scaling_limits import networks
 from scaling_limits.algorithms import backpropagation
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
-from scaling_limits.measurements import blocks, feature_increments, feature_sizes
+from scaling_limits.measurements import feature_increments, feature_sizes
 from scaling_limits.measurements.context import Context
+from scaling_limits.networks import blocks
 
 SCALING = {
     "input": {"init_std": 0.5, "multiplier": 0.9, "branch": 1.0},

@@ -15,9 +15,9 @@ that the configuration names is such a module as well.
 import importlib.util
 from types import ModuleType
 
-from ..cells import AlgorithmSpec
-from ..registry import Registry
-from . import own
+from scaling_limits.algorithms import own
+from scaling_limits.cells import AlgorithmSpec
+from scaling_limits.registry import Registry
 
 registry = Registry(
     "algorithm",

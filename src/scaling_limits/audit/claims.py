@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from scaling_limits.cells import Frozen
 from scaling_limits.quantities import Quantity
+from scaling_limits.strict import Strict
 
 Names = tuple[str, ...]
 Some = Annotated[Names, Field(min_length=1)]
@@ -18,7 +18,7 @@ Value = Annotated[int | float | str, Field(union_mode="left_to_right")]
 Steps = Literal["all"] | tuple[int, ...]
 
 
-class ClaimBase(Frozen):
+class ClaimBase(Strict):
     """What all kinds share.
 
     `statement` is in our words, `source` names the paper's equation, figure or sentence. The
@@ -107,7 +107,7 @@ class ImprovesWith(ClaimBase):
     tolerance: float = Field(gt=0)
 
 
-class Region(Frozen):
+class Region(Strict):
     """Where the ratio of two columns is `at_least` or `at_most` a number, or between two."""
 
     ratio: tuple[str, str]

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from scaling_limits.cells import Frozen
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.strict import Strict
 
 Key = tuple[str, str, str, str]
 
 
-class RegisteredFailure(Frozen):
+class RegisteredFailure(Strict):
     """One entry of the data file: which claim fails at which presets, and what was found."""
 
     paper: str

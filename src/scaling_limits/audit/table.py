@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 
 from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.verdicts import Verdict, with_interval
-from scaling_limits.cells import Frozen
 from scaling_limits.configuration.models import OWN
 from scaling_limits.files import write_file
+from scaling_limits.strict import Strict
 
 OUTCOMES = ("holds", "fails", "untested", "missing")
 _VERDICTS = TypeAdapter(list[Verdict])
@@ -31,7 +31,7 @@ class FigureClaims:
     claims: Sequence[Claim]
 
 
-class Summary(Frozen):
+class Summary(Strict):
     """Counts by outcome, and the share of claims that hold or fail; 1 without claims."""
 
     holds: int
@@ -41,7 +41,7 @@ class Summary(Frozen):
     decided: float
 
 
-class Audit(Frozen):
+class Audit(Strict):
     """All verdicts of a preset, as in `audit.json`."""
 
     preset: str

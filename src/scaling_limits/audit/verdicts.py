@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Literal
 
-from scaling_limits.cells import Frozen
+from scaling_limits.strict import Strict
 
 Outcome = Literal["holds", "fails", "untested", "missing"]
 Interval = tuple[float, float]
@@ -31,7 +31,7 @@ def diverged(threshold: str, detail: str) -> Measurement:
     return Measurement(False, math.nan, None, threshold, detail)
 
 
-class Verdict(Frozen):
+class Verdict(Strict):
     """One entry of `verdicts.json`; `value` and `interval` are null where nothing was measured."""
 
     paper: str

@@ -9,13 +9,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..cells import Cell, digest
-from ..datasets import catalogue
-from ..errors import ConfigurationError, unknown
-from .files import Layers, explain, read_yaml
-from .models import OWN, Experiment, Figure, Main, Own, Paper, Preset, Settings
-from .presets import shrink
-from .resolve import resolve
+from scaling_limits.cells import Cell, digest
+from scaling_limits.configuration.files import Layers, explain, read_yaml
+from scaling_limits.configuration.models import (
+    OWN,
+    Experiment,
+    Figure,
+    Main,
+    Own,
+    Paper,
+    Preset,
+    Settings,
+)
+from scaling_limits.configuration.presets import shrink
+from scaling_limits.configuration.resolve import resolve
+from scaling_limits.datasets import catalogue
+from scaling_limits.errors import ConfigurationError, unknown
 
 
 @dataclass(frozen=True)

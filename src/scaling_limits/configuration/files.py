@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from ..errors import ConfigurationError, unknown
+from scaling_limits.errors import ConfigurationError, unknown
 
 M = TypeVar("M", bound=BaseModel)
 _MAX_DEPTH = 50

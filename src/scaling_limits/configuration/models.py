@@ -3,11 +3,11 @@
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+from pydantic import BaseModel, Field, TypeAdapter, field_validator
 
-from ..audit.claims import Claim
-from ..parameterisations.table import Row
-from ..plotting.specs import (
+from scaling_limits.audit.claims import Claim
+from scaling_limits.parameterisations.table import Row
+from scaling_limits.plotting.specs import (
     CurvesPlot,
     HyperparameterMapPlot,
     ParameterisationTablePlot,
@@ -15,13 +15,7 @@ from ..plotting.specs import (
     TransferPlot,
     WidthDepthMapPlot,
 )
-
-
-class Model(BaseModel):
-    """Immutable and strict about names."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
+from scaling_limits.strict import Strict
 
 Plot = Annotated[
     CurvesPlot
@@ -36,7 +30,7 @@ Axis = Annotated[list[Any], Field(min_length=1)]
 Activation = Literal["linear", "tanh", "relu", "abs", "gelu", "erf"]
 
 
-class Settings(Model):
+class Settings(Strict):
     """Everything that decides one cell, as a user writes it. Each of these may be an axis of an experiment.
 
     `depth` is what the paper's axis shows; `depth_kind` says what it counts. Symbols: `width` N, `output_scale`
@@ -163,20 +157,20 @@ class Settings(Model):
         return self.depth if self.depth_kind == "blocks" else self.num_weight_layers
 
 
-class Grid(Model):
+class Grid(Strict):
     """A named part of an experiment: its own axes and settings on top of the experiment's."""
 
     axes: dict[str, Axis] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
 
 
-class MeasurementPlan(Model):
+class MeasurementPlan(Strict):
     """After how many updates a measurement is taken (`end`: all); steps past the end are left out."""
 
     steps: list[Annotated[int, Field(ge=0)] | Literal["end"]] = Field(min_length=1)
 
 
-class Experiment(Model):
+class Experiment(Strict):
     """What has to be computed for one or more figures: the union of its grids, each a product of axes."""
 
     description: str
@@ -186,7 +180,7 @@ class Experiment(Model):
     measurements: dict[str, MeasurementPlan] = Field(default_factory=dict)
 
 
-class Shown(Model):
+class Shown(Strict):
     """How cells are drawn, and what is claimed of them."""
 
     title: str
@@ -226,7 +220,7 @@ class Figure(Shown):
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
-class Paper(Model):
+class Paper(Strict):
     """A paper: its experiments at the paper's own scale, and its figures."""
 
     title: str
@@ -246,7 +240,7 @@ class Own(Shown):
     experiment: Experiment | None = None
 
 
-class Caps(Model):
+class Caps(Strict):
     """Upper bounds by which a preset shrinks every experiment.
 
     `width`, `depth`, `num_steps` and `batch_size` bound the settings of that name (values of an axis above it are left
@@ -261,7 +255,7 @@ class Caps(Model):
     points: int | None = Field(default=None, ge=2)
 
 
-class Preset(Model):
+class Preset(Strict):
     """How large the axes are: caps for all experiments, datasets in place of others, changes to single experiments."""
 
     description: str
@@ -277,7 +271,7 @@ class Preset(Model):
     )
 
 
-class Data(Model):
+class Data(Strict):
     """Where data comes from."""
 
     path: PurePath | None = Field(
@@ -289,7 +283,7 @@ class Data(Model):
     )
 
 
-class Resources(Model):
+class Resources(Strict):
     """What a job may use."""
 
     device: Literal["cpu", "gpu"] = "cpu"
@@ -299,7 +293,7 @@ class Resources(Model):
     mem_mb: int = Field(default=8000, ge=500)
 
 
-class Main(Model):
+class Main(Strict):
     """`config/config.yaml` and what the command line adds to it."""
 
     preset: str

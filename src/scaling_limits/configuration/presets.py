@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .models import Caps
+from scaling_limits.configuration.models import Caps
 
 _BOUNDED = ("width", "depth", "num_steps", "batch_size")
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .models import schemas
+from scaling_limits.configuration.models import schemas
 
 FOLDER = Path("workflow", "schemas")
 

@@ -4,10 +4,10 @@ import importlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..errors import ConfigurationError, unknown
-from ..registry import Registry
-from . import keras_npz, local
-from .description import DatasetInfo
+from scaling_limits.datasets import keras_npz, local
+from scaling_limits.datasets.description import DatasetInfo
+from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.registry import Registry
 
 _PACKAGE = "scaling_limits.datasets"
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DatasetError
-from .description import Samples
+from scaling_limits.datasets.description import Samples
+from scaling_limits.errors import DatasetError
 
 _PIXELS = 3 * 32 * 32
 

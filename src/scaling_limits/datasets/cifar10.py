@@ -2,8 +2,14 @@
 
 from collections.abc import Mapping
 
-from . import cifar
-from .description import DatasetInfo, Payload, Samples, Source, combined_checksum
+from scaling_limits.datasets import cifar
+from scaling_limits.datasets.description import (
+    DatasetInfo,
+    Payload,
+    Samples,
+    Source,
+    combined_checksum,
+)
 
 _BINARY = (
     Payload("data_batch_1.bin", "md5:5dd7e06a14cb22eb9f671a540d1b7c25"),

@@ -5,8 +5,14 @@ Labels are the fine ones. The coarse ones, of 20 kinds, are left out.
 
 from collections.abc import Mapping
 
-from . import cifar
-from .description import DatasetInfo, Payload, Samples, Source, combined_checksum
+from scaling_limits.datasets import cifar
+from scaling_limits.datasets.description import (
+    DatasetInfo,
+    Payload,
+    Samples,
+    Source,
+    combined_checksum,
+)
 
 _PICKLED = (
     Payload("train", "md5:16019d7e3df5f24257cddd939b257f8d"),

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from . import keras_npz
-from .description import DatasetInfo, Payload, Samples, Source
+from scaling_limits.datasets import keras_npz
+from scaling_limits.datasets.description import DatasetInfo, Payload, Samples, Source
 
 _PAYLOAD = Payload(
     "cifar10_standin.npz",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..errors import DatasetError
+from scaling_limits.errors import DatasetError
 
 
 def corrupt(path: Path, *, expected: str, found: str) -> DatasetError:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .description import DatasetInfo, Samples
+from scaling_limits.datasets.description import DatasetInfo, Samples
 
 _NUM_TRAIN = 1500
 _SPLIT_KEY = 1797

@@ -1,7 +1,7 @@
 """Fashion-MNIST: clothing, 28 x 28 grey, 60,000 + 10,000, in files named as those of MNIST."""
 
-from .description import DatasetInfo, Payload, Source, combined_checksum
-from .mnist import decode
+from scaling_limits.datasets.description import DatasetInfo, Payload, Source, combined_checksum
+from scaling_limits.datasets.mnist import decode
 
 _PAYLOADS = (
     Payload(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from ..errors import DatasetError
-from ..files import write_file
+from scaling_limits.errors import DatasetError
+from scaling_limits.files import write_file
 
 ROUNDS = 4
 _TIMEOUT_SECONDS = 30.0

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import DatasetInfo, Samples
+from scaling_limits.datasets.description import DatasetInfo, Samples
 
 _KEY = 40
 _DIMENSION = 40

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DatasetError
+from scaling_limits.errors import DatasetError
 
 
 def decode(name: str, content: bytes) -> NDArray[np.uint8]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DatasetError
-from .description import DatasetInfo, Samples
+from scaling_limits.datasets.description import DatasetInfo, Samples
+from scaling_limits.errors import DatasetError
 
 
 def info(name: str, path: Path) -> DatasetInfo:

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cells import DatasetSpec
-from ..errors import DatasetError
-from . import prepared
-from .resample import resample
+from scaling_limits.cells import DatasetSpec
+from scaling_limits.datasets import prepared
+from scaling_limits.datasets.resample import resample
+from scaling_limits.errors import DatasetError
 
 _CHUNK = 1024
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from .description import Source
+from scaling_limits.datasets.description import Source
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,14 @@
 
 from collections.abc import Mapping
 
-from . import idx
-from .description import DatasetInfo, Payload, Samples, Source, combined_checksum
+from scaling_limits.datasets import idx
+from scaling_limits.datasets.description import (
+    DatasetInfo,
+    Payload,
+    Samples,
+    Source,
+    combined_checksum,
+)
 
 _PAYLOADS = (
     Payload(

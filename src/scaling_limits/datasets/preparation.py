@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ..errors import DatasetError
-from ..files import unwritable
-from . import catalogue, keras_npz, local, prepared, verify
-from .description import DatasetInfo, Payload, Samples, Source
-from .fetch import fetch
+from scaling_limits.datasets import catalogue, keras_npz, local, prepared, verify
+from scaling_limits.datasets.description import DatasetInfo, Payload, Samples, Source
+from scaling_limits.datasets.fetch import fetch
+from scaling_limits.errors import DatasetError
+from scaling_limits.files import unwritable
 
 
 def _print(message: str) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DatasetError
-from .corrupt import corrupt
-from .description import Samples
+from scaling_limits.datasets.corrupt import corrupt
+from scaling_limits.datasets.description import Samples
+from scaling_limits.errors import DatasetError
 
 _ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 

@@ -7,10 +7,10 @@ import tarfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from ..errors import DatasetError
-from .corrupt import corrupt
-from .description import Payload, Source
-from .local import Copy
+from scaling_limits.datasets.corrupt import corrupt
+from scaling_limits.datasets.description import Payload, Source
+from scaling_limits.datasets.local import Copy
+from scaling_limits.errors import DatasetError
 
 
 class OtherDatasetError(DatasetError):

@@ -4,7 +4,7 @@ Those that stand for a training run are registered here: modules with `refuse(ce
 for a cell that the limit does not describe, and `compute(cell, arrays)`, which returns what training would measure.
 """
 
-from ..registry import Registry
+from scaling_limits.registry import Registry
 
 registry = Registry(
     "limit",

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..cells import Cell
-from ..errors import ConfigurationError
-from ..measured import Measured
+from scaling_limits.cells import Cell
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.measured import Measured
 
 
 @dataclass(frozen=True)

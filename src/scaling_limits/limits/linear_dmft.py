@@ -31,11 +31,11 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ..cells import Cell
-from ..datasets.loading import Arrays
-from ..errors import ConfigurationError
-from ..measured import Measured
-from .linear_cells import curve, require, weights
+from scaling_limits.cells import Cell
+from scaling_limits.datasets.loading import Arrays
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.limits.linear_cells import curve, require, weights
+from scaling_limits.measured import Measured
 
 Array = np.ndarray
 

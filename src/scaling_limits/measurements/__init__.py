@@ -5,8 +5,8 @@ A measurement is a module with `AXES`, the axes of each metric beside the traini
 {axis: numbers}` as well. What it needs of a cell, if it is not defined for all, stands in `requirements`.
 """
 
-from ..cells import Cell, MeasurementSpec
-from ..registry import Registry
+from scaling_limits.cells import Cell, MeasurementSpec
+from scaling_limits.registry import Registry
 
 registry = Registry(
     "measurement",

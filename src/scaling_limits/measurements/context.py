@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from jaxtyping import Array, Float
 
-from ..algorithms.problem import Problem
-from ..networks.network import Params, Stacks
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.networks.network import Params, Stacks
 
 
 @dataclass(frozen=True)

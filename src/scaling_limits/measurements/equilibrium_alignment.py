@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from jaxtyping import Array, Float
 
-from ..algorithms import predictive_coding
-from .context import Context
-from .error_alignment import cosines
-from .layers import labels
+from scaling_limits.algorithms import predictive_coding
+from scaling_limits.measurements.context import Context
+from scaling_limits.measurements.error_alignment import cosines
+from scaling_limits.measurements.layers import labels
 
 __all__ = ["AXES", "labels", "measure"]
 

@@ -8,11 +8,11 @@ zero: a layer that no error has reached points nowhere.
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..algorithms import backpropagation, gauss_newton_target
-from ..algorithms.layerwise import output_jacobians
-from ..networks.network import Stacks
-from .context import Context
-from .layers import labels
+from scaling_limits.algorithms import backpropagation, gauss_newton_target
+from scaling_limits.algorithms.layerwise import output_jacobians
+from scaling_limits.measurements.context import Context
+from scaling_limits.measurements.layers import labels
+from scaling_limits.networks.network import Stacks
 
 __all__ = ["AXES", "cosines", "labels", "measure"]
 

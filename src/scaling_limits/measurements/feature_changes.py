@@ -7,8 +7,8 @@ paper's Delta h_l), else the preactivations u_l, as in networks for images (Delt
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .context import Context
-from .layers import labels, rms
+from scaling_limits.measurements.context import Context
+from scaling_limits.measurements.layers import labels, rms
 
 __all__ = ["AXES", "labels", "measure"]
 

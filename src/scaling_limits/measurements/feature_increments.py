@@ -6,10 +6,10 @@ Source: depth-mup Def. 7.6, Sec. 10.4, Fig. 17-19, at lambda = 1/4.
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ..cells import NetworkSpec
-from .blocks import distances
-from .context import Context
-from .layers import rms
+from scaling_limits.cells import NetworkSpec
+from scaling_limits.measurements.context import Context
+from scaling_limits.measurements.layers import rms
+from scaling_limits.networks.blocks import distances
 
 AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
 

@@ -6,9 +6,9 @@ Source: depth-mup Fig. 8 and 9.
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from .blocks import quarters
-from .context import Context
-from .layers import rms
+from scaling_limits.measurements.context import Context
+from scaling_limits.measurements.layers import rms
+from scaling_limits.networks.blocks import quarters
 
 AXES: dict[str, tuple[str, ...]] = {"activity_rms": ("index",), "output_rms": ()}
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from jaxtyping import Array, Float
 
-from ..algorithms.target_propagation import reconstruction_losses
-from ..cells import NetworkSpec
-from .context import Context
+from scaling_limits.algorithms.target_propagation import reconstruction_losses
+from scaling_limits.cells import NetworkSpec
+from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"feedback_reconstruction": ("layer",)}
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from ..algorithms import backpropagation
-from .context import Context
+from scaling_limits.algorithms import backpropagation
+from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"gradient_cosine": (), "gradient_relative_error": ()}
 

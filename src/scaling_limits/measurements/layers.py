@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..cells import NetworkSpec
+from scaling_limits.cells import NetworkSpec
 
 
 def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:

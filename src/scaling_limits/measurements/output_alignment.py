@@ -10,8 +10,8 @@ is sqrt(M) for independent factors (omega = 1/2) and M for aligned ones (omega =
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ..networks.nodes import ACTIVATIONS
-from .context import Context
+from scaling_limits.measurements.context import Context
+from scaling_limits.networks.nodes import ACTIVATIONS
 
 AXES: dict[str, tuple[str, ...]] = {"output_alignment": (), "output_alignment_exponent": ()}
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ..losses import accuracy
-from .context import Context
+from scaling_limits.losses import accuracy
+from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"test_loss": (), "test_accuracy": ()}
 

@@ -4,8 +4,8 @@ themselves, which import JAX.
 
 from collections.abc import Callable, Mapping
 
-from ..cells import Cell
-from ..errors import ConfigurationError
+from scaling_limits.cells import Cell
+from scaling_limits.errors import ConfigurationError
 
 
 def refuse(cell: Cell) -> None:

@@ -8,9 +8,9 @@ Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean, 
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ..algorithms import predictive_coding
-from ..limits.rescaling import mean_excess
-from .context import Context
+from scaling_limits.algorithms import predictive_coding
+from scaling_limits.limits.rescaling import mean_excess
+from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_expected": ()}
 

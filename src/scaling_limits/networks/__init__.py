@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from ..cells import NetworkSpec
-from ..registry import Registry
+from scaling_limits.cells import NetworkSpec
+from scaling_limits.registry import Registry
 
 if TYPE_CHECKING:
-    from .network import Network
+    from scaling_limits.networks.network import Network
 
 registry = Registry(
     "network",

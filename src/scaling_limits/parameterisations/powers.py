@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from scaling_limits.strict import Strict
 
 UpdateRule = Literal["sgd", "adam"]
 Distribution = Literal["normal", "uniform", "orthogonal"]
@@ -20,11 +20,7 @@ EXPONENTS = (
 )
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Exponent(_Model):
+class Exponent(Strict):
     """An exponent that is linear in the named exponents of a setting: `constant + sum_i c_i e_i`."""
 
     constant: float = 0.0
@@ -51,7 +47,7 @@ class Exponent(_Model):
         return self + other * -1.0
 
 
-class Power(_Model):
+class Power(Strict):
     """`scale * fan_in^p * (width/base_width)^q * (depth/base_depth)^r * output_scale^g`.
 
     A power of depth that names an exponent belongs to residual branches: it is zero in networks
@@ -71,7 +67,7 @@ class Power(_Model):
         return exponent if skip or axis == "width" or not exponent.named else Exponent()
 
 
-class RolePowers(_Model):
+class RolePowers(Strict):
     """What a row says of the weights of one role."""
 
     init_std: Power = Power()
@@ -87,7 +83,7 @@ class RolePowers(_Model):
         return power
 
 
-class Row(_Model):
+class Row(Strict):
     """One row of the table; `source` says where its entries stand.
 
     Feedback weights may be left out: such a row is for networks without them.

@@ -8,10 +8,10 @@ these numbers while the Snakefile is read.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..cells import Cell
-from .machine import KERNELS_PER_LAYER, NOMINAL, Machine
-from .memory import program_bytes
-from .sizes import (
+from scaling_limits.cells import Cell
+from scaling_limits.pipeline.machine import KERNELS_PER_LAYER, NOMINAL, Machine
+from scaling_limits.pipeline.memory import program_bytes
+from scaling_limits.pipeline.sizes import (
     Layer,
     above_input,
     item_size,
@@ -24,7 +24,7 @@ from .sizes import (
     trained,
 )
 
-# Fitted to the times of some 150 compiled programs on one core; tests/engine/test_costs.py compares.
+# Fitted to the times of some 150 compiled programs on one core; tests/configuration/test_costs.py compares.
 SMALLEST_SIDE = 144
 """Bytes of the side of a matrix below which a product is no faster."""
 ACTIVITY_PASSES = 2.5

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .. import limits
-from ..cells import Cell
-from ..datasets.loading import Arrays
-from ..errors import ScalingLimitsError
-from ..files import write_file
-from ..measured import Measured
-from ..records import AXES
-from ..store import Store, StoredCell
-from .keys import cell_key, cell_source
-from .memory import cell_bytes, described
+from scaling_limits import limits
+from scaling_limits.cells import Cell
+from scaling_limits.datasets.loading import Arrays
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.files import write_file
+from scaling_limits.measured import Measured
+from scaling_limits.pipeline.keys import cell_key, cell_source
+from scaling_limits.pipeline.memory import cell_bytes, described
+from scaling_limits.records import AXES
+from scaling_limits.store import Store, StoredCell
 
 COLUMNS = ["cell_id", "metric", *AXES, "value"]
 
@@ -87,8 +87,8 @@ def _stored(cell: Cell, key: str, store: Store, accepted: Sequence[str]) -> Stor
 def _train(
     shard: list[tuple[str, Cell]], store: Store, folder: Path
 ) -> Iterable[tuple[str, StoredCell]]:
-    from ..datasets.loading import load
-    from ..runtime import device_class, library_versions
+    from scaling_limits.datasets.loading import load
+    from scaling_limits.runtime import device_class, library_versions
 
     first = shard[0][1]
     with _memory_for(first):
@@ -125,7 +125,7 @@ def _computation(
         limit = limits.registry.get(cell.limit)
         return lambda cells: [limit.compute(cell, arrays) for cell in cells]
 
-    from ..training.loop import compile_shard
+    from scaling_limits.training.loop import compile_shard
 
     return compile_shard(cell, arrays)
 

@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from .. import algorithms, limits, measurements, networks, runtime
-from ..cells import Cell, digest
-from ..configuration import Configuration
-from ..datasets import catalogue, keras_npz
-from ..source import source_digest
+from scaling_limits import algorithms, limits, measurements, networks, runtime
+from scaling_limits.cells import Cell, digest
+from scaling_limits.configuration import Configuration
+from scaling_limits.datasets import catalogue, keras_npz
+from scaling_limits.source import source_digest
 
 # asking the installed packages takes milliseconds, and a sweep has thousands of keys
 library_versions = cache(runtime.library_versions)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .. import runtime
+from scaling_limits import runtime
 
 KERNELS_PER_LAYER = 5.0
 """Of a compiled loop over layers; what one kernel takes is measured by that."""

@@ -2,15 +2,22 @@
 
 from collections.abc import Iterable
 
-from ..cells import Cell
-from ..errors import ConfigurationError
-from .sizes import item_size, layers, num_tokens, num_units, num_updates, num_weights
+from scaling_limits.cells import Cell
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.pipeline.sizes import (
+    item_size,
+    layers,
+    num_tokens,
+    num_units,
+    num_updates,
+    num_weights,
+)
 
 PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
 
-# How many copies of weights, and of the batch's units, a compiled program holds at its peak; tests/engine/test_costs.py
-# compares with XLA's own analysis.
+# How many copies of weights, and of the batch's units, a compiled program holds at its peak;
+# tests/configuration/test_costs.py compares with XLA's own analysis.
 _WEIGHTS = {"sgd": 5, "adam": 6}
 _WEIGHTS_DRAWN = 4
 _UNITS = {"synchronous": 8, "sequential": 6, "fixed": 2, "exact": 4, "other": 2}

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..cells import Cell, digest
-from .costs import shard_seconds
-from .keys import cell_key
+from scaling_limits.cells import Cell, digest
+from scaling_limits.pipeline.costs import shard_seconds
+from scaling_limits.pipeline.keys import cell_key
 
 
 def pack(cells: Sequence[Cell], seconds: float) -> list[list[Cell]]:

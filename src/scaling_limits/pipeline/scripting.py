@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from ..errors import ScalingLimitsError
-from ..files import unwritable
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.files import unwritable
 
 
 class _Tee(io.TextIOBase):

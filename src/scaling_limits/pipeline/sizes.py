@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..cells import Cell
-from ..networks import image_layers
+from scaling_limits.cells import Cell
+from scaling_limits.networks import image_layers
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from scaling_limits.quantities import Quantity
+from scaling_limits.strict import Strict
 
 
-class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class GridRow(_Spec):
+class GridRow(Strict):
     """A row of panels that shows one grid of cells, in colours of its own; so is a control."""
 
     grid: str
@@ -26,7 +23,7 @@ class TransferRow(GridRow):
     reference: float | None = None
 
 
-class _RowsPlot(_Spec):
+class _RowsPlot(Strict):
     rows: tuple[GridRow, ...]
 
     @property
@@ -81,7 +78,7 @@ class WidthDepthMapPlot(_Map):
         return self
 
 
-class CurveLine(_Spec):
+class CurveLine(Strict):
     """A metric of one grid over the training step: one line for each size, in its colour.
 
     With `each: false` the grid has no sizes, as that of a limit: one line, in black. `label`
@@ -95,7 +92,7 @@ class CurveLine(_Spec):
     each: bool = True
 
 
-class CurvesPanel(_Spec):
+class CurvesPanel(Strict):
     """Lines with a common y axis, named by `label`; `limits` are its ends."""
 
     title: str
@@ -110,7 +107,7 @@ class CurvesPanel(_Spec):
         return self
 
 
-class CurvesPlot(_Spec):
+class CurvesPlot(Strict):
     """Metrics over the training step, side by side, in the colours of the sizes in column `hue`.
 
     `values` selects sizes; those that a preset leaves out are not shown (default: all there are).
@@ -133,14 +130,14 @@ class CurvesPlot(_Spec):
         return self
 
 
-class Slope(_Spec):
+class Slope(Strict):
     """A grey guide line, proportional to x to the power of `exponent`."""
 
     exponent: float
     label: str
 
 
-class SizeLine(_Spec):
+class SizeLine(Strict):
     """A quantity of one grid against x: one line for each value of the panel's hue, in its colour.
 
     With `each: false` the grid has one line, in black. `across` draws a grid that has a single x, as
@@ -155,7 +152,7 @@ class SizeLine(_Spec):
     across: bool = False
 
 
-class SizePanel(_Spec):
+class SizePanel(Strict):
     """Quantities against `x`, in the colours of column `hue`, or without it in one for each `label`.
 
     Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`, `step`), or
@@ -197,7 +194,7 @@ class SizePanel(_Spec):
         return self
 
 
-class ScalingPlot(_Spec):
+class ScalingPlot(Strict):
     """Quantities against the size of the network, or along its depth, side by side.
 
     `hue_labels` names values of the hue, written as on an axis, in the legend (default: symbol =
@@ -220,7 +217,7 @@ class ScalingPlot(_Spec):
         return self
 
 
-class TransferQuantity(_Spec):
+class TransferQuantity(Strict):
     """A row of panels: a quantity, and which of its values is best (none: no optimum is marked)."""
 
     quantity: Quantity
@@ -235,7 +232,7 @@ class TransferQuantity(_Spec):
         return self
 
 
-class TransferPlot(_Spec):
+class TransferPlot(Strict):
     """A quantity over one hyperparameter, one line for each size: does the optimum move?
 
     One column of panels for each grid of `panels`, one row for each of `rows`; panels of a row share
@@ -256,7 +253,7 @@ class TransferPlot(_Spec):
         return [panel.grid for panel in self.panels]
 
 
-class TableEntry(_Spec):
+class TableEntry(Strict):
     """A row of the table of parameterisations: a column, or a line, of the table that is shown.
 
     `gauge` (output_scaled) is the hidden layers' exponent a_l. The depth exponents (depth_scaling)
@@ -272,7 +269,7 @@ class TableEntry(_Spec):
     transferable: bool = True
 
 
-class ParameterisationTablePlot(_Spec):
+class ParameterisationTablePlot(Strict):
     """Rows of the table of parameterisations, in the form in which a paper prints them.
 
     - `init_and_rate` (pc-tp Table 1): exponents (b, c) of width of each layer, at a = 0;

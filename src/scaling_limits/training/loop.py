@@ -13,15 +13,15 @@ import optax
 from jax import lax
 from jaxtyping import Array, Int
 
-from .. import algorithms, measurements, networks
-from ..algorithms.problem import Problem
-from ..cells import Cell
-from ..datasets.loading import Arrays
-from ..measured import Measured
-from ..measurements.context import Context
-from ..networks.network import Params
-from . import optimiser
-from .order import batch_indices
+from scaling_limits import algorithms, measurements, networks
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.cells import Cell
+from scaling_limits.datasets.loading import Arrays
+from scaling_limits.datasets.order import batch_indices
+from scaling_limits.measured import Measured
+from scaling_limits.measurements.context import Context
+from scaling_limits.networks.network import Params
+from scaling_limits.training import optimiser
 
 
 class Data(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any
 
 import optax
 
-from ..cells import OptimiserSpec
-from ..networks.network import Network
+from scaling_limits.cells import OptimiserSpec
+from scaling_limits.networks.network import Network
 
 
 def build(

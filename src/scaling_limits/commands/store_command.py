@@ -1,4 +1,4 @@
-"""List or clear the store: `python -m scaling_limits.pipeline.store_command list` or `prune`, see `make store`."""
+"""List or clear the store: `python -m scaling_limits.commands.store_command list` or `prune`, see `make store`."""
 
 import argparse
 import sys
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import ScalingLimitsError
-from . import upkeep
-from .command_line import overrides, size
+from scaling_limits.commands import upkeep
+from scaling_limits.commands.command_line import overrides, size
+from scaling_limits.errors import ScalingLimitsError
 
 FOLDER = Path("results", "cells")
 

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_toys import PAPER, merged, write_project
 
 from scaling_limits.cells import Cell
+from scaling_limits.commands import estimate_command
+from scaling_limits.commands.command_line import aligned, duration, scaled
+from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.measured import Measured
-from scaling_limits.pipeline import estimate_command
-from scaling_limits.pipeline.command_line import aligned, duration, scaled
 from scaling_limits.pipeline.costs import cell_flops, shard_seconds
-from scaling_limits.pipeline.estimate import FLOP_UNITS, Estimates, estimate
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.pipeline.machine import NOMINAL, measure
 from scaling_limits.store import Store, StoredCell
+from toys import PAPER, merged, write_project
 
 FIGURE = PAPER["figures"]["fig1"]
 TABLE = {

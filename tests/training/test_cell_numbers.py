@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from engine_toys import BACKPROPAGATION, EXACT, cell
 
 from scaling_limits import networks
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import load
+from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
 from scaling_limits.training.loop import compile_shard
-from scaling_limits.training.order import batch_indices
+from toys import BACKPROPAGATION, EXACT, cell
 
 Results = list[dict[str, Measured]]
 Program = Callable[[list[Cell]], Results]

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from engine_toys import BACKPROPAGATION, EXACT, cell
 from test_cell_numbers import train
 
 from scaling_limits import networks
@@ -16,8 +15,9 @@ from scaling_limits.algorithms import backpropagation
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import load
+from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
-from scaling_limits.training.order import batch_indices
+from toys import BACKPROPAGATION, EXACT, cell
 
 LINEAR_EXACT = {**EXACT, "activation": "linear"}
 

@@ -10,7 +10,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from engine_toys import BACKPROPAGATION, EXACT, cell
 
 from scaling_limits.algorithms import activity_inference
 from scaling_limits.cells import Cell
@@ -18,6 +17,7 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline import costs, memory
 from scaling_limits.pipeline.sizes import layers, num_weights
 from scaling_limits.training import loop
+from toys import BACKPROPAGATION, EXACT, cell
 
 FOLDER = Path(__file__).parent
 LINEAR: dict[str, Any] = {

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from engine_toys import PAPER, merged, write_project
 
 from scaling_limits.cells import Cell
+from scaling_limits.commands import store_command, upkeep
+from scaling_limits.commands.command_line import overrides, size
+from scaling_limits.commands.upkeep import Entry, State
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError, StoreError
 from scaling_limits.measured import Measured
-from scaling_limits.pipeline import keys, store_command, upkeep
-from scaling_limits.pipeline.command_line import overrides, size
+from scaling_limits.pipeline import keys
 from scaling_limits.pipeline.keys import cell_key, cell_source, library_versions
-from scaling_limits.pipeline.upkeep import Entry, State
 from scaling_limits.store import Store, StoredCell
+from toys import PAPER, merged, write_project
 
 OLD = "0123456789abcdef"
 SMALL = {"caps": {"width": 8, "seeds": 1}}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 ENVS = ROOT / "envs"
 LOCKS = {"cpu": "requirements.lock", "cuda": "requirements-cuda.lock"}
 

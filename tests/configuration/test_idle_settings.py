@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from engine_toys import BACKPROPAGATION, EXACT, cell
 
 from scaling_limits.errors import ConfigurationError
+from toys import BACKPROPAGATION, EXACT, cell
 
 SGD: dict[str, Any] = {"optimiser": "sgd", "parameterisation": "sp_gaussian"}
 

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from engine_toys import BACKPROPAGATION, PAPER, cell, merged, write_project
 from test_cell_numbers import assert_same_bits, train
 
 from scaling_limits import networks
@@ -19,11 +18,12 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.configuration import load
 from scaling_limits.datasets.loading import load as load_arrays
+from scaling_limits.datasets.order import batch_indices
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.limits.linear_feedback import feedback_weights, ridge_for
 from scaling_limits.measured import Measured
 from scaling_limits.networks.draws import layer_key
-from scaling_limits.training.order import batch_indices
+from toys import BACKPROPAGATION, PAPER, cell, merged, write_project
 
 TP: dict[str, Any] = {
     **BACKPROPAGATION,

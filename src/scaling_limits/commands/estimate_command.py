@@ -1,4 +1,4 @@
-"""What figures will cost: `python -m scaling_limits.pipeline.estimate_command [FIGURE ...]`, see `make estimate`."""
+"""What figures will cost: `python -m scaling_limits.commands.estimate_command [FIGURE ...]`, see `make estimate`."""
 
 import argparse
 import sys
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..configuration import Configuration, load
-from ..errors import ConfigurationError, ScalingLimitsError
-from ..store import Store
-from .command_line import duration, overrides, scaled
-from .estimate import FLOP_UNITS, Estimates, estimate, table
-from .machine import NOMINAL, Machine, measure
-from .memory import refuse_too_large
-from .store_command import FOLDER
+from scaling_limits.commands.command_line import duration, overrides, scaled
+from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate, table
+from scaling_limits.commands.store_command import FOLDER
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError
+from scaling_limits.pipeline.machine import NOMINAL, Machine, measure
+from scaling_limits.pipeline.memory import refuse_too_large
+from scaling_limits.store import Store
 
 
 def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -> None:

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-from engine_toys import BACKPROPAGATION, cell
 
 from scaling_limits.cells import Cell
 from scaling_limits.errors import DatasetError
@@ -19,6 +18,7 @@ from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.pipeline.packing import job_digest, pack
 from scaling_limits.store import Store
 from scaling_limits.training.loop import compile_shard
+from toys import BACKPROPAGATION, cell
 
 
 def sweep(**axes: list) -> list[Cell]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from engine_toys import BACKPROPAGATION, PAPER, cell, merged, write_project
 from test_jobs import Run
 
 from scaling_limits.audit.table import Audit, summarise, write_audit
@@ -22,6 +21,7 @@ from scaling_limits.files import WriteError, require_writable, write_file
 from scaling_limits.pipeline import figures
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.pipeline.scripting import logged
+from toys import BACKPROPAGATION, PAPER, cell, merged, write_project
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import ConfigurationError
+from scaling_limits.errors import ConfigurationError
 
 
 def overrides(entries: Sequence[str]) -> dict[str, Any]:

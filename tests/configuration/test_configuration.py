@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_toys import BACKPROPAGATION, EXACT, PAPER, merged, write_project
 
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, load
@@ -16,6 +15,7 @@ from scaling_limits.configuration.schema import as_text
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.nodes import ACTIVATIONS
 from scaling_limits.pipeline.keys import cell_key
+from toys import BACKPROPAGATION, EXACT, PAPER, merged, write_project
 
 PROJECT = Path(__file__).parents[2]
 TOY = "config/papers/toy.yaml"

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import yaml
-from engine_toys import PAPER, SETTINGS, forget_sources, write_project
 
 from scaling_limits.algorithms import backpropagation
 from scaling_limits.cells import AlgorithmSpec
@@ -13,6 +12,7 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_key, cell_source
 from scaling_limits.source import closure
 from scaling_limits.training.loop import compile_shard
+from toys import PAPER, SETTINGS, forget_sources, write_project
 
 EXPERIMENT, FIGURE = PAPER["experiments"]["transfer"], PAPER["figures"]["fig1"]
 OWN = {

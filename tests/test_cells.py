@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from engine_toys import BACKPROPAGATION, cell
 from pydantic import BaseModel
 
 from scaling_limits.cells import Cell, digest
 from scaling_limits.pipeline import keys
 from scaling_limits.pipeline.keys import cell_key
+from toys import BACKPROPAGATION, cell
 
 BASE = cell(measure={"gradient_alignment": [0, 2]})
 TRACED_NAMES = {

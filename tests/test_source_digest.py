@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_toys import BACKPROPAGATION, cell, forget_sources
 
 import scaling_limits
 from scaling_limits import source
 from scaling_limits.cells import Cell
 from scaling_limits.pipeline import keys
 from scaling_limits.pipeline.keys import cell_source
+from toys import BACKPROPAGATION, cell, forget_sources
 
 PC = cell()
 BP = cell(**BACKPROPAGATION)

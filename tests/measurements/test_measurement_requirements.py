@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from engine_toys import BACKPROPAGATION, PAPER, cell, merged, write_project
 
 from scaling_limits import measurements
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.measurements.requirements import REQUIREMENTS
 from scaling_limits.parameterisations.table import RolePowers, Row
+from toys import BACKPROPAGATION, PAPER, cell, merged, write_project
 
 LINEAR: dict[str, Any] = {"activation": "linear", "skip": False, "parameterisation": "sp_gaussian"}
 LINEAR |= {"optimiser": "sgd"}

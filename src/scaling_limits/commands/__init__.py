@@ -1,0 +1,1 @@
+"""What users type: what figures will cost, what lies in the store."""
