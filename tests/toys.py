@@ -8,8 +8,8 @@ import yaml
 
 from scaling_limits import source
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
-from scaling_limits.configuration.resolve import resolve
+from scaling_limits.configuration.models import MeasurementPlan, Resources
+from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.parameterisations.table import Row
 
 SETTINGS: dict[str, Any] = {
@@ -77,14 +77,8 @@ def cell(
     """The cell of `SETTINGS` with changes."""
     resources = {key: changes.pop(key) for key in ("cells_per_batch", "device") if key in changes}
     plans = {name: MeasurementPlan(steps=steps) for name, steps in (measure or {}).items()}
-    return resolve(
-        Settings.model_validate({**SETTINGS, **changes}),
-        plans,
-        resources=Resources.model_validate(resources),
-        user_datasets={},
-        user_algorithms={},
-        rows=rows or [],
-    )
+    resolver = Resolver(Resources.model_validate(resources), {}, {}, rows or [])
+    return resolver.resolve({**SETTINGS, **changes}, plans).cell
 
 
 def forget_sources() -> None:

@@ -25,6 +25,10 @@ class Registry:
             raise ConfigurationError(unknown(self.kind, name, self.modules))
         return self.modules[name]
 
+    def part(self, name: str) -> ModuleType:
+        """The imported module that declares `name`; raises as `module` does."""
+        return importlib.import_module(self.module(name))
+
     def get(self, name: str) -> ModuleType:
         """The imported module of `name`; raises as `module` does."""
         return importlib.import_module(self.module(name))

@@ -11,10 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Float
+from pydantic import Field
 
 from scaling_limits.algorithms.layerwise import output_jacobians, weight_gradients
 from scaling_limits.algorithms.problem import Problem
+from scaling_limits.cells import AlgorithmSpec, TracedOrNone
 from scaling_limits.networks.network import Params, Stacks
+from scaling_limits.strict import Strict
 
 
 def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
@@ -63,3 +66,20 @@ def least_squares(
 
     solved: Stacks = jax.tree.map(solve, jacobians)
     return solved
+
+
+class Settings(Strict):
+    """e_B of pc-tp Prop. 3.3."""
+
+    preconditioner_exponent: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="power of the preconditioner: 0 is backpropagation; 1, the target, if absent",
+    )
+
+
+class Options(AlgorithmSpec):
+    """e_B, None for the target itself."""
+
+    preconditioner_exponent: TracedOrNone = None

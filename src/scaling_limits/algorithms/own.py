@@ -30,6 +30,23 @@ def load(file: str) -> ModuleType:
     return sys.modules[name]
 
 
+def declaration(file: str) -> ModuleType | None:
+    """The module of an algorithm's file if it declares settings; None if it has none, as it is not imported then.
+
+    Raises:
+        ConfigurationError: the file imports JAX when it is read, not when it computes.
+    """
+    if "Settings" not in names(file):
+        return None
+    imported = "jax" in sys.modules
+    module = load(file)
+    if "jax" in sys.modules and not imported:
+        raise ConfigurationError(
+            f"{file}: imports JAX when it is read; a file that declares Settings imports it inside its functions"
+        )
+    return module
+
+
 @cache
 def check(name: str, file: str) -> None:
     """Read an algorithm's file without running it.

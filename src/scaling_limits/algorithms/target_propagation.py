@@ -12,15 +12,19 @@ latter without its formula: it is that of Meulemans et al. 2020, from memory.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
+from pydantic import Field
 
+from scaling_limits.algorithms import feedback
+from scaling_limits.algorithms.feedback import FeedbackWeights
 from scaling_limits.algorithms.layerwise import downwards, upwards, weight_gradients
 from scaling_limits.algorithms.problem import Problem
+from scaling_limits.cells import AlgorithmSpec, Traced
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.network import Params, Segment, Stacks
@@ -154,3 +158,41 @@ def _noise_std(problem: Problem) -> float:
 def _half_mean_square(distances: Array) -> Float[Array, " count"]:
     """Over batch and units: the sum over units is divided by their number (pc-tp S.164)."""
     return 0.5 * (distances**2).mean(axis=(1, 2))
+
+
+class Settings(FeedbackWeights):
+    """How targets are propagated, and feedback weights trained; defaults as in pc-tp App. E."""
+
+    difference_correction: bool = Field(
+        default=False, description="difference target propagation (pc-tp S.13)"
+    )
+    target_step: float = Field(
+        default=0.01, gt=0, description="etahat: how far the output's target lies down the gradient"
+    )
+    feedback_loss: Literal["reconstruction", "difference_reconstruction"] = "reconstruction"
+    feedback_noise: float | None = Field(
+        default=None, gt=0, description="standard deviation; no noise if absent"
+    )
+
+
+class Options(AlgorithmSpec):
+    """Whether targets have the difference correction (pc-tp S.13), what feedback weights minimise, the step of the
+    output's target (etahat), and the standard deviation of noise added to activities when feedback weights are
+    trained, None without noise (pc-tp S.12).
+    """
+
+    difference_correction: bool
+    feedback_loss: Literal["reconstruction", "difference_reconstruction"] = "reconstruction"
+    target_step: Traced
+    feedback_noise: float | None = None
+
+
+def refuse(settings: Any) -> None:
+    """Refuse a loss of feedback weights without the noise that it needs.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    feedback.refuse(settings)
+    if settings.feedback_loss == "difference_reconstruction" and settings.feedback_noise is None:
+        raise ConfigurationError("feedback_noise: difference_reconstruction needs it")

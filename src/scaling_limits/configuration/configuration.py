@@ -7,10 +7,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from scaling_limits.cells import Cell, digest
-from scaling_limits.configuration.files import Layers, explain, read_yaml
+from scaling_limits.configuration.files import Layers, read_yaml
 from scaling_limits.configuration.models import (
     OWN,
     Experiment,
@@ -19,10 +17,9 @@ from scaling_limits.configuration.models import (
     Own,
     Paper,
     Preset,
-    Settings,
 )
 from scaling_limits.configuration.presets import shrink
-from scaling_limits.configuration.resolve import resolve
+from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
 
@@ -32,7 +29,7 @@ class Point:
     """A cell of an experiment, with the grid it belongs to and the settings it came from."""
 
     grid: str
-    settings: Settings
+    settings: Any
     cell: Cell
 
 
@@ -67,6 +64,15 @@ class Configuration:
     def user_algorithms(self) -> dict[str, Path]:
         """Files of the user's own algorithms by name."""
         return {name: self._path(path) for name, path in self.main.algorithms.items()}
+
+    @cached_property
+    def _resolver(self) -> Resolver:
+        return Resolver(
+            self.main.resources,
+            self.user_datasets,
+            self.user_algorithms,
+            self.main.parameterisations,
+        )
 
     @cached_property
     def data_path(self) -> Path | None:
@@ -175,29 +181,14 @@ class Configuration:
             )
 
         try:
-            settings = Settings.model_validate(values)
-        except ValidationError as error:
-            entry = error.errors()[0]
-            key = ".".join(str(part) for part in entry["loc"])
-            problem = explain(entry, "setting", Settings.model_fields)
-            raise refuse([str(entry["loc"][0])], f"{key}: {problem}") from None
-        try:
-            settings = settings.model_copy(
-                update={"dataset": self._substitute(slug, settings.dataset)}
-            )
+            dataset = values.get("dataset")
+            if isinstance(dataset, str):
+                values = {**values, "dataset": self._substitute(slug, dataset)}
+            settings, cell = self._resolver.resolve(values, spec.measurements)
         except ConfigurationError as error:
-            raise refuse(["dataset"], error) from None
-        try:
-            cell = resolve(
-                settings,
-                spec.measurements,
-                resources=self.main.resources,
-                user_datasets=self.user_datasets,
-                user_algorithms=self.user_algorithms,
-                rows=self.main.parameterisations,
-            )
-        except ConfigurationError as error:
-            raise refuse([*values, *spec.measurements], error) from None
+            key = str(error).split(":")[0].split(".")[0]
+            known = [key] if key in values else [*values, *spec.measurements]
+            raise refuse(known, error) from None
         return Point(grid, settings, cell)
 
     def _origin(self, slug: str, experiment: str, grid: str, key: str) -> str:

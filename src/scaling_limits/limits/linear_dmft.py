@@ -62,7 +62,7 @@ def refuse(cell: Cell) -> None:
     require(
         cell,
         algorithm=(algorithm.name, ["backpropagation", "predictive_coding"]),
-        inference=(algorithm.inference, [None, "exact"]),
+        inference=(getattr(algorithm, "inference", None), [None, "exact"]),
         energy_weight=({numbers.energy_weight for numbers in cell.scaling.values()}, [{1.0}]),
         frozen=(cell.frozen, [()]),
         batch_size=(cell.batch_size, [cell.dataset.num_train]),

@@ -8,9 +8,12 @@ from dataclasses import replace
 from jaxtyping import Array, Float
 
 from scaling_limits.algorithms import predictive_coding
+from scaling_limits.cells import Cell
 from scaling_limits.measurements.context import Context
 from scaling_limits.measurements.error_alignment import cosines
 from scaling_limits.measurements.layers import labels
+from scaling_limits.measurements.requirements import linear_equilibrium
+from scaling_limits.parameterisations.settings import EnergyWeights
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -26,3 +29,15 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     exact = context.problem.options.model_copy(update={"inference": "exact"})
     known = predictive_coding.errors(replace(context.problem, options=exact))
     return {"error_cosine_equilibrium": cosines(context.errors(context.problem), known)}
+
+
+READS = frozenset({"energy_weight"})
+
+
+class Settings(EnergyWeights):
+    """Energy weights of the equilibrium that errors are put beside."""
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse cells without that equilibrium; raises as `linear_equilibrium` does."""
+    linear_equilibrium("equilibrium_alignment", cell)

@@ -6,9 +6,10 @@ Source: depth-mup Def. 7.6, Sec. 10.4, Fig. 17-19, at lambda = 1/4.
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from scaling_limits.cells import NetworkSpec
+from scaling_limits.cells import Cell, NetworkSpec
 from scaling_limits.measurements.context import Context
 from scaling_limits.measurements.layers import rms
+from scaling_limits.measurements.requirements import lacking
 from scaling_limits.networks.blocks import distances
 
 AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
@@ -27,3 +28,11 @@ def measure(context: Context) -> dict[str, Array]:
     first = num_blocks // 4
     moved = features[first + jnp.asarray(distances(num_blocks), int)] - features[first][None]
     return {"feature_increment": rms(moved)}
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse networks whose layers differ in size; raises ConfigurationError."""
+    name = cell.network.name
+    if name != "mlp":
+        lack = f"is for layers of one size, as those of an mlp, network is '{name}'"
+        raise lacking("feature_increments", lack)

@@ -8,8 +8,9 @@ from dataclasses import replace
 from jaxtyping import Array, Float
 
 from scaling_limits.algorithms.target_propagation import reconstruction_losses
-from scaling_limits.cells import NetworkSpec
+from scaling_limits.cells import Cell, NetworkSpec
 from scaling_limits.measurements.context import Context
+from scaling_limits.measurements.requirements import lacking
 
 AXES: dict[str, tuple[str, ...]] = {"feedback_reconstruction": ("layer",)}
 
@@ -25,3 +26,10 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     without_noise = problem.options.model_copy(update={"feedback_noise": None})
     losses = reconstruction_losses(replace(problem, options=without_noise))
     return {"feedback_reconstruction": losses}
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse networks without feedback weights; raises ConfigurationError."""
+    if cell.network.feedback is None:
+        lack = f"is of feedback weights, algorithm '{cell.algorithm.name}' trains none"
+        raise lacking("feedback_reconstruction", lack)

@@ -10,7 +10,9 @@ is sqrt(M) for independent factors (omega = 1/2) and M for aligned ones (omega =
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from scaling_limits.cells import Cell
 from scaling_limits.measurements.context import Context
+from scaling_limits.measurements.requirements import lacking
 from scaling_limits.networks.nodes import ACTIVATIONS
 
 AXES: dict[str, tuple[str, ...]] = {"output_alignment": (), "output_alignment_exponent": ()}
@@ -31,3 +33,12 @@ def measure(context: Context) -> dict[str, Array]:
 
 def _rms(values: Array) -> Array:
     return jnp.sqrt((values**2).mean())
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse pooling before the output weights; raises ConfigurationError."""
+    if cell.network.name == "cnn":
+        raise lacking(
+            "output_alignment",
+            "is for output weights without pooling before them, as those of mlp and vgg5, network is 'cnn'",
+        )

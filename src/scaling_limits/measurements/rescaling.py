@@ -9,8 +9,11 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from scaling_limits.algorithms import predictive_coding
+from scaling_limits.cells import Cell
 from scaling_limits.limits.rescaling import mean_excess
 from scaling_limits.measurements.context import Context
+from scaling_limits.measurements.requirements import lacking, linear_equilibrium
+from scaling_limits.parameterisations.settings import EnergyWeights
 
 AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_expected": ()}
 
@@ -34,3 +37,20 @@ def measure(context: Context) -> dict[str, Array]:
         "rescaling_excess": jnp.trace(matrix) / matrix.shape[0] - 1.0,
         "rescaling_excess_expected": jnp.asarray(expected, matrix.dtype),
     }
+
+
+READS = frozenset({"energy_weight"})
+
+
+class Settings(EnergyWeights):
+    """Energy weights of the energy that is equilibrated."""
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse cells without that equilibrium, or whose draws have another mean; raises as `linear_equilibrium` does."""
+    linear_equilibrium("rescaling", cell)
+    if cell.init_distribution == "orthogonal":
+        lack = "its expected value is that of normal or uniform draws, those here are orthogonal"
+        raise lacking("rescaling", lack)
+    if cell.network.mean_subtraction:
+        raise lacking("rescaling", "its expected value is that without mean_subtraction")

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scaling_limits.configuration import OWN, Configuration
-from scaling_limits.configuration.models import Experiment, Settings
+from scaling_limits.configuration.models import Experiment
+from scaling_limits.configuration.parts import fields
 from scaling_limits.datasets import catalogue
 from scaling_limits.pipeline.keys import cell_source
 
@@ -52,7 +53,7 @@ def _substitutions(configuration: Configuration, paper: str, experiment: str | N
 
 def _differences(original: Experiment, used: Experiment, shown: Sequence[str]) -> list[str]:
     """What differs, settings together that do so in the same grids."""
-    defaults = {key: field.default for key, field in Settings.model_fields.items()}
+    defaults = {key: field.default for key, field in fields().items()}
     shown = [grid for grid in shown if grid in original.grids]
     grids: dict[str, list[str]] = {}
     for grid in shown:
