@@ -23,12 +23,13 @@ from scaling_limits.parameterisations import settings as parameterisation_settin
 from scaling_limits.strict import Strict
 from scaling_limits.training import settings as training_settings
 
-_COMMON: tuple[ModuleType, ...] = (
+COMMON: tuple[ModuleType, ...] = (
     dataset_settings,
     network_settings,
     parameterisation_settings,
     training_settings,
 )
+"""What all cells declare, room by room: each has `Settings`, and may have `refuse`."""
 _REGISTRIES = {
     "network": networks.registry,
     "algorithm": algorithms.registry,
@@ -40,14 +41,17 @@ _REGISTRIES = {
 class Names(Strict):
     """The parts of a cell by name."""
 
-    dataset: str
-    network: str = "mlp"
-    parameterisation: str
-    algorithm: str
+    dataset: str = Field(description="or one of your own, by `data.datasets`")
+    network: str = Field(
+        default="mlp",
+        description="fully connected, or for images of at least 16 x 16: of 3 (`cnn`) or 7 (`vgg5`) weight layers",
+    )
+    parameterisation: str = Field(description="a scheme of the table, or of your own rows")
+    algorithm: str = Field(description="or one of your own, by `algorithms`")
     limit: str | None = Field(
         default=None, description="computed by this limit of the training instead of by training"
     )
-    optimiser: str
+    optimiser: str = Field(description="the row is that of the scheme and this")
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,11 @@ class Parts:
     optimiser: ModuleType
     measurements: tuple[ModuleType, ...]
     file: str | None = None
+
+    @property
+    def computed(self) -> tuple[ModuleType, ...]:
+        """What refuses resolved cells, as it stands for what is computed of them: measurements and limit."""
+        return self.measurements if self.limit is None else (*self.measurements, self.limit)
 
     def __iter__(self) -> Iterator[ModuleType]:
         chosen = (self.network, self.algorithm, self.limit, self.optimiser, *self.measurements)
@@ -133,7 +142,7 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
         key = ".".join(str(part) for part in entry["loc"])
         problem = explain(entry, "setting", model.model_fields)
         raise ConfigurationError(f"{key}: {problem}") from None
-    for declaring in (*_COMMON, parts.network, parts.optimiser, parts.algorithm):
+    for declaring in (*COMMON, *(part for part in parts if part not in parts.computed)):
         if hasattr(declaring, "refuse"):
             declaring.refuse(settings)
     _refuse_unread(settings, parts)
@@ -142,14 +151,13 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
 
 def _declared(parts: Iterable[ModuleType]) -> list[type[Strict]]:
     """The classes that these parts declare, without those that another one is derived from."""
-    found = dict.fromkeys(p.Settings for p in (*_COMMON, *parts) if hasattr(p, "Settings"))
+    found = dict.fromkeys(p.Settings for p in (*COMMON, *parts) if hasattr(p, "Settings"))
     return [each for each in found if not any(o is not each and issubclass(o, each) for o in found)]
 
 
 @cache
 def _composed(classes: tuple[type[Strict], ...]) -> type[Strict]:
-    model: type[Strict] = create_model("Settings", __base__=(Names, *classes))
-    return model
+    return create_model("Settings", __base__=(Names, *classes))
 
 
 @cache

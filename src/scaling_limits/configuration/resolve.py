@@ -14,6 +14,7 @@ from scaling_limits.datasets import catalogue
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.parameterisations import settings as parameterisation_settings
 from scaling_limits.parameterisations import table
+from scaling_limits.parameterisations.powers import EXPONENTS
 from scaling_limits.pipeline.memory import batch_size
 
 
@@ -71,9 +72,9 @@ class Resolver:
             cells_per_batch=1,
             device=self.resources.device,
         )
-        for measured in (*parts.measurements, parts.limit):
-            if hasattr(measured, "refuse"):
-                measured.refuse(cell)
+        for computed in parts.computed:
+            if hasattr(computed, "refuse"):
+                computed.refuse(cell)
         count = batch_size(cell, self.resources.cells_per_batch, self.resources.mem_mb)
         return Resolved(settings, cell.model_copy(update={"cells_per_batch": count}))
 
@@ -100,7 +101,7 @@ class Resolver:
             "pivot_depth": settings.pivot_depth,
         }
         factors = _declared(settings, table.Factors.__dataclass_fields__)
-        exponents = _declared(settings, table.EXPONENTS)
+        exponents = _declared(settings, EXPONENTS)
         key = json.dumps([given, factors, exponents], sort_keys=True)
         if key not in self._known:
             rows = [*self.rows, *table.TABLE]
@@ -128,7 +129,7 @@ def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmS
     part = parts.algorithm
     model: type[AlgorithmSpec] = getattr(part, "Options", AlgorithmSpec)
     options = _declared(settings, model.model_fields)
-    if hasattr(part, "options"):
+    if part is not None and hasattr(part, "options"):
         options |= part.options(settings, inference_step)
     return model(name=settings.algorithm, file=parts.file, **options)
 
