@@ -10,7 +10,7 @@ from types import ModuleType
 
 from scaling_limits.errors import ConfigurationError
 
-FUNCTIONS = ("gradients", "errors")
+FUNCTIONS = ("init", "update", "errors")
 
 
 def load(file: str) -> ModuleType:

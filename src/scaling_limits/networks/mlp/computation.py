@@ -1,9 +1,8 @@
 """Fully connected networks of H hidden layers without biases, with or without one-layer skips."""
 
 from scaling_limits.cells import NetworkSpec
-from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.networks.network import Network, Segment
-from scaling_limits.networks.nodes import ACTIVATIONS, Layer
+from scaling_limits.networks.nodes import Layer
 
 
 def build(spec: NetworkSpec) -> Network:
@@ -14,21 +13,7 @@ def build(spec: NetworkSpec) -> Network:
     `after_weight`: `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output, and with skips a linear
     input layer as well (depth-mup Sec. 6.3). With `feedback` psi there are nodes `psi(a Q_l z_l)` back
     from each layer l > 1 (pc-tp S.11).
-
-    Raises:
-        ConfigurationError: for an unknown activation, no hidden layer, mean subtraction without
-            skips, or feedback where there are skips or activations before the weights.
     """
-    if spec.activation not in ACTIVATIONS:
-        raise ConfigurationError(unknown("activation", spec.activation, ACTIVATIONS))
-    if spec.num_hidden_layers < 1:
-        raise ConfigurationError(
-            f"num_hidden_layers is {spec.num_hidden_layers}; an mlp has at least one"
-        )
-    if spec.mean_subtraction and not spec.skip:
-        raise ConfigurationError(
-            "mean_subtraction acts on the residual branch: it needs skip: true"
-        )
     first = spec.activation_position == "before_weight"
     before, after = (spec.activation, "linear") if first else ("linear", spec.activation)
     entry = Layer(spec.width, "linear", "linear" if spec.skip else after)
@@ -48,12 +33,6 @@ def _feedback(spec: NetworkSpec) -> tuple[Segment, ...]:
     """g_l(x) = psi(a Q_l x) for l = 2..L."""
     if spec.feedback is None:
         return ()
-    if spec.feedback not in ACTIVATIONS:
-        raise ConfigurationError(unknown("activation", spec.feedback, ACTIVATIONS))
-    if spec.skip or spec.activation_position != "after_weight":
-        raise ConfigurationError(
-            "feedback: feedback nodes are those of an mlp without skips, with activation_position: after_weight"
-        )
     node = Layer(spec.width, "linear", spec.feedback)
     last = spec.num_hidden_layers + 1
     hidden = [Segment(node, "feedback_hidden", last - 2, 2)] if last > 2 else []

@@ -10,7 +10,6 @@ from jax import Array
 from jaxtyping import Float
 
 from scaling_limits.cells import NetworkSpec
-from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.networks.image_layers import ImageLayer, layers
 from scaling_limits.networks.network import Network, Segment
 from scaling_limits.networks.nodes import ACTIVATIONS, Linear, RoleNumbers
@@ -70,13 +69,7 @@ def max_pool(
 
 
 def build(spec: NetworkSpec) -> Network:
-    """The network of that name in `image_layers.ARCHITECTURES`, a segment for each layer.
-
-    Raises:
-        ConfigurationError: for an unknown activation, and as `image_layers.layers` does.
-    """
-    if spec.activation not in ACTIVATIONS:
-        raise ConfigurationError(unknown("activation", spec.activation, ACTIVATIONS))
+    """The network of that name in `image_layers.ARCHITECTURES`, a segment for each layer."""
     segments = []
     for number, layer in enumerate(layers(spec), start=1):
         node = ImageNode(layer, before="linear" if number == 1 else spec.activation)

@@ -1,0 +1,1 @@
+"""The Gauss-Newton target of every layer (pc-tp Prop. 3.3)."""
