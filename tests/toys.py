@@ -7,9 +7,11 @@ from typing import Any
 import yaml
 
 from scaling_limits import source
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.models import MeasurementPlan, Resources
 from scaling_limits.configuration.resolve import Resolver
+from scaling_limits.networks.network import Params
 from scaling_limits.parameterisations.table import Row
 
 SETTINGS: dict[str, Any] = {
@@ -79,6 +81,12 @@ def cell(
     plans = {name: MeasurementPlan(steps=steps) for name, steps in (measure or {}).items()}
     resolver = Resolver(Resources.model_validate(resources), {}, {}, rows or [])
     return resolver.resolve({**SETTINGS, **changes}, plans).cell
+
+
+def gradients(algorithm: Any, problem: Problem) -> tuple[Params, dict[str, Any]]:
+    """An algorithm's gradients of the weights, and its metrics."""
+    found, _, metrics = algorithm.update(problem, algorithm.init(problem))
+    return found.forward, metrics
 
 
 def forget_sources() -> None:

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from scaling_limits.algorithms import activity_inference
 from scaling_limits.cells import Cell
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline import costs, memory
@@ -105,7 +104,7 @@ def test_stages_are_those_of_the_inference(steps: int, depth: int) -> None:
     for count, reach in costs._stages(chosen):
         begun += count
         ends.append((begun, reach))
-    assert ends == activity_inference._stages(chosen.algorithm, steps, depth)
+    assert ends == stages(chosen.algorithm, depth)
 
 
 def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> None:

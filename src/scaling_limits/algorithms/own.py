@@ -10,7 +10,7 @@ from types import ModuleType
 
 from scaling_limits.errors import ConfigurationError
 
-FUNCTIONS = ("gradients", "errors")
+FUNCTIONS = ("init", "update", "errors")
 
 
 def load(file: str) -> ModuleType:
@@ -70,7 +70,7 @@ def check(name: str, file: str) -> None:
 def names(file: str) -> frozenset[str]:
     """What a Python file defines or imports by name, without running it; raises as reading and parsing do."""
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    defined = {part.name for part in tree.body if isinstance(part, ast.FunctionDef)}
+    defined = {part.name for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
     for part in tree.body:
         if isinstance(part, ast.ImportFrom):
             defined.update(alias.asname or alias.name for alias in part.names)

@@ -3,14 +3,18 @@
 Source: depth-mup Def. 7.6, Sec. 10.4, Fig. 17-19, at lambda = 1/4.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell, NetworkSpec
-from scaling_limits.measurements.context import Context
-from scaling_limits.measurements.layers import rms
 from scaling_limits.measurements.requirements import lacking
 from scaling_limits.networks.blocks import distances
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
 
@@ -22,6 +26,10 @@ def labels(spec: NetworkSpec) -> dict[str, tuple[int, ...]]:
 
 def measure(context: Context) -> dict[str, Array]:
     """Root mean squares over units and samples of the batch of x^{l+k} - x^l, l = floor(L/4) of L blocks."""
+    import jax.numpy as jnp
+
+    from scaling_limits.measurements.stacks import rms
+
     *hidden, _ = context.problem.activities()
     features = jnp.concatenate(hidden)
     num_blocks = len(features) - 1

@@ -1,12 +1,14 @@
 """Loss and accuracy on the test set."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
-from jaxtyping import Array
+if TYPE_CHECKING:
+    from jaxtyping import Array
 
-from scaling_limits.losses import accuracy
-from scaling_limits.measurements.context import Context
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"test_loss": (), "test_accuracy": ()}
 
@@ -15,6 +17,10 @@ def measure(context: Context) -> dict[str, Array]:
     """The cell's loss, a mean over test samples, and the share of them that is classified correctly: not a number where
     an output is not finite.
     """
+    import jax.numpy as jnp
+
+    from scaling_limits.losses import accuracy
+
     problem = replace(context.problem, x=context.x_test, y=context.y_test)
     outputs = problem.forward()
     # the largest of outputs that are no numbers would be the first class

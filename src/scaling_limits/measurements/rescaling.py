@@ -5,23 +5,31 @@ For one output this is s - 1.
 Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean, for weights of independent entries.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array
+from __future__ import annotations
 
-from scaling_limits.algorithms import predictive_coding
+from typing import TYPE_CHECKING
+
 from scaling_limits.cells import Cell
-from scaling_limits.limits.rescaling import mean_excess
-from scaling_limits.measurements.context import Context
 from scaling_limits.measurements.requirements import lacking, linear_equilibrium
 from scaling_limits.parameterisations.settings import EnergyWeights
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_expected": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
     """The excess at the present weights, and its mean over initialisations at the same width and depth."""
+    import jax.numpy as jnp
+
+    from scaling_limits.algorithms.predictive_coding.exact import rescaling_matrix
+    from scaling_limits.limits.rescaling import mean_excess
+
     network, scaling = context.problem.network, context.problem.scaling
-    matrix = predictive_coding.rescaling_matrix(context.problem)
+    matrix = rescaling_matrix(context.problem)
     skip = any(getattr(segment.node, "skip", False) for segment in network.segments)
     hidden = scaling["hidden"]
     branch = hidden["branch"] if skip else 1.0

@@ -1,14 +1,30 @@
-"""Gradient descent, with momentum."""
+"""Stochastic gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from scaling_limits.optimisers.moments import Moments as Spec
 from scaling_limits.strict import Strict
 
-__all__ = ["Settings", "Spec"]
+if TYPE_CHECKING:
+    import optax
+
+
+__all__ = ["Settings", "Spec", "build"]
 
 
 class Settings(Strict):
     """Momentum, as of `optax.trace`."""
 
     momentum: float = Field(default=0.0, ge=0, lt=1)
+
+
+def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.GradientTransformation:
+    """The sum of past gradients, each step's times `momentum` at the next."""
+    import optax
+
+    return optax.trace(decay=numbers["momentum"])

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from scaling_limits import algorithms, limits, measurements, networks, runtime
+from scaling_limits import algorithms, limits, measurements, networks, optimisers, runtime
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration import Configuration
 from scaling_limits.datasets import catalogue, keras_npz
@@ -19,6 +19,7 @@ def cell_modules(cell: Cell) -> tuple[str, ...]:
             "scaling_limits.training.loop",
             algorithms.module(cell.algorithm),
             networks.registry.module(cell.network.name),
+            optimisers.registry.module(cell.optimiser.name),
             *(measurements.registry.module(spec.name) for spec in cell.measurements),
         ]
     else:

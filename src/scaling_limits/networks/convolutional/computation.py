@@ -4,19 +4,13 @@ Activities are preactivations at all positions, `[batch, height * width * channe
 one position beside each other.
 """
 
-import math
-from typing import Any
-
 import flax.linen as nn
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.cells import DatasetSpec, NetworkSpec
-from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.networks.image_layers import ImageLayer
-from scaling_limits.networks.image_layers import layers as image_layers
-from scaling_limits.networks.layers import Layer
+from scaling_limits.cells import NetworkSpec
+from scaling_limits.networks.convolutional.architectures import ImageLayer, image_layers
 from scaling_limits.networks.network import Network, Segment
 from scaling_limits.networks.nodes import ACTIVATIONS, Linear, RoleNumbers
 
@@ -75,46 +69,10 @@ def max_pool(
 
 
 def build(spec: NetworkSpec) -> Network:
-    """The network of that name in `image_layers.ARCHITECTURES`, a segment for each layer.
-
-    Raises:
-        ConfigurationError: for an unknown activation, and as `image_layers.layers` does.
-    """
-    if spec.activation not in ACTIVATIONS:
-        raise ConfigurationError(unknown("activation", spec.activation, ACTIVATIONS))
+    """The network of that name in `ARCHITECTURES`, a segment for each layer."""
     segments = []
     for number, layer in enumerate(image_layers(spec), start=1):
         node = ImageNode(layer, before="linear" if number == 1 else spec.activation)
         segments.append(Segment(node=node, role=layer.name, count=1, first=number))
     # a maximum is not linear
     return Network(tuple(segments), spec.input_dim, linear=False)
-
-
-def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
-    """The structure that a cell holds."""
-    return NetworkSpec(
-        name=settings.network,
-        input_dim=math.prod(dataset.input_shape),
-        output_dim=dataset.target_dim,
-        width=settings.width,
-        num_hidden_layers=settings.num_hidden_layers,
-        activation=settings.activation,
-        activation_position="before_weight",
-        skip=False,
-        mean_subtraction=False,
-        input_shape=dataset.input_shape,
-    )
-
-
-def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
-    """All layers, from the input up; raises as `image_layers` does."""
-    return tuple(
-        Layer(
-            layer.name,
-            layer.role,
-            layer.fan_in,
-            layer.features,
-            positions=math.prod(layer.leaving[:2]),
-        )
-        for layer in image_layers(spec)
-    )

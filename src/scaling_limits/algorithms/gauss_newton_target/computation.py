@@ -6,29 +6,33 @@ and by least squares, `e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L`, with
 backpropagation, e_B = 0, and the target, e_B = 1.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Float
-from pydantic import Field
 
 from scaling_limits.algorithms.layerwise import output_jacobians, weight_gradients
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.cells import AlgorithmSpec, TracedOrNone
-from scaling_limits.networks.network import Params, Stacks
-from scaling_limits.strict import Strict
+from scaling_limits.networks.network import Stacks, Weights
 
 
-def gradients(problem: Problem) -> tuple[Params, dict[str, Array]]:
+def init(problem: Problem) -> tuple[()]:
+    """No state."""
+    return ()
+
+
+def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]]:
     """Each node's own rule with the undamped errors, at the forward pass; of the options only
     `loss` and `preconditioner_exponent` e_B, a number (1 if it is not given), are used.
 
     Metrics: `train_loss`, the batch-mean loss.
     """
     forward = problem.activities()
-    grads = weight_gradients(problem, problem.inputs(forward), errors(problem))
-    return grads, {"train_loss": problem.loss(forward[-1][0])}
+    gradients = weight_gradients(problem, problem.inputs(forward), errors(problem))
+    return Weights(gradients), state, {"train_loss": problem.loss(forward[-1][0])}
 
 
 def errors(problem: Problem) -> Stacks:
@@ -66,20 +70,3 @@ def least_squares(
 
     solved: Stacks = jax.tree.map(solve, jacobians)
     return solved
-
-
-class Settings(Strict):
-    """e_B of pc-tp Prop. 3.3."""
-
-    preconditioner_exponent: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="power of the preconditioner: 0 is backpropagation; 1, the target, if absent",
-    )
-
-
-class Options(AlgorithmSpec):
-    """e_B, None for the target itself."""
-
-    preconditioner_exponent: TracedOrNone = None

@@ -74,12 +74,12 @@ class ImageLayer:
         return height - lost, width - lost, self.features
 
 
-def layers(spec: NetworkSpec) -> tuple[ImageLayer, ...]:
+def image_layers(spec: NetworkSpec) -> tuple[ImageLayer, ...]:
     """All layers of one of the `ARCHITECTURES`, from the input up.
 
     Raises:
-        ConfigurationError: for data that are no images or too small ones, for another depth than
-            the network's, and for options that only an mlp has.
+        ConfigurationError: for data that are no images or too small ones, and for another depth than
+            the network's.
     """
     hidden = ARCHITECTURES[spec.name]
     _refuse(spec, len(hidden))
@@ -118,12 +118,3 @@ def _refuse(spec: NetworkSpec, num_hidden_layers: int) -> None:
             f"depth: {spec.name} has {num_hidden_layers + 1} weight layers "
             f"({num_hidden_layers} hidden_layers), not {spec.num_hidden_layers + 1}"
         )
-    given = {
-        "skip": spec.skip,
-        "mean_subtraction": spec.mean_subtraction,
-        "feedback": spec.feedback is not None,
-        "activation_position": spec.activation_position != "before_weight",
-    }
-    for key, is_given in given.items():
-        if is_given:
-            raise ConfigurationError(f"{key}: is for network: mlp, not {spec.name}; leave it out")

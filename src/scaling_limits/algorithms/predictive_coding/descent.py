@@ -24,7 +24,7 @@ Algorithm 1, with `e_L = y - f`: the sign printed there is wrong).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -33,9 +33,9 @@ from jax import Array
 from jaxtyping import Float
 
 from scaling_limits.algorithms.layerwise import downwards, pull
+from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
+from scaling_limits.algorithms.predictive_coding.stages import stages
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.cells import AlgorithmSpec
-from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.network import (
     Network,
@@ -48,62 +48,32 @@ from scaling_limits.networks.network import (
     top_of,
 )
 
-NUM_STAGES = 4
-"""More stages evaluate fewer layers, down to half, but each is one more loop to compile."""
-
-
-class Inferred(NamedTuple):
-    """Errors of all nodes at the inferred activities, the inputs that their weights learn from, and
-    the output's prediction.
-    """
-
-    errors: Stacks
-    inputs: Stacks
-    output: Float[Array, "batch out"]
+if TYPE_CHECKING:
+    from scaling_limits.algorithms.predictive_coding import Options
 
 
 def infer(problem: Problem, forward: Stacks) -> Inferred:
     """What the options' `num_inference_steps` lead to; errors are those after the last of them.
 
     `forward` are the forward pass's activities (pc-tp Technique i).
-
-    Raises:
-        ConfigurationError: for options that are missing or do not go together.
     """
-    network, options = problem.network, problem.options
-    steps = _check(problem)
+    options = problem.options
     inputs = problem.inputs(_initial_activities(problem, forward))
     from_forward = options.activity_initialisation == "forward"
     before = problem.predictions(inputs)
     predicted = inputs if from_forward else problem.inputs(before)
 
-    def top(count: int) -> _Layers:
-        part = network.top(count)
-        lower = network.num_weight_layers - count
-        role = [segment.role for segment in network.segments if segment.first <= lower][-1]
-        return _Layers(
-            problem=replace(problem, network=part, params=top_of(problem.params, part)),
-            inputs=top_of(inputs, part),
-            predicted=top_of(predicted, part),
-            before=top_of(before, part),
-            below=energy_weight(problem, role),
-        )
-
-    num_hidden = network.num_weight_layers - 1
-    layers = top(num_hidden)
+    num_hidden = problem.network.num_weight_layers - 1
+    layers = _topmost(problem, num_hidden, inputs, predicted, before)
     displacements = _subtract(layers.inputs, layers.predicted)
     done = 0
-    for end, reach in _stages(options, steps, num_hidden):
-        part = top(reach)
+    for end, reach in stages(options, num_hidden):
+        part = _topmost(problem, reach, inputs, predicted, before)
         moved = _relax(part, top_of(displacements, part.network), done, end)
-        kept = len(displacements) - len(moved)
-        displacements = displacements[:kept] + tuple(
-            whole.at[whole.shape[0] - new.shape[0] :].set(new)
-            for whole, new in zip(displacements[kept:], moved, strict=True)
-        )
+        displacements = _with_top(displacements, moved)
         done = end
     points = layers.points(displacements)
-    changes = layers.changes(layers.problem.predictions(points), steps + 1)
+    changes = layers.changes(layers.problem.predictions(points), done + 1)
     errors = layers.errors(displacements, changes)
     # node 1 sees the clamped input, so its prediction never moves
     return Inferred(
@@ -111,11 +81,6 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
         inputs=(inputs[0], *points),
         output=layers.output(changes),
     )
-
-
-def energy_weight(problem: Problem, role: str) -> Float[Array, ""]:
-    """gamma of a role's nodes."""
-    return jnp.asarray(problem.scaling[role]["energy_weight"], problem.y.dtype)
 
 
 @dataclass(frozen=True)
@@ -139,8 +104,9 @@ class _Layers:
         return self.problem.network
 
     @property
-    def options(self) -> AlgorithmSpec:
-        return self.problem.options
+    def options(self) -> "Options":
+        options: "Options" = self.problem.options
+        return options
 
     def points(self, displacements: Stacks) -> Stacks:
         """Where the nodes are evaluated."""
@@ -185,6 +151,32 @@ class _Layers:
 
     def weight(self, segment: Segment) -> Array:
         return energy_weight(self.problem, segment.role)
+
+
+def _topmost(
+    problem: Problem, count: int, inputs: Stacks, predicted: Stacks, before: Stacks
+) -> _Layers:
+    """The last `count` nodes of a network, from the stacks of all of them."""
+    network = problem.network
+    part = network.top(count)
+    lower = network.num_weight_layers - count
+    role = [segment.role for segment in network.segments if segment.first <= lower][-1]
+    return _Layers(
+        problem=replace(problem, network=part, params=top_of(problem.params, part)),
+        inputs=top_of(inputs, part),
+        predicted=top_of(predicted, part),
+        before=top_of(before, part),
+        below=energy_weight(problem, role),
+    )
+
+
+def _with_top(stacks: Stacks, top: Stacks) -> Stacks:
+    """`stacks` with the last entries of the last of them replaced."""
+    kept = len(stacks) - len(top)
+    return stacks[:kept] + tuple(
+        whole.at[whole.shape[0] - new.shape[0] :].set(new)
+        for whole, new in zip(stacks[kept:], top, strict=True)
+    )
 
 
 def _relax(layers: _Layers, displacements: Stacks, done: int, end: int) -> Stacks:
@@ -258,21 +250,6 @@ def _share(layers: _Layers) -> float:
     return 1.0 / len(layers.problem.y) if layers.options.activity_gradient == "batch_mean" else 1.0
 
 
-def _stages(options: AlgorithmSpec, num_steps: int, num_hidden: int) -> list[tuple[int, int]]:
-    """(last step, number of hidden layers that have moved by then) of each stage, steps from 1."""
-    slow = options.activity_initialisation == "forward" and options.inference_order == "synchronous"
-    if not slow or options.inference == "adam":
-        # Adam's averages would have to grow with the stages
-        return [(num_steps, num_hidden)]
-    ramp = min(num_steps, num_hidden)
-    count = min(NUM_STAGES, ramp)
-    ends = [-(-stage * ramp // count) for stage in range(1, count + 1)]
-    stages = [(end, end) for end in ends]
-    if num_steps > num_hidden:
-        stages[-1] = (num_steps, num_hidden)
-    return stages
-
-
 def _initial_activities(problem: Problem, forward: Stacks) -> Stacks:
     """z^0 of all nodes; the output's is not used. Normal draws depend on seed, layer and shape."""
     if problem.options.activity_initialisation == "forward":
@@ -290,30 +267,6 @@ def _initial_activities(problem: Problem, forward: Stacks) -> Stacks:
         return jax.vmap(one)(segment.indices())
 
     return tuple(draw(s, like) for s, like in zip(problem.network.segments, forward, strict=True))
-
-
-def _check(problem: Problem) -> int:
-    """The number of steps; refuses options that are missing or do not go together."""
-    options = problem.options
-    for field in (
-        "num_inference_steps",
-        "activity_gradient",
-        "activity_initialisation",
-        "inference_order",
-        "fixed_predictions",
-    ):
-        if getattr(options, field) is None:
-            raise ConfigurationError(f"inference: {options.inference} needs {field}")
-    if "activity_learning_rate" not in problem.numbers:
-        raise ConfigurationError(f"inference: {options.inference} needs activity_learning_rate")
-    steps = options.num_inference_steps
-    if steps is None or steps < 0:
-        raise ConfigurationError(f"num_inference_steps is {steps}; it is at least 0")
-    if options.inference == "adam" and options.inference_order == "sequential":
-        raise ConfigurationError(
-            "inference: adam moves all activities at once; use inference_order: synchronous"
-        )
-    return steps
 
 
 def _subtract(left: Stacks, right: Stacks) -> Stacks:

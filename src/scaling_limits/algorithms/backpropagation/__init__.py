@@ -1,0 +1,1 @@
+"""Backpropagation of the loss."""
