@@ -15,7 +15,7 @@ from scaling_limits.pipeline import jobs
 from scaling_limits.pipeline.costs import shard_seconds
 from scaling_limits.pipeline.jobs import COLUMNS, OutOfMemoryError, run_job
 from scaling_limits.pipeline.keys import cell_key
-from scaling_limits.pipeline.packing import job_digest, pack
+from scaling_limits.configuration.costs.packing import job_digest, pack
 from scaling_limits.store import Store
 from scaling_limits.training.loop import compile_shard
 from toys import BACKPROPAGATION, cell

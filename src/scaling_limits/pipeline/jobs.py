@@ -17,7 +17,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import write_file
 from scaling_limits.measured import Measured
 from scaling_limits.pipeline.keys import cell_key, cell_source
-from scaling_limits.pipeline.memory import cell_bytes, described
+from scaling_limits.configuration.costs.memory import cell_bytes, described
 from scaling_limits.records import AXES
 from scaling_limits.store import Store, StoredCell
 
