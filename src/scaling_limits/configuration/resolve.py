@@ -13,13 +13,13 @@ from scaling_limits.cells import (
     NetworkSpec,
     OptimiserSpec,
 )
+from scaling_limits.configuration.costs.memory import batch_size
 from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.measurements import requirements
 from scaling_limits.networks import image_layers
 from scaling_limits.parameterisations import table
-from scaling_limits.configuration.costs.memory import batch_size
 
 STEPWISE = ("gradient_descent", "adam")
 INFERENCE_DEFAULTS = {

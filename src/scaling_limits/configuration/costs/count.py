@@ -1,10 +1,9 @@
 """What a cell does, counted in a few kinds of work from its sizes alone.
 
-`work(cell, count)` of a part says what it does in the words of a `Count`, in the order of its computation; `rates` knows
-the seconds that each kind takes. Work is counted where it runs and where it is compiled: a loop is compiled once.
+`work(cell, count)` of a part says in the words of a `Count` what it does, in the order of its computation; `rates`
+knows the seconds that each kind takes. Work is counted where it runs and where it is compiled: a loop is compiled once.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
@@ -57,7 +56,7 @@ class Count:
         self.trained = trained(cell)
         self.updated = self.trained
         """Those whose weights an optimiser updates."""
-        self.found: Counter[str] = Counter()
+        self.found = dict.fromkeys((*RUNNING, *PREPARING), 0.0)
         self._times = 1.0
         self._purpose: Purpose = "errors"
         self._wanted: tuple[Purpose, ...] = ("errors", "weights", "feedback")
@@ -146,9 +145,10 @@ class Count:
         """So many bytes that are read or written once."""
         self._add("weights", size)
 
-    def python(self, steps: float) -> None:
-        """Steps of a loop of Python."""
+    def python(self, steps: float, kernels: float = 0) -> None:
+        """Steps of a loop of Python, and what NumPy starts in it, a small product of a stack of matrices for example."""
         self._add("python", steps)
+        self._add("kernels", kernels)
 
     def errors(self, options: AlgorithmSpec | None = None) -> None:
         """The errors of all nodes by the cell's algorithm, or by that of other options; from the data on."""
@@ -247,3 +247,9 @@ def _training(cell: Cell, count: Count) -> None:
 def _feedback_step(count: Count) -> None:
     count.feedback_gradient()
     count.update(count.above_input)
+
+
+def flops(cell: Cell) -> float:
+    """Operations of the matrix products of a cell, each multiply-add being two."""
+    found = counted(cell).found
+    return 2.0 * sum(found[kind] for kind in RUNNING if kind.startswith("products"))

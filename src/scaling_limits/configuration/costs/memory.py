@@ -16,8 +16,8 @@ from scaling_limits.errors import ConfigurationError
 PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
 
-# Copies that a compiled program holds at its peak, beside what its parts say: of weights that are not updated, and of the
-# batch's units where they are pooled; tests/configuration/test_costs.py compares with XLA's own analysis.
+# Copies that a compiled program holds at its peak, beside what its parts say: of weights that are not updated, and of
+# the batch's units where they are pooled; tests/configuration/test_costs.py compares with XLA's own analysis.
 _WEIGHTS_DRAWN = 4
 _UNITS_POOLED = 6
 

@@ -19,10 +19,12 @@ Memory = Callable[[Cell], Mapping[str, float]]
 
 
 def backpropagation_work(cell: Cell, count: "Count") -> None:
+    """Up to the output and down again."""
     count.backpropagation()
 
 
 def gauss_newton_target_work(cell: Cell, count: "Count") -> None:
+    """A decomposition of what every node does to the outputs, for each sample."""
     count.forward()
     count.jacobians()
     count.decompositions()
@@ -30,11 +32,12 @@ def gauss_newton_target_work(cell: Cell, count: "Count") -> None:
 
 
 def gauss_newton_target_memory(cell: Cell) -> dict[str, float]:
-    # and all samples' Jacobians of the output
+    """Samples' derivatives of the outputs by all nodes."""
     return {"units": 2 + 2 * cell.network.output_dim}
 
 
 def target_propagation_work(cell: Cell, count: "Count") -> None:
+    """Targets come down through the feedback nodes, which learn to give back what entered."""
     options: Any = cell.algorithm
     count.forward()
     count.backward()
@@ -52,6 +55,7 @@ def target_propagation_work(cell: Cell, count: "Count") -> None:
 
 
 def predictive_coding_work(cell: Cell, count: "Count") -> None:
+    """The closed form, or steps of inference."""
     options: Any = cell.algorithm
     count.forward()
     if options.inference == "exact":
@@ -105,6 +109,7 @@ def _stages(options: Any, num_hidden: int) -> list[tuple[int, int]]:
 
 
 def predictive_coding_memory(cell: Cell) -> dict[str, float]:
+    """What the loop over steps carries, or the closed form."""
     options: Any = cell.algorithm
     if options.inference == "exact":
         return {"units": 4}
@@ -117,20 +122,22 @@ def predictive_coding_memory(cell: Cell) -> dict[str, float]:
 
 
 def sgd_work(cell: Cell, count: "Count") -> None:
-    # reads gradients, averages and weights; writes averages and weights
+    """Reads gradients, averages and weights; writes averages and weights."""
     count.weights(5)
 
 
 def sgd_memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
     return {"weights": 5}
 
 
 def adam_work(cell: Cell, count: "Count") -> None:
-    # reads gradients, two averages and weights; writes averages and weights
+    """Reads gradients, two averages and weights; writes averages and weights."""
     count.weights(7)
 
 
 def adam_memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
     return {"weights": 6}
 
 
@@ -138,65 +145,73 @@ def adam_memory(cell: Cell) -> dict[str, float]:
 
 
 def equilibrium_alignment_work(cell: Cell, count: "Count") -> None:
+    """The errors of the cell's own algorithm and those of exact inference."""
     count.errors()
     exact = {"name": "predictive_coding", "inference": "exact"}
     count.errors(cell.algorithm.model_copy(update=exact))
 
 
 def error_alignment_work(cell: Cell, count: "Count") -> None:
+    """The errors of three algorithms, the last one twice: undamped and damped."""
     count.errors()
     count.forward()
     count.backward()
     count.jacobians()
-    # undamped and damped
     count.decompositions()
     count.decompositions()
 
 
 def error_alignment_memory(cell: Cell) -> dict[str, float]:
-    # all samples' Jacobians of the output
+    """Samples' derivatives of the outputs by all nodes."""
     return {"units": 2 * cell.network.output_dim}
 
 
 def feature_changes_work(cell: Cell, count: "Count") -> None:
+    """Activities now and before training."""
     count.forward()
     count.forward()
 
 
 def feature_changes_memory(cell: Cell) -> dict[str, float]:
-    # the weights before training, and a second forward pass
+    """The weights before training, and their activities."""
     return {"weights": 1, "units": 2}
 
 
 def feature_increments_work(cell: Cell, count: "Count") -> None:
+    """Activities."""
     count.forward()
 
 
 def feedback_reconstruction_work(cell: Cell, count: "Count") -> None:
+    """Activities, and through all feedback nodes at once."""
     count.forward()
     count.at_once(count.above_input)
 
 
 def gradient_alignment_work(cell: Cell, count: "Count") -> None:
+    """Two gradients, their product and three norms."""
     count.gradient()
     count.backpropagation()
-    # a product of the two, and three norms
     count.weights(8)
 
 
 def gradient_alignment_memory(cell: Cell) -> dict[str, float]:
+    """Both gradients."""
     return {"weights": 2, "units": 1}
 
 
 def performance_work(cell: Cell, count: "Count") -> None:
+    """The outputs of the test set."""
     count.forward(cell.dataset.num_test)
 
 
 def performance_memory(cell: Cell) -> dict[str, float]:
+    """Activities of the test set."""
     return {"samples": cell.dataset.num_test}
 
 
 def rescaling_work(cell: Cell, count: "Count") -> None:
+    """The derivatives of the outputs by all nodes, of any one sample."""
     count.forward(1)
     count.jacobians(1)
 
@@ -205,19 +220,21 @@ def rescaling_work(cell: Cell, count: "Count") -> None:
 
 
 def depth_recursion_work(cell: Cell, count: "Count") -> None:
+    """Of each step and layer, forward and backward, products with all tokens' moments so far and their fields."""
     blocks, batch = cell.network.num_hidden_layers - 1, cell.batch_size
     tokens = _num_tokens(cell)
-    # of each step and layer, forward and backward: two products with the moments of all tokens so far, and two with
-    # their fields, which are copied before
+    # two products with the moments and two with the fields, which are copied before
     entries = 4 * blocks**2 * tokens**3 / 3 / batch
     count.multiply_adds(2 * batch * entries, dtype="float64")
     count.traffic(8 * 3 * entries)
     # and of each token the overlaps of all pairs of layers
     count.multiply_adds(blocks**2 * tokens**2 * (2 * tokens / 3 + blocks), dtype="float64")
-    count.python(blocks * tokens / batch)
+    # of a stack of moments each block is a kernel of its own
+    count.python(blocks * tokens / batch, kernels=blocks**2 * tokens / batch)
 
 
 def depth_recursion_memory(cell: Cell) -> dict[str, float]:
+    """Fields and moments of all pairs of tokens and layers."""
     return {"bytes": 32.0 * (_num_tokens(cell) * (cell.network.num_hidden_layers - 1)) ** 2}
 
 
@@ -228,6 +245,7 @@ def _num_tokens(cell: Cell) -> int:
 
 
 def linear_dmft_work(cell: Cell, count: "Count") -> None:
+    """Of each step and pair of weights, forward and backward, products with all fields so far."""
     depth, outputs = cell.network.num_hidden_layers + 1, cell.network.output_dim
     for step in range(cell.num_steps):
         past = step * outputs
@@ -235,10 +253,11 @@ def linear_dmft_work(cell: Cell, count: "Count") -> None:
         entries = depth**2 * (past * (rows + past) + 2 * (rows**2 + past**2))
         count.multiply_adds((cell.batch_size + outputs) * entries, dtype="float64")
         count.traffic(8 * entries)
-    count.python(depth * cell.num_steps)
+    count.python(depth * cell.num_steps, kernels=depth**2 * cell.num_steps)
 
 
 def linear_dmft_memory(cell: Cell) -> dict[str, float]:
+    """Coefficients of all pairs of rows and weights."""
     fields = cell.batch_size + cell.num_steps * cell.network.output_dim
     return {"bytes": 32.0 * ((cell.network.num_hidden_layers + 1) * fields) ** 2}
 

@@ -21,8 +21,8 @@ STARTING = {
 }
 """What surrounds the cells. No cell carries it: these are as much slower on a machine as everything else is."""
 KINDS = (*RUNNING, *PREPARING, *STARTING)
-TRUST = 0.1
-"""What one between the logarithms of a rate and the nominal one counts for, beside one between an estimate and a time."""
+TRUST = 0.3
+"""What one between the logarithms of a rate and the known one counts for, beside one between estimate and time."""
 SHORTEST = 1e-5
 """Seconds below which times say nothing."""
 
