@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: setup lock figures audit report gallery diff estimate store prune test mutations benchmarks lint format schemas clean
+.PHONY: setup lock figures audit report gallery diff estimate rates store prune test mutations benchmarks lint format schemas clean
 
 setup: $(VENV)/.installed
 
@@ -66,6 +66,10 @@ diff: setup
 # and all figures if left out. With BUDGET, seconds of one core a figure, it fails if computing from nothing costs more.
 estimate: setup
 	@$(ESTIMATE) $(FIGURE) --preset $(PRESET) $(if $(BUDGET),--budget $(BUDGET)) $(if $(CONFIG),--config "$(CONFIG)")
+
+# the rates that jobs are packed by and BUDGET is counted with, anew from the times of this machine's stored cells
+rates: setup
+	@$(RUN)/python -m scaling_limits.commands.times
 
 # the stored cells, and which of them nothing asks for any more; with `prune` those are removed (YES=1: without asking)
 store: setup

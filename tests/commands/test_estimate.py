@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scaling_limits.pipeline.costs import cell_flops, shard_seconds
+from scaling_limits.pipeline.machine import NOMINAL, measure
 
 from scaling_limits.cells import Cell
 from scaling_limits.commands import estimate_command
@@ -14,9 +16,7 @@ from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.measured import Measured
-from scaling_limits.pipeline.costs import cell_flops, shard_seconds
 from scaling_limits.pipeline.keys import cell_key
-from scaling_limits.pipeline.machine import NOMINAL, measure
 from scaling_limits.store import Store, StoredCell
 from toys import PAPER, merged, write_project
 

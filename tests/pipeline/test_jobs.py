@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+from scaling_limits.pipeline.costs import shard_seconds
 
 from scaling_limits.cells import Cell
+from scaling_limits.configuration.costs.packing import pack
 from scaling_limits.errors import DatasetError
 from scaling_limits.pipeline import jobs
-from scaling_limits.pipeline.costs import shard_seconds
 from scaling_limits.pipeline.jobs import COLUMNS, OutOfMemoryError, run_job
 from scaling_limits.pipeline.keys import cell_key
-from scaling_limits.pipeline.packing import job_digest, pack
 from scaling_limits.store import Store
 from scaling_limits.training.loop import compile_shard
 from toys import BACKPROPAGATION, cell

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from scaling_limits import runtime
 from scaling_limits.configuration import load
+from scaling_limits.configuration.costs.packing import pack
 from scaling_limits.pipeline.jobs import run_job
-from scaling_limits.pipeline.packing import pack
 from scaling_limits.pipeline.scripting import logged
 from scaling_limits.store import Store
 

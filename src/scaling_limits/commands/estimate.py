@@ -6,20 +6,12 @@ from dataclasses import dataclass, replace
 from scaling_limits.cells import Cell
 from scaling_limits.commands.command_line import aligned, duration, scaled, size
 from scaling_limits.configuration import Configuration
-from scaling_limits.pipeline.costs import cell_flops, shard_seconds
+from scaling_limits.configuration.costs.count import flops
+from scaling_limits.configuration.costs.memory import cell_bytes
+from scaling_limits.configuration.costs.packing import pack
+from scaling_limits.configuration.costs.rates import Rates, shard_seconds
 from scaling_limits.pipeline.keys import cell_key
-from scaling_limits.pipeline.machine import Machine
-from scaling_limits.pipeline.memory import cell_bytes
-from scaling_limits.pipeline.packing import pack
 from scaling_limits.store import Store
-
-# what Python does, in imports of jax
-IMPORTS_PER_RUN = 4.0
-"""Snakemake, its configuration and its plan."""
-IMPORTS_PER_JOB = 2.6
-"""A process until its first cell."""
-IMPORTS_PER_FIGURE = 9.1
-"""Records gathered and judged, a notebook executed, files copied."""
 
 FLOP_UNITS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")
 
@@ -68,7 +60,7 @@ def estimate(
     configuration: Configuration,
     figures: Sequence[tuple[str, str]],
     *,
-    machine: Machine,
+    rates: Rates,
     store: Store | None,
 ) -> Estimates:
     """Estimate these figures.
@@ -76,7 +68,7 @@ def estimate(
     Args:
         configuration: says which cells they need, and which sources are accepted.
         figures: (paper, figure) of each.
-        machine: what work takes.
+        rates: what work takes.
         store: where computed cells lie; None counts every cell as missing.
 
     Raises:
@@ -84,15 +76,15 @@ def estimate(
     """
     experiments = [(paper, configuration.figure(paper, name).experiment) for paper, name in figures]
     known = {
-        (paper, experiment): _experiment(configuration, paper, experiment, machine, store)
+        (paper, experiment): _experiment(configuration, paper, experiment, rates, store)
         for paper, experiment in experiments
     }
-    drawing = Estimate(seconds=IMPORTS_PER_FIGURE * machine.import_seconds)
+    drawing = Estimate(seconds=rates["figure"])
     found = {
         f"{paper}/{name}": known[key] + drawing
         for (paper, name), key in zip(figures, experiments, strict=True)
     }
-    total = sum(known.values(), Estimate(seconds=IMPORTS_PER_RUN * machine.import_seconds))
+    total = sum(known.values(), Estimate(seconds=rates["run"]))
     return Estimates(found, replace(total, seconds=total.seconds + len(found) * drawing.seconds))
 
 
@@ -100,7 +92,7 @@ def _experiment(
     configuration: Configuration,
     paper: str,
     experiment: str | None,
-    machine: Machine,
+    rates: Rates,
     store: Store | None,
 ) -> Estimate:
     accepted = configuration.main.accept_source
@@ -120,17 +112,17 @@ def _experiment(
                 count += 1
         total += Estimate(cells=len(job), stored=len(job) - count)
         if missing:
-            total += _job(list(missing.values()), machine)
+            total += _job(list(missing.values()), rates)
     return total
 
 
-def _job(shards: Sequence[Sequence[Cell]], machine: Machine) -> Estimate:
-    seconds = IMPORTS_PER_JOB * machine.import_seconds
-    seconds += sum(shard_seconds(shard, machine) for shard in shards)
+def _job(shards: Sequence[Sequence[Cell]], rates: Rates) -> Estimate:
+    seconds = rates["job"]
+    seconds += sum(shard_seconds(shard, rates) for shard in shards)
     return Estimate(
         shards=len(shards),
         jobs=1,
-        flops=sum(len(shard) * cell_flops(shard[0]) for shard in shards),
+        flops=sum(len(shard) * flops(shard[0]) for shard in shards),
         memory=max(cell_bytes(shard[0]) for shard in shards),
         seconds=seconds,
         longest=seconds,

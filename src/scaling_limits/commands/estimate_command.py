@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scaling_limits.commands.command_line import duration, overrides, scaled
-from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate, table
+from scaling_limits.commands.command_line import duration, overrides
+from scaling_limits.commands.estimate import Estimates, estimate, table
 from scaling_limits.commands.store_command import FOLDER
+from scaling_limits.commands.times import timed
 from scaling_limits.configuration import Configuration, load
+from scaling_limits.configuration.costs.memory import refuse_too_large
+from scaling_limits.configuration.costs.rates import fitted, nominal
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError
-from scaling_limits.pipeline.machine import NOMINAL, Machine, measure
-from scaling_limits.pipeline.memory import refuse_too_large
 from scaling_limits.store import Store
 
 
@@ -25,14 +26,17 @@ def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -
     configuration = load(root, changes)
     figures = chosen(configuration, names)
     device = configuration.main.resources.device
-    # asks for all cells: what is wrong with them is said at once, before anything is measured
+    # asks for all cells: what is wrong with them is said at once, before the store is read
     refused = too_large(configuration, figures)
-    machine = measure(device)
-    found = estimate(configuration, figures, machine=machine, store=Store(root / FOLDER))
+    times = timed(root / FOLDER, device)
+    rates = fitted(times, nominal())
+    found = estimate(configuration, figures, rates=rates, store=Store(root / FOLDER))
     print(table(found))
     unit = "GPU" if device == "gpu" else "core"
     print(
-        f"Measured: {_rates(machine)} on one {unit}. Times are from half of what they will be to twice."
+        f"From the times of {len(times):,} stored shards on one {unit}, from half of what they will be to twice."
+        if times
+        else f"No cell is stored: times are those of one core of another machine, not of this {unit}."
     )
     wall = duration(found.total.wall_seconds(1 if device == "gpu" else cores))
     print(f"On {'one GPU' if device == 'gpu' else f'{cores} idle cores'} about {wall} in all.")
@@ -43,13 +47,13 @@ def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -
 def check(root: Path, changes: dict[str, Any], names: Sequence[str], budget: float) -> None:
     """Print what these figures cost from nothing, and refuse more than `budget` seconds of one core a figure.
 
-    These are the seconds of `machine.NOMINAL`, so that the answer does not depend on the machine or the store.
+    These are seconds at the nominal rates, so that the answer does not depend on the machine or the store.
 
     Raises:
         ConfigurationError: they cost more; or as `run`.
     """
     configuration = load(root, changes)
-    found = estimate(configuration, chosen(configuration, names), machine=NOMINAL, store=None)
+    found = estimate(configuration, chosen(configuration, names), rates=nominal(), store=None)
     print(table(found))
     each = found.total.seconds / max(1, len(found.figures))
     said = (
@@ -93,11 +97,6 @@ def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) 
         except ConfigurationError as error:
             problems.append(f"{paper}/{name} would be refused: {error}")
     return problems
-
-
-def _rates(machine: Machine) -> str:
-    rates = machine.flops_per_second.items()
-    return ", ".join(f"{scaled(rate, FLOP_UNITS)}/s in {dtype}" for dtype, rate in rates)
 
 
 def _dearest(found: Estimates) -> str:

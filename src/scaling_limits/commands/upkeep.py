@@ -185,14 +185,14 @@ def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, 
     if kind != "cell":
         return (State.LEFTOVER if age > SECONDS_OF_WRITING else State.WRITING), experiment
     try:
-        payload = _payload(path)
+        content = payload(path)
     except OSError:
         return State.UNREADABLE, experiment
-    if payload is None:
+    if content is None:
         return State.DAMAGED, experiment
     if key in wanted.keys:
         return State.CURRENT, experiment
-    origin = _origin(payload)
+    origin = _origin(content)
     if origin is None:
         return State.DAMAGED, ""
     experiment = wanted.cells.get(origin.cell, "")
@@ -205,7 +205,7 @@ def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, 
     return State.SOURCE, experiment
 
 
-def _payload(path: Path) -> bytes | None:
+def payload(path: Path) -> bytes | None:
     """What a cell's file holds below its checksum; None if that does not fit. Unlike `Store.load`, moves nothing."""
     expected, _, payload = path.read_bytes().partition(b"\n")
     return payload if hashlib.sha256(payload).hexdigest().encode() == expected else None
@@ -217,11 +217,17 @@ class _Origin(NamedTuple):
     libraries: dict[str, str]
 
 
+def meta(payload: bytes) -> dict[str, Any]:
+    """What is known of how a cell was computed."""
+    with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+        known: dict[str, Any] = json.loads(str(archive["meta"]))
+    return known
+
+
 def _origin(payload: bytes) -> _Origin | None:
     """The digest of a cell and what computed it; None if the file does not say."""
     try:
-        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-            meta = json.loads(str(archive["meta"]))
-        return _Origin(digest(meta["cell"]), str(meta["source"]), dict(meta["libraries"]))
+        known = meta(payload)
+        return _Origin(digest(known["cell"]), str(known["source"]), dict(known["libraries"]))
     except Exception:  # its checksum fits, but a file of someone else's may hold anything
         return None

@@ -15,7 +15,7 @@ from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.parameterisations import settings as parameterisation_settings
 from scaling_limits.parameterisations import table
 from scaling_limits.parameterisations.powers import EXPONENTS
-from scaling_limits.pipeline.memory import batch_size
+from scaling_limits.configuration.costs.memory import batch_size
 
 
 class Resolved(NamedTuple):

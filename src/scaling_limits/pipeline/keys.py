@@ -1,5 +1,6 @@
 """The key of a cell: the cell itself, the code its numbers come from, and the libraries that compute them."""
 
+from collections.abc import Iterable
 from functools import cache
 
 from scaling_limits import algorithms, limits, measurements, networks, optimisers, runtime
@@ -41,6 +42,11 @@ def cell_key(cell: Cell, source: str | None = None) -> str:
     """16 hexadecimal digits under which a cell is stored; `source` stands for the current code if given."""
     source = cell_source(cell) if source is None else source
     return digest({"cell": cell.canonical(), "source": source, "libraries": library_versions()})
+
+
+def job_digest(cells: Iterable[Cell]) -> str:
+    """What a job's output depends on: the keys of its cells, and so their source."""
+    return digest(sorted(cell_key(cell) for cell in cells))
 
 
 def figure_digest(configuration: Configuration, paper: str, name: str) -> str:

@@ -90,9 +90,3 @@ def num_updates(cell: Cell) -> int:
     """Updates whose weights anything reads: compiled, a single one that nothing looks at afterwards is left out."""
     measured = any(step > 0 for spec in cell.measurements for step in spec.steps)
     return cell.num_steps if cell.num_steps > 1 or measured else 0
-
-
-def num_tokens(cell: Cell) -> int:
-    """Samples that a limit of training follows, all steps together; what is measured after the last is one more."""
-    measured = (step + 1 for spec in cell.measurements for step in spec.steps)
-    return cell.batch_size * max(cell.num_steps, *measured, 0)

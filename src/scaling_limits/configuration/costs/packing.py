@@ -1,12 +1,11 @@
-"""Which cells share a job. Apart from `jobs`, as this runs while the Snakefile is read and needs no pandas."""
+"""Which cells share a job: the same on every machine and with any store; without jax or pandas."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from scaling_limits.cells import Cell, digest
-from scaling_limits.pipeline.costs import shard_seconds
-from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.cells import Cell
+from scaling_limits.configuration.costs.rates import nominal, shard_seconds
 
 
 def pack(cells: Sequence[Cell], seconds: float) -> list[list[Cell]]:
@@ -20,18 +19,13 @@ def pack(cells: Sequence[Cell], seconds: float) -> list[list[Cell]]:
     jobs: list[list[Cell]] = []
     room, dtype = 0.0, ""
     for (kind, _), members in shards.items():
-        parts = max(1, round(shard_seconds(members) / seconds))
+        parts = max(1, round(shard_seconds(members, nominal()) / seconds))
         for part in np.array_split(np.arange(len(members)), min(parts, len(members))):
             chosen = [members[index] for index in part]
-            cost = shard_seconds(chosen)
+            cost = shard_seconds(chosen, nominal())
             if kind != dtype or cost > room:
                 jobs.append([])
                 room, dtype = seconds, kind
             jobs[-1].extend(chosen)
             room -= cost
     return jobs
-
-
-def job_digest(cells: Iterable[Cell]) -> str:
-    """What a job's output depends on: the keys of its cells, and so their source."""
-    return digest(sorted(cell_key(cell) for cell in cells))

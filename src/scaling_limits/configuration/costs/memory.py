@@ -3,24 +3,22 @@
 from collections.abc import Iterable
 
 from scaling_limits.cells import Cell
-from scaling_limits.errors import ConfigurationError
-from scaling_limits.pipeline.sizes import (
+from scaling_limits.configuration.costs.parts import part_memory
+from scaling_limits.configuration.costs.sizes import (
     item_size,
     layers,
-    num_tokens,
     num_units,
     num_updates,
     num_weights,
 )
+from scaling_limits.errors import ConfigurationError
 
 PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
 
-# How many copies of weights, and of the batch's units, a compiled program holds at its peak;
-# tests/configuration/test_costs.py compares with XLA's own analysis.
-_WEIGHTS = {"sgd": 5, "adam": 6}
+# Copies that a compiled program holds at its peak, beside what its parts say: of weights that are not updated, and of
+# the batch's units where they are pooled; tests/configuration/test_costs.py compares with XLA's own analysis.
 _WEIGHTS_DRAWN = 4
-_UNITS = {"synchronous": 8, "sequential": 6, "fixed": 2, "exact": 4, "other": 2}
 _UNITS_POOLED = 6
 
 
@@ -75,45 +73,26 @@ def cell_bytes(cell: Cell) -> float:
 def program_bytes(cell: Cell) -> float:
     """What the compiled training of one cell, or its limit, holds at its peak, data apart."""
     if cell.limit is not None:
-        return _limit_bytes(cell)
-    options = cell.algorithm
-    kind = "other"
-    if options.inference is not None:
-        kind = "exact" if options.inference == "exact" else str(options.inference_order)
-        kind = "fixed" if kind == "sequential" and options.fixed_predictions else kind
-    weights, units = _WEIGHTS[cell.optimiser.name], _UNITS[kind]
-    if not num_updates(cell):
-        weights = _WEIGHTS_DRAWN
+        return part_memory("limit", cell.limit)(cell).get("bytes", 0.0)
+    found = layers(cell)
+    algorithm = part_memory("algorithm", cell.algorithm.name)(cell)
+    optimiser = part_memory("optimiser", cell.optimiser.name)(cell)
+    weights = optimiser["weights"] if num_updates(cell) else _WEIGHTS_DRAWN
+    units = algorithm["units"]
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units
-    if any(layer.is_convolution for layer in layers(cell)):
+    if any(layer.is_convolution for layer in found):
         units += _UNITS_POOLED
-    measured = {spec.name for spec in cell.measurements}
-    if "gradient_alignment" in measured:
-        weights, units = weights + 2, units + 1
-    if measured & {"feature_changes", "output_alignment"}:
-        weights, units = weights + 1, units + 2
-    if options.name == "gauss_newton_target" or "error_alignment" in measured:
-        # Jacobians of the output by all units
-        units += 2 * cell.network.output_dim
-    trained = weights * num_weights(layers(cell))
-    numbers = trained + units * cell.batch_size * num_units(layers(cell))
-    if "performance" in measured:
-        # of the test set, what enters and leaves the widest layer
-        widest = max(layer.units // layer.count for layer in layers(cell))
-        numbers = max(numbers, trained + 2 * cell.dataset.num_test * widest)
-    return float(item_size(cell) * numbers)
+    # measurements are taken one after the other
+    measured = [part_memory("measurement", spec.name)(cell) for spec in cell.measurements]
 
+    def most(kind: str) -> float:
+        return max((each.get(kind, 0) for each in measured), default=0)
 
-def _limit_bytes(cell: Cell) -> float:
-    """As the docstrings of the limits say; those of a limit that is not known here are not counted."""
-    depth = cell.network.num_hidden_layers
-    if cell.limit == "depth_recursion":
-        return 32.0 * (num_tokens(cell) * (depth - 1)) ** 2
-    if cell.limit == "linear_dmft":
-        steps = cell.num_steps * cell.network.output_dim
-        return 32.0 * ((depth + 1) * (cell.batch_size + steps)) ** 2
-    return 0.0
+    held = (weights + most("weights")) * num_weights(found)
+    batch = (units + most("units")) * cell.batch_size * num_units(found)
+    widest = max(layer.units // layer.count for layer in found)
+    return float(item_size(cell) * (held + max(batch, 2 * most("samples") * widest)))
 
 
 def _data_bytes(cell: Cell) -> float:

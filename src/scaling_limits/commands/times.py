@@ -1,0 +1,60 @@
+"""The times that stored cells carry; `python -m scaling_limits.commands.times` writes nominal rates."""
+
+import json
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from scaling_limits.cells import Cell
+from scaling_limits.commands import upkeep
+from scaling_limits.commands.store_command import FOLDER
+from scaling_limits.configuration.costs.rates import NOMINAL_FILE, Timed, fitted, nominal
+from scaling_limits.files import write_file
+
+
+def timed(folder: Path, device: str) -> list[Timed]:
+    """One cell of every shard in a store that was computed on such a device, with the times of all of them.
+
+    Files that cannot be read, and cells that are none any more, are passed over.
+    """
+    shards: dict[str, list[dict[str, Any]]] = {}
+    for meta in _metas(folder):
+        if meta["device"] == device:
+            shards.setdefault(meta["shard"], []).append(meta)
+    found = []
+    for metas in shards.values():
+        try:
+            cell = Cell.model_validate(metas[0]["cell"])
+        except ValidationError:
+            continue
+        running = statistics.median(meta["seconds"] for meta in metas)
+        # where a compiled program was found in the cache, it took less
+        preparing = max(meta["compile_seconds"] for meta in metas)
+        found.append(Timed(cell, running, preparing))
+    return found
+
+
+def _metas(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(folder.glob("??/*.cell")):
+        try:
+            payload = upkeep.payload(path)
+            meta = {} if payload is None else upkeep.meta(payload)
+        except Exception:  # its checksum fits, but a file of someone else's may hold anything
+            continue
+        if meta.keys() >= {"cell", "shard", "device", "seconds", "compile_seconds"}:
+            yield meta
+
+
+def main() -> None:
+    """Write the nominal rates anew, by the store of the present folder."""
+    times = timed(FOLDER, "cpu")
+    rates = {kind: float(f"{rate:.3g}") for kind, rate in fitted(times, nominal()).items()}
+    write_file(NOMINAL_FILE, json.dumps(rates, indent=1) + "\n")
+    print(f"{NOMINAL_FILE}: the rates of {len(times):,} stored shards")
+
+
+if __name__ == "__main__":
+    main()

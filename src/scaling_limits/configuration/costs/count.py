@@ -1,0 +1,255 @@
+"""What a cell does, counted in a few kinds of work from its sizes alone.
+
+`work(cell, count)` of a part says in the words of a `Count` what it does, in the order of its computation; `rates`
+knows the seconds that each kind takes. Work is counted where it runs and where it is compiled: a loop is compiled once.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+from scaling_limits.cells import AlgorithmSpec, Cell
+from scaling_limits.configuration.costs.parts import part_work
+from scaling_limits.configuration.costs.sizes import (
+    Layer,
+    above_input,
+    item_size,
+    layers,
+    num_updates,
+    num_weights,
+    topmost,
+    trained,
+)
+
+RUNNING = {
+    "products_float32": "a multiply-add of a product of matrices",
+    "products_float64": "the same",
+    "activities": "a byte of activities, beside a product or alone",
+    "shifts": "a byte of a stack of equal layers' activities that moves by one layer",
+    "windows": "a byte of the windows of a convolution",
+    "weights": "a byte of weights, or of what else comes from memory",
+    "draws": "a byte of random numbers",
+    "kernels": "a kernel that is started after another one",
+    "decompositions": "a singular value decomposition",
+    "decomposed": "a multiply-add of it",
+    "python": "a step of a loop of Python",
+    "cells": "a cell handed over and stored",
+}
+PREPARING = {
+    "data": "a byte of data that is read and normalised",
+    "programs": "a program that is compiled",
+    "operations": "an operation in it on a layer, or on a stack of equal layers",
+    "loops": "a loop in it",
+}
+"""Kinds of work: what one of each is. The first are of each cell, the second of a shard before its first cell."""
+
+Purpose = Literal["errors", "weights", "feedback"]
+
+
+class Count:
+    """Counts what is done with the network of a cell: `found` has how much there is of each kind."""
+
+    def __init__(self, cell: Cell):
+        self.cell = cell
+        self.layers = layers(cell)
+        self.above_input = above_input(cell)
+        self.trained = trained(cell)
+        self.updated = self.trained
+        """Those whose weights an optimiser updates."""
+        self.found = dict.fromkeys((*RUNNING, *PREPARING), 0.0)
+        self._times = 1.0
+        self._purpose: Purpose = "errors"
+        self._wanted: tuple[Purpose, ...] = ("errors", "weights", "feedback")
+
+    def topmost(self, number: int) -> list[Layer]:
+        """So many of the last weights."""
+        return topmost(self.above_input, number)
+
+    @contextmanager
+    def repeated(self, times: float) -> Iterator[None]:
+        """What is done so many times in a loop."""
+        self._add("loops", 1)
+        before, self._times = self._times, self._times * times
+        yield
+        self._times = before
+
+    @contextmanager
+    def only_for(self, purpose: Purpose) -> Iterator[None]:
+        """What an algorithm does for its gradients of `weights`, or of `feedback` weights, alone: left out, as by the
+        compiler, where only the errors of nodes are asked for.
+        """
+        before, self._purpose = self._purpose, purpose
+        yield
+        self._purpose = before
+
+    def products(self, chosen: Sequence[Layer], samples: float | None = None) -> None:
+        """A product of each of these layers' weights with so many vectors (the batch's), one layer after the other."""
+        self._products(chosen, samples, sum(layer.count for layer in chosen))
+
+    def at_once(self, chosen: Sequence[Layer], samples: float | None = None) -> None:
+        """The same for all layers of a stack at once."""
+        self._products(chosen, samples, len(chosen))
+
+    def forward(self, samples: float | None = None) -> None:
+        """A pass from the data to the output."""
+        self.products(self.layers, samples)
+
+    def backward(self, samples: float | None = None) -> None:
+        """A pass from the output to the lowest layer's, whose own input is the data."""
+        self.products(self.above_input, samples)
+
+    def weight_gradients(self) -> None:
+        """Of each trained node, from its error and its input, all layers of a stack at once."""
+        with self.only_for("weights"):
+            self.at_once(self.trained)
+            if self.cell.network.activation_position == "after_weight":
+                # the derivative of the activation needs the product itself
+                self.at_once(self.trained)
+
+    def jacobians(self, samples: float | None = None) -> None:
+        """The derivatives of all outputs by all nodes."""
+        samples = self.cell.batch_size if samples is None else samples
+        self.backward(samples * self.cell.network.output_dim)
+
+    def decompositions(self) -> None:
+        """The singular values and vectors of each sample's derivatives of the outputs by each node."""
+        outputs = self.cell.network.output_dim
+        for layer in self.layers:
+            matrices = self.cell.batch_size * layer.count
+            self._add("decompositions", matrices)
+            self._add("decomposed", matrices * outputs**2 * layer.units / layer.count)
+            self._add("operations", 1)
+
+    def multiply_adds(self, number: float, dtype: str | None = None) -> None:
+        """Those of products of matrices that are no weights."""
+        self._add(f"products_{dtype or self.cell.dtype}", number)
+
+    def activities(self, passes: float, chosen: Sequence[Layer], samples: float = 0) -> None:
+        """Passes over what leaves these layers, number by number."""
+        samples = samples or self.cell.batch_size
+        numbers = passes * samples * sum(layer.units for layer in chosen)
+        self._add("activities", item_size(self.cell) * numbers)
+        self._add("kernels", passes * len(chosen))
+
+    def shifts(self, chosen: Sequence[Layer]) -> None:
+        """Activities of stacks of equal layers that each move to the next layer's place."""
+        units = sum(layer.inputs * layer.count for layer in chosen if layer.count > 1)
+        self._add("shifts", item_size(self.cell) * self.cell.batch_size * units)
+
+    def weights(self, passes: float) -> None:
+        """Passes over the weights that are updated, number by number."""
+        self._add("weights", passes * item_size(self.cell) * num_weights(self.updated))
+        self._add("kernels", passes * len(self.updated))
+
+    def traffic(self, size: float) -> None:
+        """So many bytes that are read or written once."""
+        self._add("weights", size)
+
+    def python(self, steps: float, kernels: float = 0) -> None:
+        """Steps of a loop of Python, and what NumPy starts in it, a small product of a stack of matrices for example."""
+        self._add("python", steps)
+        self._add("kernels", kernels)
+
+    def errors(self, options: AlgorithmSpec | None = None) -> None:
+        """The errors of all nodes by the cell's algorithm, or by that of other options; from the data on."""
+        self._algorithm(options or self.cell.algorithm, ("errors",))
+
+    def gradient(self) -> None:
+        """The gradient of the weights by the cell's algorithm, from the data on."""
+        self._algorithm(self.cell.algorithm, ("errors", "weights"))
+
+    def backpropagation(self) -> None:
+        """The gradient of the weights by backpropagation, from the data on."""
+        self.forward()
+        self.backward()
+        with self.only_for("weights"):
+            self.products(self.trained)
+
+    def feedback_gradient(self) -> None:
+        """The gradient of the feedback weights by the cell's algorithm."""
+        self._algorithm(self.cell.algorithm, ("feedback",))
+
+    def update(self, chosen: Sequence[Layer]) -> None:
+        """An update of these layers' weights."""
+        before, self.updated = self.updated, list(chosen)
+        part_work("optimiser", self.cell.optimiser.name)(self.cell, self)
+        self.updated = before
+
+    def draw(self, chosen: Sequence[Layer]) -> None:
+        """The weights of these layers at random."""
+        self._add("draws", item_size(self.cell) * num_weights(chosen))
+        self._add("operations", len(chosen))
+        if self.cell.init_distribution == "orthogonal":
+            self.multiply_adds(sum(2.0 * c.weights * min(c.inputs, c.outputs) for c in chosen))
+
+    def _algorithm(self, options: AlgorithmSpec, wanted: tuple[Purpose, ...]) -> None:
+        cell = self.cell.model_copy(update={"algorithm": options})
+        before, self._wanted = self._wanted, wanted
+        part_work("algorithm", options.name)(cell, self)
+        self._wanted = before
+
+    def _products(self, chosen: Sequence[Layer], samples: float | None, kernels: float) -> None:
+        samples = self.cell.batch_size if samples is None else samples
+        item = item_size(self.cell)
+        numbers = windows = multiply_adds = 0.0
+        for layer in chosen:
+            numbers += layer.count * layer.inputs * (1 if layer.positions == 1 else 0) + layer.units
+            multiply_adds += layer.positions * layer.weights
+            if layer.is_convolution:
+                windows += layer.positions * layer.inputs
+        self.multiply_adds(samples * multiply_adds)
+        self._add("activities", item * samples * numbers)
+        self._add("windows", item * samples * windows)
+        self._add("weights", item * num_weights(chosen))
+        self._add("kernels", kernels)
+        self._add("operations", len(chosen))
+        self._add("loops", sum(layer.count > 1 for layer in chosen))
+
+    def _add(self, kind: str, amount: float) -> None:
+        if self._purpose in self._wanted:
+            self.found[kind] += amount * (1.0 if kind in PREPARING else self._times)
+
+
+def counted(cell: Cell) -> Count:
+    """All that a cell does, and what is done before the first one of its shard."""
+    count = Count(cell)
+    data = cell.dataset
+    size = item_size(cell) * (data.num_train + data.num_test) * cell.network.input_dim
+    count.found.update({"cells": 1, "data": size})
+    if cell.limit is not None:
+        part_work("limit", cell.limit)(cell, count)
+        return count
+    count.found["programs"] = 1
+    _training(cell, count)
+    for spec in cell.measurements:
+        with count.repeated(len(spec.steps)):
+            part_work("measurement", spec.name)(cell, count)
+    return count
+
+
+def _training(cell: Cell, count: Count) -> None:
+    has_feedback = cell.network.feedback is not None
+    count.draw(count.layers)
+    if has_feedback:
+        count.draw(count.above_input)
+        with count.repeated(cell.num_feedback_steps or 0):
+            _feedback_step(count)
+    updates = num_updates(cell)
+    if not updates:
+        count.errors()
+    with count.repeated(updates):
+        count.gradient()
+        count.update(count.trained)
+        if has_feedback:
+            _feedback_step(count)
+
+
+def _feedback_step(count: Count) -> None:
+    count.feedback_gradient()
+    count.update(count.above_input)
+
+
+def flops(cell: Cell) -> float:
+    """Operations of the matrix products of a cell, each multiply-add being two."""
+    found = counted(cell).found
+    return 2.0 * sum(found[kind] for kind in RUNNING if kind.startswith("products"))
