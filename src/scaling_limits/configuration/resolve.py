@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from scaling_limits.cells import AlgorithmSpec, Cell, MeasurementSpec, NetworkSpec, OptimiserSpec
+from scaling_limits.configuration.costs.memory import batch_size
 from scaling_limits.configuration.models import MeasurementPlan, Resources
 from scaling_limits.configuration.parts import Parts, choose, compose
 from scaling_limits.datasets import catalogue
@@ -15,7 +16,6 @@ from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.parameterisations import settings as parameterisation_settings
 from scaling_limits.parameterisations import table
 from scaling_limits.parameterisations.powers import EXPONENTS
-from scaling_limits.configuration.costs.memory import batch_size
 
 
 class Resolved(NamedTuple):

@@ -5,7 +5,7 @@ Source: pc-tp Fig. S.1 and Theorem 4.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
@@ -42,3 +42,12 @@ class Settings(EnergyWeights):
 def refuse(cell: Cell) -> None:
     """Refuse cells without that equilibrium; raises as `linear_equilibrium` does."""
     linear_equilibrium("equilibrium_alignment", cell)
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The errors of the cell's own algorithm and those of exact inference."""
+    from scaling_limits.algorithms.predictive_coding import Options
+
+    count.errors()
+    exact = Options(name="predictive_coding", loss=cell.algorithm.loss, inference="exact")
+    count.errors(exact)

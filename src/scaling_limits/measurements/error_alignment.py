@@ -7,8 +7,9 @@ zero: a layer that no error has reached points nowhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
 
 if TYPE_CHECKING:
@@ -50,3 +51,18 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
         "error_cosine_gn_damped": cosines(own, damped),
         "error_cosine_bp_gn": cosines(bp, gn),
     }
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The errors of three algorithms, the last one twice: undamped and damped."""
+    count.errors()
+    count.forward()
+    count.backward()
+    count.jacobians()
+    count.decompositions()
+    count.decompositions()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Samples' derivatives of the outputs by all nodes."""
+    return {"units": 2 * cell.network.output_dim}

@@ -6,8 +6,9 @@ paper's Delta h_l), else the preactivations u_l, as in networks for images (Delt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
 
 if TYPE_CHECKING:
@@ -29,3 +30,14 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     now, first = context.problem.activities(), context.initial_activities()
     changes = [rms(a - b) for a, b in zip(now, first, strict=True)]
     return {"activity_change": jnp.concatenate(changes)}
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities now and before training."""
+    count.forward()
+    count.forward()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """The weights before training, and their activities."""
+    return {"weights": 1, "units": 2}

@@ -5,7 +5,7 @@ Source: depth-mup Def. 7.6, Sec. 10.4, Fig. 17-19, at lambda = 1/4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell, NetworkSpec
 from scaling_limits.measurements.requirements import lacking
@@ -44,3 +44,8 @@ def refuse(cell: Cell) -> None:
     if name != "mlp":
         lack = f"is for layers of one size, as those of an mlp, network is '{name}'"
         raise lacking("feature_increments", lack)
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities."""
+    count.forward()

@@ -5,8 +5,9 @@ Source: depth-mup Fig. 8 and 9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from scaling_limits.cells import Cell
 from scaling_limits.networks.blocks import quarters
 
 if TYPE_CHECKING:
@@ -32,3 +33,8 @@ def measure(context: Context) -> dict[str, Array]:
         "activity_rms": sizes[jnp.asarray(quarters(len(sizes) - 1))],
         "output_rms": rms(output)[0],
     }
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities."""
+    count.forward()

@@ -5,7 +5,7 @@ Source: pc-tp (S.164).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell, NetworkSpec
 from scaling_limits.measurements.requirements import lacking
@@ -35,3 +35,9 @@ def refuse(cell: Cell) -> None:
     if cell.network.feedback is None:
         lack = f"is of feedback weights, algorithm '{cell.algorithm.name}' trains none"
         raise lacking("feedback_reconstruction", lack)
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities, and through all feedback nodes at once."""
+    count.forward()
+    count.at_once(count.above_input)

@@ -5,7 +5,9 @@ Source: pcn-limits Fig. 1 (the cosine). All layers are concatenated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
 
 if TYPE_CHECKING:
     from jaxtyping import Array
@@ -30,3 +32,15 @@ def measure(context: Context) -> dict[str, Array]:
         "gradient_cosine": cosine,
         "gradient_relative_error": jnp.linalg.norm(g - b) / jnp.linalg.norm(b),
     }
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Two gradients, their product and three norms."""
+    count.gradient()
+    count.backpropagation()
+    count.weights(8)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Both gradients."""
+    return {"weights": 2, "units": 1}

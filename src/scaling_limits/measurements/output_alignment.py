@@ -9,7 +9,7 @@ is sqrt(M) for independent factors (omega = 1/2) and M for aligned ones (omega =
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import lacking
@@ -49,3 +49,14 @@ def refuse(cell: Cell) -> None:
             "output_alignment",
             "is for output weights without pooling before them, as those of mlp and vgg5, network is 'cnn'",
         )
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities now and before training."""
+    count.forward()
+    count.forward()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """The weights before training, and their activities."""
+    return {"weights": 1, "units": 2}

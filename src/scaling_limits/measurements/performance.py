@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
 
 if TYPE_CHECKING:
     from jaxtyping import Array
@@ -26,3 +28,13 @@ def measure(context: Context) -> dict[str, Array]:
     # the largest of outputs that are no numbers would be the first class
     classified = jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, context.y_test), jnp.nan)
     return {"test_loss": problem.loss(outputs), "test_accuracy": classified}
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The outputs of the test set."""
+    count.forward(cell.dataset.num_test)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Activities of the test set."""
+    return {"samples": cell.dataset.num_test}

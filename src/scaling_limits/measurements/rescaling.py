@@ -7,7 +7,7 @@ Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import lacking, linear_equilibrium
@@ -62,3 +62,9 @@ def refuse(cell: Cell) -> None:
         raise lacking("rescaling", lack)
     if cell.network.mean_subtraction:
         raise lacking("rescaling", "its expected value is that without mean_subtraction")
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The derivatives of the outputs by all nodes, of any one sample."""
+    count.forward(1)
+    count.jacobians(1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from scaling_limits.cells import Cell
 from scaling_limits.optimisers.moments import Moments as Spec
 from scaling_limits.strict import Strict
 
@@ -35,3 +36,13 @@ def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.Gradi
     return optax.scale_by_adam(
         b1=numbers["beta1"], b2=numbers["beta2"], eps=numbers["epsilon"] * factors["epsilon"]
     )
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Reads gradients, two averages and weights; writes averages and weights."""
+    count.weights(7)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
+    return {"weights": 6}

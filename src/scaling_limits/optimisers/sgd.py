@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from scaling_limits.cells import Cell
 from scaling_limits.optimisers.moments import Moments as Spec
 from scaling_limits.strict import Strict
 
@@ -28,3 +29,13 @@ def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.Gradi
     import optax
 
     return optax.trace(decay=numbers["momentum"])
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Reads gradients, averages and weights; writes averages and weights."""
+    count.weights(5)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
+    return {"weights": 5}

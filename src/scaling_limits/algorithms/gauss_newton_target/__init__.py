@@ -1,8 +1,10 @@
 """The Gauss-Newton target of every layer (pc-tp Prop. 3.3)."""
 
+from typing import Any
+
 from pydantic import Field
 
-from scaling_limits.cells import AlgorithmSpec, TracedOrNone
+from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
 from scaling_limits.strict import Strict
 
 
@@ -21,3 +23,16 @@ class Options(AlgorithmSpec):
     """e_B, None for the target itself."""
 
     preconditioner_exponent: TracedOrNone = None
+
+
+def work(cell: Cell, count: Any) -> None:
+    """A decomposition of what every node does to the outputs, for each sample."""
+    count.forward()
+    count.jacobians()
+    count.decompositions()
+    count.weight_gradients()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Samples' derivatives of the outputs by all nodes."""
+    return {"units": 2 + 2 * cell.network.output_dim}

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import AlgorithmSpec, TracedOrNone
+from scaling_limits.algorithms.predictive_coding.stages import stages
+from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.parameterisations.settings import EnergyWeights
 
@@ -103,3 +104,52 @@ def _refuse_exact(settings: Any) -> None:
         raise ConfigurationError(
             f"exponent_changes.inference.{quantity}: acts only with inference: {' or '.join(STEPWISE)}; leave it out"
         )
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The closed form, or steps of inference."""
+    options: Any = cell.algorithm
+    count.forward()
+    if options.inference == "exact":
+        outputs, batch = cell.network.output_dim, cell.batch_size
+        units = sum(layer.units for layer in count.layers)
+        count.jacobians(1)
+        # the rescaling matrix and its inverse, and the errors that it explains
+        count.multiply_adds(units * (outputs + batch) * outputs + outputs**3)
+        count.activities(2, count.layers)
+        count.backward()
+    else:
+        _inference_work(cell, count)
+    count.weight_gradients()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """What the loop over steps carries, or the closed form."""
+    options: Any = cell.algorithm
+    if options.inference == "exact":
+        return {"units": 4}
+    if options.inference_order == "sequential":
+        return {"units": 2 if options.fixed_predictions else 6}
+    return {"units": 8}
+
+
+def _inference_work(cell: Cell, count: Any) -> None:
+    options: Any = cell.algorithm
+    sequential = options.inference_order == "sequential"
+    count.at_once(count.above_input)
+    done = 0
+    for end, reach in stages(options, cell.network.num_hidden_layers):
+        reached = count.topmost(reach)
+        with count.repeated(end - done):
+            done = end
+            if not options.fixed_predictions:
+                count.at_once(reached)
+            if sequential:
+                # the new activities of each layer pull at the layer below
+                count.products(reached)
+            else:
+                count.at_once(reached)
+                count.shifts(reached)
+            count.activities(2, reached)
+    if not options.fixed_predictions:
+        count.at_once(count.above_input)

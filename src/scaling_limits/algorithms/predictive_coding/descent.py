@@ -105,7 +105,7 @@ class _Layers:
 
     @property
     def options(self) -> "Options":
-        options: "Options" = self.problem.options
+        options: Options = self.problem.options
         return options
 
     def points(self, displacements: Stacks) -> Stacks:

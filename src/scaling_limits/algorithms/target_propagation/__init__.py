@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from scaling_limits.algorithms import feedback
-from scaling_limits.cells import AlgorithmSpec, Traced
+from scaling_limits.cells import AlgorithmSpec, Cell, Traced
 from scaling_limits.errors import ConfigurationError
 
 
@@ -45,3 +45,21 @@ def refuse(settings: Any) -> None:
     feedback.refuse(settings)
     if settings.feedback_loss == "difference_reconstruction" and settings.feedback_noise is None:
         raise ConfigurationError("feedback_noise: difference_reconstruction needs it")
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Targets come down through the feedback nodes, which learn to give back what entered."""
+    options: Any = cell.algorithm
+    count.forward()
+    count.backward()
+    if options.difference_correction:
+        count.backward()
+    count.weight_gradients()
+    with count.only_for("feedback"):
+        if options.feedback_loss == "difference_reconstruction":
+            # a copy for each layer goes up to the output and all the way back, and so does the gradient
+            count.backward(4 * cell.network.num_hidden_layers * cell.batch_size)
+            return
+        # from noisy inputs of nodes to their outputs, back, and the gradient of that
+        for _ in range(2 if options.feedback_noise is None else 3):
+            count.at_once(count.above_input)
