@@ -16,9 +16,9 @@ from scaling_limits.errors import ConfigurationError
 PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
 
-# Copies that a compiled program holds at its peak: of weights that are not updated, and, where parts say nothing, of those
-# that are; of the batch's units, and further ones of units that are pooled. XLA's own analysis is compared with in
-# tests/configuration/test_costs.py.
+# Copies that a compiled program holds at its peak: of weights that are not updated, and, where parts say nothing, of
+# those that are; of the batch's units, and further ones of units that are pooled. XLA's own analysis is compared with
+# in tests/configuration/test_costs.py.
 _WEIGHTS_DRAWN = 4
 _WEIGHTS_UPDATED = 6
 _UNITS = 2
