@@ -146,7 +146,7 @@ class Count:
         self._add("weights", size)
 
     def python(self, steps: float, kernels: float = 0) -> None:
-        """Steps of a loop of Python, and what NumPy starts in it, a small product of a stack of matrices for example."""
+        """Steps of a loop of Python, and what NumPy starts in it, as each product of a stack of small matrices."""
         self._add("python", steps)
         self._add("kernels", kernels)
 
