@@ -61,7 +61,7 @@ def estimated(
     return estimate(load(root, changes), figures, rates=nominal(), store=store)
 
 
-def keep(store: Store, cell: Cell, source: str | None = None, **meta: Any) -> None:
+def keep(store: Store, cell: Cell, source: str | None = None, /, **meta: Any) -> None:
     measured = {"train_loss": Measured(np.zeros(2, np.float32), ("step",), {})}
     store.save(cell_key(cell, source), StoredCell(measured, meta))
 
