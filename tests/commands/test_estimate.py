@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scaling_limits.pipeline.costs import cell_flops, shard_seconds
-from scaling_limits.pipeline.machine import NOMINAL, measure
 
 from scaling_limits.cells import Cell
-from scaling_limits.commands import estimate_command
+from scaling_limits.commands import estimate_command, times
 from scaling_limits.commands.command_line import aligned, duration, scaled
 from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate
+from scaling_limits.commands.times import timed
 from scaling_limits.configuration import Configuration, load
+from scaling_limits.configuration.costs.count import flops
+from scaling_limits.configuration.costs.rates import fitted, nominal, shard_seconds
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.measured import Measured
 from scaling_limits.pipeline.keys import cell_key
@@ -57,12 +58,12 @@ def project(tmp_path: Path) -> Path:
 def estimated(
     root: Path, figures: list[tuple[str, str]], store: Store | None = None, **changes: Any
 ) -> Estimates:
-    return estimate(load(root, changes), figures, machine=NOMINAL, store=store)
+    return estimate(load(root, changes), figures, rates=nominal(), store=store)
 
 
-def keep(store: Store, cell: Cell, source: str | None = None) -> None:
+def keep(store: Store, cell: Cell, source: str | None = None, /, **meta: Any) -> None:
     measured = {"train_loss": Measured(np.zeros(2, np.float32), ("step",), {})}
-    store.save(cell_key(cell, source), StoredCell(measured, {}))
+    store.save(cell_key(cell, source), StoredCell(measured, meta))
 
 
 def test_a_figure_with_nothing_stored(project: Path) -> None:
@@ -70,9 +71,9 @@ def test_a_figure_with_nothing_stored(project: Path) -> None:
     found = estimated(project, [("toy", "fig1")], Store(project / "results/cells"))
     one = found.figures["toy/fig1"]
     assert (one.cells, one.stored, one.shards, one.jobs) == (8, 0, 2, 1)
-    assert one.flops == sum(map(cell_flops, cells))
+    assert one.flops == sum(map(flops, cells))
     shards = [[c for c in cells if c.network.width == width] for width in (8, 16)]
-    assert one.seconds > one.longest > sum(map(shard_seconds, shards))
+    assert one.seconds > one.longest > sum(shard_seconds(shard, nominal()) for shard in shards)
     assert 3e8 < one.memory < 5e8
     assert found.total.seconds > one.seconds
 
@@ -129,7 +130,6 @@ def test_figures_are_chosen_by_name_or_paper(project: Path) -> None:
 @pytest.fixture
 def command(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(project)
-    monkeypatch.setattr(estimate_command, "measure", lambda device: NOMINAL)
     return project
 
 
@@ -146,7 +146,7 @@ def test_the_command_prints_a_table(command: Path, capsys: pytest.CaptureFixture
     ]
     assert lines[1].split()[1:5] == ["8", "0", "2", "1"]
     assert len({len(line) for line in lines[:6]}) == 1
-    assert "160 GFLOP/s in float32" in lines[6]
+    assert lines[6].startswith("No cell is stored: times are those of one core of another machine")
     assert lines[7].startswith("On 4 idle cores about")
     estimate_command.main(["toy/fig1"])
     assert not any(line.startswith("all") for line in capsys.readouterr().out.splitlines())
@@ -164,10 +164,9 @@ def test_the_command_says_what_does_not_fit(
     )
 
 
-def test_a_budget_is_of_all_cells_on_the_nominal_machine(
-    command: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_budget_is_of_all_cells_at_nominal_rates(
+    command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(estimate_command, "measure", None)
     store = Store(command / "results/cells")
     for c in load(command).cells("toy", "transfer"):
         keep(store, c)
@@ -196,9 +195,35 @@ def test_the_preset_of_the_command_wins(command: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.splitlines()[1].split()[1] == "4"
 
 
-def test_a_machine_is_measured_before_jax_is_imported() -> None:
-    with pytest.raises(RuntimeError, match="before jax is imported"):
-        measure("cpu")
+def test_times_are_those_of_stored_cells(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(command / "results/cells")
+    narrow = [c for c in load(command).cells("toy", "transfer") if c.network.width == 8]
+    for number, c in enumerate(narrow):
+        # the second one found the compiled program in the cache
+        preparing = 60.0 if number == 0 else 1.0
+        measured = {"device": "cpu", "seconds": 3.0, "compile_seconds": preparing}
+        keep(store, c, cell=c.canonical(), shard=c.shard(), **measured)
+    keep(store, narrow[0], "other", cell={"of": "older code"}, shard="", **measured)
+    keep(store, narrow[0], "foreign")
+    (store.folder / "00").mkdir(exist_ok=True)
+    (store.folder / "00" / "damaged.cell").write_bytes(b"nothing")
+    (one,) = timed(store.folder, "cpu")
+    assert (one.running, one.preparing) == (3.0, 60.0)
+    assert one.cell.shard() == narrow[0].shard()
+    assert timed(store.folder, "gpu") == []
+    estimate_command.main(["toy/fig3"])
+    assert "From the times of 1 stored shards on one core" in capsys.readouterr().out
+    slower = estimate(
+        load(command), SHARED[:1], rates=fitted([one], nominal()), store=None
+    ).total.seconds
+    assert slower > 3 * estimated(command, SHARED[:1]).total.seconds
+
+
+def test_the_nominal_rates_are_written_anew(command: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = command / "rates.json"
+    monkeypatch.setattr(times, "NOMINAL_FILE", written)
+    times.main()
+    assert json.loads(written.read_text()) == pytest.approx(nominal(), rel=0.01)
 
 
 @pytest.mark.parametrize(

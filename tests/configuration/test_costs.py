@@ -1,10 +1,8 @@
 """What cells are said to cost against what compiling and running them shows."""
 
-import json
-import os
 import subprocess
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -12,13 +10,21 @@ import jax.numpy as jnp
 import pytest
 
 from scaling_limits.cells import Cell
+from scaling_limits.configuration.costs import memory
+from scaling_limits.configuration.costs.count import Count, counted, flops
+from scaling_limits.configuration.costs.rates import (
+    KINDS,
+    Timed,
+    cell_seconds,
+    fitted,
+    nominal,
+    shard_seconds,
+)
+from scaling_limits.configuration.costs.sizes import layers, num_weights
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.pipeline import costs, memory
-from scaling_limits.pipeline.sizes import layers, num_weights
 from scaling_limits.training import loop
 from toys import BACKPROPAGATION, EXACT, cell
 
-FOLDER = Path(__file__).parent
 LINEAR: dict[str, Any] = {
     "activation": "linear",
     "depth_kind": "weight_layers",
@@ -83,36 +89,22 @@ def test_operations_are_those_that_xla_counts(changes: dict[str, Any]) -> None:
     counted = compiled(chosen).cost_analysis()["flops"]
     # a draw is no product, but XLA counts its operations
     counted -= 60 * num_weights(layers(chosen))
-    assert 0.5 < costs.cell_flops(chosen) / counted < 2
+    assert 0.5 < flops(chosen) / counted < 2
 
 
 def test_operations_of_backpropagation_in_closed_form() -> None:
     size = {"width": 32, "depth": 5, "batch_size": 16}
-    one, two = (
-        costs.cell_flops(cell(**BACKPROPAGATION, **size, num_steps=steps)) for steps in (2, 3)
-    )
+    one, two = (flops(cell(**BACKPROPAGATION, **size, num_steps=steps)) for steps in (2, 3))
     # forward, to the inputs and to the weights; the data need no gradient
     assert two - one == 2 * 16 * (2 * 64 * 32 + 3 * (4 * 32 * 32 + 32 * 10))
     frozen = cell(**BACKPROPAGATION, **size, num_steps=2, frozen=("input", "output"))
-    assert one - costs.cell_flops(frozen) == 2 * 2 * 16 * (64 * 32 + 32 * 10)
-
-
-@pytest.mark.parametrize(("steps", "depth"), [(1, 8), (3, 8), (8, 8), (20, 8), (5, 1), (7, 32)])
-def test_stages_are_those_of_the_inference(steps: int, depth: int) -> None:
-    chosen = cell(num_inference_steps=steps, depth=depth)
-    ends, begun = [], 0
-    for count, reach in costs._stages(chosen):
-        begun += count
-        ends.append((begun, reach))
-    assert ends == stages(chosen.algorithm, depth)
+    assert one - flops(frozen) == 2 * 2 * 16 * (64 * 32 + 32 * 10)
 
 
 def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> None:
     def inference(initial: str) -> float:
         steps = [
-            costs.cell_flops(
-                cell(width=64, depth=32, num_steps=count, activity_initialisation=initial)
-            )
+            flops(cell(width=64, depth=32, num_steps=count, activity_initialisation=initial))
             for count in (2, 3)
         ]
         return steps[1] - steps[0]
@@ -144,110 +136,118 @@ def test_memory_is_what_xla_plans_within_a_factor_of_two(chosen: Cell) -> None:
     assert memory.cell_bytes(chosen) > memory.PROCESS_BYTES + planned / 2
 
 
-MEASURED = """
-import json, statistics, time
-from scaling_limits.pipeline.machine import measure
-machine = measure("cpu")
-from test_costs import seconds_of_cells
-print(json.dumps(seconds_of_cells(machine)))
-"""
+RECURSION: dict[str, Any] = {
+    **BACKPROPAGATION,
+    "parameterisation": "depth_mup",
+    "depth_exponent": 0.5,
+    "depth_lr_exponent": 0.5,
+    "depth_kind": "blocks",
+    "activation": "linear",
+    "optimiser": "sgd",
+    "limit": "depth_recursion",
+    "frozen": ("input", "output"),
+    "batch_size": 1,
+}
+IMAGES: dict[str, Any] = {"network": "cnn", "input_shape": (16, 16), "width": 2}
+# seconds of each cell, and for compiling, on one core of the machine that the nominal rates are of
+STORED: dict[str, tuple[dict[str, Any], float, float | None]] = {
+    "backpropagation": (
+        {"width": 256, "depth": 4, "num_steps": 20, "batch_size": 64, **BACKPROPAGATION},
+        0.0181,
+        3.4,
+    ),
+    "wide": ({"width": 128, "depth": 8, "num_steps": 10, "batch_size": 64}, 0.0221, 6.36),
+    "deep": ({"width": 16, "depth": 32, "num_steps": 5, "batch_size": 64}, 0.0178, 5.57),
+    "sequential": ({"width": 128, "batch_size": 64, "num_steps": 40, **SEQUENTIAL}, 0.0107, 2.26),
+    "exact": (
+        {"width": 64, "depth": 16, "num_steps": 20, "batch_size": 64, **EXACT, **LINEAR},
+        0.0111,
+        4.35,
+    ),
+    "convolutional": (
+        {"batch_size": 64, "num_steps": 20, **SEQUENTIAL, **IMAGES, "num_inference_steps": 5},
+        0.0478,
+        3.17,
+    ),
+    "limit": ({"depth": 32, "num_steps": 8, **RECURSION}, 0.0248, None),
+}
 
 
-def seconds_of_cells(machine: Any) -> dict[str, tuple[float, float]]:
-    """Estimated and taken seconds of this process for some cells; runs in a process of its own."""
-    import statistics
-    import time
+@pytest.mark.parametrize("name", STORED)
+def test_estimates_at_nominal_rates_are_near_stored_times(name: str) -> None:
+    changes, running, preparing = STORED[name]
+    chosen = cell(**changes)
+    estimated = cell_seconds(chosen, nominal())
+    assert 0.5 < estimated / running < 2
+    if preparing is not None:
+        assert 0.5 < (shard_seconds([chosen], nominal()) - estimated) / preparing < 2
 
-    import numpy as np
 
-    from scaling_limits import limits
-    from scaling_limits.datasets.loading import Arrays
-
-    recursion = {
-        **BACKPROPAGATION,
-        "parameterisation": "depth_mup",
-        "depth_exponent": 0.5,
-        "depth_lr_exponent": 0.5,
-        "depth_kind": "blocks",
-        "activation": "linear",
-        "optimiser": "sgd",
-        "limit": "depth_recursion",
-        "frozen": ("input", "output"),
-        "batch_size": 1,
-    }
-    cells = {
-        "backpropagation": cell(width=256, depth=4, num_steps=20, batch_size=64, **BACKPROPAGATION),
-        "wide": cell(width=128, depth=8, num_steps=10, batch_size=64),
-        "deep": cell(width=16, depth=32, num_steps=5, batch_size=64),
-        "sequential": cell(width=128, batch_size=64, num_steps=40, **SEQUENTIAL),
-        "exact": cell(width=64, depth=16, num_steps=20, batch_size=64, **{**EXACT, **LINEAR}),
-        "convolutional": cell(
-            network="cnn",
-            input_shape=(16, 16),
-            width=2,
-            batch_size=64,
-            num_steps=20,
-            **{**SEQUENTIAL, "num_inference_steps": 5},
-        ),
-        "limit": cell(depth=32, num_steps=8, **recursion),
-    }
-    generator = np.random.default_rng(0)
-    found = {}
-    for name, chosen in cells.items():
-        data, net = chosen.dataset, chosen.network
-
-        def normal(count: int, dim: int) -> np.ndarray:
-            return generator.standard_normal((count, dim)).astype(np.float32)
-
-        x, y = normal(data.num_train, net.input_dim), normal(data.num_train, net.output_dim)
-        x_test, y_test = normal(data.num_test, net.input_dim), normal(data.num_test, net.output_dim)
-        none = np.zeros(0, np.int32)
-        arrays = Arrays(x, y, none, x_test, y_test, none)
-        begun = time.process_time()
-        if chosen.limit is None:
-            compute = loop.compile_shard(chosen, arrays)
-            found[f"compiling {name}"] = (
-                costs.compile_seconds(chosen, machine),
-                time.process_time() - begun,
-            )
-        else:
-
-            def compute(batch: list[Cell], arrays: Arrays = arrays) -> object:
-                return limits.registry.get("depth_recursion").compute(batch[0], arrays)
-
-        taken = []
-        for _ in range(5):
-            begun = time.process_time()
-            compute([chosen])
-            taken.append(time.process_time() - begun)
-        found[name] = (costs.cell_seconds(chosen, machine), statistics.median(taken))
+def times(rates: dict[str, float]) -> list[Timed]:
+    """Cells and the seconds that they take at these rates."""
+    found = []
+    for changes, _, _ in STORED.values():
+        for width in (8, 32, 128):
+            # image networks are wider by themselves
+            chosen = cell(**{**changes, "width": width // 8 if "network" in changes else width})
+            running = cell_seconds(chosen, rates)
+            found.append(Timed(chosen, running, shard_seconds([chosen], rates) - running))
     return found
 
 
-def test_seconds_are_those_of_this_machine_within_a_factor_of_two() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(FOLDER)}
-    output = subprocess.run(
-        [sys.executable, "-c", MEASURED],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    found = json.loads(output.splitlines()[-1])
-    for kind in (True, False):
-        pairs = [v for name, v in found.items() if name.startswith("compiling") == kind]
-        estimated, taken = (sum(column) for column in zip(*pairs, strict=True))
-        assert 0.5 < estimated / taken < 2, found
-    # a single one takes milliseconds, and another process on the core can double them
-    for name, (estimated, taken) in found.items():
-        assert 1 / 3 < estimated / taken < 3, name
+def test_fitted_rates_are_those_of_the_stored_times() -> None:
+    changed = {"products_float32": 5, "cells": 10, "programs": 0.3}
+    rates = {kind: rate * changed.get(kind, 1) for kind, rate in nominal().items()}
+    slower = times(rates)
+    fit = fitted(slower, nominal())
+    for each in slower:
+        assert cell_seconds(each.cell, fit) == pytest.approx(each.running, rel=0.1)
+    for kind, factor in changed.items():
+        assert fit[kind] / nominal()[kind] == pytest.approx(factor, rel=0.4)
+
+
+def test_what_no_time_tells_of_stays_in_proportion() -> None:
+    assert fitted([], nominal()) == pytest.approx(nominal())
+    tripled = fitted(times({kind: 3 * rate for kind, rate in nominal().items()}), nominal())
+    assert tripled == pytest.approx({kind: 3 * rate for kind, rate in nominal().items()}, rel=0.01)
+
+
+def test_a_time_that_is_far_off_changes_little() -> None:
+    found = times(dict(nominal()))
+    found[0] = replace(found[0], running=100 * found[0].running)
+    rates = fitted(found, nominal())
+    for each in found[1:]:
+        assert cell_seconds(each.cell, rates) == pytest.approx(each.running, rel=0.25)
+
+
+def test_nominal_rates_are_of_all_kinds_of_work() -> None:
+    assert tuple(nominal()) == KINDS
+    assert all(rate > 0 for rate in nominal().values())
+
+
+def test_a_loop_is_compiled_once() -> None:
+    one, two = (counted(cell(num_steps=steps, **BACKPROPAGATION)).found for steps in (2, 4))
+    assert two["products_float32"] == 2 * one["products_float32"]
+    assert (one["operations"], one["loops"]) == (two["operations"], two["loops"])
+
+
+def test_what_is_only_for_gradients_is_left_out_of_errors() -> None:
+    def products(what: str) -> float:
+        count = Count(cell(**BACKPROPAGATION))
+        getattr(count, what)()
+        return count.found["products_float32"]
+
+    assert products("gradient") == products("backpropagation")
+    assert products("feedback_gradient") == 0
+    weights = num_weights(layers(cell(**BACKPROPAGATION)))
+    assert products("gradient") - products("errors") == cell().batch_size * weights
 
 
 def test_a_batch_shares_its_kernels_and_pads_what_is_short() -> None:
     alone, batched = cell(width=16), cell(width=16, cells_per_batch=8)
-    assert costs.cell_seconds(batched) < costs.cell_seconds(alone)
+    assert cell_seconds(batched, nominal()) < cell_seconds(alone, nominal())
     seven = [batched.model_copy(update={"seed": seed}) for seed in range(7)]
-    assert costs.shard_seconds(seven) == costs.shard_seconds([*seven, batched])
+    assert shard_seconds(seven, nominal()) == shard_seconds([*seven, batched], nominal())
 
 
 def test_what_is_unknown_is_taken_for_the_commonest_kind() -> None:
@@ -255,7 +255,7 @@ def test_what_is_unknown_is_taken_for_the_commonest_kind() -> None:
     named = own.model_copy(
         update={"algorithm": own.algorithm.model_copy(update={"name": "mine", "file": "mine.py"})}
     )
-    assert costs.cell_flops(named) == costs.cell_flops(own)
+    assert flops(named) == flops(own)
 
 
 def test_a_batch_is_as_large_as_fits() -> None:
@@ -287,7 +287,7 @@ def test_a_cell_that_does_not_fit_is_refused_with_the_size_that_would_do() -> No
 
 def test_packing_needs_neither_jax_nor_pandas() -> None:
     program = (
-        "import sys, scaling_limits.pipeline.packing, scaling_limits.pipeline.memory;"
+        "import sys, scaling_limits.configuration.costs.packing, scaling_limits.configuration.costs.memory;"
         "print([name for name in ('jax', 'pandas') if name in sys.modules])"
     )
     result = subprocess.run(

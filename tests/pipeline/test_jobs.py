@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-from scaling_limits.pipeline.costs import shard_seconds
 
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs.packing import pack
+from scaling_limits.configuration.costs.rates import nominal, shard_seconds
 from scaling_limits.errors import DatasetError
 from scaling_limits.pipeline import jobs
 from scaling_limits.pipeline.jobs import COLUMNS, OutOfMemoryError, run_job
-from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.pipeline.keys import cell_key, job_digest
 from scaling_limits.store import Store
 from scaling_limits.training.loop import compile_shard
 from toys import BACKPROPAGATION, cell
@@ -44,13 +44,13 @@ def test_packing_keeps_every_cell_once_and_one_dtype_a_job(seconds: float) -> No
 def test_small_shards_share_a_job() -> None:
     cells = [c for c in MANY if c.dtype == "float32"]
     assert len(pack(cells, 1e6)) == 1
-    one = shard_seconds(cells[:4])
+    one = shard_seconds(cells[:4], nominal())
     assert len(pack(cells, 1.5 * one)) == 3
 
 
 def test_a_big_shard_is_divided_evenly() -> None:
     cells = [cell(width=512, num_steps=2000, seed=seed) for seed in range(12)]
-    packed = pack(cells, shard_seconds(cells) / 4)
+    packed = pack(cells, shard_seconds(cells, nominal()) / 4)
     assert [len(job) for job in packed] == [3, 3, 3, 3]
     assert [c for job in packed for c in job] == cells
     assert len(pack(cells, 1e-3)) == len(cells)
