@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration.files import Layers, explain, read_yaml
 from scaling_limits.configuration.models import (
-    OWN,
     Experiment,
     Figure,
     Main,
@@ -25,6 +24,7 @@ from scaling_limits.configuration.presets import shrink
 from scaling_limits.configuration.resolve import resolve
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures import OWN
 
 
 @dataclass(frozen=True)
