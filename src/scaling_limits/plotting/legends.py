@@ -10,7 +10,6 @@ from matplotlib.patches import Patch
 
 from scaling_limits.plotting import page, style, text
 from scaling_limits.plotting.colours import Colour
-from scaling_limits.plotting.marks import DIVERGED, OPTIMUM
 from scaling_limits.records import Results
 
 # Inches.
@@ -38,7 +37,7 @@ def size_handles(
 
 def best_handle() -> dict[str, Handle]:
     """The legend's entry for rings."""
-    return {"best": Line2D([], [], color="0.35", **OPTIMUM)}
+    return {"best": Line2D([], [], color="0.35", **style.OPTIMUM)}
 
 
 def band_handle() -> dict[str, Handle]:
@@ -54,7 +53,7 @@ def bar_handle() -> dict[str, Handle]:
 
 def diverged_handle() -> dict[str, Handle]:
     """The legend's entry for crosses."""
-    return {"diverged (at least one seed)": Line2D([], [], color="0.35", **DIVERGED)}
+    return {"diverged (at least one seed)": Line2D([], [], color="0.35", **style.DIVERGED)}
 
 
 def lines(legend: Iterable[dict[str, Handle]], page_width: float) -> list[dict[str, Handle]]:

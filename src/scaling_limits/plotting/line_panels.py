@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from scaling_limits.plotting import legends, page, style, text
 from scaling_limits.plotting.colours import Colour
-from scaling_limits.plotting.marks import DIVERGED, OPTIMUM
 
 # Inches.
 _LEFT, _RIGHT, _BELOW = 0.56, 0.14, 0.38  # around a panel: for its labels
@@ -57,7 +56,7 @@ def draw_best(ax: Axes, xs: np.ndarray, means: np.ndarray, best: str, colour: Co
     """A ring around the smallest (`min`) or largest (`max`) of a line's means, if it has any."""
     if len(means):
         at = [means.argmin() if best == "min" else means.argmax()]
-        look = OPTIMUM | {"color": colour, "label": "best"}
+        look = style.OPTIMUM | {"color": colour, "label": "best"}
         ax.plot(xs[at], means[at], zorder=2.5, **look)
 
 
@@ -78,7 +77,7 @@ def draw_crosses(
             transform=ax.get_xaxis_transform(),
             label="diverged",
             zorder=3.0,
-            **DIVERGED,
+            **style.DIVERGED,
         )
 
 
@@ -87,7 +86,7 @@ def diverged_at(rows: pd.DataFrame, x: str) -> list[float]:
     return sorted(rows.loc[np.isinf(rows["value"]), x].unique().tolist())
 
 
-def chart_grid(
+def lay_out(
     title: str, panel_titles: Sequence[str | None], entries: Iterable[dict[str, legends.Handle]]
 ) -> tuple[Figure, list[Axes]]:
     """Axes under their titles, at most three to a line, with groups of entries as legend."""

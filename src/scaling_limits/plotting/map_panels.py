@@ -93,10 +93,8 @@ def lay_out(
     page_width = max(_LEFT + columns * (width + _GAP) - _GAP + _RIGHT, page.NARROWEST)
     below = max(_below(values, width) for values in xs)
     line_height = _TITLE_LINE + height + below
-    wrapped = [
-        text.wrap(heading or "", style.NORMAL, page_width - _LEFT, bold=True)
-        for heading in headings
-    ]
+    room = page_width - _LEFT
+    wrapped = [text.wrap(words or "", style.NORMAL, room, bold=True) for words in headings]
     lines = [-(-count // columns) for count in counts]
     heights = [
         _PANEL_GAP + len(heading) * _HEADING + num_lines * line_height
@@ -108,16 +106,29 @@ def lay_out(
         top += _PANEL_GAP
         page.write(figure, heading, _LEFT, top, style.NORMAL)
         top += len(heading) * _HEADING + _TITLE_LINE
-        axes = []
-        for index in range(count):
-            line, column = divmod(index, columns)
-            left = _LEFT + column * (width + _GAP)
-            axes.append(page.add_axes(figure, left, top + line * line_height, width, height))
-        right = _LEFT + min(count, columns) * (width + _GAP)
-        bar = page.add_axes(figure, right, top, 0.09, (num_lines - 1) * line_height + height)
-        panels.append(MapAxes(axes, bar))
+        panels.append(_panel_axes(figure, top, (width, height), count, columns, line_height))
         top += num_lines * line_height - _TITLE_LINE
     return MapPage(figure, panels, columns)
+
+
+def _panel_axes(
+    figure: Figure,
+    top: float,
+    size: tuple[float, float],
+    count: int,
+    columns: int,
+    line_height: float,
+) -> MapAxes:
+    """The axes of `count` maps of a size, and of a colour bar as high as all of them."""
+    width, height = size
+    axes = []
+    for index in range(count):
+        line, column = divmod(index, columns)
+        left = _LEFT + column * (width + _GAP)
+        axes.append(page.add_axes(figure, left, top + line * line_height, width, height))
+    right, below = _LEFT + min(count, columns) * (width + _GAP), (count - 1) // columns
+    bar = page.add_axes(figure, right, top, 0.09, below * line_height + height)
+    return MapAxes(axes, bar)
 
 
 def cell_width(ax: Axes, num_cells: int) -> float:

@@ -16,7 +16,6 @@ from scaling_limits.figures.plots.curves import CurveLine, CurvesPlot
 from scaling_limits.plotting import aggregation, legends, line_axes, line_panels, style, text
 from scaling_limits.plotting.colours import BLACK, Colour, size_colours
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.marks import DIVERGED, LINES
 from scaling_limits.records import Results
 
 
@@ -48,7 +47,7 @@ def draw(folder: FigureFolder) -> Figure:
     colours = size_colours(curve.size for curve in curves if curve.size is not None)
     sizes = legends.size_handles(plot.hue, colours, folder.results, plot.symbols)
     marks: dict[str, legends.Handle] = {
-        curve.line.label: Line2D([], [], color=_grey(curve.line), ls=LINES[curve.line.style])
+        curve.line.label: Line2D([], [], color=_grey(curve.line), ls=style.LINES[curve.line.style])
         for curve in curves
         if curve.line.label
     }
@@ -56,7 +55,7 @@ def draw(folder: FigureFolder) -> Figure:
         marks |= legends.band_handle()
     if any(curve.diverged is not None for curve in curves):
         marks |= legends.diverged_handle()
-    figure, axes = line_panels.chart_grid(
+    figure, axes = line_panels.lay_out(
         folder.title, [panel.title for panel in plot.panels], [sizes, marks]
     )
     for ax, panel, shown in zip(axes, plot.panels, panels, strict=True):
@@ -96,7 +95,7 @@ def _draw_curve(ax: Axes, curve: _Curve, colour: Colour, *, log: bool) -> bool:
         "step",
         log=log,
         color=colour,
-        linestyle=LINES[curve.line.style],
+        linestyle=style.LINES[curve.line.style],
         linewidth=1.2 if limit else 1.0,
         marker="." if curve.rows["step"].nunique() == 1 else None,
         markeredgecolor=colour,
@@ -104,7 +103,7 @@ def _draw_curve(ax: Axes, curve: _Curve, colour: Colour, *, log: bool) -> bool:
         zorder=2.5 if limit else 2.0,
     )
     if curve.diverged is not None:
-        ax.plot(steps[-1:], means[-1:], color=colour, label="diverged", **DIVERGED)
+        ax.plot(steps[-1:], means[-1:], color=colour, label="diverged", **style.DIVERGED)
     return len(steps) > 0
 
 

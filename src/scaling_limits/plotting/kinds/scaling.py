@@ -19,16 +19,15 @@ from scaling_limits.figures.plots.scaling import ScalingPlot, SizeLine, SizePane
 from scaling_limits.plotting import aggregation, legends, line_axes, line_panels, style, text
 from scaling_limits.plotting.colours import BLACK, Colour, label_colours, size_colours
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.marks import LINES
 from scaling_limits.records import Results
 
 _MARKERS = ("o", "s", "D", "^")  # one for each column that colours
 _MARKER: dict[str, Any] = {"markersize": 3.0, "markeredgewidth": 0.0}
 _LOOKS: dict[str, dict[str, Any]] = {
     "markers": {"linestyle": "none"},
-    "solid": {"linestyle": LINES["solid"], "linewidth": 0.8},
-    "dashed": {"linestyle": LINES["dashed"], "linewidth": 0.9, "marker": "none"},
-    "dotted": {"linestyle": LINES["dotted"], "linewidth": 0.9, "marker": "none"},
+    "solid": {"linestyle": style.LINES["solid"], "linewidth": 0.8},
+    "dashed": {"linestyle": style.LINES["dashed"], "linewidth": 0.9, "marker": "none"},
+    "dotted": {"linestyle": style.LINES["dotted"], "linewidth": 0.9, "marker": "none"},
 }
 _GUIDE: dict[str, Any] = {"color": "0.6", "linewidth": 0.8, "zorder": 1.5}
 
@@ -75,7 +74,7 @@ def draw(folder: FigureFolder) -> Figure:
         names = folder.results, plot.symbols, plot.hue_labels
         legend.append(legends.size_handles(column, colours[column], *names, **look))
     titles = [panel.title for panel in plot.panels]
-    figure, axes = line_panels.chart_grid(folder.title, titles, [*legend, _explained(lines)])
+    figure, axes = line_panels.lay_out(folder.title, titles, [*legend, _explained(lines)])
     for ax, panel, shown in zip(axes, plot.panels, panels, strict=True):
         _draw_panel(ax, shown, colours[panel.hue], markers[panel.hue])
         for slope in panel.slopes:

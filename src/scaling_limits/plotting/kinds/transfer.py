@@ -118,26 +118,23 @@ def _panels(
         top += above
         axes.append(
             [
-                [
-                    page.add_axes(
-                        figure,
-                        _LEFT + column * (width + _GAP),
-                        top + row * (height + _GAP),
-                        width,
-                        height,
-                    )
-                    for column in range(len(band))
-                ]
+                _side_by_side(figure, len(band), top + row * (height + _GAP), width)
                 for row in range(rows)
             ]
         )
         top += rows * (height + _GAP) + _BETWEEN
         for ax, title_lines in zip(axes[-1][0], words, strict=True):
             ax.set_title("\n".join(title_lines))
-    for ax in figure.axes:
-        sns.despine(ax=ax)
     legends.add_lines(figure, lines, axes[0][0])
     return figure, axes
+
+
+def _side_by_side(figure: Figure, count: int, top: float, width: float) -> list[Axes]:
+    lefts = [_LEFT + column * (width + _GAP) for column in range(count)]
+    axes = [page.add_axes(figure, left, top, width, _ASPECT * width) for left in lefts]
+    for ax in axes:
+        sns.despine(ax=ax)
+    return axes
 
 
 def _draw_panel(
