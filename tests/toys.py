@@ -62,11 +62,11 @@ PAPER: dict[str, Any] = {
             "caption": "What it shows.",
             "experiment": "transfer",
             "plot": {
-                "kind": "hyperparameter_map",
+                "kind": "maps",
                 "quantity": {"metric": "train_loss"},
                 "x": "seed",
                 "y": "learning_rate",
-                "rows": [{"grid": "main", "panels": "width"}],
+                "panels": [{"grid": "main", "along": "width"}],
             },
         }
     },

@@ -67,9 +67,11 @@ CLAIM = {
             id="grid axis",
         ),
         pytest.param(in_figure(captoin="x"), ["fig1.captoin", "'caption'"], id="figure's key"),
-        pytest.param(in_figure(plot={"rwos": []}), ["plot", "rwos", "'rows'"], id="plot's key"),
         pytest.param(
-            in_figure(plot={"rows": [{"grid": "mian", "panels": "width"}]}),
+            in_figure(plot={"panles": []}), ["plot", "panles", "'panels'"], id="plot's key"
+        ),
+        pytest.param(
+            in_figure(plot={"panels": [{"grid": "mian", "along": "width"}]}),
             ["figures.fig1.plot", "mian", "'main'"],
             id="plot's grid",
         ),

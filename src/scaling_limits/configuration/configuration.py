@@ -10,7 +10,6 @@ from typing import Any
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration.files import Layers, read_yaml
 from scaling_limits.configuration.models import (
-    OWN,
     Experiment,
     Figure,
     Main,
@@ -22,6 +21,7 @@ from scaling_limits.configuration.presets import shrink
 from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures import OWN
 
 
 @dataclass(frozen=True)

@@ -5,27 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, field_validator
 
-from scaling_limits.audit.claims import Claim
+from scaling_limits.figures.claims import Claim
+from scaling_limits.figures.plots import Plot
 from scaling_limits.parameterisations.table import Row
-from scaling_limits.plotting.specs import (
-    CurvesPlot,
-    HyperparameterMapPlot,
-    ParameterisationTablePlot,
-    ScalingPlot,
-    TransferPlot,
-    WidthDepthMapPlot,
-)
 from scaling_limits.strict import Strict
 
-Plot = Annotated[
-    CurvesPlot
-    | HyperparameterMapPlot
-    | ParameterisationTablePlot
-    | ScalingPlot
-    | TransferPlot
-    | WidthDepthMapPlot,
-    Field(discriminator="kind"),
-]
 Axis = Annotated[list[Any], Field(min_length=1)]
 
 
@@ -100,10 +84,6 @@ class Paper(Strict):
     reference: str
     experiments: dict[Name, Experiment]
     figures: dict[Name, Figure]
-
-
-OWN = "own"
-"""What stands in the place of a paper for the experiments in `config/experiments/`."""
 
 
 class Own(Shown):

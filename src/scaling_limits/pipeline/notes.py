@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scaling_limits.configuration import OWN, Configuration
+from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment
 from scaling_limits.configuration.parts import fields
 from scaling_limits.datasets import catalogue
+from scaling_limits.figures import OWN
 from scaling_limits.pipeline.keys import cell_source
 
 # settings of which one differs between grids of the paper and its reduced version without being worth a line;

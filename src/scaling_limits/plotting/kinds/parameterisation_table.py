@@ -9,6 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures.plots.parameterisation_table import (
+    ParameterisationTablePlot,
+    TableEntry,
+)
 from scaling_limits.parameterisations.gauges import init_and_rate, output_scaled
 from scaling_limits.parameterisations.table import (
     TABLE,
@@ -20,7 +24,6 @@ from scaling_limits.parameterisations.table import (
 )
 from scaling_limits.plotting import page, style, text
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.specs import ParameterisationTablePlot, TableEntry
 
 # Inches.
 _LINE, _BASELINE = 0.19, 0.062  # a line's height, and of its baseline in it

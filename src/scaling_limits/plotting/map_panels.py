@@ -1,4 +1,4 @@
-"""Rows of panels with a common colour scale: what all maps share."""
+"""Panels of maps with a common colour scale, under each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from matplotlib.colors import Colormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from scaling_limits.plotting import page, style, text
-from scaling_limits.plotting.page import Handle
+from scaling_limits.plotting import legends, page, style, text
+from scaling_limits.plotting.legends import Handle
 
 # Inches.
 _LEFT, _RIGHT = 0.60, 0.78  # room for the y labels, and for the colour bar with its labels
-_GAP, _BELOW = 0.10, 0.24  # between panels; under them, for tick labels
-_HEADING, _PANEL_TITLE = 0.15, 0.17  # heights of a line of each
-_ROW_GAP, _X_LABEL, _LEGEND = 0.07, 0.10, 0.22
+_GAP, _BELOW = 0.10, 0.24  # between maps; under them, for tick labels
+_HEADING, _TITLE_LINE = 0.15, 0.17  # heights of a line of each
+_PANEL_GAP, _X_LABEL, _LEGEND = 0.07, 0.10, 0.22
 _LINE, _UPRIGHT = 0.09, 0.055  # across a label: a line, and closer, where it stands upright
-_LARGEST = 1.6  # a panel
+_LARGEST = 1.6  # a map
 _ROOM = style.PAGE_WIDTH - _LEFT - _RIGHT
 
 _WORST = 100.0  # a logarithmic colour scale ends at this multiple of its best value
@@ -35,25 +35,25 @@ _DIVERGED: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class PanelRow:
-    """The axes of one row, from left to right (and line to line), and those of its colour bar."""
+class MapAxes:
+    """The axes of a panel's maps, from left to right (and line to line), and those of its colour bar."""
 
     axes: list[Axes]
     colour_bar: Axes
 
 
 @dataclass(frozen=True)
-class PanelGrid:
-    """A figure made of rows of panels; more than `columns` panels take several lines."""
+class MapPage:
+    """A figure made of panels of maps; more than `columns` maps take several lines."""
 
     figure: Figure
-    rows: list[PanelRow]
+    panels: list[MapAxes]
     columns: int
 
     def label_axes(self, x_label: str, y_label: str) -> None:
         """Name x once, under the lowest line, and y at the left of each line."""
-        for row in self.rows:
-            for index, ax in enumerate(row.axes):
+        for panel in self.panels:
+            for index, ax in enumerate(panel.axes):
                 ax.tick_params(axis="y", labelleft=index % self.columns == 0)
                 if index % self.columns == 0:
                     ax.set_ylabel(y_label)
@@ -61,20 +61,20 @@ class PanelGrid:
         self.figure.text(self._centre(), bottom, x_label, ha="center", va="bottom", gid="x label")
 
     def legend(self, handles: dict[str, Handle]) -> None:
-        """Explain marks and lines under the panels."""
+        """Explain marks and lines under the maps."""
         if handles:
-            page.add_legend(self.figure, handles, self._centre())
+            legends.add_line(self.figure, handles, self._centre())
 
     def _centre(self) -> float:
-        return page.centre_of([ax for row in self.rows for ax in row.axes])
+        return page.centre_of([ax for panel in self.panels for ax in panel.axes])
 
 
-def columns_that_fit(num_panels: int, num_cells: int, cell_width: float) -> int:
-    """How many panels fit on a line, with `num_cells` cells of `cell_width` inches each."""
-    return max(1, min(num_panels, int((_ROOM + _GAP) / (num_cells * cell_width + _GAP))))
+def columns_that_fit(num_maps: int, num_cells: int, cell_width: float) -> int:
+    """How many maps fit on a line, with `num_cells` cells of `cell_width` inches each."""
+    return max(1, min(num_maps, int((_ROOM + _GAP) / (num_cells * cell_width + _GAP))))
 
 
-def panel_grid(
+def lay_out(
     title: str,
     headings: Sequence[str | None],
     counts: Sequence[int],
@@ -82,42 +82,53 @@ def panel_grid(
     columns: int,
     aspect: float,
     xs: Sequence[Sequence[float]],
-) -> PanelGrid:
-    """Lay out `counts[row]` panels under each heading, `columns` to a line.
+) -> MapPage:
+    """Lay out `counts[panel]` maps under each heading, `columns` to a line.
 
-    `aspect` is the height of a panel over its width; `xs[row]` are the values of its cells from left
+    `aspect` is the height of a map over its width; `xs[panel]` are the values of its cells from left
     to right.
     """
     width = min((_ROOM - (columns - 1) * _GAP) / columns, _LARGEST)
     height = float(np.clip(width * aspect, 0.8, _LARGEST))
     page_width = max(_LEFT + columns * (width + _GAP) - _GAP + _RIGHT, page.NARROWEST)
     below = max(_below(values, width) for values in xs)
-    line_height = _PANEL_TITLE + height + below
-    wrapped = [
-        text.wrap(heading or "", style.NORMAL, page_width - _LEFT, bold=True)
-        for heading in headings
-    ]
+    line_height = _TITLE_LINE + height + below
+    room = page_width - _LEFT
+    wrapped = [text.wrap(words or "", style.NORMAL, room, bold=True) for words in headings]
     lines = [-(-count // columns) for count in counts]
     heights = [
-        _ROW_GAP + len(heading) * _HEADING + num_lines * line_height
+        _PANEL_GAP + len(heading) * _HEADING + num_lines * line_height
         for heading, num_lines in zip(wrapped, lines, strict=True)
     ]
     figure, top = page.titled(title, page_width, [_X_LABEL, _LEGEND, *heights])
-    rows = []
+    panels = []
     for heading, count, num_lines in zip(wrapped, counts, lines, strict=True):
-        top += _ROW_GAP
+        top += _PANEL_GAP
         page.write(figure, heading, _LEFT, top, style.NORMAL)
-        top += len(heading) * _HEADING + _PANEL_TITLE
-        panels = []
-        for index in range(count):
-            line, column = divmod(index, columns)
-            left = _LEFT + column * (width + _GAP)
-            panels.append(page.add_axes(figure, left, top + line * line_height, width, height))
-        right = _LEFT + min(count, columns) * (width + _GAP)
-        bar = page.add_axes(figure, right, top, 0.09, (num_lines - 1) * line_height + height)
-        rows.append(PanelRow(panels, bar))
-        top += num_lines * line_height - _PANEL_TITLE
-    return PanelGrid(figure, rows, columns)
+        top += len(heading) * _HEADING + _TITLE_LINE
+        panels.append(_panel_axes(figure, top, (width, height), count, columns, line_height))
+        top += num_lines * line_height - _TITLE_LINE
+    return MapPage(figure, panels, columns)
+
+
+def _panel_axes(
+    figure: Figure,
+    top: float,
+    size: tuple[float, float],
+    count: int,
+    columns: int,
+    line_height: float,
+) -> MapAxes:
+    """The axes of `count` maps of a size, and of a colour bar as high as all of them."""
+    width, height = size
+    axes = []
+    for index in range(count):
+        line, column = divmod(index, columns)
+        left = _LEFT + column * (width + _GAP)
+        axes.append(page.add_axes(figure, left, top + line * line_height, width, height))
+    right, below = _LEFT + min(count, columns) * (width + _GAP), (count - 1) // columns
+    bar = page.add_axes(figure, right, top, 0.09, below * line_height + height)
+    return MapAxes(axes, bar)
 
 
 def cell_width(ax: Axes, num_cells: int) -> float:
@@ -169,8 +180,8 @@ def diverged_handle() -> dict[str, Handle]:
     return {"diverged (at least one seed)": Patch(**_DIVERGED)}
 
 
-def colour_bar(row: PanelRow, norm: Normalize, arrays: Sequence[np.ndarray], label: str) -> None:
-    """Draw a row's colour bar, with an arrow where values lie beyond its ends."""
+def colour_bar(panel: MapAxes, norm: Normalize, arrays: Sequence[np.ndarray], label: str) -> None:
+    """Draw a panel's colour bar, with an arrow where values lie beyond its ends."""
     values = np.concatenate([array[np.isfinite(array)] for array in arrays])
     assert norm.vmin is not None
     assert norm.vmax is not None
@@ -179,9 +190,9 @@ def colour_bar(row: PanelRow, norm: Normalize, arrays: Sequence[np.ndarray], lab
     extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get(
         (below, above), "neither"
     )
-    figure = row.colour_bar.figure
+    figure = panel.colour_bar.figure
     bar = figure.colorbar(
-        ScalarMappable(norm, colour_map()), cax=row.colour_bar, extend=extend, extendfrac=0.06
+        ScalarMappable(norm, colour_map()), cax=panel.colour_bar, extend=extend, extendfrac=0.06
     )
     if isinstance(norm, LogNorm):
         places = text.log_ticks(norm.vmin, norm.vmax)
@@ -189,7 +200,7 @@ def colour_bar(row: PanelRow, norm: Normalize, arrays: Sequence[np.ndarray], lab
         bar.minorticks_off()
     bar.set_label(
         "\n".join(
-            text.wrap(label, style.NORMAL, page.extent(row.colour_bar)[1] + _BELOW + _PANEL_TITLE)
+            text.wrap(label, style.NORMAL, page.extent(panel.colour_bar)[1] + _BELOW + _TITLE_LINE)
         )
     )
     bar.outline.set_linewidth(0.5)
@@ -207,7 +218,7 @@ def _x_extents(xs: Sequence[float], width: float) -> list[float] | None:
 
 
 def _below(xs: Sequence[float], width: float) -> float:
-    """The room for tick labels under a panel of `width` inches."""
+    """The room for tick labels under a map of `width` inches."""
     if _x_extents(xs, width):
         return _BELOW
     longest = max(text.width_of(label, style.SMALL) for label in text.value_labels(xs))

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from scaling_limits.quantities import Quantity
+from scaling_limits.figures.quantities import Quantity
 from scaling_limits.strict import Strict
 
 Names = tuple[str, ...]

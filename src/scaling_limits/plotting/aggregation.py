@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plotting import text
-from scaling_limits.quantities import Quantity
 from scaling_limits.records import Results
 
 

@@ -15,18 +15,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting import charts, page, style, tables, text
+from scaling_limits.figures.plots.scaling import ScalingPlot, SizeLine, SizePanel, Slope
+from scaling_limits.plotting import aggregation, legends, line_axes, line_panels, style, text
+from scaling_limits.plotting.colours import BLACK, Colour, label_colours, size_colours
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.specs import ScalingPlot, SizeLine, SizePanel, Slope
 from scaling_limits.records import Results
 
 _MARKERS = ("o", "s", "D", "^")  # one for each column that colours
 _MARKER: dict[str, Any] = {"markersize": 3.0, "markeredgewidth": 0.0}
 _LOOKS: dict[str, dict[str, Any]] = {
     "markers": {"linestyle": "none"},
-    "solid": {"linestyle": charts.LINES["solid"], "linewidth": 0.8},
-    "dashed": {"linestyle": charts.LINES["dashed"], "linewidth": 0.9, "marker": "none"},
-    "dotted": {"linestyle": charts.LINES["dotted"], "linewidth": 0.9, "marker": "none"},
+    "solid": {"linestyle": style.LINES["solid"], "linewidth": 0.8},
+    "dashed": {"linestyle": style.LINES["dashed"], "linewidth": 0.9, "marker": "none"},
+    "dotted": {"linestyle": style.LINES["dotted"], "linewidth": 0.9, "marker": "none"},
 }
 _GUIDE: dict[str, Any] = {"color": "0.6", "linewidth": 0.8, "zorder": 1.5}
 
@@ -56,43 +57,43 @@ def draw(folder: FigureFolder) -> Figure:
     assert isinstance(plot, ScalingPlot)
     panels = [[_line(folder.results, panel, line) for line in panel.lines] for panel in plot.panels]
     lines = [line for panel in panels for line in panel]
-    colours: dict[str | None, dict[Any, charts.Colour]] = {}
+    colours: dict[str | None, dict[Any, Colour]] = {}
     markers: dict[str | None, dict[str, Any]] = {}
     legend = []
     for which, column in enumerate(dict.fromkeys(panel.hue for panel in plot.panels)):
         shown = [line for line in lines if line.panel.hue == column]
         if column is None:
-            colours[None] = charts.label_colours(str(line.line.label) for line in shown)
+            colours[None] = label_colours(str(line.line.label) for line in shown)
             markers[None] = _MARKER | {"marker": _MARKERS[0]}
             continue
         sizes = {size for line in shown for size in line.rows if isinstance(size, float | int)}
-        colours[column] = charts.size_colours(sizes, which)
+        colours[column] = size_colours(sizes, which)
         markers[column] = _MARKER | {"marker": _MARKERS[which % len(_MARKERS)]}
         joined = any(line.line.style == "solid" for line in shown)
         look = markers[column] | _LOOKS["solid" if joined else "markers"]
         names = folder.results, plot.symbols, plot.hue_labels
-        legend.append(charts.size_handles(column, colours[column], *names, **look))
+        legend.append(legends.size_handles(column, colours[column], *names, **look))
     titles = [panel.title for panel in plot.panels]
-    figure, axes = charts.chart_grid(folder.title, titles, [*legend, _explained(lines)])
+    figure, axes = line_panels.lay_out(folder.title, titles, [*legend, _explained(lines)])
     for ax, panel, shown in zip(axes, plot.panels, panels, strict=True):
         _draw_panel(ax, shown, colours[panel.hue], markers[panel.hue])
         for slope in panel.slopes:
             _draw_guide(ax, slope, shown)
         label = panel.x_label or text.axis_label(panel.x, folder.results, plot.symbols)
-        charts.finish_x(ax, label, panel.x_scale, _own_points(shown)[panel.x])
-        charts.finish_y(ax, panel.label, panel.scale, panel.limits)
+        line_axes.finish_x(ax, label, panel.x_scale, _own_points(shown)[panel.x])
+        line_axes.finish_y(ax, panel.label, panel.scale, panel.limits)
     return figure
 
 
 def _line(results: Results, panel: SizePanel, line: SizeLine) -> _Line:
     by = [panel.hue, panel.x] if panel.hue and line.each else [panel.x]
-    table = tables.seed_values(results, line.grid, line.quantity, [*by, *panel.over])
+    table = aggregation.seed_values(results, line.grid, line.quantity, [*by, *panel.over])
     if panel.over:
-        table = tables.best_over(table, by, panel.over, panel.best)
+        table = aggregation.best_over(table, by, panel.over, panel.best)
     rows: dict[float | str | None, pd.DataFrame]
     rows = {line.label if panel.hue is None else None: table}
     if panel.hue and line.each:
-        rows = dict(tables.lines_of(table, panel.hue, panel.values, line.grid).items())
+        rows = dict(aggregation.lines_of(table, panel.hue, panel.values, line.grid).items())
     if line.across and any(points[panel.x].nunique() > 1 for points in rows.values()):
         raise ScalingLimitsError(
             f"the grid '{line.grid}' has several values of '{panel.x}': it cannot go across"
@@ -108,9 +109,9 @@ def _relative(rows: pd.DataFrame, x: str) -> pd.DataFrame:
     return rows.assign(value=rows["value"] / first if np.isfinite(first) else np.inf)
 
 
-def _explained(lines: Sequence[_Line]) -> dict[str, page.Handle]:
+def _explained(lines: Sequence[_Line]) -> dict[str, legends.Handle]:
     """The legend's entries for styles of lines, bars and crosses."""
-    handles: dict[str, page.Handle] = {}
+    handles: dict[str, legends.Handle] = {}
     for spec in (line.line for line in lines):
         if spec.label:
             look = _MARKER | {"marker": "o"} | _LOOKS[spec.style]
@@ -118,20 +119,22 @@ def _explained(lines: Sequence[_Line]) -> dict[str, page.Handle]:
     handles |= _labelled(lines)
     shown = [(line, rows) for line in lines for rows in line.rows.values()]
     if any(line.panel.ring for line in lines):
-        handles |= charts.best_handle()
+        handles |= legends.best_handle()
     if any(
-        charts.several_seeds(rows, line.panel.x) for line, rows in shown if not line.line.across
+        line_panels.several_seeds(rows, line.panel.x)
+        for line, rows in shown
+        if not line.line.across
     ):
-        handles |= charts.bar_handle()
+        handles |= legends.bar_handle()
     if any(np.isinf(rows["value"]).any() for _, rows in shown):
-        handles |= charts.diverged_handle()
+        handles |= legends.diverged_handle()
     return handles
 
 
-def _labelled(lines: Sequence[_Line]) -> dict[str, page.Handle]:
+def _labelled(lines: Sequence[_Line]) -> dict[str, legends.Handle]:
     """The legend's entries for lines that have a colour of their own."""
     shown = [line.line for line in lines if line.panel.hue is None]
-    colours = charts.label_colours(str(line.label) for line in shown)
+    colours = label_colours(str(line.label) for line in shown)
     look = _MARKER | {"marker": _MARKERS[0]}
     return {
         str(line.label): Line2D([], [], color=colours[str(line.label)], **look | _LOOKS[line.style])
@@ -147,7 +150,7 @@ def _own_points(lines: Sequence[_Line]) -> pd.DataFrame:
 def _draw_panel(
     ax: Axes,
     lines: Sequence[_Line],
-    colours: dict[Any, charts.Colour],
+    colours: dict[Any, Colour],
     marker: dict[str, Any],
 ) -> None:
     panel = lines[0].panel
@@ -156,7 +159,7 @@ def _draw_panel(
     diverged = []
     for line in lines:
         for size, rows in line.rows.items():
-            colour = charts.BLACK if size is None else colours[size]
+            colour = BLACK if size is None else colours[size]
             look = marker | _LOOKS[line.line.style]
             look |= {"color": colour, "zorder": 2.0, "label": line.line.quantity.metric}
             if line.line.across:
@@ -164,11 +167,11 @@ def _draw_panel(
                 if np.isfinite(level):
                     ax.plot(ends, [level, level], **look | {"marker": "none", "zorder": 1.8})
                 continue
-            xs, means = charts.draw_means(ax, rows, x, log=log, bars=True, **look)
+            xs, means = line_panels.draw_means(ax, rows, x, log=log, bars=True, **look)
             if panel.ring:
-                charts.draw_best(ax, xs, means, panel.ring, colour)
-            diverged.append((charts.diverged_at(rows, x), colour))
-    charts.draw_crosses(ax, diverged, panel.ring or (panel.best if panel.over else None))
+                line_panels.draw_best(ax, xs, means, panel.ring, colour)
+            diverged.append((line_panels.diverged_at(rows, x), colour))
+    line_panels.draw_crosses(ax, diverged, panel.ring or (panel.best if panel.over else None))
 
 
 def _draw_guide(ax: Axes, slope: Slope, lines: Sequence[_Line]) -> None:
