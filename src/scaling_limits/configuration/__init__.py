@@ -1,6 +1,6 @@
 """The configuration: `load` reads and validates it, a `Configuration` says which cells a figure needs."""
 
-from .configuration import Configuration, Point, load
-from .models import OWN
+from scaling_limits.configuration.configuration import Configuration, Point, load
+from scaling_limits.configuration.models import OWN
 
 __all__ = ["OWN", "Configuration", "Point", "load"]

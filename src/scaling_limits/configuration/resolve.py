@@ -4,15 +4,15 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from .. import algorithms, limits, measurements, networks
-from ..cells import AlgorithmSpec, Cell, DatasetSpec, MeasurementSpec, NetworkSpec, OptimiserSpec
-from ..datasets import catalogue
-from ..errors import ConfigurationError, unknown
-from ..measurements import requirements
-from ..networks import image_layers
-from ..parameterisations import table
-from ..pipeline.memory import batch_size
-from .models import MeasurementPlan, Resources, Settings
+from scaling_limits import algorithms, limits, measurements, networks
+from scaling_limits.cells import AlgorithmSpec, Cell, DatasetSpec, MeasurementSpec, NetworkSpec, OptimiserSpec
+from scaling_limits.datasets import catalogue
+from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.measurements import requirements
+from scaling_limits.networks import image_layers
+from scaling_limits.parameterisations import table
+from scaling_limits.pipeline.memory import batch_size
+from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
 
 STEPWISE = ("gradient_descent", "adam")
 INFERENCE_DEFAULTS = {

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..cells import Cell
-from ..configuration import Configuration
-from ..store import Store
-from .command_line import aligned, duration, scaled, size
-from .costs import cell_flops, shard_seconds
-from .keys import cell_key
-from .machine import Machine
-from .memory import cell_bytes
-from .packing import pack
+from scaling_limits.cells import Cell
+from scaling_limits.configuration import Configuration
+from scaling_limits.store import Store
+from scaling_limits.pipeline.command_line import aligned, duration, scaled, size
+from scaling_limits.pipeline.costs import cell_flops, shard_seconds
+from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.pipeline.machine import Machine
+from scaling_limits.pipeline.memory import cell_bytes
+from scaling_limits.pipeline.packing import pack
 
 # what Python does, in imports of jax
 IMPORTS_PER_RUN = 4.0

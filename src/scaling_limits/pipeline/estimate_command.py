@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..configuration import Configuration, load
-from ..errors import ConfigurationError, ScalingLimitsError
-from ..store import Store
-from .command_line import duration, overrides, scaled
-from .estimate import FLOP_UNITS, Estimates, estimate, table
-from .machine import NOMINAL, Machine, measure
-from .memory import refuse_too_large
-from .store_command import FOLDER
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError
+from scaling_limits.store import Store
+from scaling_limits.pipeline.command_line import duration, overrides, scaled
+from scaling_limits.pipeline.estimate import FLOP_UNITS, Estimates, estimate, table
+from scaling_limits.pipeline.machine import NOMINAL, Machine, measure
+from scaling_limits.pipeline.memory import refuse_too_large
+from scaling_limits.pipeline.store_command import FOLDER
 
 
 def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -> None:
@@ -74,7 +74,7 @@ def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str
         paper, slash, figure = name.partition("/")
         if slash:
             configuration.figure(paper, figure)
-        wanted = [figure] if slash else list(configuration.paper(paper).figures)
+        wanted = [figure] if slash else configuration.figures(paper)
         figures |= dict.fromkeys((paper, each) for each in wanted)
     return list(figures)
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import pandas as pd
 
-from ..audit.judge import judge
-from ..audit.registered import registered_failures
-from ..audit.summary import write_summary
-from ..audit.table import write_verdicts
-from ..cells import digest
-from ..configuration import Configuration
-from ..configuration.files import read_yaml
-from ..files import write_file
-from ..records import Results
-from ..runtime import library_versions
-from .jobs import COLUMNS
-from .keys import cell_key
-from .notes import figure_notes
+from scaling_limits.audit.judge import judge
+from scaling_limits.audit.registered import registered_failures
+from scaling_limits.audit.summary import write_summary
+from scaling_limits.audit.table import write_verdicts
+from scaling_limits.cells import digest
+from scaling_limits.configuration import Configuration
+from scaling_limits.configuration.files import read_yaml
+from scaling_limits.files import write_file
+from scaling_limits.records import Results
+from scaling_limits.runtime import library_versions
+from scaling_limits.pipeline.jobs import COLUMNS
+from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.pipeline.notes import figure_notes
 
 
 def collect(
@@ -124,8 +124,7 @@ def _experiment(
 ) -> dict[str, Any] | None:
     if name is None:
         return None
-    experiment = configuration.paper(paper).experiments[name]
-    return {"name": name, **experiment.model_dump(mode="json")}
+    return {"name": name, **configuration.experiment(paper, name).model_dump(mode="json")}
 
 
 def _columns(settings: dict[str, Any]) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from .. import algorithms, limits, measurements, networks, runtime
-from ..cells import Cell, digest
-from ..configuration import Configuration
-from ..datasets import catalogue, keras_npz
-from ..source import source_digest
+from scaling_limits import algorithms, limits, measurements, networks, runtime
+from scaling_limits.cells import Cell, digest
+from scaling_limits.configuration import Configuration
+from scaling_limits.datasets import catalogue, keras_npz
+from scaling_limits.source import source_digest
 
 # asking the installed packages takes milliseconds, and a sweep has thousands of keys
 library_versions = cache(runtime.library_versions)
@@ -45,7 +45,8 @@ def cell_key(cell: Cell, source: str | None = None) -> str:
 def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
     """What the files of `collect` depend on besides the jobs' records: configuration, cells and code."""
     figure = configuration.figure(paper, name)
-    experiment = configuration.paper(paper).experiments.get(figure.experiment or "")
+    computed = figure.experiment
+    experiment = None if computed is None else configuration.experiment(paper, computed)
     return digest(
         {
             "figure": figure.model_dump(mode="json"),

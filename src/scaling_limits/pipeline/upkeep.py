@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cells import digest
-from ..configuration import Configuration, load
-from ..errors import StoreError
-from .command_line import aligned, size
-from .keys import cell_key, library_versions
+from scaling_limits.cells import digest
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.errors import StoreError
+from scaling_limits.pipeline.command_line import aligned, size
+from scaling_limits.pipeline.keys import cell_key, library_versions
 
 # a temporary file is renamed within seconds, so an older one belongs to a process that was killed
 SECONDS_OF_WRITING = 3600.0
@@ -98,7 +98,7 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
     for configuration in wanted:
         accepted.update(configuration.main.accept_source)
         for slug in configuration.papers:
-            for name in configuration.paper(slug).experiments:
+            for name in configuration.experiments(slug):
                 for cell in configuration.cells(slug, name):
                     experiment = f"{slug}/{name}"
                     cells.setdefault(digest(cell.canonical()), experiment)
