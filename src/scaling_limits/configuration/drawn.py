@@ -7,7 +7,7 @@ from scaling_limits.configuration.files import validate
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
-from scaling_limits.configuration.words import Misplaced, Words, label
+from scaling_limits.configuration.words import MisplacedError, Words, label
 from scaling_limits.errors import ConfigurationError, unknown
 
 
@@ -28,7 +28,7 @@ def figure(paper: Paper, name: str) -> Figure:
             "claims": judging.claims(plain(said.tree("claims"), nulls=True), words),
             "experiment": experiment,
         }
-    except Misplaced as error:
+    except MisplacedError as error:
         where = ".".join(map(str, ("figures", name, *error.path)))
         raise ConfigurationError(f"{origin_at(said, error.path)}: {where}: {error}") from None
     found = validate(Figure, _by_number(said), content, f"figures.{name}.")

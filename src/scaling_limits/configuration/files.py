@@ -56,7 +56,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises:
         ConfigurationError: the file is missing, unreadable, not YAML, has a key twice, or is no mapping.
     """
-    return _mapping(path, lambda text: yaml.load(text, Loader=_Loader), dict)
+    return _mapping(path, str(path), lambda text: yaml.load(text, Loader=_Loader), dict)
 
 
 def read_tree(path: Path, file: str) -> Tree:
@@ -74,19 +74,19 @@ def read_tree(path: Path, file: str) -> Tree:
         finally:
             loader.dispose()
 
-    return _mapping(path, words, Tree)
+    return _mapping(path, file, words, Tree)
 
 
-def _mapping(path: Path, parse: Callable[[str], Any], kind: type[T]) -> T:
+def _mapping(path: Path, file: str, parse: Callable[[str], Any], kind: type[T]) -> T:
     try:
         text = path.read_text(encoding="utf-8")
         _refuse_unbounded(text)
         content = parse(text)
     except Exception as error:
         # besides its own errors, PyYAML lets through what values stumble over, as a month 13
-        raise ConfigurationError(f"{path}: cannot be read: {error}") from error
+        raise ConfigurationError(f"{file}: cannot be read: {error}") from error
     if not isinstance(content, kind):
-        raise ConfigurationError(f"{path}: should be a mapping of keys to values")
+        raise ConfigurationError(f"{file}: should be a mapping of keys to values")
     return content
 
 
@@ -123,6 +123,8 @@ def _explain(model: type[BaseModel], said: Tree, entry: Any, path: str) -> str:
     location = entry["loc"]
     where = f"{origin_at(said, location)}: {path}{'.'.join(str(part) for part in location)}"
     return f"{where}: {explain(entry, 'key', _fields_at(model, location[:-1]))}"
+
+
 def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
     """What is wrong, from one entry of a validation error: with the nearest of the valid words where there are any.
 

@@ -93,7 +93,9 @@ def _grids(word: Word, words: frozenset[str], path: str) -> Tree:
     """The nodes of a tree of grids; a list of names is a node for each, which extends the base of that name."""
     if isinstance(word, Leaf) and isinstance(word.value, list) and words is GRID:
         named = [str(name) for name in word.value]
-        extending = {name: Tree(word.origin, {"extends": Leaf(name, word.origin)}) for name in named}
+        extending = {
+            name: Tree(word.origin, {"extends": Leaf(name, word.origin)}) for name in named
+        }
         return Tree(word.origin, extending)
     nodes = Tree(word.origin)
     for name, node in mapping(word, path.removesuffix(".")).items():
@@ -126,8 +128,6 @@ def refuse_new_grids(place: Tree, change: Tree, path: str = "") -> None:
         below = nodes[name]
         if isinstance(node, Tree) and isinstance(below, Tree):
             refuse_new_grids(below, node, f"{path}grids.{name}.")
-
-
 
 
 def figure(tree: Tree, name: str, path: str) -> None:

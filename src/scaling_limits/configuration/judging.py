@@ -6,7 +6,7 @@ from typing import Any
 
 from scaling_limits.audit.claims import Claim
 from scaling_limits.configuration.trees import Tree, Word
-from scaling_limits.configuration.words import Misplaced, Words
+from scaling_limits.configuration.words import MisplacedError, Words
 from scaling_limits.errors import ConfigurationError, unknown
 
 _SAID = {"statement", "source"}
@@ -56,7 +56,7 @@ def claims(said: Mapping[str, Any], words: Words) -> list[dict[str, Any]]:
     """The claims with their ids, and all that they do not say themselves.
 
     Raises:
-        Misplaced: an unknown kind, grid or quantity.
+        MisplacedError: an unknown kind, grid or quantity.
     """
     return [_claim(name, claim, words) for name, claim in said.items() if claim is not None]
 
@@ -64,18 +64,18 @@ def claims(said: Mapping[str, Any], words: Words) -> list[dict[str, Any]]:
 def _claim(name: str, said: Any, words: Words) -> dict[str, Any]:
     path = ("claims", name)
     if not isinstance(said, Mapping):
-        raise Misplaced(path, f"should be a mapping, not {said!r:.80}")
+        raise MisplacedError(path, f"should be a mapping, not {said!r:.80}")
     kinds = [key for key in said if key not in _SAID]
     if not kinds:
-        raise Misplaced(path, f"a claim needs its kind, one of {', '.join(KINDS)}")
+        raise MisplacedError(path, f"a claim needs its kind, one of {', '.join(KINDS)}")
     kind = kinds[0]
     if kind not in KINDS:
-        raise Misplaced((*path, kind), unknown("kind of claim", kind, {*KINDS, *_SAID}))
+        raise MisplacedError((*path, kind), unknown("kind of claim", kind, {*KINDS, *_SAID}))
     if len(kinds) > 1:
-        raise Misplaced((*path, kinds[1]), f"a claim has one kind, here {' and '.join(kinds)}")
+        raise MisplacedError((*path, kinds[1]), f"a claim has one kind, here {' and '.join(kinds)}")
     rule = said[kind]
     if not isinstance(rule, Mapping):
-        raise Misplaced((*path, kind), f"should be a mapping, not {rule!r:.80}")
+        raise MisplacedError((*path, kind), f"should be a mapping, not {rule!r:.80}")
     fields = KINDS[kind].model_fields
     usual = {key: value for key, value in words.judging.items() if key in fields}
     rule = {**usual, **(words.judging.get(kind) or {}), **rule}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scaling_limits.configuration.words import Misplaced, Words, metric
+from scaling_limits.configuration.words import MisplacedError, Words, metric
 
 Path = tuple[str | int, ...]
 _AT: Path = ("plot",)
@@ -15,7 +15,7 @@ def written_out(plot: dict[str, Any], words: Words) -> dict[str, Any]:
     """The plot with names replaced by what they stand for.
 
     Raises:
-        Misplaced: a grid or a quantity that is not there.
+        MisplacedError: a grid or a quantity that is not there.
     """
     kind = plot.get("kind")
     if kind not in _KINDS:
@@ -55,7 +55,9 @@ def _row(said: Any, words: Words, path: Path) -> dict[str, Any]:
 def _map(plot: dict[str, Any], words: Words) -> dict[str, Any]:
     rows = plot.get("rows")
     if isinstance(rows, Mapping):
-        said = {grid: row if isinstance(row, Mapping) else {"title": row} for grid, row in rows.items()}
+        said = {
+            grid: row if isinstance(row, Mapping) else {"title": row} for grid, row in rows.items()
+        }
         rows = [{"grid": grid, **row} for grid, row in said.items()]
     return {**plot, "quantity": words.quantity(plot.get("quantity"), _AT), "rows": rows}
 
@@ -65,7 +67,7 @@ def _scaling(plot: dict[str, Any], words: Words) -> dict[str, Any]:
     panels = []
     for index, panel in enumerate(plot.get("panels") or []):
         if not isinstance(panel, Mapping):
-            raise Misplaced((*_AT, "panels", index), f"should be a mapping, not {panel!r}")
+            raise MisplacedError((*_AT, "panels", index), f"should be a mapping, not {panel!r}")
         panels += _panels({**shared, **panel}, words, (*_AT, "panels", index))
     own = {key: value for key, value in plot.items() if key in _PLOT}
     return {**own, "panels": panels}

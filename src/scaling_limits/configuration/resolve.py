@@ -5,14 +5,21 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from scaling_limits import algorithms, limits, measurements, networks
-from scaling_limits.cells import AlgorithmSpec, Cell, DatasetSpec, MeasurementSpec, NetworkSpec, OptimiserSpec
+from scaling_limits.cells import (
+    AlgorithmSpec,
+    Cell,
+    DatasetSpec,
+    MeasurementSpec,
+    NetworkSpec,
+    OptimiserSpec,
+)
+from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.measurements import requirements
 from scaling_limits.networks import image_layers
 from scaling_limits.parameterisations import table
 from scaling_limits.pipeline.memory import batch_size
-from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
 
 STEPWISE = ("gradient_descent", "adam")
 INFERENCE_DEFAULTS = {

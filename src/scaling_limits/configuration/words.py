@@ -26,7 +26,7 @@ METRICS = {
 }
 
 
-class Misplaced(Exception):
+class MisplacedError(Exception):
     """A word of a figure that means nothing, and the path to it."""
 
     def __init__(self, path: tuple[str | int, ...], problem: str) -> None:
@@ -52,7 +52,7 @@ class Words:
             return said
         word = said["quantity"]
         if word not in self.quantities:
-            raise Misplaced(path, unknown("quantity", word, self.quantities))
+            raise MisplacedError(path, unknown("quantity", word, self.quantities))
         return {**self.quantities[word], **{k: v for k, v in said.items() if k != "quantity"}}
 
     def grids(self, said: Any, path: tuple[str | int, ...]) -> list[str]:
@@ -75,7 +75,7 @@ class Words:
 
     def _node(self, name: Any, path: tuple[str | int, ...]) -> Node:
         if name not in self.nodes:
-            raise Misplaced(path, unknown("grid", name, self.nodes))
+            raise MisplacedError(path, unknown("grid", name, self.nodes))
         return self.nodes[name]
 
 

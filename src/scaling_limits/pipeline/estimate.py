@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from scaling_limits.cells import Cell
 from scaling_limits.configuration import Configuration
-from scaling_limits.store import Store
 from scaling_limits.pipeline.command_line import aligned, duration, scaled, size
 from scaling_limits.pipeline.costs import cell_flops, shard_seconds
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.pipeline.machine import Machine
 from scaling_limits.pipeline.memory import cell_bytes
 from scaling_limits.pipeline.packing import pack
+from scaling_limits.store import Store
 
 # what Python does, in imports of jax
 IMPORTS_PER_RUN = 4.0

@@ -8,12 +8,12 @@ from typing import Any
 
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError
-from scaling_limits.store import Store
 from scaling_limits.pipeline.command_line import duration, overrides, scaled
 from scaling_limits.pipeline.estimate import FLOP_UNITS, Estimates, estimate, table
 from scaling_limits.pipeline.machine import NOMINAL, Machine, measure
 from scaling_limits.pipeline.memory import refuse_too_large
 from scaling_limits.pipeline.store_command import FOLDER
+from scaling_limits.store import Store
 
 
 def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -> None:

@@ -16,11 +16,11 @@ from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.files import write_file
-from scaling_limits.records import Results
-from scaling_limits.runtime import library_versions
 from scaling_limits.pipeline.jobs import COLUMNS
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.pipeline.notes import figure_notes
+from scaling_limits.records import Results
+from scaling_limits.runtime import library_versions
 
 
 def collect(
