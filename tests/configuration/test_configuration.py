@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scaling_limits.configuration.presets import shrink
 
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.models import Caps, Settings, schemas
-from scaling_limits.configuration.presets import shrink
 from scaling_limits.configuration.schema import as_text
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.nodes import ACTIVATIONS

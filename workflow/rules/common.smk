@@ -69,7 +69,7 @@ def figure_files(papers):
 @refusing
 def figures_of(papers):
     """The (paper, figure) pairs of these papers."""
-    return [(paper, name) for paper in papers for name in CONFIG.paper(paper).figures]
+    return [(paper, name) for paper in papers for name in CONFIG.figures(paper)]
 
 
 @refusing

@@ -3,21 +3,19 @@
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter, field_validator
+from pydantic import Field
 
 from scaling_limits.figures.claims import Claim
 from scaling_limits.figures.plots import Plot
 from scaling_limits.parameterisations.table import Row
 from scaling_limits.strict import Strict
 
-Axis = Annotated[list[Any], Field(min_length=1)]
-
 
 class Grid(Strict):
-    """A named part of an experiment: its own axes and settings on top of the experiment's."""
+    """A named part of an experiment: all its settings, of which those with a list of values are its axes."""
 
-    axes: dict[str, Axis] = Field(default_factory=dict)
-    settings: dict[str, Any] = Field(default_factory=dict)
+    title: str | None = None
+    settings: dict[str, Any]
 
 
 class MeasurementPlan(Strict):
@@ -30,35 +28,20 @@ class Experiment(Strict):
     """What has to be computed for one or more figures: the union of its grids, each a product of axes."""
 
     description: str
-    settings: dict[str, Any]
-    axes: dict[str, Axis] = Field(default_factory=dict)
-    grids: dict[str, Grid] = Field(min_length=1)
+    grids: dict[str, Grid]
     measurements: dict[str, MeasurementPlan] = Field(default_factory=dict)
 
 
-class Shown(Strict):
-    """How cells are drawn, and what is claimed of them."""
-
-    title: str
-    caption: str
-    plot: Plot
-    claims: list[Claim] = Field(default_factory=list)
-
-    @field_validator("claims")
-    @classmethod
-    def _unique(cls, claims: list[Any]) -> list[Any]:
-        names = [claim.id for claim in claims]
-        if len(names) != len(set(names)):
-            raise ValueError("two claims have the same id")
-        return claims
-
-
-class Figure(Shown):
+class Figure(Strict):
     """One figure or table: the experiment whose cells it shows, how it is drawn, and what it claims.
 
     A table of the parameterisations shows no cells and has no experiment.
     """
 
+    title: str
+    caption: str
+    plot: Plot
+    claims: list[Claim] = Field(default_factory=list)
     experiment: str | None = None
 
     @property
@@ -72,24 +55,12 @@ class Figure(Shown):
         return {*self.plot.grids, *self.judged_grids}
 
 
-# as in the wildcards of the Snakefile
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-
-
-class Paper(Strict):
-    """A paper: its experiments at the paper's own scale, and its figures."""
+class Head(Strict):
+    """What a `paper.yaml` says of its paper."""
 
     title: str
     authors: str
     reference: str
-    experiments: dict[Name, Experiment]
-    figures: dict[Name, Figure]
-
-
-class Own(Shown):
-    """An experiment of the user's own with its figure, as in `config/experiments/<figure>.yaml`."""
-
-    experiment: Experiment | None = None
 
 
 class Caps(Strict):
@@ -108,7 +79,10 @@ class Caps(Strict):
 
 
 class Preset(Strict):
-    """How large the axes are: caps for all experiments, datasets in place of others, changes to single experiments."""
+    """How large the axes are: caps for all experiments, datasets in place of others.
+
+    What a preset changes of single experiments stands beside them.
+    """
 
     description: str
     caps: Caps = Caps()
@@ -117,9 +91,6 @@ class Preset(Strict):
     )
     job_seconds: float = Field(
         default=60.0, gt=0, description="estimated time of one core that a job should take"
-    )
-    papers: dict[str, Any] = Field(
-        default_factory=dict, description="changes merged into config/papers/<slug>.yaml"
     )
 
 
@@ -150,7 +121,7 @@ class Main(Strict):
 
     preset: str
     papers: dict[str, Any] = Field(
-        default_factory=dict, description="changes merged in after the preset"
+        default_factory=dict, description="changes to papers, after the preset's"
     )
     data: Data = Data()
     audit: Literal["run", "stored"] = "run"
@@ -160,16 +131,3 @@ class Main(Strict):
         default_factory=dict, description="own algorithms: name -> Python file"
     )
     resources: Resources = Resources()
-
-
-FILES: dict[str, type[BaseModel]] = {
-    "config": Main,
-    "own": Own,
-    "paper": Paper,
-    "preset": Preset,
-}
-
-
-def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON schemas by file name, as written to `workflow/schemas/`."""
-    return {name: TypeAdapter(model).json_schema() for name, model in FILES.items()}

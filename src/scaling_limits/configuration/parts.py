@@ -171,10 +171,15 @@ def every_part() -> tuple[tuple[str, str, ModuleType], ...]:
     )
 
 
+def every_setting() -> type[Strict]:
+    """The model that all parts of the project declare together."""
+    return _composed(tuple(_declared(part for _, _, part in every_part())))
+
+
 @cache
 def fields() -> dict[str, FieldInfo]:
     """All settings that there are, by name."""
-    return dict(_composed(tuple(_declared(part for _, _, part in every_part()))).model_fields)
+    return dict(every_setting().model_fields)
 
 
 def _idle(key: str, value: Any) -> str:

@@ -52,7 +52,8 @@ def job_digest(cells: Iterable[Cell]) -> str:
 def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
     """What the files of `collect` depend on besides the jobs' records: configuration, cells and code."""
     figure = configuration.figure(paper, name)
-    experiment = configuration.paper(paper).experiments.get(figure.experiment or "")
+    computed = figure.experiment
+    experiment = None if computed is None else configuration.experiment(paper, computed)
     return digest(
         {
             "figure": figure.model_dump(mode="json"),
