@@ -7,11 +7,11 @@ from scaling_limits.configuration import load
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.figures.plots import DRAWN_BY
 from scaling_limits.files import require_writable
 from scaling_limits.pipeline.keys import figure_digest
 from scaling_limits.pipeline.memory import refuse_too_large
 from scaling_limits.pipeline.packing import job_digest, pack
-from scaling_limits.figures.plots import DRAWN_BY
 from scaling_limits.source import source_digest
 
 
