@@ -128,8 +128,9 @@ resolver = Resolver(Resources(), {}, {}, [row])
 plans = {"largest": MeasurementPlan(steps=["end"])}
 cells = [resolver.resolve({**settings, "noise": noise}, plans).cell for noise in (0.0, 0.5)]
 generator = np.random.default_rng(0)
-x, y = generator.normal(size=(16, 64)), np.eye(10)[np.arange(16) % 10]
-train = compile_shard(cells[0], Arrays(x, y, x[:4], y[:4]))
+x, labels = generator.normal(size=(16, 64)), np.arange(16) % 10
+y = np.eye(10)[labels]
+train = compile_shard(cells[0], Arrays(x, y, labels, x[:4], y[:4], labels[:4]))
 results = [train([cell])[0] for cell in cells]
 print(json.dumps({
     "shards": len({cell.shard() for cell in cells}),

@@ -1,4 +1,4 @@
-"""Panels of lines and points with axes of their own, and one legend for all: what charts share."""
+"""Panels of lines and points with axes of their own, and one legend for all."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
