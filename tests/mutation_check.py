@@ -116,7 +116,7 @@ FAULTS = (
         file="training/loop.py",
         right="training.order[step]),",
         wrong="training.order[jnp.maximum(step - 1, 0)]),",
-        why="measurements see the batch of the step measured before",
+        why="measurements see the batch of the update before",
         tests=(f"{_TRAINING}::test_measurements_are_taken_at_the_steps_asked_for",),
     ),
     # parameterisations

@@ -1,5 +1,6 @@
 """Which edits of the code make cells new."""
 
+import ast
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -167,3 +168,71 @@ def test_relative_absolute_and_local_imports_are_followed(package: Path) -> None
 def test_a_module_that_does_not_exist(package: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"scaling_limits\.nothing"):
         source.source_digest(("scaling_limits.nothing",))
+
+
+PARTS = (
+    "algorithms/predictive_coding/computation.py",
+    "networks/mlp/computation.py",
+    "optimisers/adam.py",
+)
+
+
+@pytest.mark.parametrize("file", PARTS)
+def test_declarations_do_not_count(package: Path, file: str) -> None:
+    before = cell_source(PC)
+    append(
+        package / file,
+        "\n\nfrom scaling_limits.strict import Strict\n"
+        "if TYPE_CHECKING:\n    from scaling_limits.limits import linear_dmft\n"
+        "class Settings(Strict):\n    rate: float = 1.0\n"
+        "def refuse(settings):\n    return settings.rate\n"
+        "def work(cell, count):\n    return count.products(2)\n"
+        "def memory(cell):\n    return 0\n",
+    )
+    assert cell_source(PC) == before
+    edit(package / file, "rate: float = 1.0", "rate: float = 2.0")
+    edit(package / file, "count.products(2)", "count.products(3)")
+    edit(package / file, "import linear_dmft", "import depth_recursion")
+    assert cell_source(PC) == before
+
+
+def test_what_a_declaration_shares_with_the_computation_counts(package: Path) -> None:
+    before = cell_source(PC)
+    path = package / "optimisers" / "adam.py"
+    append(
+        path,
+        "\n\ndef refuse(settings):\n    return eps(settings)\n\n\ndef eps(settings):\n    return 1\n",
+    )
+    assert cell_source(PC) != before
+
+
+def test_an_init_counts_if_something_is_imported_from_it(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closure = closure_of(PC, monkeypatch)
+    # asked for by name by the training loop
+    assert {"algorithms", "measurements", "networks", "optimisers"} <= closure
+    assert not closure & {"algorithms.predictive_coding", "networks.mlp", "training", "datasets"}
+    before = cell_source(PC)
+    path = package / "algorithms" / "predictive_coding" / "__init__.py"
+    append(path, "\nDECLARED = 1\n")
+    assert cell_source(PC) == before
+    computation = path.with_name("computation.py")
+    append(computation, "\nfrom scaling_limits.algorithms.predictive_coding import DECLARED\n")
+    used = cell_source(PC)
+    edit(path, "DECLARED = 1", "DECLARED = 2")
+    assert cell_source(PC) != used
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(scaling_limits.__file__).parent.rglob("__init__.py")), ids=str
+)
+def test_importing_a_package_does_nothing(path: Path) -> None:
+    """Its digest leaves packages out, so they only define, import and assign."""
+    allowed = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.If)
+    defined = (ast.FunctionDef, ast.ClassDef)
+    docstring, *statements = ast.parse(path.read_text("utf-8")).body
+    assert isinstance(docstring, ast.Expr)
+    for statement in statements:
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        assert is_text or isinstance(statement, (*allowed, *defined)), ast.unparse(statement)

@@ -10,7 +10,7 @@ from scaling_limits.configuration import load
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
 RECORDS = "results/smoke/mupc/fig5/records.parquet"
-PC = "src/scaling_limits/algorithms/activity_inference.py"
+PC = "src/scaling_limits/algorithms/predictive_coding/stages.py"
 
 
 def test_nothing_to_be_done(project: Project) -> None:

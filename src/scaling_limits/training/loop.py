@@ -88,18 +88,15 @@ def cell_function(cell: Cell) -> Program:
     ) -> dict[str, dict[str, Array]]:
         training = Training(cell, numbers, order, data)
         initial = training.drawn()
-        state = training.begin(initial)
-        state, curves, measured = _trained(training, schedule, initial, state)
-        return {"curves": curves, **measured}
+        return _trained(training, schedule, initial, training.begin(initial))
 
     return run
 
 
 def _trained(
     training: Training, schedule: Schedule, initial: Weights, state: State
-) -> tuple[State, dict[str, Array], dict[str, dict[str, Array]]]:
-    """The state after all steps, the metrics before each, and what is measured."""
-    num_steps = training.cell.num_steps
+) -> dict[str, dict[str, Array]]:
+    """The metrics before each step, and what is measured."""
     carried = (state, _empty_curves(training, state))
 
     def step(index: Array, carried: Any) -> Any:
@@ -119,8 +116,8 @@ def _trained(
         carried, measured = lax.scan(interval, carried, schedule.intervals())
         measured = schedule.kept(measured)
     last = schedule.stops[-1] if schedule.stops else 0
-    state, curves = lax.fori_loop(last, num_steps, step, carried)
-    return state, curves, measured
+    _, curves = lax.fori_loop(last, training.cell.num_steps, step, carried)
+    return {"curves": curves, **measured}
 
 
 def _empty_curves(training: Training, state: State) -> dict[str, Array]:
