@@ -66,20 +66,14 @@ def predictive_coding_work(cell: Cell, count: "Count") -> None:
         count.multiply_adds(units * (outputs + batch) * outputs + outputs**3)
         count.activities(2, count.layers)
         count.backward()
-    else:
-        _inference_work(cell, count)
-    count.weight_gradients()
-
-
-def _inference_work(cell: Cell, count: "Count") -> None:
-    options: Any = cell.algorithm
+        count.weight_gradients()
+        return
     sequential = options.inference_order == "sequential"
     count.at_once(count.above_input)
     done = 0
     for end, reach in _stages(options, cell.network.num_hidden_layers):
         reached = count.topmost(reach)
         with count.repeated(end - done):
-            done = end
             if not options.fixed_predictions:
                 count.at_once(reached)
             if sequential:
@@ -89,8 +83,10 @@ def _inference_work(cell: Cell, count: "Count") -> None:
                 count.at_once(reached)
                 count.shifts(reached)
             count.activities(2, reached)
+        done = end
     if not options.fixed_predictions:
         count.at_once(count.above_input)
+    count.weight_gradients()
 
 
 def _stages(options: Any, num_hidden: int) -> list[tuple[int, int]]:
