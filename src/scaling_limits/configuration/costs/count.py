@@ -14,6 +14,7 @@ from scaling_limits.configuration.costs.sizes import (
     above_input,
     item_size,
     layers,
+    num_units,
     num_updates,
     num_weights,
     topmost,
@@ -124,10 +125,9 @@ class Count:
         """Those of products of matrices that are no weights."""
         self._add(f"products_{dtype or self.cell.dtype}", number)
 
-    def activities(self, passes: float, chosen: Sequence[Layer], samples: float = 0) -> None:
+    def activities(self, passes: float, chosen: Sequence[Layer]) -> None:
         """Passes over what leaves these layers, number by number."""
-        samples = samples or self.cell.batch_size
-        numbers = passes * samples * sum(layer.units for layer in chosen)
+        numbers = passes * self.cell.batch_size * num_units(chosen)
         self._add("activities", item_size(self.cell) * numbers)
         self._add("kernels", passes * len(chosen))
 
@@ -192,18 +192,15 @@ class Count:
     def _products(self, chosen: Sequence[Layer], samples: float | None, kernels: float) -> None:
         samples = self.cell.batch_size if samples is None else samples
         item = item_size(self.cell)
-        numbers = windows = multiply_adds = 0.0
         for layer in chosen:
-            numbers += layer.count * layer.inputs * (1 if layer.positions == 1 else 0) + layer.units
-            multiply_adds += layer.positions * layer.weights
-            if layer.is_convolution:
-                windows += layer.positions * layer.inputs
-        self.multiply_adds(samples * multiply_adds)
-        self._add("activities", item * samples * numbers)
-        self._add("windows", item * samples * windows)
+            self.multiply_adds(samples * layer.positions * layer.weights)
+            entering = "windows" if layer.is_convolution else "activities"
+            self._add(entering, item * samples * layer.count * layer.positions * layer.inputs)
+            self._add("activities", item * samples * layer.units)
         self._add("weights", item * num_weights(chosen))
         self._add("kernels", kernels)
-        self._add("operations", len(chosen))
+        # of a convolution, its windows and its pooling are operations of their own
+        self._add("operations", sum(3 if layer.is_convolution else 1 for layer in chosen))
         self._add("loops", sum(layer.count > 1 for layer in chosen))
 
     def _add(self, kind: str, amount: float) -> None:
