@@ -54,15 +54,15 @@ FAULTS = (
     # algorithms, networks, training
     Fault(
         name="stage-reach",
-        file="algorithms/activity_inference.py",
-        right="stages = [(end, end) for end in ends]",
-        wrong="stages = [(end, max(end - 1, 1)) for end in ends]",
+        file="algorithms/predictive_coding/stages.py",
+        right="found = [(end, end) for end in ends]",
+        wrong="found = [(end, max(end - 1, 1)) for end in ends]",
         why="a stage leaves out the layer that its last step reaches",
         tests=(_STAGES,),
     ),
     Fault(
         name="energy-weight-of-next-layer",
-        file="algorithms/activity_inference.py",
+        file="algorithms/predictive_coding/descent.py",
         right="if segment.first <= lower][-1]",
         wrong="if segment.first <= lower + 1][-1]",
         why="gamma_{l+1} for gamma_l at the lowest layer of a stage",
@@ -70,7 +70,7 @@ FAULTS = (
     ),
     Fault(
         name="sequential-uses-old-activity",
-        file="algorithms/activity_inference.py",
+        file="algorithms/predictive_coding/descent.py",
         right="weight * (new - change)",
         wrong="weight * (old - change)",
         why="the layer below sees this layer's activity before its step instead of after it",
@@ -81,15 +81,15 @@ FAULTS = (
     ),
     Fault(
         name="weights-learn-from-forward-pass",
-        file="algorithms/predictive_coding.py",
-        right="grads = weight_gradients(problem, inferred.inputs, inferred.errors)",
-        wrong="grads = weight_gradients(problem, problem.inputs(forward), inferred.errors)",
+        file="algorithms/predictive_coding/computation.py",
+        right="gradients = weight_gradients(problem, inferred.inputs, inferred.errors)",
+        wrong="gradients = weight_gradients(problem, problem.inputs(forward), inferred.errors)",
         why="activities before inference instead of after it",
         tests=(_STAGES,),
     ),
     Fault(
         name="damping-over-units",
-        file="algorithms/gauss_newton_target.py",
+        file="algorithms/gauss_newton_target/computation.py",
         right="rho = damping * (values**2).sum(axis=-1, keepdims=True) / out",
         wrong="rho = damping * (values**2).sum(axis=-1, keepdims=True) / units",
         why="the mean eigenvalue of the wrong one of two Gram matrices",
@@ -105,7 +105,7 @@ FAULTS = (
     ),
     Fault(
         name="epsilon-unscaled",
-        file="training/optimiser.py",
+        file="optimisers/adam.py",
         right='eps=numbers["epsilon"] * factors["epsilon"]',
         wrong='eps=numbers["epsilon"]',
         why="Adam's epsilon does not follow the width",
@@ -114,9 +114,9 @@ FAULTS = (
     Fault(
         name="measured-on-an-earlier-batch",
         file="training/loop.py",
-        right="stop, order[stop]),",
-        wrong="stop, order[start]),",
-        why="measurements see the batch of the step measured before",
+        right="training.order[step]),",
+        wrong="training.order[jnp.maximum(step - 1, 0)]),",
+        why="measurements see the batch of the update before",
         tests=(f"{_TRAINING}::test_measurements_are_taken_at_the_steps_asked_for",),
     ),
     # parameterisations

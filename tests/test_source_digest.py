@@ -1,5 +1,6 @@
 """Which edits of the code make cells new."""
 
+import ast
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,21 +53,21 @@ def test_copied_package_has_the_same_digest(package: Path, monkeypatch: pytest.M
 
 def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
     before = cell_source(PC)
-    path = package / "algorithms" / "predictive_coding.py"
-    edit(path, "import jax\n", "# a comment\nimport jax  # and another\n\n\n")
+    path = package / "algorithms" / "predictive_coding" / "computation.py"
+    edit(path, "from jax import Array\n", "# a comment\nfrom jax import Array  # and another\n\n\n")
     assert cell_source(PC) == before
     edit(path, '"""Each node\'s own rule', '"""Another docstring. The rule')
     assert cell_source(PC) == before
-    edit(path, "return grads, {", "return (\n        grads\n    ), {")
+    edit(path, "Weights(gradients), state", "(\n        Weights(gradients)\n    ), state")
     assert cell_source(PC) == before
-    stages = package / "algorithms" / "activity_inference.py"
+    stages = package / "algorithms" / "predictive_coding" / "stages.py"
     edit(stages, '"""More stages', '"""A text below a name: more stages')
     assert cell_source(PC) == before
 
 
 def test_code_counts_and_an_edit_undone_does_not(package: Path) -> None:
     before = {name: cell_source(c) for name, c in (("pc", PC), ("bp", BP))}
-    path = package / "algorithms" / "activity_inference.py"
+    path = package / "algorithms" / "predictive_coding" / "stages.py"
     edit(path, "NUM_STAGES = 4", "NUM_STAGES = 3")
     assert cell_source(PC) != before["pc"]
     assert cell_source(BP) == before["bp"]
@@ -83,9 +84,9 @@ def test_a_text_that_is_code_counts(package: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("training/loop.py", "jax.random.key(", "jax.random.PRNGKey("),
-        ("training/optimiser.py", '"adam"', '"adaam"'),
-        ("training/order.py", "data order", "order of data"),
+        ("training/step.py", "jax.random.key(", "jax.random.PRNGKey("),
+        ("optimisers/groups.py", "p + u", "p - u"),
+        ("datasets/order.py", "data order", "order of data"),
         ("networks/nodes.py", "jnp.tanh", "jnp.sinh"),
         ("networks/draws.py", "3.0**0.5", "2.0**0.5"),
         ("datasets/loading.py", "_CHUNK = 1024", "_CHUNK = 512"),
@@ -122,8 +123,9 @@ def test_unrelated_modules_do_not_count(package: Path, monkeypatch: pytest.Monke
 def test_closures_hold_what_is_used_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     closure = closure_of(PC, monkeypatch)
     assert {
-        "algorithms.predictive_coding",
-        "networks.mlp",
+        "algorithms.predictive_coding.computation",
+        "networks.mlp.computation",
+        "optimisers.adam",
         "training.loop",
         "datasets.loading",
         "datasets.digits",
@@ -133,12 +135,13 @@ def test_closures_hold_what_is_used_and_no_more(monkeypatch: pytest.MonkeyPatch)
     assert not rooms & {"limits", "records"}
     others = {"mnist", "cifar10", "fashion_mnist", "gaussian_binary", "cifar10_standin"}
     assert not closure & {f"datasets.{name}" for name in (*others, "catalogue", "fetch")}
-    assert "algorithms.backpropagation" not in closure
+    assert "algorithms.backpropagation.computation" not in closure
     assert "measurements.gradient_alignment" not in closure
-    assert {"measurements.gradient_alignment", "algorithms.backpropagation"} <= closure_of(
-        MEASURED, monkeypatch
-    )
-    assert "algorithms.predictive_coding" not in closure_of(BP, monkeypatch)
+    assert {
+        "measurements.gradient_alignment",
+        "algorithms.backpropagation.computation",
+    } <= closure_of(MEASURED, monkeypatch)
+    assert "algorithms.predictive_coding.computation" not in closure_of(BP, monkeypatch)
 
 
 def test_a_new_entry_in_a_registry_makes_no_cell_new(package: Path) -> None:
@@ -165,3 +168,71 @@ def test_relative_absolute_and_local_imports_are_followed(package: Path) -> None
 def test_a_module_that_does_not_exist(package: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"scaling_limits\.nothing"):
         source.source_digest(("scaling_limits.nothing",))
+
+
+PARTS = (
+    "algorithms/predictive_coding/computation.py",
+    "networks/mlp/computation.py",
+    "optimisers/adam.py",
+)
+
+
+@pytest.mark.parametrize("file", PARTS)
+def test_declarations_do_not_count(package: Path, file: str) -> None:
+    before = cell_source(PC)
+    append(
+        package / file,
+        "\n\nfrom scaling_limits.strict import Strict\n"
+        "if TYPE_CHECKING:\n    from scaling_limits.limits import linear_dmft\n"
+        "class Settings(Strict):\n    rate: float = 1.0\n"
+        "def refuse(settings):\n    return settings.rate\n"
+        "def work(cell, count):\n    return count.products(2)\n"
+        "def memory(cell):\n    return 0\n",
+    )
+    assert cell_source(PC) == before
+    edit(package / file, "rate: float = 1.0", "rate: float = 2.0")
+    edit(package / file, "count.products(2)", "count.products(3)")
+    edit(package / file, "import linear_dmft", "import depth_recursion")
+    assert cell_source(PC) == before
+
+
+def test_what_a_declaration_shares_with_the_computation_counts(package: Path) -> None:
+    before = cell_source(PC)
+    path = package / "optimisers" / "adam.py"
+    append(
+        path,
+        "\n\ndef refuse(settings):\n    return eps(settings)\n\n\ndef eps(settings):\n    return 1\n",
+    )
+    assert cell_source(PC) != before
+
+
+def test_an_init_counts_if_something_is_imported_from_it(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closure = closure_of(PC, monkeypatch)
+    # asked for by name by the training loop
+    assert {"algorithms", "measurements", "networks", "optimisers"} <= closure
+    assert not closure & {"algorithms.predictive_coding", "networks.mlp", "training", "datasets"}
+    before = cell_source(PC)
+    path = package / "algorithms" / "predictive_coding" / "__init__.py"
+    append(path, "\nDECLARED = 1\n")
+    assert cell_source(PC) == before
+    computation = path.with_name("computation.py")
+    append(computation, "\nfrom scaling_limits.algorithms.predictive_coding import DECLARED\n")
+    used = cell_source(PC)
+    edit(path, "DECLARED = 1", "DECLARED = 2")
+    assert cell_source(PC) != used
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(scaling_limits.__file__).parent.rglob("__init__.py")), ids=str
+)
+def test_importing_a_package_does_nothing(path: Path) -> None:
+    """Its digest leaves packages out, so they only define, import and assign."""
+    allowed = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.If)
+    defined = (ast.FunctionDef, ast.ClassDef)
+    docstring, *statements = ast.parse(path.read_text("utf-8")).body
+    assert isinstance(docstring, ast.Expr)
+    for statement in statements:
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        assert is_text or isinstance(statement, (*allowed, *defined)), ast.unparse(statement)

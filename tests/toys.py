@@ -7,9 +7,11 @@ from typing import Any
 import yaml
 
 from scaling_limits import source
+from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
-from scaling_limits.configuration.resolve import resolve
+from scaling_limits.configuration.models import MeasurementPlan, Resources
+from scaling_limits.configuration.resolve import Resolver
+from scaling_limits.networks.network import Params
 from scaling_limits.parameterisations.table import Row
 
 SETTINGS: dict[str, Any] = {
@@ -60,11 +62,11 @@ PAPER: dict[str, Any] = {
             "caption": "What it shows.",
             "experiment": "transfer",
             "plot": {
-                "kind": "hyperparameter_map",
+                "kind": "maps",
                 "quantity": {"metric": "train_loss"},
                 "x": "seed",
                 "y": "learning_rate",
-                "rows": [{"grid": "main", "panels": "width"}],
+                "panels": [{"grid": "main", "along": "width"}],
             },
         }
     },
@@ -77,14 +79,14 @@ def cell(
     """The cell of `SETTINGS` with changes."""
     resources = {key: changes.pop(key) for key in ("cells_per_batch", "device") if key in changes}
     plans = {name: MeasurementPlan(steps=steps) for name, steps in (measure or {}).items()}
-    return resolve(
-        Settings.model_validate({**SETTINGS, **changes}),
-        plans,
-        resources=Resources.model_validate(resources),
-        user_datasets={},
-        user_algorithms={},
-        rows=rows or [],
-    )
+    resolver = Resolver(Resources.model_validate(resources), {}, {}, rows or [])
+    return resolver.resolve({**SETTINGS, **changes}, plans).cell
+
+
+def gradients(algorithm: Any, problem: Problem) -> tuple[Params, dict[str, Any]]:
+    """An algorithm's gradients of the weights, and its metrics."""
+    found, _, metrics = algorithm.update(problem, algorithm.init(problem))
+    return found.forward, metrics
 
 
 def forget_sources() -> None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SerializeAsAny
 
 from scaling_limits.strict import Strict
 
@@ -38,7 +38,8 @@ class DatasetSpec(Strict):
 
 
 class NetworkSpec(Strict):
-    """Structure only; `width` N, `num_hidden_layers` H (so L = H + 1 weight layers).
+    """Structure only; `width` N, `num_hidden_layers` H (so L = H + 1 weight layers). A network with options of its own
+    derives its own from this.
 
     `input_shape` is that of images, where the network depends on it. `feedback` is the activation of feedback nodes,
     None without any (pc-tp psi).
@@ -74,46 +75,25 @@ class RoleScaling(Strict):
 
 
 class AlgorithmSpec(Strict):
-    """Of which loss and how weight gradients are computed; the inference fields are None for backpropagation.
+    """Of which loss and how weight gradients are computed. An algorithm with options derives its own from this.
 
     `file` is that of an algorithm of the user's own, from the project's folder or absolute.
-    `sequential` inference updates the layers from the output down, each from the new values above it; with
-    `fixed_predictions` the predictions and their derivatives stay those of the initial activities.
-    Those from `difference_correction` on are of target propagation: whether targets have that (pc-tp S.13), what
-    feedback weights minimise, the step of the output's target (pc-tp etahat), and the standard deviation of noise added
-    to activities when feedback weights are trained, None without noise (pc-tp S.12). `preconditioner_exponent` is that
-    of the Gauss-Newton target, e_B (pc-tp Prop. 3.3).
     """
 
     name: str
     file: str | None = None
     loss: Literal["mean_squared_error", "cross_entropy"] = "mean_squared_error"
-    inference: Literal["gradient_descent", "adam", "exact"] | None = None
-    num_inference_steps: int | None = None
-    activity_gradient: Literal["batch_mean", "per_sample"] | None = None
-    activity_initialisation: Literal["forward", "zeros", "normal"] | None = None
-    inference_order: Literal["synchronous", "sequential"] | None = None
-    fixed_predictions: bool | None = None
-    activity_learning_rate: TracedOrNone = None
-    difference_correction: bool | None = None
-    feedback_loss: Literal["reconstruction", "difference_reconstruction"] | None = None
-    target_step: TracedOrNone = None
-    feedback_noise: float | None = None
-    preconditioner_exponent: TracedOrNone = None
 
 
 class OptimiserSpec(Strict):
-    """An optax update rule; `learning_rate` is the one on the figure's axis, before the roles' factors.
+    """An update rule; one with numbers of its own derives its own from this.
 
-    Feedback weights have a rate of their own (pc-tp tau'), and a decay that is added to their gradient.
+    `learning_rate` is the one on the figure's axis, before the roles' factors. Feedback weights have a rate of their
+    own (pc-tp tau'), and a decay that is added to their gradient.
     """
 
-    name: Literal["sgd", "adam"]
+    name: str
     learning_rate: Traced
-    momentum: Traced = 0.0
-    beta1: Traced = 0.9
-    beta2: Traced = 0.999
-    epsilon: Traced = 1e-8
     feedback_learning_rate: TracedOrNone = None
     feedback_weight_decay: TracedOrNone = None
 
@@ -135,11 +115,11 @@ class Cell(Strict):
 
     limit: str | None = None
     dataset: DatasetSpec
-    network: NetworkSpec
+    network: SerializeAsAny[NetworkSpec]
     init_distribution: Literal["normal", "uniform", "orthogonal"]
     scaling: dict[str, RoleScaling]
-    algorithm: AlgorithmSpec
-    optimiser: OptimiserSpec
+    algorithm: SerializeAsAny[AlgorithmSpec]
+    optimiser: SerializeAsAny[OptimiserSpec]
     frozen: tuple[str, ...]
     seed: TracedInt
     num_feedback_steps: int | None = None

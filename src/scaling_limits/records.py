@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scaling_limits.quantities import Quantity
+from scaling_limits.figures.quantities import Quantity
 
 AXES = ("step", "inference_step", "layer", "index")
 

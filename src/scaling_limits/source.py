@@ -1,18 +1,26 @@
 """Source digests: which code a cell's numbers come from.
 
 The digest of a set of modules covers the syntax trees, without docstrings (and so without comments and layout), of all
-modules of this package that they import, directly or not. Registries import by name at run time and their entries are
-invisible here on purpose: whoever asks names the registered modules that the cell uses.
+modules of this package that they import, directly or not. Left out is also what decides no number:
+
+- what parts declare for planning, the definitions in `DECLARATIONS`: a cell holds what they lead to,
+- blocks under `if TYPE_CHECKING:`, and imports that only these or the declarations use,
+- a package's `__init__`, unless something is imported from it by name: that of `algorithms` in `from
+  scaling_limits.algorithms import registry`, not in `from scaling_limits.algorithms import problem`.
+
+Registries import by name at run time and their entries are invisible here on purpose: whoever asks names the registered
+modules that the cell uses.
 """
 
 import ast
 import hashlib
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 
 PACKAGE = "scaling_limits"
+DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory"})
 
 
 @cache
@@ -66,6 +74,10 @@ def _file(name: str) -> Path:
 @cache
 def _parse(name: str) -> ast.Module:
     tree = ast.parse(_file(name).read_text(encoding="utf-8"))
+    left_out = [part for part in tree.body if _declares(part)]
+    tree.body = [part for part in tree.body if not _declares(part)]
+    unused = _names(left_out) - _names(tree.body)
+    tree.body = [part for part in tree.body if not _imports_only(part, unused)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             # strings that stand alone: docstrings, also those below a name
@@ -77,6 +89,31 @@ def _parse(name: str) -> ast.Module:
         ):
             node.args = []
     return tree
+
+
+def _declares(statement: ast.stmt) -> bool:
+    """Whether a statement of a module decides no number."""
+    if isinstance(statement, ast.If):
+        return isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+        return statement.name in DECLARATIONS
+    return False
+
+
+def _names(statements: Iterable[ast.stmt]) -> set[str]:
+    """Names that statements use; also those in strings, as `__all__` has them."""
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)} | {
+        text for text in texts if isinstance(text, str)
+    }
+
+
+def _imports_only(statement: ast.stmt, names: Collection[str]) -> bool:
+    if not isinstance(statement, ast.Import | ast.ImportFrom):
+        return False
+    bound = [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
+    return all(name in names for name in bound)
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -92,24 +129,30 @@ def _tree_digest(name: str) -> str:
 
 @cache
 def _imports(name: str) -> frozenset[str]:
-    is_package = _file(name).name == "__init__.py"
-    parent = name if is_package else name.rpartition(".")[0]
     found: set[str] = set()
     for node in ast.walk(_parse(name)):
         if isinstance(node, ast.Import):
-            candidates = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                anchor = parent.split(".")[: len(parent.split(".")) - node.level + 1]
-                base = ".".join([*anchor, base] if base else anchor)
-            candidates = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for candidate in candidates:
-            if candidate.split(".")[0] == PACKAGE and _path(candidate) is not None:
-                # importing a.b.c runs a and a.b as well
-                parts = candidate.split(".")
+            for alias in node.names:
+                # importing a.b.c gives access to a and a.b as well
+                parts = alias.name.split(".")
                 found.update(".".join(parts[:end]) for end in range(2, len(parts) + 1))
-    found.discard(name)
-    return frozenset(found)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(name, node)
+            for alias in node.names:
+                submodule = f"{base}.{alias.name}"
+                found.add(submodule if _is_ours(submodule) else base)
+    return frozenset(module for module in found if module != name and _is_ours(module))
+
+
+def _absolute(name: str, node: ast.ImportFrom) -> str:
+    """The dotted name of the module that a module imports from."""
+    base = node.module or ""
+    if not node.level:
+        return base
+    is_package = _file(name).name == "__init__.py"
+    anchor = name.split(".")[: len(name.split(".")) - node.level + is_package]
+    return ".".join([*anchor, base] if base else anchor)
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(f"{PACKAGE}.") and _path(name) is not None

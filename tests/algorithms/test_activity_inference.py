@@ -9,12 +9,14 @@ import plain_inference
 import pytest
 from toy_networks import UNEQUAL, build, data, descent, drawn, kernels, numbers_of, unstacked
 
-from scaling_limits.algorithms import activity_inference, backpropagation, predictive_coding
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
+from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
+from scaling_limits.algorithms.predictive_coding import descent as inference
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec
-from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.network import Network, Segment
 from scaling_limits.networks.nodes import Layer
+from toys import gradients
 
 SEED = 3
 
@@ -27,7 +29,7 @@ def infer(network, params, scaling, x, y, options, rate):
     @jax.jit
     def run(params, rate):
         problem = Problem(network, params, scaling, x, y, options, numbers(rate))
-        return activity_inference.infer(problem, problem.activities())
+        return inference.infer(problem, problem.activities())
 
     return run(params, rate)
 
@@ -210,8 +212,8 @@ def test_one_fixed_sweep_is_backpropagation(name, loss):
     def both(params):
         given = (network, params, unit, x, y)
         return (
-            predictive_coding.gradients(Problem(*given, options, numbers(1.0))),
-            backpropagation.gradients(Problem(*given, bp, {})),
+            gradients(predictive_coding, Problem(*given, options, numbers(1.0))),
+            gradients(backpropagation, Problem(*given, bp, {})),
         )
 
     (grads, metrics), (expected, known) = both(params)
@@ -265,37 +267,11 @@ def test_the_program_does_not_grow_with_depth_or_steps(changes):
         options = descent(steps, **changes)
 
         def run(params):
-            return predictive_coding.gradients(
-                Problem(network, params, scaling, x, y, options, numbers(0.1))
+            return gradients(
+                predictive_coding, Problem(network, params, scaling, x, y, options, numbers(0.1))
             )
 
         return str(jax.make_jaxpr(run)(params)).count(" = ")
 
     # depths at which no stage ends at a single layer, which has no hidden segment
     assert size(12, 12) == size(20, 20) == size(12, 24)
-
-
-def test_refusals():
-    network, params, scaling = build(activation="tanh")
-    x, y = data()
-    changes = [
-        ({"inference": "adam", "inference_order": "sequential"}, "synchronous"),
-        ({"num_inference_steps": -1}, "at least 0"),
-        *[
-            ({field: None}, f"gradient_descent needs {field}")
-            for field in (
-                "num_inference_steps",
-                "activity_gradient",
-                "activity_initialisation",
-                "inference_order",
-                "fixed_predictions",
-            )
-        ],
-    ]
-    for change, message in changes:
-        options = descent(2).model_copy(update=change)
-        with pytest.raises(ConfigurationError, match=message):
-            predictive_coding.errors(Problem(network, params, scaling, x, y, options, numbers(0.1)))
-    without_rate = Problem(network, params, scaling, x, y, descent(2), {"seed": SEED})
-    with pytest.raises(ConfigurationError, match="gradient_descent needs activity_learning_rate"):
-        predictive_coding.errors(without_rate)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from toy_networks import EXACT, build, data, descent, drawn
 
-from scaling_limits.algorithms import predictive_coding
+from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import NetworkSpec
 from scaling_limits.measurements import error_alignment
@@ -23,7 +23,7 @@ NUM_SEEDS = 5
 
 def context(network, params, scaling, x, y, options=EXACT, numbers=None):
     problem = Problem(network, params, scaling, x, y, options, numbers or {})
-    return Context(problem, params, x, y, predictive_coding.gradients, predictive_coding.errors)
+    return Context(problem, params, x, y, predictive_coding)
 
 
 @functools.cache

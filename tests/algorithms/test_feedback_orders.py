@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from scaling_limits import networks
-from scaling_limits.algorithms import target_propagation
 from scaling_limits.algorithms.problem import Problem
+from scaling_limits.algorithms.target_propagation import computation as target_propagation
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.limits.linear_feedback import feedback_weights
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
+from toys import gradients
 
 WIDTHS, SEEDS = (128, 256, 512, 1024), 8
 SAMPLES, INPUT_DIM, OUTPUT_DIM, TOLERANCE = 4, 16, 10, 0.15
@@ -128,9 +129,9 @@ def slopes(sizes, **options):
 def first_step(problem):
     """Of the weights, with converged feedback weights."""
     problem = converged(problem)
-    gradients, _ = target_propagation.gradients(problem)
+    grads, _ = gradients(target_propagation, problem)
     inputs = problem.inputs(problem.activities())
-    return moved(problem, problem.network.segments, gradients, inputs)
+    return moved(problem, problem.network.segments, grads, inputs)
 
 
 @pytest.mark.parametrize("corrected", [False, True])

@@ -19,12 +19,16 @@ from toy_networks import (
 )
 
 from scaling_limits import algorithms
-from scaling_limits.algorithms import activity_inference, backpropagation, predictive_coding
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
+from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
+from scaling_limits.algorithms.predictive_coding import descent as inference
+from scaling_limits.algorithms.predictive_coding import exact
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.limits import linear_equilibrium
 from scaling_limits.networks.nodes import ACTIVATIONS
+from toys import gradients
 
 BP = AlgorithmSpec(name="backpropagation")
 
@@ -33,8 +37,8 @@ def infer(network, params, scaling, x, y, options, rate=0.1):
     @jax.jit
     def run(params, rate):
         numbers = {"activity_learning_rate": rate}
-        return predictive_coding.gradients(
-            Problem(network, params, scaling, x, y, options, numbers)
+        return gradients(
+            predictive_coding, Problem(network, params, scaling, x, y, options, numbers)
         )
 
     return run(params, rate)
@@ -184,7 +188,7 @@ def test_exact_inference_is_the_closed_form(num_hidden_layers, output_dim, skip)
         metrics["train_loss"], linear_equilibrium.loss(effective, x, y), rtol=1e-12
     )
     np.testing.assert_allclose(
-        predictive_coding.rescaling_matrix(Problem(network, params, scaling, x, y, EXACT)),
+        exact.rescaling_matrix(Problem(network, params, scaling, x, y, EXACT)),
         linear_equilibrium.rescaling_matrix(effective, gammas),
         rtol=1e-10,
         atol=1e-12,
@@ -216,7 +220,7 @@ def test_long_inference_reaches_the_equilibrium(kind, order):
     forward = network.activities(params, scaling, x)
     numbers = {"activity_learning_rate": 0.3, "seed": 1}
     inferred = jax.jit(
-        lambda params: activity_inference.infer(
+        lambda params: inference.infer(
             Problem(network, params, scaling, x, y, options, numbers), forward
         )
     )(params)
@@ -246,7 +250,7 @@ def test_backpropagation_is_the_closed_form(skip):
     network, params, scaling = build(skip=skip, output_dim=3)
     x, y = data(output_dim=3)
     weights, multipliers, _ = matrices(network, params, scaling, skip)
-    grads, _ = backpropagation.gradients(Problem(network, params, scaling, x, y, BP, {}))
+    grads, _ = gradients(backpropagation, Problem(network, params, scaling, x, y, BP, {}))
     expected = linear_equilibrium.backpropagation_gradients(weights, multipliers, x, y, skip=skip)
     for gradient, known in zip(kernels(grads), expected, strict=True):
         np.testing.assert_allclose(gradient, known, atol=1e-12)
@@ -304,7 +308,7 @@ def test_mean_field_and_mup_train_alike(algorithm, skip):
         rates = [0.03 * scaling[segment.role]["learning_rate"] for segment in network.segments]
 
         def step(params, _):
-            grads, metrics = module.gradients(Problem(network, params, scaling, x, y, options, {}))
+            grads, metrics = gradients(module, Problem(network, params, scaling, x, y, options, {}))
             moved = tuple(
                 jax.tree.map(lambda p, g, rate=rate: p - rate * g, p, g)
                 for p, g, rate in zip(params, grads, rates, strict=True)
@@ -324,32 +328,11 @@ def test_the_exact_program_does_not_grow_with_depth():
         x, y = data()
 
         def run(params):
-            return predictive_coding.gradients(Problem(network, params, scaling, x, y, EXACT, {}))
+            return gradients(predictive_coding, Problem(network, params, scaling, x, y, EXACT, {}))
 
         return str(jax.make_jaxpr(run)(params)).count(" = ")
 
     assert size(12) == size(20)
-
-
-@pytest.mark.parametrize(
-    ("activation", "options", "message"),
-    [
-        ("tanh", EXACT, "closed form of linear networks"),
-        ("linear", EXACT.model_copy(update={"loss": "cross_entropy"}), "mean_squared_error"),
-        ("linear", AlgorithmSpec(name="predictive_coding"), "unknown inference"),
-    ],
-)
-def test_refusals(activation, options, message):
-    network, params, scaling = build(activation=activation)
-    x, y = data()
-    with pytest.raises(ConfigurationError, match=message):
-        predictive_coding.gradients(Problem(network, params, scaling, x, y, options, {}))
-
-
-def test_rescaling_is_for_linear_networks():
-    network, params, scaling = build(activation="relu")
-    with pytest.raises(ConfigurationError, match="linear networks only"):
-        predictive_coding.rescaling_matrix(Problem(network, params, scaling, *data(), EXACT))
 
 
 def test_unknown_algorithm():

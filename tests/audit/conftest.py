@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.judge import judge
 from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.figures.claims import Claim
 from scaling_limits.records import AXES, Results
 
 RATES = tuple(2.0**k for k in range(-8, 1))

@@ -6,7 +6,6 @@ import xml.etree.ElementTree as ET
 import pytest
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.registered import registered_failures
 from scaling_limits.audit.table import (
     Audit,
@@ -21,6 +20,7 @@ from scaling_limits.audit.table import (
 )
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures.claims import Claim
 
 
 def verdict(outcome, claim="stays", registered=None, **changes):

@@ -5,9 +5,9 @@ import pytest
 from claim_examples import EVERY, still
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.judge import KINDS
 from scaling_limits.audit.table import read_verdicts, write_verdicts
+from scaling_limits.figures.claims import Claim
 
 
 def test_each_kind_has_a_model_a_measure_and_an_example():

@@ -5,9 +5,9 @@ import pytest
 from claim_examples import AGREES, MOVES
 from pydantic import TypeAdapter, ValidationError
 
-from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.judge import judge
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures.claims import Claim
 from scaling_limits.records import Results
 
 ADAPTER = TypeAdapter(Claim)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scaling_limits.configuration.presets import shrink
 
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.models import Caps, Settings, schemas
-from scaling_limits.configuration.presets import shrink
 from scaling_limits.configuration.schema import as_text
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.nodes import ACTIVATIONS
@@ -67,9 +67,11 @@ CLAIM = {
             id="grid axis",
         ),
         pytest.param(in_figure(captoin="x"), ["fig1.captoin", "'caption'"], id="figure's key"),
-        pytest.param(in_figure(plot={"rwos": []}), ["plot", "rwos", "'rows'"], id="plot's key"),
         pytest.param(
-            in_figure(plot={"rows": [{"grid": "mian", "panels": "width"}]}),
+            in_figure(plot={"panles": []}), ["plot", "panles", "'panels'"], id="plot's key"
+        ),
+        pytest.param(
+            in_figure(plot={"panels": [{"grid": "mian", "along": "width"}]}),
             ["figures.fig1.plot", "mian", "'main'"],
             id="plot's grid",
         ),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
-from scaling_limits.algorithms import backpropagation
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.configuration import load
 from scaling_limits.datasets.loading import load as load_arrays
@@ -21,7 +21,7 @@ OWN = {
     "experiment": EXPERIMENT,
     "plot": FIGURE["plot"],
 }
-COPY = "from scaling_limits.algorithms.backpropagation import errors, gradients\n"
+COPY = "from scaling_limits.algorithms.backpropagation.computation import errors, init, update\n"
 
 
 def configured(root, own=OWN, name="mine", *, overrides=None, **main):

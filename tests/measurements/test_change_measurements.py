@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from scaling_limits import networks
-from scaling_limits.algorithms import backpropagation, predictive_coding
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
+from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
@@ -16,6 +17,7 @@ from scaling_limits.measurements import (
     output_alignment,
 )
 from scaling_limits.measurements.context import Context
+from toys import gradients
 
 SCALING = {
     role: {"init_std": std, "multiplier": a, "branch": 1.0, "energy_weight": g}
@@ -58,7 +60,7 @@ def context(described, options=DESCENT, rate=0.1):
     y = jax.random.normal(keys[3], (5, 3), jnp.float64)
     numbers = {"activity_learning_rate": jnp.float64(rate), "seed": 0}
     problem = Problem(network, now, SCALING, x, y, options, numbers)
-    return Context(problem, initial, x, y, predictive_coding.gradients, predictive_coding.errors)
+    return Context(problem, initial, x, y, predictive_coding)
 
 
 def kernels(params):
@@ -133,10 +135,10 @@ def test_the_loss_after_inference():
     """Of the output's prediction from the moved activities: below the forward pass's."""
     options = DESCENT.model_copy(update={"num_inference_steps": 50})
     problem = context(spec(), options, 0.2).problem
-    _, metrics = predictive_coding.gradients(problem)
+    _, metrics = gradients(predictive_coding, problem)
     errors = predictive_coding.errors(problem)
     expected = 0.5 * float((errors[-1] ** 2).sum()) / len(problem.x)
     assert float(metrics["inferred_loss"]) == pytest.approx(expected, rel=1e-12)
     assert float(metrics["inferred_loss"]) < float(metrics["train_loss"])
-    _, reference = backpropagation.gradients(problem)
+    _, reference = gradients(backpropagation, problem)
     assert float(metrics["train_loss"]) == pytest.approx(float(reference["train_loss"]), rel=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scaling_limits import networks
-from scaling_limits.algorithms import backpropagation
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.measurements import feature_increments, feature_sizes
@@ -42,7 +42,7 @@ def context(described):
     x = jax.random.normal(key, (5, described.input_dim), jnp.float64)
     y = jnp.zeros((5, described.output_dim))
     problem = Problem(network, params, SCALING, x, y, AlgorithmSpec(name="backpropagation"))
-    return Context(problem, params, x, y, backpropagation.gradients, backpropagation.errors)
+    return Context(problem, params, x, y, backpropagation)
 
 
 def features(params, x, *, skip):

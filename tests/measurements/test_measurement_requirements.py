@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from scaling_limits import measurements
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.measurements.requirements import REQUIREMENTS
 from scaling_limits.parameterisations.table import RolePowers, Row
 from toys import BACKPROPAGATION, PAPER, cell, merged, write_project
 
@@ -16,7 +14,7 @@ LINEAR |= {"optimiser": "sgd"}
 IMAGES: dict[str, Any] = {
     **BACKPROPAGATION,
     "dataset": "mnist",
-    "skip": False,
+    "skip": None,
     "parameterisation": "sp_gaussian",
     "optimiser": "sgd",
     "width": 1,
@@ -84,10 +82,6 @@ def test_the_mean_rescaling_is_not_that_of_orthogonal_draws() -> None:
     assert cell(parameterisation="normal", **settings).measurements
     with pytest.raises(ConfigurationError, match=r"rescaling: .* those here are orthogonal"):
         cell(parameterisation="orthogonal", **settings)
-
-
-def test_requirements_are_of_measurements_that_there_are() -> None:
-    assert set(REQUIREMENTS) <= set(measurements.registry.modules)
 
 
 def test_the_refusal_says_where_the_measurement_stands(tmp_path) -> None:

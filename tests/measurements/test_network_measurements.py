@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scaling_limits import networks
-from scaling_limits.algorithms import predictive_coding
+from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.measurements import performance, rescaling
@@ -49,7 +49,7 @@ def context(*, skip=False, seed=0, output_dim=1, options=EXACT, mean_subtraction
     params = network.init(jax.random.key(seed), scaling, "normal", jnp.float64)
     x, y = jnp.ones((5, 4)), jnp.eye(5, output_dim)
     problem = Problem(network, params, scaling, x, y, options)
-    return Context(problem, params, x, y, predictive_coding.gradients, predictive_coding.errors)
+    return Context(problem, params, x, y, predictive_coding)
 
 
 @pytest.mark.parametrize("output_dim", [1, 3])
@@ -58,7 +58,7 @@ def test_a_diverged_network_classifies_nothing(output_dim, factor):
     given = context(output_dim=output_dim)
     # samples one by one, so that one of them diverges
     x = given.x_test.at[2].multiply(factor)
-    diverged = Context(given.problem, given.initial, x, given.y_test, given.gradients, given.errors)
+    diverged = Context(given.problem, given.initial, x, given.y_test, given.algorithm)
     measured = jax.jit(lambda: performance.measure(diverged))()
     assert bool(jnp.isfinite(measured["test_accuracy"])) == (factor == 1.0)
     assert bool(jnp.isfinite(measured["test_loss"])) == (factor == 1.0)

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.models import MeasurementPlan, Resources, Settings
-from scaling_limits.configuration.resolve import resolve
+from scaling_limits.configuration.models import MeasurementPlan, Resources
+from scaling_limits.configuration.resolve import Resolver
 
 DEPTHS = {"cnn": 3, "vgg5": 7}
 
@@ -32,14 +32,7 @@ def cell(**changes) -> Cell:
         "num_steps": 1,
         "batch_size": 4,
     }
-    return resolve(
-        Settings.model_validate(settings | changes),
-        plans,
-        resources=Resources(),
-        user_datasets={},
-        user_algorithms={},
-        rows=[],
-    )
+    return Resolver(Resources(), {}, {}).resolve(settings | changes, plans).cell
 
 
 def scaling_of(cell: Cell) -> dict[str, dict[str, float]]:

@@ -6,8 +6,8 @@ from image_networks import cell, drawn, effective, images, plain_forward, plain_
 
 from scaling_limits import networks
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.networks.convolutional import max_pool
-from scaling_limits.networks.image_layers import layers
+from scaling_limits.networks.convolutional.architectures import image_layers as layers
+from scaling_limits.networks.convolutional.computation import max_pool
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from image_networks import cell, drawn, images, scaling_of
 
 from scaling_limits import algorithms, networks
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.networks.image_layers import ARCHITECTURES
+from scaling_limits.networks.convolutional.architectures import ARCHITECTURES
 from scaling_limits.parameterisations.table import ROLES, Exponents, find_row
 from scaling_limits.parameterisations.theory import width_exponents
+from toys import gradients
 
 SHAPE, BATCH, SEEDS = (20, 20, 1), 4, 4
 WIDTHS = {"cnn": (4, 8, 16, 32), "vgg5": (2, 8)}
@@ -51,7 +52,7 @@ def program(name, width, algorithm):
     @jax.jit
     def run(params, scaling):
         problem = Problem(network, params, scaling, x, y, own.algorithm, numbers)
-        grads, _ = module.gradients(problem)
+        grads, _ = gradients(module, problem)
         changes = tuple(
             jax.tree.map(lambda g, rate=scaling[s.role]["learning_rate"]: -rate * g, gradient)
             for s, gradient in zip(network.segments, grads, strict=True)

@@ -9,13 +9,16 @@ import pytest
 from image_networks import cell, drawn, images, plain_forward, plain_inputs, scaling_of
 
 from scaling_limits import networks
-from scaling_limits.algorithms import backpropagation, gauss_newton_target, predictive_coding
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
+from scaling_limits.algorithms.gauss_newton_target import computation as gauss_newton_target
 from scaling_limits.algorithms.layerwise import output_jacobians
+from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.measurements import feature_sizes
 from scaling_limits.measurements.context import Context
 from scaling_limits.training.loop import compile_shard
+from toys import gradients
 
 SHAPE, BATCH, RATE = (16, 17, 2), 3, 0.2
 DESCENT = {
@@ -75,7 +78,7 @@ def test_predictive_coding_follows_the_energy(order):
     weights = kernels(own.params)
     z = inferred(weights, own.x, own.y, gammas, 3, order)
     value, slopes = jax.jit(jax.value_and_grad(energy))(weights, z, own.x, own.y, gammas)
-    grads, metrics = jax.jit(lambda: predictive_coding.gradients(own))()
+    grads, metrics = jax.jit(lambda: gradients(predictive_coding, own))()
     assert float(metrics["energy"]) == pytest.approx(float(value) / BATCH, rel=1e-10)
     for gradient, slope, gamma in zip(kernels(grads), slopes, gammas, strict=True):
         known = slope / gamma / BATCH
@@ -99,7 +102,7 @@ def test_a_sequential_sweep_with_fixed_predictions_is_backpropagation():
 
     known = jax.jit(jax.grad(loss))(kernels(own.params))
     for algorithm in (predictive_coding, backpropagation):
-        grads, _ = jax.jit(lambda a=algorithm: a.gradients(own))()
+        grads, _ = jax.jit(lambda a=algorithm: gradients(a, own))()
         for gradient, slope in zip(kernels(grads), known, strict=True):
             np.testing.assert_allclose(gradient, slope, atol=1e-12 * (1 + abs(slope).max()))
 
@@ -150,9 +153,7 @@ def test_training_and_what_is_measured_of_it():
 
 def test_sizes_of_features_that_differ_in_number():
     own = problem()
-    context = Context(
-        own, own.params, own.x, own.y, backpropagation.gradients, backpropagation.errors
-    )
+    context = Context(own, own.params, own.x, own.y, backpropagation)
     first, second, output = (stack[0] for stack in own.activities())
     rms = [float(jnp.sqrt((z**2).mean())) for z in (first, first, first, first, second)]
     found = feature_sizes.measure(context)

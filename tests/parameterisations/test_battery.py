@@ -15,7 +15,7 @@ import optax
 import pytest
 
 from scaling_limits import algorithms, networks
-from scaling_limits.algorithms.predictive_coding import rescaling_matrix
+from scaling_limits.algorithms.predictive_coding.exact import rescaling_matrix
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.networks.network import shift_down
@@ -29,6 +29,7 @@ from scaling_limits.parameterisations.table import (
     resolve,
 )
 from scaling_limits.parameterisations.theory import depth_exponents, width_exponents
+from toys import gradients
 
 INPUT_DIM, OUTPUT_DIM, BATCH, HIDDEN = 16, 3, 8, 3
 WIDTHS, CONTROL_WIDTHS, BLOCKS = (128, 256, 512, 1024), (128, 512), (16, 64, 256)
@@ -114,7 +115,7 @@ def program(width, num_hidden, skip, algorithm):
         )
         numbers = NUMBERS | {"preconditioner_exponent": preconditioner_exponent}
         problem = Problem(network, params, scaling, x, y, options, numbers)
-        grads, _ = module.gradients(problem)
+        grads, _ = gradients(module, problem)
         activities = problem.activities()
         rescaling = rescaling_matrix(problem) - jnp.eye(OUTPUT_DIM)
         common = {

@@ -10,7 +10,7 @@ from scaling_limits.configuration import load
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
 RECORDS = "results/smoke/mupc/fig5/records.parquet"
-PC = "src/scaling_limits/algorithms/activity_inference.py"
+PC = "src/scaling_limits/algorithms/predictive_coding/stages.py"
 
 
 def test_nothing_to_be_done(project: Project) -> None:
@@ -52,8 +52,8 @@ def test_an_edited_algorithm_retrains_its_cells_and_an_edit_undone_none(project:
 @pytest.mark.parametrize(
     ("path", "edit", "expected"),
     [
-        ("plotting/width_depth_map.py", "# a comment\n", set()),
-        ("plotting/width_depth_map.py", "EDIT = 1\n", {"draw", "publish"}),
+        ("plotting/kinds/maps.py", "# a comment\n", set()),
+        ("plotting/kinds/maps.py", "EDIT = 1\n", {"draw", "publish"}),
         ("parameterisations/table.py", "EDIT = 1\n", None),
         ("datasets/cifar10.py", "EDIT = 1\n", None),
     ],

@@ -26,16 +26,14 @@ from scaling_limits.plotting.figure_folder import FigureFolder
 def transfer(tmp_path: Path) -> Path:
     sizes = [(64, 8), (128, 8)]
     rows = transfer_rows("width", sizes) + transfer_rows("control", sizes, shift=1.0)
-    return write_folder(
-        tmp_path / "results" / "transfer", "hyperparameter_map", TRANSFER_PLOT, rows
-    )
+    return write_folder(tmp_path / "results" / "transfer", "maps", TRANSFER_PLOT, rows)
 
 
 @pytest.fixture
 def cosine(tmp_path: Path) -> Path:
     rows = cosine_rows("main", (4, 16, 64), (2, 4), (0, 5, 10))
     rows += cosine_rows("control", (4, 16, 64), (2, 4), (0, 5, 10), bad=0.3)
-    return write_folder(tmp_path / "results" / "cosine", "width_depth_map", COSINE_PLOT, rows)
+    return write_folder(tmp_path / "results" / "cosine", "maps", COSINE_PLOT, rows)
 
 
 @pytest.fixture

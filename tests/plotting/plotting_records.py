@@ -93,15 +93,21 @@ TRANSFER_PLOT: dict[str, Any] = {
     "quantity": {"metric": "train_loss", "reduce": "min", "label": "minimum training loss"},
     "x": "activity_learning_rate",
     "y": "learning_rate",
-    "rows": [
-        {"grid": "width", "panels": "width", "title": "Width transfer ($H$ = 8)"},
-        {"grid": "control", "panels": "width", "title": "Control: wrong exponent"},
+    "panels": [
+        {"grid": "width", "along": "width", "title": "Width transfer ($H$ = 8)"},
+        {"grid": "control", "along": "width", "title": "Control: wrong exponent"},
     ],
 }
 COSINE_PLOT: dict[str, Any] = {
-    "quantity": {"metric": "gradient_cosine", "label": "cosine similarity of PC and BP gradients"},
-    "steps": [0, 10],
-    "rows": [{"grid": "main", "title": "Mean field"}, {"grid": "control", "title": "Control"}],
+    "quantity": {"metric": "gradient_cosine", "per": "step"},
+    "x": "width",
+    "y": "depth",
+    "scale": "linear",
+    "best": None,
+    "panels": [
+        {"grid": "main", "along": "step", "values": [0, 10], "title": "Mean field"},
+        {"grid": "control", "along": "step", "values": [0, 10], "title": "Control"},
+    ],
     "ratio_lines": [1, 16],
     "limits": [0, 1],
 }

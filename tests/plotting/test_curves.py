@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from plotting_records import CURVES_PLOT, curve_rows, write_folder
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting import curves as curves_module
 from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.kinds import curves as curves_module
 
 STEPS = range(0, 30, 5)
 

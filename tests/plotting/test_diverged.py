@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from figure_reading import legend, lines
 
-from scaling_limits.plotting import curves, hyperparameter_map, scaling, transfer, width_depth_map
 from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.kinds import curves, maps, scaling, transfer
 
 DRAW = {
-    "transfer": hyperparameter_map.draw,
-    "cosine": width_depth_map.draw,
+    "transfer": maps.draw,
+    "cosine": maps.draw,
     "curves": curves.draw,
     "scaling": scaling.draw,
     "along": scaling.draw,

@@ -13,18 +13,19 @@ from plotting_records import NOTES, VERDICT
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import WriteError
-from scaling_limits.plotting import curves as curves_module
-from scaling_limits.plotting import hyperparameter_map, scaling, width_depth_map
 from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.kinds import curves as curves_module
+from scaling_limits.plotting.kinds import maps
+from scaling_limits.plotting.kinds import scaling as scaling_module
 
 
 @pytest.mark.parametrize(
     ("name", "draw"),
     [
-        ("transfer", hyperparameter_map.draw),
-        ("cosine", width_depth_map.draw),
+        ("transfer", maps.draw),
+        ("cosine", maps.draw),
         ("curves", curves_module.draw),
-        ("scaling", scaling.draw),
+        ("scaling", scaling_module.draw),
     ],
 )
 def test_saved_files_are_the_same_each_time(
@@ -98,8 +99,8 @@ def test_a_missing_or_broken_file_is_named(transfer: Path) -> None:
 
 def test_an_unknown_kind_or_option_is_refused(transfer: Path) -> None:
     description = json.loads((transfer / "figure.json").read_text())
-    (transfer / "figure.json").write_text(json.dumps(description | {"kind": "hyperparameter_mop"}))
-    with pytest.raises(ScalingLimitsError, match="did you mean 'hyperparameter_map'"):
+    (transfer / "figure.json").write_text(json.dumps(description | {"kind": "map"}))
+    with pytest.raises(ScalingLimitsError, match="did you mean 'maps'"):
         FigureFolder.open(transfer)
     description["plot"]["colour"] = "red"
     (transfer / "figure.json").write_text(json.dumps(description))

@@ -6,21 +6,15 @@ import pytest
 from matplotlib.figure import Figure
 from plotting_records import NOTES
 
-from scaling_limits.plotting import (
-    curves,
-    hyperparameter_map,
-    scaling,
-    transfer,
-    width_depth_map,
-)
 from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.kinds import curves, maps, scaling, transfer
 
 
 @pytest.mark.parametrize(
     ("name", "draw", "corners"),
     [
-        ("transfer", hyperparameter_map.draw, 12),
-        ("cosine", width_depth_map.draw, 12),
+        ("transfer", maps.draw, 12),
+        ("cosine", maps.draw, 12),
         ("curves", curves.draw, 1),
         ("scaling", scaling.draw, 1),
         ("along", scaling.draw, 1),

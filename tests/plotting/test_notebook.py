@@ -12,15 +12,15 @@ import nbformat
 import pytest
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.figures.plots import DRAWN_BY
 from scaling_limits.files import WriteError
-from scaling_limits.plotting import specs
 from scaling_limits.plotting.notebook import execute
 
 NOTEBOOKS = Path(__file__).parents[2] / "workflow" / "notebooks"
 
 
 def test_there_is_a_notebook_for_each_kind_of_plot() -> None:
-    assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == set(specs.PLOTS)
+    assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == set(DRAWN_BY.modules)
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
@@ -53,9 +53,7 @@ def test_a_notebook_holds_no_logic(path: Path) -> None:
                 assert node.module.startswith("scaling_limits.plotting")
 
 
-@pytest.mark.parametrize(
-    ("folder", "kind"), [("transfer", "hyperparameter_map"), ("rates", "transfer")]
-)
+@pytest.mark.parametrize(("folder", "kind"), [("transfer", "maps"), ("rates", "transfer")])
 def test_execution_gives_the_same_bytes_in_another_place(
     folder: str,
     kind: str,
@@ -117,7 +115,7 @@ def test_a_full_disk_is_said_and_leaves_no_partial_file(
     before = {path: path.read_bytes() for path in transfer.iterdir()}
     output, failed = transfer / "notebook.ipynb", tmp_path / "logs" / "failed.ipynb"
     with files_up_to(size), pytest.raises(error) as caught:
-        execute(NOTEBOOKS / "hyperparameter_map.ipynb", transfer, output, failed)
+        execute(NOTEBOOKS / "maps.ipynb", transfer, output, failed)
     assert "cannot write" in str(caught.value)
     assert f"{file}: File too large; cells stored so far are kept" in str(caught.value)
     assert {path: path.read_bytes() for path in transfer.iterdir()} == before
@@ -131,7 +129,7 @@ def test_a_failed_execution_is_kept_in_the_logs_and_explained(
     output, failed = tmp_path / "out.ipynb", tmp_path / "logs" / "fig5.ipynb"
     output.write_text("older")
     with pytest.raises(ScalingLimitsError, match=r"records\.parquet") as caught:
-        execute(NOTEBOOKS / "hyperparameter_map.ipynb", transfer, output, failed)
+        execute(NOTEBOOKS / "maps.ipynb", transfer, output, failed)
     assert str(failed) in str(caught.value)
     assert "Traceback" in failed.read_text() or "traceback" in failed.read_text()
     assert not output.exists()

@@ -13,10 +13,10 @@ from plotting_records import NOTES, write_folder
 from pydantic import ValidationError
 
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures.plots.parameterisation_table import ParameterisationTablePlot
 from scaling_limits.parameterisations.table import ROLES, TABLE, Exponent, Row, find_row
-from scaling_limits.plotting import specs
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.parameterisation_table import draw, entries
+from scaling_limits.plotting.kinds.parameterisation_table import draw, entries
 
 PRINTED = yaml.safe_load((Path(__file__).parents[1] / "reference" / "tables.yaml").read_text())
 
@@ -81,8 +81,8 @@ SHOWN = {
 }
 
 
-def parsed(name: str) -> specs.ParameterisationTablePlot:
-    return specs.ParameterisationTablePlot.model_validate(PLOTS[name])
+def parsed(name: str) -> ParameterisationTablePlot:
+    return ParameterisationTablePlot.model_validate(PLOTS[name])
 
 
 def as_printed(table: pd.DataFrame) -> dict[str, dict[str, str]]:
@@ -131,13 +131,13 @@ def test_an_exponent_that_is_another_shows(name: str) -> None:
 
 def test_other_powers_are_written_out() -> None:
     ode = depth("ODE", "sgd", 1.0) | {"depth_lr_exponent": 0.0}
-    plot = specs.parse("parameterisation_table", PLOTS["depth-mup/table1"] | {"entries": [ode]})
+    plot = ParameterisationTablePlot.model_validate(PLOTS["depth-mup/table1"] | {"entries": [ode]})
     assert list(entries(plot).iloc[0]) == [
         r"$a \cdot \mathrm{depth}^{-1}$",
         r"$\eta \cdot \mathrm{depth}^{1}$",
     ]
     forms = {"form": "premultipliers", "entries": [entry("SP", "sp_uniform")]}
-    table = entries(specs.parse("parameterisation_table", forms))
+    table = entries(ParameterisationTablePlot.model_validate(forms))
     assert table.iloc[0, -1] == r"$1/3 \, \mathrm{fan\_in}^{-1}$"
 
 
@@ -151,7 +151,7 @@ def test_other_powers_are_written_out() -> None:
     ],
 )
 def test_a_row_without_the_form_is_refused(name: str, change: Any, message: str) -> None:
-    plot = specs.parse("parameterisation_table", PLOTS[name] | {"entries": [change]})
+    plot = ParameterisationTablePlot.model_validate(PLOTS[name] | {"entries": [change]})
     with pytest.raises(ConfigurationError, match=message):
         entries(plot)
 
@@ -167,7 +167,7 @@ def test_a_row_without_the_form_is_refused(name: str, change: Any, message: str)
 )
 def test_options_belong_to_a_form(name: str, change: Any, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        specs.parse("parameterisation_table", PLOTS[name] | {"entries": [change]})
+        ParameterisationTablePlot.model_validate(PLOTS[name] | {"entries": [change]})
 
 
 @pytest.mark.parametrize("name", PLOTS)

@@ -18,10 +18,11 @@ from plotting_records import (
 )
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting import charts, scaling
+from scaling_limits.figures.plots.scaling import ScalingPlot
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.plotting.colours import size_colours
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.specs import ScalingPlot
-from scaling_limits.quantities import Quantity
+from scaling_limits.plotting.kinds import scaling
 
 FIRST = {"panels": SCALING_PLOT["panels"][:1]}
 TOWARDS, ALONG = ALONG_PLOT["panels"]
@@ -183,7 +184,7 @@ def test_lines_along_the_depth_relative_to_the_first(along: Path) -> None:
 
 
 def test_colours_follow_the_order_of_any_numbers() -> None:
-    colours = charts.size_colours([0, -1, -0.5])
+    colours = size_colours([0, -1, -0.5])
     assert list(colours) == [-1, -0.5, 0]
     assert len(set(colours.values())) == 3
 

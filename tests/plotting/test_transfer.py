@@ -10,8 +10,8 @@ from matplotlib.colors import to_rgba
 from plotting_records import RATE_PLOT, rate_rows, write_folder
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting import transfer
 from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.kinds import transfer
 
 FACTORS = (1.0, 2.0**-0.1, 4.0**-0.1)
 

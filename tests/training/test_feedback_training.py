@@ -1,7 +1,6 @@
 """Networks with feedback weights in the training loop and in the configuration."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ import pytest
 from test_cell_numbers import assert_same_bits, train
 
 from scaling_limits import networks
-from scaling_limits.algorithms import target_propagation
 from scaling_limits.algorithms.problem import Problem
+from scaling_limits.algorithms.target_propagation import computation as target_propagation
+from scaling_limits.algorithms.target_propagation.reconstruction import reconstruction_losses
 from scaling_limits.cells import Cell
 from scaling_limits.configuration import load
 from scaling_limits.datasets.loading import load as load_arrays
@@ -23,7 +23,7 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.limits.linear_feedback import feedback_weights, ridge_for
 from scaling_limits.measured import Measured
 from scaling_limits.networks.draws import layer_key
-from toys import BACKPROPAGATION, PAPER, cell, merged, write_project
+from toys import BACKPROPAGATION, PAPER, cell, gradients, merged, write_project
 
 TP: dict[str, Any] = {
     **BACKPROPAGATION,
@@ -103,14 +103,12 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], np.ndarray]:
             now.feedback,
         )
         if step >= 0:
-            grads, metrics = target_propagation.gradients(now)
+            grads, metrics = gradients(target_propagation, now)
             losses.append(float(metrics["train_loss"]))
             update("forward", grads)
         update("back", back)
     last = problem(c.num_steps)
-    quiet = last.options.model_copy(update={"feedback_noise": None})
-    last = replace(last, options=quiet)
-    return losses, np.asarray(target_propagation.reconstruction_losses(last))
+    return losses, np.asarray(reconstruction_losses(last, None))
 
 
 @pytest.mark.parametrize(
@@ -261,9 +259,10 @@ def test_settings_of_feedback_are_refused_without_it(key: str) -> None:
 def test_an_algorithm_of_a_file_may_train_feedback_weights(
     tmp_path: Path, datasets_folder: Path
 ) -> None:
-    names = "errors, feedback_gradients, gradients"
+    names = "errors, init, update"
     (tmp_path / "own.py").write_text(
-        f"from scaling_limits.algorithms.target_propagation import {names}\n"
+        f"from scaling_limits.algorithms.target_propagation.computation import {names}\n"
+        "TRAINS_FEEDBACK = True\n"
     )
     settings = {**TP, "algorithm": "copy"}
     changed = {"settings": settings, "axes": {"learning_rate": [1.0], "seed": [0]}}

@@ -11,13 +11,13 @@ import pytest
 from test_cell_numbers import train
 
 from scaling_limits import networks
-from scaling_limits.algorithms import backpropagation
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
-from toys import BACKPROPAGATION, EXACT, cell
+from toys import BACKPROPAGATION, EXACT, cell, gradients
 
 LINEAR_EXACT = {**EXACT, "activation": "linear"}
 
@@ -108,8 +108,8 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], float]:
     losses = []
     for chosen in order:
         x, y = jnp.asarray(data.x_train[chosen]), jnp.asarray(data.y_train[chosen])
-        grads, metrics = backpropagation.gradients(
-            Problem(network, params, numbers["scaling"], x, y, c.algorithm, {})
+        grads, metrics = gradients(
+            backpropagation, Problem(network, params, numbers["scaling"], x, y, c.algorithm, {})
         )
         losses.append(float(metrics["train_loss"]))
         updated = []

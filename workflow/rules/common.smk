@@ -10,8 +10,8 @@ from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import require_writable
+from scaling_limits.figures.plots import DRAWN_BY
 from scaling_limits.pipeline.keys import figure_digest, job_digest
-from scaling_limits.plotting.specs import PLOTS
 from scaling_limits.source import source_digest
 
 
@@ -69,7 +69,7 @@ def figure_files(papers):
 @refusing
 def figures_of(papers):
     """The (paper, figure) pairs of these papers."""
-    return [(paper, name) for paper in papers for name in CONFIG.paper(paper).figures]
+    return [(paper, name) for paper in papers for name in CONFIG.figures(paper)]
 
 
 @refusing

@@ -53,7 +53,7 @@ rule draw:
         "../../envs/cpu.yaml"
     params:
         source=lambda wildcards: source_digest(
-            (PLOTS[figure(wildcards).plot.kind].module,)
+            (DRAWN_BY.module(figure(wildcards).plot.kind),)
         ),
     script:
         "../scripts/draw.py"

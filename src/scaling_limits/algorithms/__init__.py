@@ -1,18 +1,19 @@
 """Algorithms by name. Each is a module with
 
-`gradients(problem) -> (gradients like problem.params, metrics)`,
+`init(problem) -> its state before training`, `()` if it has none,
+`update(problem, state) -> (gradients, state, metrics)`, gradients being `Weights`,
 `errors(problem) -> the errors e_l of all nodes`,
 
-of a `Problem`, and, if it trains feedback weights,
+of a `Problem`. One that trains feedback weights declares their settings (`feedback.FeedbackWeights`) and gives
+gradients of both groups of weights; while feedback weights are trained alone, only these move. Optimisers that need
+more than gradients go with algorithms that have
 
-`feedback_gradients(problem) -> gradients like problem.feedback`.
+`observed_update(problem, state) -> (gradients, state, metrics, operations)`, with what optimisers need by name.
 
-Errors are per sample, target minus prediction, stacked as the nodes are. No algorithm
-imports another, nor the training loop, nor the limits that it is tested against. A file of the user's own
-that the configuration names is such a module as well.
+Errors are per sample, target minus prediction, stacked as the nodes are. No algorithm imports another, nor the
+training loop, nor the limits that it is tested against. A file of the user's own is such a module as well.
 """
 
-import importlib.util
 from types import ModuleType
 
 from scaling_limits.algorithms import own
@@ -33,15 +34,6 @@ registry = Registry(
 def module(spec: AlgorithmSpec) -> str:
     """The dotted name of an algorithm's module, or its file; raises ConfigurationError for an unknown name."""
     return registry.module(spec.name) if spec.file is None else spec.file
-
-
-def trains_feedback(name: str, file: str | None) -> bool:
-    """Whether an algorithm has `feedback_gradients`; its module is read, not imported."""
-    if file is None:
-        spec = importlib.util.find_spec(registry.module(name))
-        assert spec is not None
-        file = str(spec.origin)
-    return "feedback_gradients" in own.names(file)
 
 
 def get(spec: AlgorithmSpec) -> ModuleType:

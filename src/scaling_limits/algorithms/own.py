@@ -10,7 +10,7 @@ from types import ModuleType
 
 from scaling_limits.errors import ConfigurationError
 
-FUNCTIONS = ("gradients", "errors")
+FUNCTIONS = ("init", "update", "errors")
 
 
 def load(file: str) -> ModuleType:
@@ -28,6 +28,23 @@ def load(file: str) -> ModuleType:
             del sys.modules[name]
             raise
     return sys.modules[name]
+
+
+def declaration(file: str) -> ModuleType | None:
+    """The module of an algorithm's file if it declares settings; None if it has none, as it is not imported then.
+
+    Raises:
+        ConfigurationError: the file imports JAX when it is read, not when it computes.
+    """
+    if "Settings" not in names(file):
+        return None
+    imported = "jax" in sys.modules
+    module = load(file)
+    if "jax" in sys.modules and not imported:
+        raise ConfigurationError(
+            f"{file}: imports JAX when it is read; a file that declares Settings imports it inside its functions"
+        )
+    return module
 
 
 @cache
@@ -53,7 +70,7 @@ def check(name: str, file: str) -> None:
 def names(file: str) -> frozenset[str]:
     """What a Python file defines or imports by name, without running it; raises as reading and parsing do."""
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    defined = {part.name for part in tree.body if isinstance(part, ast.FunctionDef)}
+    defined = {part.name for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
     for part in tree.body:
         if isinstance(part, ast.ImportFrom):
             defined.update(alias.asname or alias.name for alias in part.names)

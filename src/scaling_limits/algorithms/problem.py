@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.losses import mean_loss, output_error
 from scaling_limits.networks.network import Network, Params, Scaling, Stacks, shift_down
 
@@ -15,8 +15,9 @@ from scaling_limits.networks.network import Network, Params, Scaling, Stacks, sh
 class Problem:
     """A network at its present weights, a batch, and the cell's loss and method.
 
-    `numbers` holds the traced numbers of `options`, the `seed` and the `step` (negative while feedback
-    weights are trained alone). `feedback` are the weights of the feedback nodes, if there are any.
+    `options` are those that the algorithm declares. `numbers` holds their traced ones, the `seed` and the `step`
+    (negative while feedback weights are trained alone). `feedback` are the weights of the feedback nodes, if there are
+    any.
     """
 
     network: Network
@@ -24,7 +25,7 @@ class Problem:
     scaling: Scaling
     x: Float[Array, "batch in"]
     y: Float[Array, "batch out"]
-    options: AlgorithmSpec
+    options: Any
     numbers: Mapping[str, Array] = field(default_factory=dict)
     feedback: Params = ()
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from scaling_limits.audit.claims import Claim, ClaimBase
 from scaling_limits.audit.kinds import (
     agrees_with,
     beats,
@@ -25,6 +24,7 @@ from scaling_limits.audit.verdicts import (
     setting,
     words,
 )
+from scaling_limits.figures.claims import Claim, ClaimBase
 from scaling_limits.records import Results
 
 KINDS: dict[str, Callable[..., Measurement]] = {

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scaling_limits.audit.claims import OptimumClaim
 from scaling_limits.audit.points import (
     Points,
     by_size,
@@ -28,6 +27,7 @@ from scaling_limits.audit.verdicts import (
     with_interval,
     words,
 )
+from scaling_limits.figures.claims import OptimumClaim
 from scaling_limits.records import Results
 
 OCTAVE = 1.0 - 1e-6

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scaling_limits.audit.claims import ClaimBase, Region, Steps
 from scaling_limits.audit.verdicts import Interval, UndecidedError, words
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.quantities import Quantity
+from scaling_limits.figures.claims import ClaimBase, Region, Steps
+from scaling_limits.figures.quantities import Quantity
 from scaling_limits.records import Results
 
 RESAMPLES = 500

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.claims import Claim
 from scaling_limits.audit.verdicts import Verdict, with_interval
-from scaling_limits.configuration.models import OWN
+from scaling_limits.figures import OWN
+from scaling_limits.figures.claims import Claim
 from scaling_limits.files import write_file
 from scaling_limits.strict import Strict
 

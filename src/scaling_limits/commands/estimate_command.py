@@ -78,7 +78,7 @@ def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str
         paper, slash, figure = name.partition("/")
         if slash:
             configuration.figure(paper, figure)
-        wanted = [figure] if slash else list(configuration.paper(paper).figures)
+        wanted = [figure] if slash else configuration.figures(paper)
         figures |= dict.fromkeys((paper, each) for each in wanted)
     return list(figures)
 

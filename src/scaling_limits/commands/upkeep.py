@@ -98,7 +98,7 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
     for configuration in wanted:
         accepted.update(configuration.main.accept_source)
         for slug in configuration.papers:
-            for name in configuration.paper(slug).experiments:
+            for name in configuration.experiments(slug):
                 for cell in configuration.cells(slug, name):
                     experiment = f"{slug}/{name}"
                     cells.setdefault(digest(cell.canonical()), experiment)

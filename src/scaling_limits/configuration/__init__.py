@@ -1,6 +1,5 @@
 """The configuration: `load` reads and validates it, a `Configuration` says which cells a figure needs."""
 
 from scaling_limits.configuration.configuration import Configuration, Point, load
-from scaling_limits.configuration.models import OWN
 
-__all__ = ["OWN", "Configuration", "Point", "load"]
+__all__ = ["Configuration", "Point", "load"]

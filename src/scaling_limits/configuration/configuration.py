@@ -1,30 +1,31 @@
-"""The whole configuration of one run, loaded lazily: a single figure reads its own paper only."""
+"""The whole configuration of one run, loaded lazily: a job reads its experiment and what that extends only."""
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from scaling_limits.cells import Cell, digest
-from scaling_limits.configuration.files import Layers, explain, read_yaml
+from scaling_limits.configuration import drawn, forms, vocabulary
+from scaling_limits.configuration.files import read_tree, validate
+from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import (
-    OWN,
+    Caps,
     Experiment,
     Figure,
     Main,
-    Own,
-    Paper,
     Preset,
-    Settings,
 )
-from scaling_limits.configuration.presets import shrink
-from scaling_limits.configuration.resolve import resolve
+from scaling_limits.configuration.paper import Changes, Composed, Paper
+from scaling_limits.configuration.resolve import Resolver
+from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures import OWN
+
+_GIVEN = Origin("--config or --configfile")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Point:
     """A cell of an experiment, with the grid it belongs to and the settings it came from."""
 
     grid: str
-    settings: Settings
+    settings: Any
     cell: Cell
 
 
@@ -43,20 +44,24 @@ class Configuration:
     root: Path
     main: Main
     preset: Preset
+    user: Tree
+    """What `config/config.yaml` and the command line change of papers, by slug."""
 
     @cached_property
     def papers(self) -> list[str]:
         """The slugs of the papers in alphabetical order, and `own` if there are experiments of the user's own."""
-        slugs = sorted(path.stem for path in (self.root / "config" / "papers").glob("*.yaml"))
+        folder = self.root / "config" / "papers"
+        for file in folder.glob("*.yaml"):
+            raise ConfigurationError(
+                f"config/papers/{file.name}: a paper is a folder, config/papers/<slug>/paper.yaml and its experiments"
+            )
+        slugs = sorted(path.parent.name for path in folder.glob("*/paper.yaml"))
         if OWN in slugs:
             raise ConfigurationError(
-                f"config/papers/{OWN}.yaml: '{OWN}' are the experiments in config/experiments/"
+                f"config/papers/{OWN}: '{OWN}' are the experiments in config/experiments/"
             )
-        return [*slugs, OWN] if self._own_files else slugs
-
-    @cached_property
-    def _own_files(self) -> list[Path]:
-        return sorted((self.root / "config" / "experiments").glob("*.yaml"))
+        own = any((self.root / "config" / "experiments").glob("*.yaml"))
+        return [*slugs, OWN] if own else slugs
 
     @cached_property
     def user_datasets(self) -> dict[str, Path]:
@@ -69,63 +74,66 @@ class Configuration:
         return {name: self._path(path) for name, path in self.main.algorithms.items()}
 
     @cached_property
+    def _resolver(self) -> Resolver:
+        return Resolver(
+            self.main.resources,
+            self.user_datasets,
+            self.user_algorithms,
+            self.main.parameterisations,
+        )
+
+    @cached_property
     def data_path(self) -> Path | None:
         """The folder with local copies of datasets, if any."""
         return None if self.main.data.path is None else self._path(self.main.data.path)
 
+    def experiments(self, slug: str) -> list[str]:
+        """The names of a paper's experiments."""
+        return self.paper(slug).library.experiments
+
+    def figures(self, slug: str) -> list[str]:
+        """The names of a paper's figures."""
+        return list(self.paper(slug).figures)
+
     @cache
     def paper(self, slug: str) -> Paper:
-        """A paper as configured: its file, shrunk and changed by the preset, changed by the user.
+        """A paper's files with what the preset and the user make of them.
 
-        Presets do not shrink experiments of the user's own.
+        Caps do not shrink experiments of the user's own.
 
         Raises:
-            ConfigurationError: no such paper, or its configuration is not valid.
+            ConfigurationError: no such paper, or what is changed of it is not what it has.
         """
-        layers = self._layers(slug)
-        paper = layers.validate(Paper)
-        for name, figure in paper.figures.items():
-            named = []
-            if figure.experiment is not None:
-                named.append(
-                    ("experiment", "experiment", figure.experiment, list(paper.experiments))
-                )
-            if figure.experiment is None or figure.experiment in paper.experiments:
-                experiment = paper.experiments.get(figure.experiment or "")
-                grids = list(experiment.grids) if experiment else []
-                named += [("plot", "grid", grid, grids) for grid in figure.plot.grids]
-                named += [("claims", "grid", grid, grids) for grid in figure.judged_grids]
-            for key, kind, word, valid in named:
-                if word not in valid:
-                    where = layers.origins(("figures", name, key))
-                    raise ConfigurationError(
-                        f"{where}: figures.{name}.{key}: {unknown(kind, word, valid)}"
-                    )
-        return paper
+        user = _changes(self.user.tree(slug), f"papers.{slug}.")
+        caps = Caps() if slug == OWN else self.preset.caps
+        return Paper(self._library(slug), Changes(self.main.preset, caps, user))
 
     @cache
-    def original(self, slug: str) -> Paper:
-        """A paper at its own scale, as its file says."""
-        return self._layers(slug, changed=False).validate(Paper)
+    def original(self, slug: str, name: str) -> Experiment:
+        """An experiment at the paper's own scale, as its file says."""
+        changes = Changes(None, Caps(), Tree(_GIVEN))
+        return _experiment(Paper(self._library(slug), changes).experiment(name))
+
+    @cache
+    def experiment(self, slug: str, name: str) -> Experiment:
+        """An experiment as configured; raises ConfigurationError with the nearest name when there is none."""
+        return _experiment(self.paper(slug).experiment(name))
 
     @cache
     def figure(self, slug: str, name: str) -> Figure:
         """A figure as configured; raises ConfigurationError with the nearest name when there is none."""
-        figures = self.paper(slug).figures
-        if name not in figures:
-            raise ConfigurationError(
-                f"{self._file(slug)}: figures: {unknown('figure', name, figures)}"
-            )
-        return figures[name]
+        return drawn.figure(self.paper(slug), name)
 
     @cache
     def points(self, slug: str, experiment: str | None) -> tuple[Point, ...]:
         """The cells of an experiment, grid by grid in the order of its axes; none without one."""
         if experiment is None:
             return ()
-        spec = self._experiment(self.paper(slug), slug, experiment)
+        composed = self.paper(slug).experiment(experiment)
+        spec = self.experiment(slug, experiment)
         return tuple(
-            self._point(grid, values, spec, slug, experiment) for grid, values in _product(spec)
+            self._point(grid, values, spec, slug, experiment, composed)
+            for grid, values in _product(spec)
         )
 
     def cells(self, slug: str, experiment: str | None) -> list[Cell]:
@@ -141,7 +149,7 @@ class Configuration:
         """Datasets of the paper that other ones stand in for here, with their stand-ins."""
         if experiment is None:
             return {}
-        spec = self._experiment(self.paper(slug), slug, experiment)
+        spec = self.experiment(slug, experiment)
         wanted = {
             str(settings["dataset"]) for _, settings in _product(spec) if "dataset" in settings
         }
@@ -164,117 +172,38 @@ class Configuration:
         return name
 
     def _point(
-        self, grid: str, values: dict[str, Any], spec: Experiment, slug: str, experiment: str
+        self,
+        grid: str,
+        values: dict[str, Any],
+        spec: Experiment,
+        slug: str,
+        experiment: str,
+        composed: Composed,
     ) -> Point:
         def refuse(keys: Iterable[str], problem: object) -> ConfigurationError:
-            origins = ", ".join(
-                dict.fromkeys(self._origin(slug, experiment, grid, key) for key in keys)
-            )
+            said = merge(composed.words.tree("measurements"), composed.grids[grid].settings)
+            origins = ", ".join(dict.fromkeys(str(origin_at(said, (key,))) for key in keys))
             return ConfigurationError(
                 f"{origins}: experiments.{experiment}.grids.{grid}: {problem}"
             )
 
         try:
-            settings = Settings.model_validate(values)
-        except ValidationError as error:
-            entry = error.errors()[0]
-            key = ".".join(str(part) for part in entry["loc"])
-            problem = explain(entry, "setting", Settings.model_fields)
-            raise refuse([str(entry["loc"][0])], f"{key}: {problem}") from None
-        try:
-            settings = settings.model_copy(
-                update={"dataset": self._substitute(slug, settings.dataset)}
-            )
-        except ConfigurationError as error:
-            raise refuse(["dataset"], error) from None
-        try:
-            cell = resolve(
-                settings,
-                spec.measurements,
-                resources=self.main.resources,
-                user_datasets=self.user_datasets,
-                user_algorithms=self.user_algorithms,
-                rows=self.main.parameterisations,
-            )
+            dataset = values.get("dataset")
+            if isinstance(dataset, str):
+                values = {**values, "dataset": self._substitute(slug, dataset)}
+            settings, cell = self._resolver.resolve(values, spec.measurements)
         except ConfigurationError as error:
             raise refuse([*values, *spec.measurements], error) from None
         return Point(grid, settings, cell)
 
-    def _origin(self, slug: str, experiment: str, grid: str, key: str) -> str:
-        """The layer that the value of a setting, or a measurement, comes from."""
-        base, layers = ("experiments", experiment), self._layers(slug)
-        inner = (*base, "grids", grid)
-        parts = ("axes", "settings", "measurements")
-        places = [(*place, part, key) for place in (inner, base) for part in parts]
-        return next(
-            (layers.origin(place) for place in places if layers.knows(place)), self._file(slug)
-        )
-
-    def _experiment(self, paper: Paper, slug: str, name: str) -> Experiment:
-        if name not in paper.experiments:
-            raise ConfigurationError(
-                f"{self._file(slug)}: {unknown('experiment', name, paper.experiments)}"
-            )
-        return paper.experiments[name]
-
-    def _file(self, slug: str) -> str:
-        return "config/experiments" if slug == OWN else f"config/papers/{slug}.yaml"
-
     @cache
-    def _layers(self, slug: str, *, changed: bool = True) -> Layers:
-        """A paper's file and, if `changed`, what the preset and the user make of it."""
+    def _library(self, slug: str) -> Library:
         if slug not in self.papers:
             raise ConfigurationError(unknown("paper", slug, self.papers))
-        layers = self._own() if slug == OWN else self._written(slug)
-        if changed:
-            layers.validate(Paper)
-            preset = f"config/presets/{self.main.preset}.yaml"
-            if slug != OWN:
-                layers.add(shrink(layers.merged, self.preset.caps), f"{preset} (caps)")
-            for changes, origin in (
-                (self.preset.papers.get(slug, {}), preset),
-                (self.main.papers.get(slug, {}), "--config or config/config.yaml"),
-            ):
-                _refuse_new(changes, layers.merged, f"{origin}: papers.{slug}")
-                layers.add(changes, f"{origin}: papers.{slug}")
-        return layers
-
-    def _written(self, slug: str) -> Layers:
-        return Layers().add(read_yaml(self.root / self._file(slug)), self._file(slug))
-
-    def _own(self) -> Layers:
-        """The experiments of the user's own in the form of a paper."""
-        layers = Layers()
-        for path in self._own_files:
-            origin = f"{self._file(OWN)}/{path.name}"
-            content = Layers().add(read_yaml(path), origin)
-            content.validate(Own)
-            figure = dict(content.merged)
-            experiment = figure.pop("experiment", None)
-            part: dict[str, Any] = {"figures": {path.stem: figure}, "experiments": {}}
-            if experiment is not None:
-                part["experiments"][path.stem] = experiment
-                figure["experiment"] = path.stem
-            layers.add(part, origin)
-        return layers.add(
-            {"title": "Own experiments", "authors": "", "reference": ""}, self._file(OWN)
-        )
+        return Library(self.root, slug, _presets(self.root))
 
     def _path(self, path: Any) -> Path:
         return self.root / Path(path)
-
-
-def _refuse_new(changes: Any, paper: Mapping[str, Any], origin: str) -> None:
-    """Changes are to what a paper has: a name that it does not have is a slip of the pen.
-
-    Raises:
-        ConfigurationError: an experiment or a figure that the paper's file does not have.
-    """
-    for key, kind in (("experiments", "experiment"), ("figures", "figure")):
-        named = changes.get(key) if isinstance(changes, Mapping) else None
-        for name in named if isinstance(named, Mapping) else ():
-            if name not in paper[key]:
-                raise ConfigurationError(f"{origin}.{key}: {unknown(kind, name, paper[key])}")
 
 
 def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Configuration:
@@ -288,37 +217,71 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
         ConfigurationError: names the file, the key and the nearest valid spelling.
     """
     root = Path(root)
-    layers = Layers().add(read_yaml(root / "config" / "config.yaml"), "config/config.yaml")
-    main = layers.add(overrides or {}, "config/config.yaml or --config").validate(Main)
-    presets = {path.stem: path for path in (root / "config" / "presets").glob("*.yaml")}
+    said = read_tree(root / "config" / "config.yaml", "config/config.yaml")
+    given = located(overrides or {}, _GIVEN)
+    said = merge(said, forms.mapping(given, "--config"))
+    main = validate(Main, said.only(said.keys() - {"papers"}))
+    presets = _presets(root)
     if main.preset not in presets:
-        raise ConfigurationError(f"preset: {unknown('preset', main.preset, presets)}")
-    preset_file = f"config/presets/{main.preset}.yaml"
-    preset = Layers().add(read_yaml(presets[main.preset]), preset_file).validate(Preset)
-    configuration = Configuration(root, main, preset)
-    for origin, slugs in (
-        (preset_file, preset.papers),
-        ("config/config.yaml or --config", main.papers),
-    ):
-        for slug in slugs:
-            if slug not in configuration.papers:
-                raise ConfigurationError(
-                    f"{origin}: papers: {unknown('paper', slug, configuration.papers)}"
-                )
+        problem = unknown("preset", main.preset, presets)
+        raise ConfigurationError(f"{origin_at(said, ('preset',))}: preset: {problem}")
+    file = f"config/presets/{main.preset}.yaml"
+    written = read_tree(root / file, file)
+    forms.refuse_unknown(written, "key", Preset.model_fields)
+    user = forms.mapping(said.get("papers", Leaf(None, said.origin)), "papers")
+    configuration = Configuration(root, main, validate(Preset, written), user)
+    for slug, word in user.items():
+        if slug not in configuration.papers:
+            problem = unknown("paper", slug, configuration.papers)
+            raise ConfigurationError(f"{word.origin}: papers: {problem}")
     return configuration
 
 
-def _product(spec: Experiment) -> list[tuple[str, dict[str, Any]]]:
+def _presets(root: Path) -> list[str]:
+    return sorted(path.stem for path in (root / "config" / "presets").glob("*.yaml"))
+
+
+def _changes(changes: Tree, path: str) -> Tree:
+    """What the user changes of a paper, its words checked."""
+    forms.refuse_unknown(changes, "word", forms.CHANGED_PAPER, path)
+    checked = Tree(changes.origin, changes)
+    kinds = {"bases": forms.CHANGED_BASE, "experiments": forms.CHANGED_EXPERIMENT - {"figures"}}
+    for part in (*kinds, "figures"):
+        named = forms.mapping(checked.get(part, Leaf(None, changes.origin)), path + part)
+        checked[part] = Tree(named.origin)
+        for name, word in named.items():
+            inner = forms.mapping(word, f"{path}{part}.{name}")
+            if part == "figures":
+                forms.figure(inner, name, f"{path}{part}.{name}")
+            else:
+                inner = forms.place(inner, kinds[part], f"{path}{part}.{name}.")
+            checked.tree(part)[name] = inner
+    return checked
+
+
+def _experiment(composed: Composed) -> Experiment:
+    """The typed model of an experiment."""
+    words = composed.words
+    measured = {
+        name: steps if isinstance(steps, list) else [steps]
+        for name, steps in plain(words.tree("measurements")).items()
+    }
+    content = {
+        **plain(words.only(("description",))),
+        "grids": {
+            name: {"title": node.title(), "settings": plain(node.settings)}
+            for name, node in composed.grids.items()
+        },
+        "measurements": {name: {"steps": steps} for name, steps in measured.items()},
+    }
+    if not composed.grids and words.only(vocabulary.names()):
+        raise ConfigurationError(f"{words.origin}: grids: an experiment needs one at least")
+    return validate(Experiment, words, content)
+
+
+def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every (grid, settings) of an experiment."""
-    points = []
     for name, grid in spec.grids.items():
-        axes = {**spec.axes, **grid.axes}
-        fixed = {
-            key: value
-            for key, value in {**spec.settings, **grid.settings}.items()
-            if key not in grid.axes
-        }
-        axes = {key: values for key, values in axes.items() if key not in grid.settings}
+        axes = {k: v if vocabulary.is_axis(k, v) else [v] for k, v in grid.settings.items()}
         for values in itertools.product(*axes.values()):
-            points.append((name, {**fixed, **dict(zip(axes, values, strict=True))}))
-    return points
+            yield name, dict(zip(axes, values, strict=True))

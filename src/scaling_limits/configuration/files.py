@@ -1,38 +1,53 @@
-"""Reading configuration files, merging layers, and saying where a wrong value stands."""
+"""Reading configuration files, and saying where a wrong value stands."""
 
 import re
 import types
 import typing
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from scaling_limits.configuration.trees import Leaf, Origin, Tree, Word, origin_at, plain
 from scaling_limits.errors import ConfigurationError, unknown
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 _MAX_DEPTH = 50
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML without duplicate keys; PyYAML's own parser would take a second for the file of a paper."""
+    """YAML without duplicate keys; PyYAML's own parser would take a second for the files of a paper."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
-                raise yaml.YAMLError(
-                    f"line {key_node.start_mark.line + 1}: a key has to be a word or a number"
-                )
-            if key in seen:
-                raise yaml.YAMLError(
-                    f"line {key_node.start_mark.line + 1}: key '{key}' stands twice"
-                )
-            seen.add(key)
+            self.key(key_node, seen)
         return super().construct_mapping(node, deep=deep)
+
+    def key(self, node: Any, seen: set[Any]) -> Any:
+        """The key of a mapping, which none of those `seen` may be."""
+        key = self.construct_object(node, deep=True)
+        line = node.start_mark.line + 1
+        if not isinstance(key, Hashable):
+            raise yaml.YAMLError(f"line {line}: a key has to be a word or a number")
+        if key in seen:
+            raise yaml.YAMLError(f"line {line}: key '{key}' stands twice")
+        seen.add(key)
+        return key
+
+    def words(self, node: Any, file: str, way: tuple[str, ...], line: int) -> Word:
+        """A node with the lines of its keys; what stands in a list has that of the list."""
+        origin = Origin(file, line, way)
+        if not isinstance(node, yaml.MappingNode):
+            return Leaf(self.construct_object(node, deep=True), origin)
+        tree, seen = Tree(origin), set[Any]()
+        for key_node, value in node.value:
+            key = str(self.key(key_node, seen))
+            tree[key] = self.words(value, file, way, key_node.start_mark.line + 1)
+        return tree
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -41,15 +56,37 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises:
         ConfigurationError: the file is missing, unreadable, not YAML, has a key twice, or is no mapping.
     """
+    return _mapping(path, str(path), lambda text: yaml.load(text, Loader=_Loader), dict)
+
+
+def read_tree(path: Path, file: str) -> Tree:
+    """Read a mapping with its lines; `file` is what the file is called.
+
+    Raises:
+        ConfigurationError: as `read_yaml`.
+    """
+
+    def words(text: str) -> Word:
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            return Leaf(None, Origin(file)) if node is None else loader.words(node, file, (), 1)
+        finally:
+            loader.dispose()
+
+    return _mapping(path, file, words, Tree)
+
+
+def _mapping(path: Path, file: str, parse: Callable[[str], Any], kind: type[T]) -> T:
     try:
         text = path.read_text(encoding="utf-8")
         _refuse_unbounded(text)
-        content = yaml.load(text, Loader=_Loader)
+        content = parse(text)
     except Exception as error:
         # besides its own errors, PyYAML lets through what values stumble over, as a month 13
-        raise ConfigurationError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(content, dict):
-        raise ConfigurationError(f"{path}: should be a mapping of keys to values")
+        raise ConfigurationError(f"{file}: cannot be read: {error}") from error
+    if not isinstance(content, kind):
+        raise ConfigurationError(f"{file}: should be a mapping of keys to values")
     return content
 
 
@@ -69,69 +106,23 @@ def _refuse_unbounded(text: str) -> None:
             raise yaml.YAMLError(f"line {line}: nested in more than {_MAX_DEPTH} levels")
 
 
-class Layers:
-    """Nested mappings merged one over another, remembering which layer said what."""
+def validate(model: type[M], said: Tree, content: Any = None, path: str = "") -> M:
+    """What is said as `model`; `content` is what became of it, if that is something else.
 
-    def __init__(self) -> None:
-        self.merged: dict[str, Any] = {}
-        self._origins: dict[tuple[str, ...], str] = {}
+    Raises:
+        ConfigurationError: names, for each thing wrong, the file, the line, the key and what would be valid.
+    """
+    try:
+        return model.model_validate(plain(said) if content is None else content)
+    except ValidationError as error:
+        lines = [_explain(model, said, entry, path) for entry in error.errors()]
+        raise ConfigurationError("\n".join(dict.fromkeys(lines))) from None
 
-    def add(self, layer: Mapping[str, Any], origin: str) -> "Layers":
-        """Merge `layer` over what is there: mappings key by key, everything else replaced."""
-        self.merged = self._merge(self.merged, layer, origin, ())
-        return self
 
-    def _merge(self, base: Any, over: Any, origin: str, path: tuple[str, ...]) -> Any:
-        if isinstance(base, Mapping) and isinstance(over, Mapping):
-            merged = dict(base)
-            for key, value in over.items():
-                merged[key] = self._merge(base.get(key), value, origin, (*path, str(key)))
-            return merged
-        self._note(over, origin, path)
-        return over
-
-    def _note(self, value: Any, origin: str, path: tuple[str, ...]) -> None:
-        self._origins[path] = origin
-        if isinstance(value, Mapping):
-            for key, inner in value.items():
-                self._note(inner, origin, (*path, str(key)))
-
-    def origin(self, path: Iterable[str | int]) -> str:
-        """The layer that said the value at `path`, or the nearest one above it.
-
-        Parts that no layer says, as the tag of a union in the location of a validation error, are passed over.
-        """
-        known: tuple[str, ...] = ()
-        for part in path:
-            if (*known, str(part)) in self._origins:
-                known = (*known, str(part))
-        return self._origins.get(known, "configuration")
-
-    def origins(self, path: tuple[str, ...]) -> str:
-        """All layers that say something at `path` or below it."""
-        found = [o for known, o in self._origins.items() if known[: len(path)] == path]
-        return ", ".join(dict.fromkeys(found))
-
-    def knows(self, path: tuple[str, ...]) -> bool:
-        """Whether some layer says a value at exactly `path`."""
-        return path in self._origins
-
-    def validate(self, model: type[M]) -> M:
-        """The merged mapping as `model`.
-
-        Raises:
-            ConfigurationError: names, for each thing wrong, the file, the key and what would be valid.
-        """
-        try:
-            return model.model_validate(self.merged)
-        except ValidationError as error:
-            lines = [self._explain(model, entry) for entry in error.errors()]
-            raise ConfigurationError("\n".join(dict.fromkeys(lines))) from None
-
-    def _explain(self, model: type[BaseModel], entry: Any) -> str:
-        location = entry["loc"]
-        where = f"{self.origin(location)}: {'.'.join(str(part) for part in location)}"
-        return f"{where}: {explain(entry, 'key', _fields_at(model, location[:-1]))}"
+def _explain(model: type[BaseModel], said: Tree, entry: Any, path: str) -> str:
+    location = entry["loc"]
+    where = f"{origin_at(said, location)}: {path}{'.'.join(str(part) for part in location)}"
+    return f"{where}: {explain(entry, 'key', _fields_at(model, location[:-1]))}"
 
 
 def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:

@@ -1,12 +1,107 @@
 """Write the JSON schemas of the configuration: `python -m scaling_limits.configuration.schema`."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from scaling_limits.configuration.models import schemas
+from scaling_limits.configuration import forms
+from scaling_limits.configuration.judging import KINDS
+from scaling_limits.configuration.models import Main, Preset
+from scaling_limits.configuration.parts import every_setting
+from scaling_limits.figures.plots import DRAWN_BY
 
 FOLDER = Path("workflow", "schemas")
+
+_TEXT = {"type": "string"}
+_MAPPING = {"type": "object"}
+_RANGE = {"$ref": "#/$defs/range"}
+_RANGE_OF = {
+    "type": "object",
+    "properties": {
+        "octaves": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 3},
+        "of": {"type": "number"},
+        "count": {"type": "integer", "minimum": 1},
+    },
+    "additionalProperties": False,
+}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The JSON schemas by file name, as written to `workflow/schemas/`."""
+    return {
+        "config": Main.model_json_schema(),
+        "experiment": {**_place(forms.EXPERIMENT | forms.SHARED), "$defs": _parts()},
+        "paper": {**_words(forms.PAPER), "required": ["title", "authors", "reference"]}
+        | {"$defs": _parts()},
+        "preset": Preset.model_json_schema(),
+        "settings": every_setting().model_json_schema(),
+    }
+
+
+def _parts() -> dict[str, Any]:
+    """The places that others refer to."""
+    return {
+        "base": _place(forms.BASE),
+        "grid": _place(forms.GRID),
+        "changed_base": _place(forms.CHANGED_BASE),
+        "changed_grid": _place(forms.CHANGED_GRID, grid="changed_grid"),
+        "changed_experiment": _place(forms.CHANGED_EXPERIMENT, grid="changed_grid"),
+        "settings": _settings(),
+        "figure": _words(forms.FIGURE),
+        "claim": _claim(),
+        "range": _RANGE_OF,
+    }
+
+
+def _place(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
+    """A place with settings."""
+    place = _words(words, grid)
+    if "presets" in place["properties"]:
+        changed = "changed_experiment" if "grids" in place["properties"] else "changed_base"
+        place["properties"]["presets"] = _named(changed)
+    del place["additionalProperties"]
+    return {**place, "$ref": "#/$defs/settings", "unevaluatedProperties": False}
+
+
+def _settings() -> dict[str, Any]:
+    """All settings, each of one value, a list of them, or a range."""
+    properties = {
+        name: {"anyOf": [schema, {"items": schema, "type": "array"}, _RANGE, {"type": "null"}]}
+        for name, schema in every_setting().model_json_schema()["properties"].items()
+    }
+    return {"type": "object", "properties": properties}
+
+
+def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "grids": {"anyOf": [_named(grid), {"type": "array", "items": _TEXT}]},
+        "measurements": _MAPPING,
+        "judging": _MAPPING,
+        "symbols": {"type": "object", "additionalProperties": _TEXT},
+        "quantities": {"type": "object", "additionalProperties": _MAPPING},
+        "bases": _named("base"),
+        "figures": _named("figure"),
+        "plot": {"type": "object", "properties": {"kind": {"enum": sorted(DRAWN_BY.modules)}}},
+        "claims": _named("claim"),
+        "presets": _MAPPING,
+    }
+    properties = {word: known.get(word, _TEXT) for word in sorted(words)}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _claim() -> dict[str, Any]:
+    own = {"statement", "source"}
+    kinds = {
+        kind: {"type": "object", "propertyNames": {"enum": sorted(model.model_fields)}}
+        for kind, model in KINDS.items()
+    }
+    properties = {**dict.fromkeys(sorted(own), _TEXT), **kinds}
+    return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
+
+
+def _named(part: str) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": {"$ref": f"#/$defs/{part}"}}
 
 
 def as_text(schema: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ Theorem 4.1 is C_{t,s,0}(1), that of x, not of dx; Lemma C.1 sets Gamma_{t,-1,0,
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -262,3 +263,28 @@ class _Kets:
             weighted = fields[:, kind].swapaxes(0, 1) @ covariance[:, upto, upto]
             overlap += np.tensordot(weighted, other_fields[:, kind], ((0, 2), (1, 2)))
         return overlap
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Of each step and layer, forward and backward, products with all tokens' moments so far and their fields."""
+    blocks, batch = cell.network.num_hidden_layers - 1, cell.batch_size
+    tokens = _num_tokens(cell)
+    # two products with the moments and two with the fields, which are copied before
+    entries = 4 * blocks**2 * tokens**3 / 3 / batch
+    count.multiply_adds(2 * batch * entries, dtype="float64")
+    count.traffic(8 * 3 * entries)
+    # and of each token the overlaps of all pairs of layers
+    count.multiply_adds(blocks**2 * tokens**2 * (2 * tokens / 3 + blocks), dtype="float64")
+    # of a stack of moments each block is a kernel of its own
+    count.python(blocks * tokens / batch, kernels=blocks**2 * tokens / batch)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Fields and moments of all pairs of tokens and layers."""
+    return {"bytes": 32.0 * (_num_tokens(cell) * (cell.network.num_hidden_layers - 1)) ** 2}
+
+
+def _num_tokens(cell: Cell) -> int:
+    """Samples that are followed, all steps together; what is measured after the last is one more."""
+    measured = (step + 1 for spec in cell.measurements for step in spec.steps)
+    return cell.batch_size * max(cell.num_steps, *measured, 0)

@@ -48,7 +48,7 @@ def require(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
         "init_distribution": (cell.init_distribution, ["normal", "uniform"]),
         "loss": (cell.algorithm.loss, ["mean_squared_error"]),
         "optimiser": (optimiser.name, ["sgd"]),
-        "momentum": (optimiser.momentum, [0.0]),
+        "momentum": (getattr(optimiser, "momentum", None), [0.0]),
         **own,
     }
     for name, (found, allowed) in facts.items():

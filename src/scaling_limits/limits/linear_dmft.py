@@ -26,6 +26,7 @@ point over all steps) with drive = C forward, E backward.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -62,7 +63,7 @@ def refuse(cell: Cell) -> None:
     require(
         cell,
         algorithm=(algorithm.name, ["backpropagation", "predictive_coding"]),
-        inference=(algorithm.inference, [None, "exact"]),
+        inference=(getattr(algorithm, "inference", None), [None, "exact"]),
         energy_weight=({numbers.energy_weight for numbers in cell.scaling.values()}, [{1.0}]),
         frozen=(cell.frozen, [()]),
         batch_size=(cell.batch_size, [cell.dataset.num_train]),
@@ -247,3 +248,21 @@ def _overlap(
     weighted = (rows.swapaxes(0, 1) @ covariance).swapaxes(0, 1)
     overlap: Array = np.tensordot(weighted, others, ((1, 2), (1, 2)))
     return overlap
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Of each step and pair of weights, forward and backward, products with all fields so far."""
+    depth, outputs = cell.network.num_hidden_layers + 1, cell.network.output_dim
+    for step in range(cell.num_steps):
+        past = step * outputs
+        rows = cell.batch_size + past
+        entries = depth**2 * (past * (rows + past) + 2 * (rows**2 + past**2))
+        count.multiply_adds((cell.batch_size + outputs) * entries, dtype="float64")
+        count.traffic(8 * entries)
+    count.python(depth * cell.num_steps, kernels=depth**2 * cell.num_steps)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Coefficients of all pairs of rows and weights."""
+    fields = cell.batch_size + cell.num_steps * cell.network.output_dim
+    return {"bytes": 32.0 * ((cell.network.num_hidden_layers + 1) * fields) ** 2}

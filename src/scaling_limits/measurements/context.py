@@ -1,7 +1,7 @@
 """What a measurement may look at."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from jaxtyping import Array, Float
 
@@ -13,17 +13,25 @@ from scaling_limits.networks.network import Params, Stacks
 class Context:
     """A network after some training steps with the batch that the next update would use, and the test set.
 
-    `initial` are its weights before training.
-    `gradients` and `errors` are the functions of the cell's own algorithm, `errors` giving those of all nodes (pc-tp
-    e_l; -dloss/du_l for backpropagation), stacked as the network's nodes are.
+    `initial` are its weights before training, `algorithm` is the module of the cell's own, and `state` its state.
     """
 
     problem: Problem
     initial: Params
     x_test: Float[Array, "samples input"]
     y_test: Float[Array, "samples output"]
-    gradients: Callable[[Problem], tuple[Params, dict[str, Array]]]
-    errors: Callable[[Problem], Stacks]
+    algorithm: Any
+    state: Any = ()
+
+    def gradients(self, problem: Problem) -> Params:
+        """The cell's own algorithm's gradients of the weights."""
+        gradients: Params = self.algorithm.update(problem, self.state)[0].forward
+        return gradients
+
+    def errors(self, problem: Problem) -> Stacks:
+        """Its errors of all nodes (pc-tp e_l; -dloss/du_l for backpropagation), stacked as the nodes are."""
+        errors: Stacks = self.algorithm.errors(problem)
+        return errors
 
     def initial_activities(self) -> Stacks:
         """The outputs of all nodes, on the same batch, at the weights before training."""

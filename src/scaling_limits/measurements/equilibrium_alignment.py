@@ -3,14 +3,19 @@
 Source: pc-tp Fig. S.1 and Theorem 4.2.
 """
 
-from dataclasses import replace
+from __future__ import annotations
 
-from jaxtyping import Array, Float
+from typing import TYPE_CHECKING, Any
 
-from scaling_limits.algorithms import predictive_coding
-from scaling_limits.measurements.context import Context
-from scaling_limits.measurements.error_alignment import cosines
+from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
+from scaling_limits.measurements.requirements import linear_equilibrium
+from scaling_limits.parameterisations.settings import EnergyWeights
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
+
+    from scaling_limits.measurements.context import Context
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -18,11 +23,31 @@ AXES: dict[str, tuple[str, ...]] = {"error_cosine_equilibrium": ("layer",)}
 
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
-    """Cosines of the algorithm's own errors with predictive coding's at equilibrium, all samples in one vector.
+    """Cosines of the algorithm's own errors with predictive coding's at equilibrium, all samples in one vector."""
+    from scaling_limits.algorithms.predictive_coding import exact
+    from scaling_limits.measurements.stacks import cosines
 
-    Raises:
-        ConfigurationError: the network is not linear, or the loss is not the mean squared error.
-    """
-    exact = context.problem.options.model_copy(update={"inference": "exact"})
-    known = predictive_coding.errors(replace(context.problem, options=exact))
-    return {"error_cosine_equilibrium": cosines(context.errors(context.problem), known)}
+    problem = context.problem
+    known = exact.infer(problem, problem.activities()).errors
+    return {"error_cosine_equilibrium": cosines(context.errors(problem), known)}
+
+
+READS = frozenset({"energy_weight"})
+
+
+class Settings(EnergyWeights):
+    """Energy weights of the equilibrium that errors are put beside."""
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse cells without that equilibrium; raises as `linear_equilibrium` does."""
+    linear_equilibrium("equilibrium_alignment", cell)
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The errors of the cell's own algorithm and those of exact inference."""
+    from scaling_limits.algorithms.predictive_coding import Options
+
+    count.errors()
+    exact = Options(name="predictive_coding", loss=cell.algorithm.loss, inference="exact")
+    count.errors(exact)

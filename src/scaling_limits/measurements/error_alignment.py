@@ -5,16 +5,19 @@ that of two layers' errors with all samples and units in one vector. It is 0 whe
 zero: a layer that no error has reached points nowhere.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+from __future__ import annotations
 
-from scaling_limits.algorithms import backpropagation, gauss_newton_target
-from scaling_limits.algorithms.layerwise import output_jacobians
-from scaling_limits.measurements.context import Context
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
-from scaling_limits.networks.network import Stacks
 
-__all__ = ["AXES", "cosines", "labels", "measure"]
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
+
+    from scaling_limits.measurements.context import Context
+
+__all__ = ["AXES", "labels", "measure"]
 
 AXES: dict[str, tuple[str, ...]] = {
     "error_cosine_bp": ("layer",),
@@ -29,6 +32,11 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     target's, undamped (`gn`) and with rho the mean eigenvalue of delta_l^T delta_l (`gn_damped`);
     and of backpropagation's with the undamped target's (`bp_gn`).
     """
+    from scaling_limits.algorithms.backpropagation import computation as backpropagation
+    from scaling_limits.algorithms.gauss_newton_target import computation as gauss_newton_target
+    from scaling_limits.algorithms.layerwise import output_jacobians
+    from scaling_limits.measurements.stacks import cosines
+
     problem = context.problem
     own = context.errors(problem)
     forward = problem.activities()
@@ -45,20 +53,16 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     }
 
 
-def cosines(left: Stacks, right: Stacks) -> Float[Array, " layer"]:
-    """The cosine of each node's two errors, 0 where either is zero."""
-    return jnp.concatenate([_cosine(a, b) for a, b in zip(left, right, strict=True)])
+def work(cell: Cell, count: Any) -> None:
+    """The errors of three algorithms, the last one twice: undamped and damped."""
+    count.errors()
+    count.forward()
+    count.backward()
+    count.jacobians()
+    count.decompositions()
+    count.decompositions()
 
 
-def _cosine(left: Array, right: Array) -> Array:
-    a, b = _scaled(left), _scaled(right)
-    dot = jnp.einsum("lbn,lbn->l", a, b)
-    norms = jnp.sqrt((a**2).sum(axis=(1, 2)) * (b**2).sum(axis=(1, 2)))
-    # a norm that is not a number, of training that diverged, gives such a cosine
-    return jnp.where(norms == 0, 0.0, dot / jnp.where(norms == 0, 1.0, norms))
-
-
-def _scaled(errors: Array) -> Array:
-    """Largest entry 1: the squares of faint errors are below the smallest float32."""
-    largest = jnp.abs(errors).max(axis=(1, 2), keepdims=True)
-    return errors / jnp.where(largest == 0, 1.0, largest)
+def memory(cell: Cell) -> dict[str, float]:
+    """Samples' derivatives of the outputs by all nodes."""
+    return {"units": 2 * cell.network.output_dim}

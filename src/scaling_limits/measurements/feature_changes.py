@@ -4,11 +4,17 @@ Source: pc-tp Fig. 4 and S.14. Activities are the nodes' outputs: h_l with `acti
 paper's Delta h_l), else the preactivations u_l, as in networks for images (Delta u_l).
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+from __future__ import annotations
 
-from scaling_limits.measurements.context import Context
-from scaling_limits.measurements.layers import labels, rms
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+from scaling_limits.measurements.layers import labels
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
+
+    from scaling_limits.measurements.context import Context
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -17,6 +23,21 @@ AXES: dict[str, tuple[str, ...]] = {"activity_change": ("layer",)}
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     """Root mean square over units and samples of each node's output now less that at initialisation."""
+    import jax.numpy as jnp
+
+    from scaling_limits.measurements.stacks import rms
+
     now, first = context.problem.activities(), context.initial_activities()
     changes = [rms(a - b) for a, b in zip(now, first, strict=True)]
     return {"activity_change": jnp.concatenate(changes)}
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities now and before training."""
+    count.forward()
+    count.forward()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """The weights before training, and their activities."""
+    return {"weights": 1, "units": 2}

@@ -3,13 +3,18 @@
 Source: depth-mup Def. 7.6, Sec. 10.4, Fig. 17-19, at lambda = 1/4.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array
+from __future__ import annotations
 
-from scaling_limits.cells import NetworkSpec
-from scaling_limits.measurements.context import Context
-from scaling_limits.measurements.layers import rms
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell, NetworkSpec
+from scaling_limits.measurements.requirements import lacking
 from scaling_limits.networks.blocks import distances
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
 
@@ -21,9 +26,26 @@ def labels(spec: NetworkSpec) -> dict[str, tuple[int, ...]]:
 
 def measure(context: Context) -> dict[str, Array]:
     """Root mean squares over units and samples of the batch of x^{l+k} - x^l, l = floor(L/4) of L blocks."""
+    import jax.numpy as jnp
+
+    from scaling_limits.measurements.stacks import rms
+
     *hidden, _ = context.problem.activities()
     features = jnp.concatenate(hidden)
     num_blocks = len(features) - 1
     first = num_blocks // 4
     moved = features[first + jnp.asarray(distances(num_blocks), int)] - features[first][None]
     return {"feature_increment": rms(moved)}
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse networks whose layers differ in size; raises ConfigurationError."""
+    name = cell.network.name
+    if name != "mlp":
+        lack = f"is for layers of one size, as those of an mlp, network is '{name}'"
+        raise lacking("feature_increments", lack)
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities."""
+    count.forward()

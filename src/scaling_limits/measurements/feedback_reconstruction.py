@@ -3,13 +3,17 @@
 Source: pc-tp (S.164).
 """
 
-from dataclasses import replace
+from __future__ import annotations
 
-from jaxtyping import Array, Float
+from typing import TYPE_CHECKING, Any
 
-from scaling_limits.algorithms.target_propagation import reconstruction_losses
-from scaling_limits.cells import NetworkSpec
-from scaling_limits.measurements.context import Context
+from scaling_limits.cells import Cell, NetworkSpec
+from scaling_limits.measurements.requirements import lacking
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
+
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"feedback_reconstruction": ("layer",)}
 
@@ -21,7 +25,19 @@ def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     """Half the mean square of g_l(h_l) - h_{l-1} over units and samples, without noise."""
-    problem = context.problem
-    without_noise = problem.options.model_copy(update={"feedback_noise": None})
-    losses = reconstruction_losses(replace(problem, options=without_noise))
-    return {"feedback_reconstruction": losses}
+    from scaling_limits.algorithms.target_propagation.reconstruction import reconstruction_losses
+
+    return {"feedback_reconstruction": reconstruction_losses(context.problem, noise_std=None)}
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse networks without feedback weights; raises ConfigurationError."""
+    if cell.network.feedback is None:
+        lack = f"is of feedback weights, algorithm '{cell.algorithm.name}' trains none"
+        raise lacking("feedback_reconstruction", lack)
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities, and through all feedback nodes at once."""
+    count.forward()
+    count.at_once(count.above_input)

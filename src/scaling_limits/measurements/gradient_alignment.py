@@ -3,24 +3,44 @@
 Source: pcn-limits Fig. 1 (the cosine). All layers are concatenated.
 """
 
-import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array
+from __future__ import annotations
 
-from scaling_limits.algorithms import backpropagation
-from scaling_limits.measurements.context import Context
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"gradient_cosine": (), "gradient_relative_error": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
     """Cosine of the two gradients, and the norm of their difference over the norm of backpropagation's."""
-    own, _ = context.gradients(context.problem)
-    reference, _ = backpropagation.gradients(context.problem)
-    g = ravel_pytree(own)[0]
-    b = ravel_pytree(reference)[0]
+    import jax.numpy as jnp
+    from jax.flatten_util import ravel_pytree
+
+    from scaling_limits.algorithms.backpropagation import computation as backpropagation
+
+    reference, _, _ = backpropagation.update(context.problem, ())
+    g = ravel_pytree(context.gradients(context.problem))[0]
+    b = ravel_pytree(reference.forward)[0]
     cosine = jnp.vdot(g, b) / (jnp.linalg.norm(g) * jnp.linalg.norm(b))
     return {
         "gradient_cosine": cosine,
         "gradient_relative_error": jnp.linalg.norm(g - b) / jnp.linalg.norm(b),
     }
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Two gradients, their product and three norms."""
+    count.gradient()
+    count.backpropagation()
+    count.weights(8)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Both gradients."""
+    return {"weights": 2, "units": 1}

@@ -7,11 +7,17 @@ Source: pc-tp Sec. 5.2, Fig. 6 right: with Delta h = h_{L-1} - h_{L-1} at initia
 is sqrt(M) for independent factors (omega = 1/2) and M for aligned ones (omega = 1), with M the fan-in of W_L.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array
+from __future__ import annotations
 
-from scaling_limits.measurements.context import Context
-from scaling_limits.networks.nodes import ACTIVATIONS
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+from scaling_limits.measurements.requirements import lacking
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"output_alignment": (), "output_alignment_exponent": ()}
 
@@ -20,14 +26,37 @@ def measure(context: Context) -> dict[str, Array]:
     """The ratio, and omega_L, its logarithm to the base of the output weights' fan-in (the width of an mlp); not a
     number before the first update.
     """
+    import jax.numpy as jnp
+
+    from scaling_limits.networks.nodes import ACTIVATIONS
+
+    def rms(values: Array) -> Array:
+        return jnp.sqrt((values**2).mean())
+
     now, first = context.problem.activities(), context.initial_activities()
     phi = ACTIVATIONS[context.problem.network.segments[-1].node.before]
     moved = phi(now[-2][-1]) - phi(first[-2][-1])
     weights = context.initial[-1]["linear"]["kernel"][0]
-    ratio = _rms(moved @ weights.T) / (_rms(weights) * _rms(moved))
+    ratio = rms(moved @ weights.T) / (rms(weights) * rms(moved))
     exponent = jnp.log(ratio) / jnp.log(moved.shape[-1])
     return {"output_alignment": ratio, "output_alignment_exponent": exponent}
 
 
-def _rms(values: Array) -> Array:
-    return jnp.sqrt((values**2).mean())
+def refuse(cell: Cell) -> None:
+    """Refuse pooling before the output weights; raises ConfigurationError."""
+    if cell.network.name == "cnn":
+        raise lacking(
+            "output_alignment",
+            "is for output weights without pooling before them, as those of mlp and vgg5, network is 'cnn'",
+        )
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities now and before training."""
+    count.forward()
+    count.forward()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """The weights before training, and their activities."""
+    return {"weights": 1, "units": 2}

@@ -1,12 +1,16 @@
 """Loss and accuracy on the test set."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
-from jaxtyping import Array
+from scaling_limits.cells import Cell
 
-from scaling_limits.losses import accuracy
-from scaling_limits.measurements.context import Context
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"test_loss": (), "test_accuracy": ()}
 
@@ -15,8 +19,22 @@ def measure(context: Context) -> dict[str, Array]:
     """The cell's loss, a mean over test samples, and the share of them that is classified correctly: not a number where
     an output is not finite.
     """
+    import jax.numpy as jnp
+
+    from scaling_limits.losses import accuracy
+
     problem = replace(context.problem, x=context.x_test, y=context.y_test)
     outputs = problem.forward()
     # the largest of outputs that are no numbers would be the first class
     classified = jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, context.y_test), jnp.nan)
     return {"test_loss": problem.loss(outputs), "test_accuracy": classified}
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The outputs of the test set."""
+    count.forward(cell.dataset.num_test)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Activities of the test set."""
+    return {"samples": cell.dataset.num_test}

@@ -5,20 +5,31 @@ For one output this is s - 1.
 Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean, for weights of independent entries.
 """
 
-import jax.numpy as jnp
-from jaxtyping import Array
+from __future__ import annotations
 
-from scaling_limits.algorithms import predictive_coding
-from scaling_limits.limits.rescaling import mean_excess
-from scaling_limits.measurements.context import Context
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+from scaling_limits.measurements.requirements import lacking, linear_equilibrium
+from scaling_limits.parameterisations.settings import EnergyWeights
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
 
 AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_expected": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
     """The excess at the present weights, and its mean over initialisations at the same width and depth."""
+    import jax.numpy as jnp
+
+    from scaling_limits.algorithms.predictive_coding.exact import rescaling_matrix
+    from scaling_limits.limits.rescaling import mean_excess
+
     network, scaling = context.problem.network, context.problem.scaling
-    matrix = predictive_coding.rescaling_matrix(context.problem)
+    matrix = rescaling_matrix(context.problem)
     skip = any(getattr(segment.node, "skip", False) for segment in network.segments)
     hidden = scaling["hidden"]
     branch = hidden["branch"] if skip else 1.0
@@ -34,3 +45,26 @@ def measure(context: Context) -> dict[str, Array]:
         "rescaling_excess": jnp.trace(matrix) / matrix.shape[0] - 1.0,
         "rescaling_excess_expected": jnp.asarray(expected, matrix.dtype),
     }
+
+
+READS = frozenset({"energy_weight"})
+
+
+class Settings(EnergyWeights):
+    """Energy weights of the energy that is equilibrated."""
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse cells without that equilibrium, or whose draws have another mean; raises as `linear_equilibrium` does."""
+    linear_equilibrium("rescaling", cell)
+    if cell.init_distribution == "orthogonal":
+        lack = "its expected value is that of normal or uniform draws, those here are orthogonal"
+        raise lacking("rescaling", lack)
+    if cell.network.mean_subtraction:
+        raise lacking("rescaling", "its expected value is that without mean_subtraction")
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The derivatives of the outputs by all nodes, of any one sample."""
+    count.forward(1)
+    count.jacobians(1)

@@ -19,10 +19,6 @@ registry = Registry(
 
 
 def build(spec: NetworkSpec) -> "Network":
-    """The network that `spec` describes.
-
-    Raises:
-        ConfigurationError: for an unknown name, activation or combination of fields.
-    """
+    """The network that `spec` describes; raises ConfigurationError for an unknown name."""
     network: Network = registry.get(spec.name).build(spec)
     return network

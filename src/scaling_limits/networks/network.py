@@ -6,7 +6,7 @@ pass and batched in `predictions`, so compile time does not grow with depth.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import flax.linen as nn
 import jax
@@ -19,6 +19,16 @@ from scaling_limits.networks.draws import layer_key, unit_draw
 Params = tuple[Any, ...]
 Scaling = Mapping[str, Mapping[str, Any]]
 Stacks = tuple[Array, ...]
+
+
+class Weights(NamedTuple):
+    """The two groups of weights, or something for each: gradients, states of the optimiser.
+
+    `feedback` is empty in networks without feedback nodes.
+    """
+
+    forward: Any
+    feedback: Any = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,16 @@ class Segment:
         """
         y: Any = self.node.apply({"params": params}, x, scaling[self.role])
         return cast(Array, y)
+
+    def observe(self, params: Any, scaling: Scaling, x: Array, shift: Any) -> tuple[Array, Any]:
+        """As `apply`, with `shift` added to what comes out of every kernel, and what enters each."""
+        collections = {"params": params, "perturbations": _renamed(shift, "output")}
+        numbers = scaling[self.role]
+        y, sown = self.node.apply(collections, x, numbers, mutable=["intermediates"])
+        entering = _renamed(sown["intermediates"], "kernel")
+        # flax keeps a tuple of all calls, and each is called once
+        inputs = jax.tree.map(lambda calls: calls[0], entering, is_leaf=lambda v: type(v) is tuple)
+        return cast(Array, y), inputs
 
     def indices(self) -> Array:
         """The 1-based layer indices `[count]`."""
@@ -109,6 +129,32 @@ class Network:
     def reconstructions(self, feedback: Params, scaling: Scaling, outputs: Stacks) -> Stacks:
         """The output of every feedback node g_l at its own argument, outputs of node l = 2..L."""
         return _batched(self.feedback, feedback, scaling, outputs)
+
+    def observed(
+        self, params: Params, scaling: Scaling, x: Float[Array, "batch in"], shifts: Params
+    ) -> tuple[Float[Array, "batch out"], Params]:
+        """The output, and what every kernel is applied to: trees like `params` whose leaves are
+        `[count, batch, ..., in]`, with the positions of convolutions in between.
+
+        `shifts`, like them with `[..., out]`, are added to what comes out of the kernels, before their
+        multipliers: derivatives by them, at zero, are the cotangents there.
+        """
+        observed = []
+        for segment, stacked, shift in zip(self.segments, params, shifts, strict=True):
+            x, inputs = _run_observed(segment, stacked, scaling, x, shift)
+            observed.append(inputs)
+        return x, tuple(observed)
+
+    def shifts(self, scaling: Scaling, x: Float[Array, "batch in"]) -> Params:
+        """The zeros that `observed` takes."""
+        key, zeros = jax.random.key(0), []
+        for segment in self.segments:
+            x, variables = _shapes(segment, x, key, scaling)
+            outputs = _renamed(variables["perturbations"], "kernel")
+            zeros.append(
+                jax.tree.map(lambda s, n=segment.count: jnp.zeros((n, *s.shape), s.dtype), outputs)
+            )
+        return tuple(zeros)
 
     def top(self, count: int) -> "Network":
         """The network of the last `count` nodes; `top_of` slices its parameters and stacks."""
@@ -193,17 +239,17 @@ def shift_up(stacks: Stacks, last: Array) -> Stacks:
 
 
 def _shapes(segment: Segment, x: Any, key: Array, scaling: Scaling) -> tuple[Any, Any]:
-    """Shapes of a node's output and of its weights, from that of its input."""
+    """Shapes of a node's output and of its variables, from that of its input."""
     numbers = scaling[segment.role]
-    y, variables = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
-    return y, variables["params"]
+    shapes: tuple[Any, Any] = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
+    return shapes
 
 
 def _draw(
     segment: Segment, purpose: str, x: Any, key: Array, scaling: Scaling, distribution: str
 ) -> tuple[Any, Any]:
     """The shape of a segment's output and its stacked weights, from the shape of its input."""
-    y, shapes = _shapes(segment, x, key, scaling)
+    y, variables = _shapes(segment, x, key, scaling)
 
     def draw(path: Any, leaf: Any) -> Array:
         name = purpose + jax.tree_util.keystr(path)
@@ -214,7 +260,7 @@ def _draw(
         std = jnp.asarray(scaling[segment.role]["init_std"], leaf.dtype)
         return std * jax.vmap(one)(segment.indices())
 
-    return y, jax.tree_util.tree_map_with_path(draw, shapes)
+    return y, jax.tree_util.tree_map_with_path(draw, variables["params"])
 
 
 def _batched(
@@ -238,3 +284,26 @@ def _run(
         return y, y if keep else None
 
     return jax.lax.scan(step, x, stacked)
+
+
+def _run_observed(
+    segment: Segment, stacked: Any, scaling: Scaling, x: Array, shifts: Any
+) -> tuple[Array, Any]:
+    if segment.count == 1:
+        params, shift = jax.tree.map(lambda leaf: leaf[0], (stacked, shifts))
+        y, inputs = segment.observe(params, scaling, x, shift)
+        return y, jax.tree.map(lambda leaf: leaf[None], inputs)
+    return jax.lax.scan(
+        lambda x, node: segment.observe(node[0], scaling, x, node[1]), x, (stacked, shifts)
+    )
+
+
+def _renamed(operations: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What belongs to each of a node's linear operations (its kernel, input or output) under `name`."""
+    renamed: dict[str, Any] = {}
+    for key, part in operations.items():
+        if isinstance(part, Mapping):
+            renamed[key] = _renamed(part, name)
+        else:
+            renamed[name] = part
+    return renamed

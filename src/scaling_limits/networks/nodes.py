@@ -46,8 +46,9 @@ class Linear(nn.Module):
     """`y = multiplier * x @ kernel.T`, without bias; `kernel` is `[features, in]` and drawn
     elsewhere.
 
-    Its input is sown as `intermediates/input`; the cotangent of its output is the gradient with
-    respect to `perturbations/output`. Both cost nothing unless the collection is asked for.
+    Its input is sown as `intermediates/input`; the cotangent of what the kernel gives, before the
+    multiplier, is the gradient with respect to `perturbations/output`. Both cost nothing unless the
+    collection is asked for.
     """
 
     features: int
@@ -60,8 +61,8 @@ class Linear(nn.Module):
         kernel = self.param("kernel", nn.initializers.zeros, (self.features, x.shape[-1]), x.dtype)
         self.sow("intermediates", "input", x)
         product = _times_transpose(x, kernel) if kernel.size > x.size else x @ kernel.T
-        y = jnp.asarray(multiplier, x.dtype) * product
-        return self.perturb("output", y)
+        product = self.perturb("output", product)
+        return jnp.asarray(multiplier, x.dtype) * product
 
 
 class Layer(nn.Module):

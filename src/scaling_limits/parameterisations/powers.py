@@ -5,7 +5,6 @@ from typing import Literal
 
 from scaling_limits.strict import Strict
 
-UpdateRule = Literal["sgd", "adam"]
 Distribution = Literal["normal", "uniform", "orthogonal"]
 
 ROLES = ("input", "hidden", "output")
@@ -84,13 +83,13 @@ class RolePowers(Strict):
 
 
 class Row(Strict):
-    """One row of the table; `source` says where its entries stand.
+    """One row of the table, for the optimiser that `update_rule` names; `source` says where its entries stand.
 
     Feedback weights may be left out: such a row is for networks without them.
     """
 
     scheme: str
-    update_rule: UpdateRule
+    update_rule: str
     init_distribution: Distribution = "normal"
     input: RolePowers
     hidden: RolePowers

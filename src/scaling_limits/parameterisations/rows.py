@@ -8,7 +8,6 @@ from scaling_limits.parameterisations.powers import (
     Power,
     RolePowers,
     Row,
-    UpdateRule,
 )
 
 _FAN_IN = Power(fan_in=-0.5)
@@ -16,7 +15,7 @@ _BRANCH = Power(depth=Exponent(depth_exponent=-1.0))
 
 
 def _standard(
-    update_rule: UpdateRule, scheme: str, scale: float, distribution: Distribution, source: str
+    update_rule: str, scheme: str, scale: float, distribution: Distribution, source: str
 ) -> Row:
     role = RolePowers(init_std=Power(scale=scale, fan_in=-0.5))
     return Row(

@@ -27,7 +27,6 @@ from scaling_limits.parameterisations.powers import (
     Power,
     RolePowers,
     Row,
-    UpdateRule,
 )
 from scaling_limits.parameterisations.rows import TABLE
 
@@ -45,7 +44,6 @@ __all__ = [
     "Power",
     "RolePowers",
     "Row",
-    "UpdateRule",
     "check_changes",
     "find_row",
     "resolve",

@@ -124,8 +124,7 @@ def _experiment(
 ) -> dict[str, Any] | None:
     if name is None:
         return None
-    experiment = configuration.paper(paper).experiments[name]
-    return {"name": name, **experiment.model_dump(mode="json")}
+    return {"name": name, **configuration.experiment(paper, name).model_dump(mode="json")}
 
 
 def _columns(settings: dict[str, Any]) -> dict[str, Any]:

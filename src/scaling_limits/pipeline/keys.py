@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 
-from scaling_limits import algorithms, limits, measurements, networks, runtime
+from scaling_limits import algorithms, limits, measurements, networks, optimisers, runtime
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration import Configuration
 from scaling_limits.datasets import catalogue, keras_npz
@@ -20,6 +20,7 @@ def cell_modules(cell: Cell) -> tuple[str, ...]:
             "scaling_limits.training.loop",
             algorithms.module(cell.algorithm),
             networks.registry.module(cell.network.name),
+            optimisers.registry.module(cell.optimiser.name),
             *(measurements.registry.module(spec.name) for spec in cell.measurements),
         ]
     else:
@@ -51,7 +52,8 @@ def job_digest(cells: Iterable[Cell]) -> str:
 def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
     """What the files of `collect` depend on besides the jobs' records: configuration, cells and code."""
     figure = configuration.figure(paper, name)
-    experiment = configuration.paper(paper).experiments.get(figure.experiment or "")
+    computed = figure.experiment
+    experiment = None if computed is None else configuration.experiment(paper, computed)
     return digest(
         {
             "figure": figure.model_dump(mode="json"),

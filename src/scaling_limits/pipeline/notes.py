@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scaling_limits.configuration import OWN, Configuration
-from scaling_limits.configuration.models import Experiment, Settings
+from scaling_limits.configuration import Configuration, vocabulary
+from scaling_limits.configuration.models import Experiment
 from scaling_limits.datasets import catalogue
+from scaling_limits.figures import OWN
 from scaling_limits.pipeline.keys import cell_source
 
 # settings of which one differs between grids of the paper and its reduced version without being worth a line;
@@ -23,9 +24,8 @@ def figure_notes(
     notes = _substitutions(configuration, paper, figure.experiment)
     if figure.experiment is None:
         return notes
-    used = configuration.paper(paper).experiments[figure.experiment]
-    papers = {} if paper == OWN else configuration.original(paper).experiments
-    original = papers.get(figure.experiment)
+    used = configuration.experiment(paper, figure.experiment)
+    original = None if paper == OWN else configuration.original(paper, figure.experiment)
     shown = [grid for grid in used.grids if grid in figure.grids]
     if original is not None:
         differs = f"Differs from the paper (preset {configuration.main.preset})"
@@ -52,13 +52,12 @@ def _substitutions(configuration: Configuration, paper: str, experiment: str | N
 
 def _differences(original: Experiment, used: Experiment, shown: Sequence[str]) -> list[str]:
     """What differs, settings together that do so in the same grids."""
-    defaults = {key: field.default for key, field in Settings.model_fields.items()}
     shown = [grid for grid in shown if grid in original.grids]
     grids: dict[str, list[str]] = {}
     for grid in shown:
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
-            then, now = before.get(key, defaults[key]), after.get(key, defaults[key])
+            then, now = (values.get(key, vocabulary.default(key)) for values in (before, after))
             if then != now:
                 grids.setdefault(f"{key} {_instead(key, now, then)}", []).append(grid)
     together: dict[str, list[str]] = {}
@@ -99,8 +98,7 @@ def _number_of_seeds(experiment: Experiment, grid: str) -> int:
 
 
 def _values(experiment: Experiment, grid: str) -> dict[str, Any]:
-    part = experiment.grids[grid]
-    return {**experiment.settings, **experiment.axes, **part.settings, **part.axes}
+    return experiment.grids[grid].settings
 
 
 def _instead(key: str, now: Any, then: Any) -> str:

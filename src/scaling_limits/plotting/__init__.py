@@ -1,1 +1,1 @@
-"""Figures from records: one module for each kind of plot, each with `draw(folder) -> Figure`."""
+"""Figures from records: kinds of plots, and what they are made of, from the page to its text."""

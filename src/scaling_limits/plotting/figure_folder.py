@@ -10,11 +10,12 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 from PIL import Image
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.figures.plots import DRAWN_BY, PLOT, Plot
 from scaling_limits.files import write_file
-from scaling_limits.plotting import specs, style, text
+from scaling_limits.plotting import style, text
 from scaling_limits.records import Results
 
 # it warns of the dates that matplotlib's own mathematical fonts carry
@@ -64,7 +65,7 @@ class FigureFolder:
     name: str
     title: str
     caption: str
-    plot: BaseModel
+    plot: Plot
     notes: tuple[str, ...]
     verdicts: tuple[dict[str, Any], ...]
     results: Results
@@ -82,12 +83,12 @@ class FigureFolder:
         except FileNotFoundError as error:
             raise ScalingLimitsError(f"{path} is not complete: {error}") from error
         kind = figure["kind"]
-        if kind not in specs.PLOTS:
+        if kind not in DRAWN_BY.modules:
             raise ScalingLimitsError(
-                f"{path / 'figure.json'}: {unknown('kind of plot', kind, specs.PLOTS)}"
+                f"{path / 'figure.json'}: {unknown(DRAWN_BY.kind, kind, DRAWN_BY.modules)}"
             )
         try:
-            plot = specs.parse(kind, figure["plot"])
+            plot = PLOT.validate_python(figure["plot"] | {"kind": kind})
         except ValidationError as error:
             raise ScalingLimitsError(f"{path / 'figure.json'}: {error}") from error
         return cls(

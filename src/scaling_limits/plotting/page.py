@@ -7,15 +7,11 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from scaling_limits.plotting import style, text
 
 NARROWEST = 4.2  # a page, in inches
 _TITLE = 0.19  # the height of one of its lines
-
-Handle = Line2D | Patch
 
 
 def titled(title: str, width: float, heights: Sequence[float]) -> tuple[Figure, float]:
@@ -41,21 +37,6 @@ def write(figure: Figure, lines: Sequence[str], left: float, top: float, size: f
     page, total = figure.get_size_inches()
     x, y = left / page, 1 - top / total
     figure.text(x, y, "\n".join(lines), size=size, weight="bold", va="top")
-
-
-def add_legend(
-    figure: Figure, handles: dict[str, Handle], centre: float, bottom: float = 0.0
-) -> None:
-    """One line of a legend, `bottom` inches above the page's lower edge; `centre` is relative."""
-    figure.legend(
-        list(handles.values()),
-        list(handles),
-        loc="lower center",
-        bbox_to_anchor=(centre, bottom / figure.get_size_inches()[1]),
-        ncols=len(handles),
-        borderaxespad=0.2,
-        handletextpad=0.5,
-    )
 
 
 def centre_of(axes: Sequence[Axes]) -> float:

@@ -15,6 +15,17 @@ PAGE_WIDTH = 7.2  # inches
 SMALL, NORMAL, LARGE = 6.5, 7.5, 9.0  # font sizes, points
 COLOUR_MAP = "viridis"  # perceptually uniform, readable with colour-vision deficiencies and in grey
 
+# marks of points, and dashes of lines
+OPTIMUM: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 5.0,
+    "markerfacecolor": "white",
+    "markeredgewidth": 1.2,
+    "linestyle": "none",
+}
+DIVERGED: dict[str, Any] = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
+LINES: dict[str, Any] = {"solid": "-", "dashed": (0, (3.5, 1.6)), "dotted": (0, (1, 1.3))}
+
 _SETTINGS: dict[str, Any] = {
     "font.size": NORMAL,
     "font.sans-serif": ["DejaVu Sans"],

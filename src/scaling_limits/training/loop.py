@@ -4,36 +4,73 @@ Nothing here runs Python per step: a scan goes over the measured steps, a loop o
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import lax
 from jaxtyping import Array, Int
 
-from scaling_limits import algorithms, measurements, networks
-from scaling_limits.algorithms.problem import Problem
+from scaling_limits import measurements
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
 from scaling_limits.measurements.context import Context
-from scaling_limits.networks.network import Params
-from scaling_limits.training import optimiser
-
-
-class Data(NamedTuple):
-    """Training and test set, `[samples, input]` and `[samples, output]`."""
-
-    inputs: Array
-    targets: Array
-    test_inputs: Array
-    test_targets: Array
-
+from scaling_limits.networks.network import Weights
+from scaling_limits.training.state import State
+from scaling_limits.training.step import Data, Training
 
 Program = Callable[[dict[str, Any], Array, Data], dict[str, dict[str, Array]]]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """At which steps training stops to measure, and for each measurement at which of them it is due."""
+
+    modules: dict[str, ModuleType]
+    stops: list[int]
+    due: dict[str, list[bool]]
+
+    @classmethod
+    def of(cls, cell: Cell) -> "Schedule":
+        """That of a cell."""
+        specs = cell.measurements
+        stops = sorted({step for spec in specs for step in spec.steps})
+        return cls(
+            modules={spec.name: measurements.registry.get(spec.name) for spec in specs},
+            stops=stops,
+            due={spec.name: [stop in spec.steps for stop in stops] for spec in specs},
+        )
+
+    def intervals(self) -> tuple[Array, Array, dict[str, Array]]:
+        """Begin and end of each interval between stops, and what is due at its end."""
+        due = {name: jnp.asarray(flags) for name, flags in self.due.items()}
+        starts = jnp.asarray([0, *self.stops[:-1]], jnp.int32)
+        return starts, jnp.asarray(self.stops, jnp.int32), due
+
+    def measure(self, context: Context, due: dict[str, Array]) -> dict[str, dict[str, Array]]:
+        """What is due, and zeros for what is not."""
+        measured = {}
+        for name, module in self.modules.items():
+            zeros = jax.tree.map(
+                lambda s: jnp.zeros(s.shape, s.dtype),
+                jax.eval_shape(lambda m=module: m.measure(context)),
+            )
+            measured[name] = lax.cond(
+                due[name], lambda m=module: m.measure(context), lambda z=zeros: z
+            )
+        return measured
+
+    def kept(self, measured: dict[str, dict[str, Array]]) -> dict[str, dict[str, Array]]:
+        """Of what stands at all stops what was due."""
+        return {
+            name: {metric: v[np.flatnonzero(flags)] for metric, v in measured[name].items()}
+            for name, flags in self.due.items()
+        }
 
 
 def cell_function(cell: Cell) -> Program:
@@ -44,106 +81,60 @@ def cell_function(cell: Cell) -> Program:
     set, and returns `{"curves": {metric: [steps]}, <measurement>: {metric: [measured steps, ...]}}`. Losses that are
     not finite are recorded as they are: divergence is a result.
     """
-    network = networks.build(cell.network)
-    algorithm = algorithms.get(cell.algorithm)
-    plans = [
-        (spec.name, measurements.registry.get(spec.name), set(spec.steps))
-        for spec in cell.measurements
-    ]
-    stops = sorted(set().union(*(steps for _, _, steps in plans)) if plans else set())
-    flags = [[stop in steps for stop in stops] for _, _, steps in plans]
-    num_feedback_steps = cell.num_feedback_steps or 0
+    schedule = Schedule.of(cell)
 
     def run(
-        numbers: dict[str, Any],
-        order: Int[Array, "steps batch"],
-        data: Data,
+        numbers: dict[str, Any], order: Int[Array, "steps batch"], data: Data
     ) -> dict[str, dict[str, Array]]:
-        scaling = numbers["scaling"]
-        key = jax.random.key(numbers["seed"])
-        kind = data.inputs.dtype
-        params = network.init(key, scaling, cell.init_distribution, kind)
-        update_rule = optimiser.build(
-            cell.optimiser, numbers["optimiser"], scaling, network, cell.frozen
-        )
-        options = {**numbers.get("algorithm", {}), "seed": numbers["seed"]}
-
-        def problem(params: Params, feedback: Params, step: Array, batch: Array) -> Problem:
-            x, y = data.inputs[batch], data.targets[batch]
-            current = {**options, "step": step}
-            return Problem(network, params, scaling, x, y, cell.algorithm, current, feedback)
-
-        def train_step(step: Array, state: Any) -> Any:
-            forward, back, curves = state
-            present = problem(forward[0], back[0], step, order[step])
-            grads, metrics = algorithm.gradients(present)
-            forward = _updated(update_rule, grads, *forward)
-            if network.feedback:
-                back = _updated(feedback_rule, algorithm.feedback_gradients(present), *back)
-            curves = {name: curves[name].at[step].set(value) for name, value in metrics.items()}
-            return forward, back, curves
-
-        def feedback_step(index: Array, back: Any) -> Any:
-            present = problem(params, back[0], index - num_feedback_steps, order[index])
-            return _updated(feedback_rule, algorithm.feedback_gradients(present), *back)
-
-        def interval(
-            state: Any, stop_and_flags: tuple[Array, Array, list[Array]]
-        ) -> tuple[Any, Any]:
-            start, stop, due = stop_and_flags
-            state = lax.fori_loop(start, stop, train_step, state)
-            context = Context(
-                problem(state[0][0], state[1][0], stop, order[stop]),
-                params,
-                data.test_inputs,
-                data.test_targets,
-                algorithm.gradients,
-                algorithm.errors,
-            )
-            measured = {}
-            for (name, module, _), flag in zip(plans, due, strict=True):
-                zeros = jax.tree.map(
-                    lambda s: jnp.zeros(s.shape, s.dtype),
-                    jax.eval_shape(lambda m=module: m.measure(context)),
-                )
-                measured[name] = lax.cond(
-                    flag, lambda m=module: m.measure(context), lambda z=zeros: z
-                )
-            return state, measured
-
-        back: tuple[Params, Any] = ((), ())
-        if network.feedback:
-            feedback = network.init_feedback(key, scaling, cell.init_distribution, kind)
-            feedback_rule = optimiser.build_feedback(
-                cell.optimiser, numbers["optimiser"], scaling, network
-            )
-            back = (feedback, feedback_rule.init(feedback))
-            back = lax.fori_loop(0, num_feedback_steps, feedback_step, back)
-
-        shapes = jax.eval_shape(
-            lambda: algorithm.gradients(problem(params, back[0], jnp.int32(0), order[0]))[1]
-        )
-        curves = {name: jnp.zeros(cell.num_steps, s.dtype) for name, s in shapes.items()}
-        state = ((params, update_rule.init(params)), back, curves)
-        measured: dict[str, dict[str, Array]] = {}
-        if stops:
-            starts = jnp.asarray([0, *stops[:-1]], jnp.int32)
-            schedule = (starts, jnp.asarray(stops, jnp.int32), [jnp.asarray(row) for row in flags])
-            state, measured = lax.scan(interval, state, schedule)
-            for (name, _, _), row in zip(plans, flags, strict=True):
-                kept = np.flatnonzero(row)
-                measured[name] = {metric: values[kept] for metric, values in measured[name].items()}
-        state = lax.fori_loop(stops[-1] if stops else 0, cell.num_steps, train_step, state)
-        return {"curves": state[2], **measured}
+        training = Training(cell, numbers, order, data)
+        initial = training.drawn()
+        return _trained(training, schedule, initial, training.begin(initial))
 
     return run
 
 
-def _updated(
-    rule: optax.GradientTransformation, grads: Params, weights: Params, rule_state: Any
-) -> tuple[Params, Any]:
-    updates, rule_state = rule.update(grads, rule_state, weights)
-    return jax.tree.map(lambda p, u: p + u.astype(p.dtype), weights, updates), rule_state
+def _trained(
+    training: Training, schedule: Schedule, initial: Weights, state: State
+) -> dict[str, dict[str, Array]]:
+    """The metrics before each step, and what is measured."""
+    carried = (state, _empty_curves(training, state))
+
+    def step(index: Array, carried: Any) -> Any:
+        state, curves = carried
+        state, metrics = training.step(state, index)
+        curves = {name: curves[name].at[index].set(value) for name, value in metrics.items()}
+        return state, curves
+
+    def interval(carried: Any, entry: tuple[Array, Array, dict[str, Array]]) -> tuple[Any, Any]:
+        start, stop, due = entry
+        carried = lax.fori_loop(start, stop, step, carried)
+        context = _context(training, carried[0], stop, initial)
+        return carried, schedule.measure(context, due)
+
+    measured: dict[str, dict[str, Array]] = {}
+    if schedule.stops:
+        carried, measured = lax.scan(interval, carried, schedule.intervals())
+        measured = schedule.kept(measured)
+    last = schedule.stops[-1] if schedule.stops else 0
+    _, curves = lax.fori_loop(last, training.cell.num_steps, step, carried)
+    return {"curves": curves, **measured}
+
+
+def _empty_curves(training: Training, state: State) -> dict[str, Array]:
+    shapes = jax.eval_shape(lambda: training.step(state, jnp.int32(0))[1])
+    return {name: jnp.zeros(training.cell.num_steps, s.dtype) for name, s in shapes.items()}
+
+
+def _context(training: Training, state: State, step: Array, initial: Weights) -> Context:
+    """What measurements see after `step` updates: the batch is that of the next."""
+    return Context(
+        problem=training.problem(state.weights, step, training.order[step]),
+        initial=initial.forward,
+        x_test=training.data.test_inputs,
+        y_test=training.data.test_targets,
+        algorithm=training.algorithm,
+        state=state.algorithm,
+    )
 
 
 def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dict[str, Measured]]]:

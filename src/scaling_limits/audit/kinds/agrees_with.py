@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from scaling_limits.audit.claims import AgreesWith
 from scaling_limits.audit.points import (
     by_size,
     generator_of,
@@ -22,6 +21,7 @@ from scaling_limits.audit.verdicts import (
     with_interval,
     words,
 )
+from scaling_limits.figures.claims import AgreesWith
 from scaling_limits.records import Results
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from scaling_limits.audit.claims import Beats
 from scaling_limits.audit.optima import open_edge
 from scaling_limits.audit.points import (
     by_size,
@@ -21,6 +20,7 @@ from scaling_limits.audit.verdicts import (
     with_interval,
     words,
 )
+from scaling_limits.figures.claims import Beats
 from scaling_limits.records import Results
 
 

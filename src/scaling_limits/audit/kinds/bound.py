@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from scaling_limits.audit.claims import Bound
 from scaling_limits.audit.points import (
     Points,
     generator_of,
@@ -19,6 +18,7 @@ from scaling_limits.audit.verdicts import (
     with_interval,
     words,
 )
+from scaling_limits.figures.claims import Bound
 from scaling_limits.records import Results
 
 

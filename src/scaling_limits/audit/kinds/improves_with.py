@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from scaling_limits.audit.claims import ImprovesWith
 from scaling_limits.audit.optima import open_edge
 from scaling_limits.audit.points import (
     by_size,
@@ -23,6 +22,7 @@ from scaling_limits.audit.verdicts import (
     with_interval,
     words,
 )
+from scaling_limits.figures.claims import ImprovesWith
 from scaling_limits.records import Results
 
 

@@ -1,8 +1,8 @@
 """The best hyperparameter moves along a size."""
 
-from scaling_limits.audit.claims import OptimumMoves
 from scaling_limits.audit.optima import Shift, shifts_of
 from scaling_limits.audit.verdicts import Measurement, UndecidedError, octaves
+from scaling_limits.figures.claims import OptimumMoves
 from scaling_limits.records import Results
 
 

@@ -1,8 +1,8 @@
 """The best hyperparameter stays put along a size."""
 
-from scaling_limits.audit.claims import OptimumStays
 from scaling_limits.audit.optima import shifts_of
 from scaling_limits.audit.verdicts import Measurement, UndecidedError, octaves, setting
+from scaling_limits.figures.claims import OptimumStays
 from scaling_limits.records import Results
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from scaling_limits.audit.claims import Slope
 from scaling_limits.audit.points import (
     generator_of,
     inside,
@@ -20,6 +19,7 @@ from scaling_limits.audit.verdicts import (
     with_interval,
     words,
 )
+from scaling_limits.figures.claims import Slope
 from scaling_limits.records import Results
 
 

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from typing import Literal
 
 from scaling_limits.cells import AlgorithmSpec, Cell
-from scaling_limits.configuration.costs.parts import part_work
+from scaling_limits.configuration.costs import declared
 from scaling_limits.configuration.costs.sizes import (
-    Layer,
     above_input,
     item_size,
     layers,
@@ -21,6 +20,7 @@ from scaling_limits.configuration.costs.sizes import (
     topmost,
     trained,
 )
+from scaling_limits.networks.layers import Layer
 
 RUNNING = {
     "products_float32": "a multiply-add of a product of matrices",
@@ -146,7 +146,7 @@ class Count:
         self._add("weights", size)
 
     def python(self, steps: float, kernels: float = 0) -> None:
-        """Steps of a loop of Python, and what NumPy starts in it, as each product of a stack of small matrices."""
+        """Steps of a loop of Python, and what NumPy starts in it, as a product of each matrix of a stack."""
         self._add("python", steps)
         self._add("kernels", kernels)
 
@@ -172,7 +172,8 @@ class Count:
     def update(self, chosen: Sequence[Layer]) -> None:
         """An update of these layers' weights."""
         before, self.updated = self.updated, list(chosen)
-        part_work("optimiser", self.cell.optimiser.name)(self.cell, self)
+        optimiser = declared.part("optimiser", self.cell.optimiser.name)
+        declared.part_work(optimiser)(self.cell, self)
         self.updated = before
 
     def draw(self, chosen: Sequence[Layer]) -> None:
@@ -185,7 +186,7 @@ class Count:
     def _algorithm(self, options: AlgorithmSpec, wanted: tuple[Purpose, ...]) -> None:
         cell = self.cell.model_copy(update={"algorithm": options})
         before, self._wanted = self._wanted, wanted
-        part_work("algorithm", options.name)(cell, self)
+        declared.part_work(declared.algorithm(options))(cell, self)
         self._wanted = before
 
     def _products(self, chosen: Sequence[Layer], samples: float | None, kernels: float) -> None:
@@ -214,13 +215,13 @@ def counted(cell: Cell) -> Count:
     size = item_size(cell) * (data.num_train + data.num_test) * cell.network.input_dim
     count.found.update({"cells": 1, "data": size})
     if cell.limit is not None:
-        part_work("limit", cell.limit)(cell, count)
+        declared.part_work(declared.part("limit", cell.limit))(cell, count)
         return count
     count.found["programs"] = 1
     _training(cell, count)
     for spec in cell.measurements:
         with count.repeated(len(spec.steps)):
-            part_work("measurement", spec.name)(cell, count)
+            declared.part_work(declared.part("measurement", spec.name))(cell, count)
     return count
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.parts import part_memory
+from scaling_limits.configuration.costs.declared import algorithm, part, part_memory
 from scaling_limits.configuration.costs.sizes import (
     item_size,
     layers,
@@ -16,9 +16,12 @@ from scaling_limits.errors import ConfigurationError
 PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
 
-# Copies that a compiled program holds at its peak, beside what its parts say: of weights that are not updated, and of
-# the batch's units where they are pooled; tests/configuration/test_costs.py compares with XLA's own analysis.
+# Copies that a compiled program holds at its peak: of weights that are not updated, and, where parts say nothing, of
+# those that are; of the batch's units, and further ones of units that are pooled. XLA's own analysis is compared with
+# in tests/configuration/test_costs.py.
 _WEIGHTS_DRAWN = 4
+_WEIGHTS_UPDATED = 6
+_UNITS = 2
 _UNITS_POOLED = 6
 
 
@@ -73,18 +76,19 @@ def cell_bytes(cell: Cell) -> float:
 def program_bytes(cell: Cell) -> float:
     """What the compiled training of one cell, or its limit, holds at its peak, data apart."""
     if cell.limit is not None:
-        return part_memory("limit", cell.limit)(cell).get("bytes", 0.0)
+        return part_memory(part("limit", cell.limit), cell, bytes=0.0)["bytes"]
     found = layers(cell)
-    algorithm = part_memory("algorithm", cell.algorithm.name)(cell)
-    optimiser = part_memory("optimiser", cell.optimiser.name)(cell)
-    weights = optimiser["weights"] if num_updates(cell) else _WEIGHTS_DRAWN
-    units = algorithm["units"]
+    optimiser = part("optimiser", cell.optimiser.name)
+    weights: float = _WEIGHTS_DRAWN
+    if num_updates(cell):
+        weights = part_memory(optimiser, cell, weights=_WEIGHTS_UPDATED)["weights"]
+    units = part_memory(algorithm(cell.algorithm), cell, units=_UNITS)["units"]
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units
     if any(layer.is_convolution for layer in found):
         units += _UNITS_POOLED
     # measurements are taken one after the other
-    measured = [part_memory("measurement", spec.name)(cell) for spec in cell.measurements]
+    measured = [part_memory(part("measurement", spec.name), cell) for spec in cell.measurements]
 
     def most(kind: str) -> float:
         return max((each.get(kind, 0) for each in measured), default=0)

@@ -1,53 +1,17 @@
 """The sizes of a cell's network, as layers of equal weights; without jax."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from scaling_limits import networks
 from scaling_limits.cells import Cell
-from scaling_limits.networks import image_layers
-
-
-@dataclass(frozen=True)
-class Layer:
-    """`count` equal weights `[outputs, inputs]`, each applied at as many `positions` of what enters."""
-
-    name: str
-    inputs: int
-    outputs: int
-    count: int = 1
-    positions: int = 1
-
-    @property
-    def weights(self) -> int:
-        """Entries of all of them."""
-        return self.inputs * self.outputs * self.count
-
-    @property
-    def is_convolution(self) -> bool:
-        """Whether its windows are copied out of what enters; a window that covers all of it is no copy."""
-        return self.positions > 1
-
-    @property
-    def units(self) -> int:
-        """Numbers that leave all of them, for one sample."""
-        return self.outputs * self.positions * self.count
+from scaling_limits.networks.layers import Layer
 
 
 def layers(cell: Cell) -> list[Layer]:
     """All weights of the forward pass, from the input up."""
-    net = cell.network
-    if net.name in image_layers.ARCHITECTURES:
-        return [
-            Layer(layer.name, layer.fan_in, layer.features, positions=math.prod(layer.leaving[:2]))
-            for layer in image_layers.layers(net)
-        ]
-    found = [
-        Layer("input", net.input_dim, net.width),
-        Layer("hidden", net.width, net.width, net.num_hidden_layers - 1),
-        Layer("output", net.width, net.output_dim),
-    ]
-    return [layer for layer in found if layer.count]
+    spec = cell.network
+    return [layer for layer in networks.registry.part(spec.name).layers(spec) if layer.count]
 
 
 def above_input(cell: Cell) -> list[Layer]:

@@ -1,0 +1,37 @@
+"""What algorithms that train feedback weights take. Symbols: `feedback` psi, `feedback_learning_rate` tau' (pc-tp)."""
+
+from typing import Any
+
+from pydantic import Field
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.settings import Activation
+from scaling_limits.strict import Strict
+
+
+class FeedbackWeights(Strict):
+    """Feedback nodes map each node's output back to its input's size; their weights have a rate of their own."""
+
+    feedback: Activation = Field(description="activation of feedback nodes")
+    feedback_learning_rate: float = Field(
+        ge=0, description="in place of learning_rate, with the row's factors"
+    )
+    feedback_weight_decay: float = Field(
+        default=1e-4, ge=0, description="added to the gradient, times the weight"
+    )
+    num_feedback_steps: int = Field(
+        default=0, ge=0, description="updates of feedback weights alone, first"
+    )
+
+
+def refuse(settings: Any) -> None:
+    """Refuse feedback nodes for networks that have none.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    plain = not getattr(settings, "skip", False)
+    if settings.network != "mlp" or not plain or settings.activation_position != "after_weight":
+        raise ConfigurationError(
+            "feedback: feedback nodes are those of an mlp without skips, with activation_position: after_weight"
+        )

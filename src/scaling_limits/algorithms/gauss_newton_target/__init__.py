@@ -1,0 +1,38 @@
+"""The Gauss-Newton target of every layer (pc-tp Prop. 3.3)."""
+
+from typing import Any
+
+from pydantic import Field
+
+from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
+from scaling_limits.strict import Strict
+
+
+class Settings(Strict):
+    """e_B of pc-tp Prop. 3.3."""
+
+    preconditioner_exponent: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="power of the preconditioner: 0 is backpropagation; 1, the target, if absent",
+    )
+
+
+class Options(AlgorithmSpec):
+    """e_B, None for the target itself."""
+
+    preconditioner_exponent: TracedOrNone = None
+
+
+def work(cell: Cell, count: Any) -> None:
+    """A decomposition of what every node does to the outputs, for each sample."""
+    count.forward()
+    count.jacobians()
+    count.decompositions()
+    count.weight_gradients()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Samples' derivatives of the outputs by all nodes."""
+    return {"units": 2 + 2 * cell.network.output_dim}

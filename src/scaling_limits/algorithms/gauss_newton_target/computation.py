@@ -1,0 +1,72 @@
+r"""The Gauss-Newton target (pc-tp Prop. 3.3).
+
+Each layer's error is the change of its output that explains the output error e_L to first order
+and by least squares, `e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L`, with `delta_l = du_L/du_l
+[units, out]` of each sample. With the power -e_B in place of -1 it lies between that of
+backpropagation, e_B = 0, and the target, e_B = 1.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float
+
+from scaling_limits.algorithms.layerwise import output_jacobians, weight_gradients
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.networks.network import Stacks, Weights
+
+
+def init(problem: Problem) -> tuple[()]:
+    """No state."""
+    return ()
+
+
+def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]]:
+    """Each node's own rule with the undamped errors, at the forward pass; of the options only
+    `loss` and `preconditioner_exponent` e_B, a number (1 if it is not given), are used.
+
+    Metrics: `train_loss`, the batch-mean loss.
+    """
+    forward = problem.activities()
+    gradients = weight_gradients(problem, problem.inputs(forward), errors(problem))
+    return Weights(gradients), state, {"train_loss": problem.loss(forward[-1][0])}
+
+
+def errors(problem: Problem) -> Stacks:
+    """The undamped errors of all nodes; the output's is its loss's own, e_L."""
+    forward = problem.activities()
+    jacobians = output_jacobians(problem, problem.inputs(forward))
+    exponent = problem.numbers.get("preconditioner_exponent", 1.0)
+    return least_squares(jacobians, problem.output_error(forward[-1][0]), exponent=exponent)
+
+
+def least_squares(
+    jacobians: Stacks,
+    output_error: Float[Array, "batch out"],
+    damping: float = 0.0,
+    exponent: Array | float = 1.0,
+) -> Stacks:
+    """e_l of every node from its samples' Jacobians `delta_l^T [count, batch, out, units]`, with
+    `exponent` e_B.
+
+    rho is `damping` times the mean eigenvalue of `delta_l^T delta_l`, so it has the order of what it
+    is added to at any width. Undamped, e_l is the limit rho -> 0, of least length, also where the
+    outputs cannot be moved independently.
+    """
+
+    def solve(jacobian: Array) -> Array:
+        # by singular values, as products of Jacobians square what float32 has to resolve
+        left, values, right = jnp.linalg.svd(jacobian, full_matrices=False)
+        out, units = jacobian.shape[-2:]
+        rho = damping * (values**2).sum(axis=-1, keepdims=True) / out
+        resolved = values > max(out, units) * np.finfo(values.dtype).eps * values[..., :1]
+        safe = jnp.where(resolved, values, 1.0)
+        response = jnp.where(resolved, safe * (safe**2 + rho) ** -jnp.asarray(exponent), 0.0)
+        explained = jnp.einsum("lbck,bc->lbk", left, output_error)
+        return jnp.einsum("lbkn,lbk->lbn", right, response * explained)
+
+    solved: Stacks = jax.tree.map(solve, jacobians)
+    return solved

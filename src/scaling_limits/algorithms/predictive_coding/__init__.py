@@ -1,0 +1,155 @@
+"""Predictive coding: activities are inferred, then each node's weights follow its own error."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from scaling_limits.algorithms.predictive_coding.stages import stages
+from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.parameterisations.settings import EnergyWeights
+
+STEPWISE = ("gradient_descent", "adam")
+_DEFAULTS = {
+    "activity_initialisation": "forward",
+    "inference_order": "synchronous",
+    "fixed_predictions": False,
+}
+
+READS = frozenset({"energy_weight", "step"})
+"""What it reads of a row, besides what all algorithms do."""
+
+
+class Settings(EnergyWeights):
+    """How activities are inferred. Symbols: `num_inference_steps` T, `activity_learning_rate` beta (mupc)."""
+
+    inference: Literal["gradient_descent", "adam", "exact"] = Field(
+        description="steps on the activities, or the closed form of linear networks"
+    )
+    num_inference_steps: Annotated[int, Field(ge=0)] | Literal["num_hidden_layers"] | None = None
+    activity_gradient: Literal["batch_mean", "per_sample"] | None = Field(
+        default=None,
+        description="of the energy that activities descend: the batch mean or the sample's own",
+    )
+    activity_learning_rate: float | None = Field(default=None, gt=0)
+    activity_initialisation: Literal["forward", "zeros", "normal"] | None = Field(
+        default=None, description="forward if absent"
+    )
+    inference_order: Literal["synchronous", "sequential"] | None = Field(
+        default=None, description="synchronous if absent"
+    )
+    fixed_predictions: bool | None = Field(default=None, description="false if absent")
+
+
+class Options(AlgorithmSpec):
+    """Those that a cell holds; `exact` inference has no others.
+
+    `sequential` inference updates the layers from the output down, each from the new values above it; with
+    `fixed_predictions` the predictions and their derivatives stay those of the initial activities.
+    """
+
+    inference: Literal["gradient_descent", "adam", "exact"]
+    num_inference_steps: int | None = None
+    activity_gradient: Literal["batch_mean", "per_sample"] | None = None
+    activity_initialisation: Literal["forward", "zeros", "normal"] | None = None
+    inference_order: Literal["synchronous", "sequential"] | None = None
+    fixed_predictions: bool | None = None
+    activity_learning_rate: TracedOrNone = None
+
+
+def options(settings: Any, inference_step: float) -> dict[str, Any]:
+    """The options as numbers; `inference_step` is the row's factor of the activity learning rate."""
+    given = {name: getattr(settings, name) for name in Settings.model_fields}
+    chosen = {name: value for name, value in given.items() if name in Options.model_fields}
+    if settings.inference == "exact":
+        return chosen
+    if settings.num_inference_steps == "num_hidden_layers":
+        chosen["num_inference_steps"] = settings.num_hidden_layers
+    chosen["activity_learning_rate"] *= inference_step
+    absent = {name: value for name, value in _DEFAULTS.items() if chosen[name] is None}
+    return chosen | absent
+
+
+def refuse(settings: Any) -> None:
+    """Refuse settings of inference that are missing, idle, or do not go together.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    required = ("num_inference_steps", "activity_gradient", "activity_learning_rate")
+    if settings.inference == "exact":
+        _refuse_exact(settings)
+        for key in (*required, *_DEFAULTS):
+            if getattr(settings, key) is not None:
+                raise ConfigurationError(f"{key}: exact inference takes no steps; leave it out")
+    else:
+        for key in required:
+            if getattr(settings, key) is None:
+                raise ConfigurationError(f"{key}: {settings.inference} inference needs it")
+        if settings.inference == "adam" and settings.inference_order == "sequential":
+            raise ConfigurationError(
+                "inference_order: adam moves all activities at once; use synchronous"
+            )
+
+
+def _refuse_exact(settings: Any) -> None:
+    linear = settings.network == "mlp" and settings.activation == "linear"
+    if not linear or settings.loss != "mean_squared_error":
+        raise ConfigurationError(
+            "inference: 'exact' is a closed form of linear mlps and mean_squared_error, network is "
+            f"'{settings.network}', activation '{settings.activation}', loss '{settings.loss}'; "
+            "use inference 'gradient_descent'"
+        )
+    for quantity in settings.exponent_changes.get("inference", {}):
+        raise ConfigurationError(
+            f"exponent_changes.inference.{quantity}: acts only with inference: {' or '.join(STEPWISE)}; leave it out"
+        )
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The closed form, or steps of inference."""
+    options: Any = cell.algorithm
+    count.forward()
+    if options.inference == "exact":
+        outputs, batch = cell.network.output_dim, cell.batch_size
+        units = sum(layer.units for layer in count.layers)
+        count.jacobians(1)
+        # the rescaling matrix and its inverse, and the errors that it explains
+        count.multiply_adds(units * (outputs + batch) * outputs + outputs**3)
+        count.activities(2, count.layers)
+        count.backward()
+    else:
+        _inference_work(cell, count)
+    count.weight_gradients()
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """What the loop over steps carries, or the closed form."""
+    options: Any = cell.algorithm
+    if options.inference == "exact":
+        return {"units": 4}
+    if options.inference_order == "sequential":
+        return {"units": 2 if options.fixed_predictions else 6}
+    return {"units": 8}
+
+
+def _inference_work(cell: Cell, count: Any) -> None:
+    options: Any = cell.algorithm
+    sequential = options.inference_order == "sequential"
+    count.at_once(count.above_input)
+    done = 0
+    for end, reach in stages(options, cell.network.num_hidden_layers):
+        reached = count.topmost(reach)
+        with count.repeated(end - done):
+            done = end
+            if not options.fixed_predictions:
+                count.at_once(reached)
+            if sequential:
+                # the new activities of each layer pull at the layer below
+                count.products(reached)
+            else:
+                count.at_once(reached)
+                count.shifts(reached)
+            count.activities(2, reached)
+    if not options.fixed_predictions:
+        count.at_once(count.above_input)

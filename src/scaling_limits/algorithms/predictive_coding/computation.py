@@ -1,0 +1,60 @@
+r"""Predictive coding with supervised targets.
+
+Energy of a sample, with z_0 = x and p_l the network's nodes,
+
+    F = sum_{l<L} gamma_l/2 ||z_l - p_l(z_{l-1})||^2 + gamma_L loss(p_L(z_{L-1}), y)
+
+(pc-tp Eq. 2; mupc Eq. 1 and pcn-limits Eq. 2 have unit weights gamma and the mean squared error).
+Activities are inferred, then each node's weights follow its own error, `dW_l = -e_l dp_l/dW_l`. That
+is dF/dW_l without gamma_l, as in pc-tp S.33.
+
+*Gradient descent* and *adam* are steps on the activities (`descent`), *exact* is where they end in
+linear networks (`exact`).
+"""
+
+from typing import Any
+
+from jax import Array
+
+from scaling_limits.algorithms.layerwise import weight_gradients
+from scaling_limits.algorithms.predictive_coding import descent, exact
+from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.networks.network import Stacks, Weights
+
+
+def init(problem: Problem) -> tuple[()]:
+    """No state."""
+    return ()
+
+
+def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]]:
+    """Each node's own rule at the inferred activities, a batch mean.
+
+    `problem.numbers["activity_learning_rate"]` is the step beta on the gradient of the batch mean of F
+    (`activity_gradient: batch_mean`, so beta/B per sample) or of each sample's own F (`per_sample`);
+    `problem.numbers["seed"]` that of normal initial activities, which are the same at each training step.
+
+    Metrics, batch means: `train_loss` of the forward pass, `inferred_loss` of the output's
+    prediction after inference, and `energy`, F there.
+    """
+    forward = problem.activities()
+    inferred = _infer(problem, forward)
+    gradients = weight_gradients(problem, inferred.inputs, inferred.errors)
+    loss = problem.loss(inferred.output)
+    energy = energy_weight(problem, "output") * loss
+    for segment, error in zip(problem.network.segments[:-1], inferred.errors[:-1], strict=True):
+        weight = energy_weight(problem, segment.role)
+        energy = energy + 0.5 * weight * (error**2).sum() / len(problem.x)
+    losses = {"train_loss": problem.loss(forward[-1][0]), "inferred_loss": loss}
+    return Weights(gradients), state, {**losses, "energy": energy}
+
+
+def errors(problem: Problem) -> Stacks:
+    """e_l of each sample at the inferred activities."""
+    return _infer(problem, problem.activities()).errors
+
+
+def _infer(problem: Problem, forward: Stacks) -> Inferred:
+    infer = exact.infer if problem.options.inference == "exact" else descent.infer
+    return infer(problem, forward)

@@ -1,0 +1,28 @@
+"""The stages of inference: which layers its steps have to evaluate."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scaling_limits.algorithms.predictive_coding import Options
+
+NUM_STAGES = 4
+"""More stages evaluate fewer layers, down to half, but each is one more loop to compile."""
+
+
+def stages(options: "Options", num_hidden: int) -> list[tuple[int, int]]:
+    """(last step, number of hidden layers that have moved by then) of each stage, steps from 1.
+
+    From the forward pass, synchronous steps move one more layer each, from the output down.
+    """
+    num_steps = options.num_inference_steps or 0
+    slow = options.activity_initialisation == "forward" and options.inference_order == "synchronous"
+    if not slow or options.inference == "adam":
+        # Adam's averages would have to grow with the stages
+        return [(num_steps, num_hidden)]
+    ramp = min(num_steps, num_hidden)
+    count = min(NUM_STAGES, ramp)
+    ends = [-(-stage * ramp // count) for stage in range(1, count + 1)]
+    found = [(end, end) for end in ends]
+    if num_steps > num_hidden:
+        found[-1] = (num_steps, num_hidden)
+    return found

@@ -1,0 +1,65 @@
+"""Target propagation and difference target propagation (pc-tp Sec. 3.1.2, 5)."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from scaling_limits.algorithms import feedback
+from scaling_limits.cells import AlgorithmSpec, Cell, Traced
+from scaling_limits.errors import ConfigurationError
+
+
+class Settings(feedback.FeedbackWeights):
+    """How targets are propagated, and feedback weights trained; defaults as in pc-tp App. E."""
+
+    difference_correction: bool = Field(
+        default=False, description="difference target propagation (pc-tp S.13)"
+    )
+    target_step: float = Field(
+        default=0.01, gt=0, description="etahat: how far the output's target lies down the gradient"
+    )
+    feedback_loss: Literal["reconstruction", "difference_reconstruction"] = "reconstruction"
+    feedback_noise: float | None = Field(
+        default=None, gt=0, description="standard deviation; no noise if absent"
+    )
+
+
+class Options(AlgorithmSpec):
+    """Whether targets have the difference correction (pc-tp S.13), what feedback weights minimise, the step of the
+    output's target (etahat), and the standard deviation of noise added to activities when feedback weights are
+    trained, None without noise (pc-tp S.12).
+    """
+
+    difference_correction: bool
+    feedback_loss: Literal["reconstruction", "difference_reconstruction"] = "reconstruction"
+    target_step: Traced
+    feedback_noise: float | None = None
+
+
+def refuse(settings: Any) -> None:
+    """Refuse a loss of feedback weights without the noise that it needs.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    feedback.refuse(settings)
+    if settings.feedback_loss == "difference_reconstruction" and settings.feedback_noise is None:
+        raise ConfigurationError("feedback_noise: difference_reconstruction needs it")
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Targets come down through the feedback nodes, which learn to give back what entered."""
+    options: Any = cell.algorithm
+    count.forward()
+    count.backward()
+    if options.difference_correction:
+        count.backward()
+    count.weight_gradients()
+    with count.only_for("feedback"):
+        if options.feedback_loss == "difference_reconstruction":
+            # a copy for each layer goes up to the output and all the way back, and so does the gradient
+            count.backward(4 * cell.network.num_hidden_layers * cell.batch_size)
+            return
+        # from noisy inputs of nodes to their outputs, back, and the gradient of that
+        for _ in range(2 if options.feedback_noise is None else 3):
+            count.at_once(count.above_input)

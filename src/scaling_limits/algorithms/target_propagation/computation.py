@@ -1,0 +1,79 @@
+r"""Target propagation and difference target propagation (pc-tp Sec. 3.1.2, 5).
+
+With h_l the outputs of the nodes and g_l the feedback nodes, which map outputs of node l to outputs of
+node l - 1, the output's target is `hhat_L = h_L - etahat dloss/dh_L` of each sample and the others are
+`hhat_{l-1} = g_l(hhat_l)`, with the difference correction `g_l(hhat_l) - (g_l(h_l) - h_{l-1})`
+(pc-tp S.11, S.13; the paper's index of g is that of the layer it maps to). Each node's weights follow
+its own error `e_l = hhat_l - h_l`.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax
+from jax import Array
+
+from scaling_limits.algorithms.layerwise import downwards, weight_gradients
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.algorithms.target_propagation.reconstruction import (
+    difference_reconstruction_losses,
+    reconstruction_losses,
+)
+from scaling_limits.networks.network import Params, Segment, Stacks, Weights
+
+LOSSES: dict[str, Callable[..., Array]] = {
+    "reconstruction": reconstruction_losses,
+    "difference_reconstruction": difference_reconstruction_losses,
+}
+
+
+def init(problem: Problem) -> tuple[()]:
+    """No state."""
+    return ()
+
+
+def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]]:
+    """Each node's own rule with the errors of its targets, a batch mean, and the gradients of the
+    feedback weights.
+
+    It needs `problem.feedback` and `problem.numbers["target_step"]`, etahat.
+
+    Metrics: `train_loss` of the forward pass, a batch mean.
+    """
+    forward = problem.activities()
+    gradients = weight_gradients(problem, problem.inputs(forward), _errors(problem, forward))
+    metrics = {"train_loss": problem.loss(forward[-1][0])}
+    return Weights(gradients, feedback_gradients(problem)), state, metrics
+
+
+def errors(problem: Problem) -> Stacks:
+    """e_l = hhat_l - h_l of each sample; needs what `update` does."""
+    return _errors(problem, problem.activities())
+
+
+def feedback_gradients(problem: Problem) -> Params:
+    """Gradient of the sum of the losses of `options.feedback_loss` by the feedback weights."""
+    losses = LOSSES[str(problem.options.feedback_loss)]
+
+    def total(feedback: Params) -> Array:
+        return losses(replace(problem, feedback=feedback), problem.options.feedback_noise).sum()
+
+    gradient: Params = jax.grad(total)(problem.feedback)
+    return gradient
+
+
+def _errors(problem: Problem, forward: Stacks) -> Stacks:
+    """From the output down, `e_{l-1} = g_l(h_l + e_l) - h_{l-1}`, or `- g_l(h_l)` where corrected."""
+
+    def step(segment: Segment, error: Array, entry: Any) -> tuple[Array, Array]:
+        params, above, below = entry
+        if problem.options.difference_correction:
+            below = segment.apply(params, problem.scaling, above)
+        return segment.apply(params, problem.scaling, above + error) - below, error
+
+    output = problem.numbers["target_step"] * problem.output_error(forward[-1][0])
+    inputs = problem.inputs(forward)
+    entries = zip(problem.feedback, forward[1:], inputs[1:], strict=True)
+    first, above = downwards(problem.network.feedback, step, output, entries)
+    return (first[None], *above)

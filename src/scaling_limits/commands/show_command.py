@@ -1,0 +1,113 @@
+"""What a figure comes to: `python -m scaling_limits.commands.show_command FIGURE`, see `make show`."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scaling_limits.commands.command_line import aligned, overrides
+from scaling_limits.configuration import Configuration, load, vocabulary
+from scaling_limits.configuration.models import Figure
+from scaling_limits.configuration.trees import Origin, Tree, origin_at, plain
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError
+
+
+def shown(configuration: Configuration, paper: str, name: str) -> str:
+    """A figure's settings grid by grid, its measurements, plot and claims; each value with where it comes from.
+
+    Raises:
+        ConfigurationError: an unknown figure, or the configuration is not valid.
+    """
+    figure = configuration.figure(paper, name)
+    said, _ = configuration.paper(paper).figure(name)
+    lines = [f"{paper}/{name}, preset {configuration.main.preset}: {figure.title}"]
+    if figure.experiment is not None:
+        lines += _experiment(configuration, paper, figure.experiment, figure.grids)
+    for part in ("plot", "claims"):
+        if part in said:
+            lines += ["", f"{part}  # {said[part].origin}", _indented(_part(figure, part))]
+    return "\n".join(lines)
+
+
+def _experiment(
+    configuration: Configuration, paper: str, name: str, shown: Iterable[str]
+) -> Iterator[str]:
+    composed = configuration.paper(paper).experiment(name)
+    points = configuration.points(paper, name)
+    grids = {grid: composed.grids[grid] for grid in composed.grids if grid in set(shown)}
+    everywhere = _common([node.settings for node in grids.values()])
+    yield f"experiment {name}: {composed.words.value('description')}"
+    yield "\nin all of its grids that the figure shows or judges"
+    yield _table(everywhere)
+    for grid, node in grids.items():
+        cells = sum(point.grid == grid for point in points)
+        title = node.title()
+        yield f"\ngrid {grid}{f' ({title})' if title else ''}, {cells} cells"
+        own = {k: v for k, v in _values(node.settings).items() if k not in everywhere}
+        yield _table(own)
+    measurements = composed.words.tree("measurements")
+    if measurements:
+        yield "\nmeasured after how many updates"
+        yield _table(_values(measurements))
+
+
+def _values(said: Tree) -> dict[str, tuple[Any, Origin]]:
+    return {key: (value, origin_at(said, (key,))) for key, value in plain(said).items()}
+
+
+def _common(said: Sequence[Tree]) -> dict[str, tuple[Any, Origin]]:
+    """What all of these say alike, from the same places."""
+    each = [_values(settings) for settings in said]
+    first = each[0] if each else {}
+    return {key: value for key, value in first.items() if all(o.get(key) == value for o in each)}
+
+
+def _table(values: Mapping[str, tuple[Any, Origin]]) -> str:
+    if not values:
+        return "  nothing else"
+    lines = [
+        (f"  {'*' if vocabulary.is_axis(key, value) else ' '} {key}", _words(value), str(origin))
+        for key, (value, origin) in values.items()
+    ]
+    return aligned(lines, words=3)
+
+
+def _words(value: Any) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _part(figure: Figure, part: str) -> Any:
+    dumped = figure.model_dump(mode="json", exclude_unset=True)
+    return dumped[part]
+
+
+def _indented(content: Any) -> str:
+    text = yaml.safe_dump(content, sort_keys=False, width=116, allow_unicode=True)
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line; a user's error ends it with a message and exit code 1."""
+    parser = argparse.ArgumentParser(description="Show what a figure comes to.")
+    parser.add_argument("figure", metavar="FIGURE", help="<paper>/<figure>")
+    parser.add_argument("--preset", help="that of the configuration if left out")
+    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
+    options = parser.parse_args(arguments)
+    try:
+        changes = overrides(options.config)
+        if options.preset is not None:
+            changes["preset"] = options.preset
+        paper, slash, figure = options.figure.partition("/")
+        if not slash:
+            raise ConfigurationError(f"'{options.figure}': a figure is <paper>/<figure>")
+        print(shown(load(Path(), changes), paper, figure))
+    except ScalingLimitsError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

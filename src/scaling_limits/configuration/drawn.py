@@ -1,0 +1,63 @@
+"""From what is said of a figure to the typed model of it."""
+
+from typing import Any
+
+from scaling_limits.configuration import judging, plots
+from scaling_limits.configuration.files import validate
+from scaling_limits.configuration.models import Figure
+from scaling_limits.configuration.paper import Composed, Paper
+from scaling_limits.configuration.trees import Tree, origin_at, plain
+from scaling_limits.configuration.words import MisplacedError, Words, label
+from scaling_limits.errors import ConfigurationError, unknown
+
+
+def figure(paper: Paper, name: str) -> Figure:
+    """A figure as configured.
+
+    Raises:
+        ConfigurationError: there is none, or something of it is wrong: with file, line and what would be valid.
+    """
+    said, holder = paper.figure(name)
+    composed = paper.experiment(holder) if holder is not None else None
+    experiment = holder if composed is not None and composed.nodes else None
+    words = _words(paper, name, holder, composed)
+    try:
+        content = {
+            **plain(said.only(("title", "caption"))),
+            "plot": plots.written_out(said.value("plot") or {}, words),
+            "claims": judging.claims(plain(said.tree("claims"), nulls=True), words),
+            "experiment": experiment,
+        }
+    except MisplacedError as error:
+        where = ".".join(map(str, ("figures", name, *error.path)))
+        raise ConfigurationError(f"{origin_at(said, error.path)}: {where}: {error}") from None
+    found = validate(Figure, _by_number(said), content, f"figures.{name}.")
+    for part, grids in (("plot", found.plot.grids), ("claims", found.judged_grids)):
+        for grid in grids:
+            if grid not in words.nodes:
+                where = f"{origin_at(said, (part, 'panels'))}: figures.{name}.{part}"
+                raise ConfigurationError(f"{where}: {unknown('grid', grid, words.nodes)}")
+    return found
+
+
+def _words(paper: Paper, name: str, holder: str | None, composed: Composed | None) -> Words:
+    shared = paper.shared(holder)
+    said = composed.words.tree("judging") if composed else Tree(shared.origin)
+    judging.refuse_unknown(shared.tree("judging"))
+    judging.refuse_unknown(said)
+    usual: dict[str, Any] = plain(shared.tree("judging"), nulls=True)
+    return Words(
+        label=label(paper.library.slug, name),
+        symbols=plain(shared.tree("symbols")),
+        quantities=plain(shared.tree("quantities")),
+        judging=judging.combined(usual, plain(said, nulls=True)),
+        nodes=composed.nodes if composed else {},
+    )
+
+
+def _by_number(said: Tree) -> Tree:
+    """The figure with its claims by their number, as errors of the typed model call them."""
+    named = said.tree("claims")
+    claims = [claim for claim in named.values() if isinstance(claim, Tree)]
+    numbered = Tree(named.origin, {str(number): claim for number, claim in enumerate(claims)})
+    return Tree(said.origin, {**said, "claims": numbered})

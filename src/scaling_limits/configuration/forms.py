@@ -1,0 +1,141 @@
+"""The words of each place of the configuration's files, and what is said of others."""
+
+import re
+from collections.abc import Collection, Iterable
+
+from scaling_limits.configuration import vocabulary
+from scaling_limits.configuration.ranges import expanded
+from scaling_limits.configuration.trees import Leaf, Tree, Word, plain
+from scaling_limits.errors import ConfigurationError, unknown
+
+SHARED = frozenset({"symbols", "quantities", "judging", "bases"})
+BASE = frozenset({"title", "extends", "measurements", "presets"})
+EXPERIMENT = frozenset(
+    {"description", "extends", "grids", "measurements", "presets", "judging", "figures"}
+)
+GRID = frozenset({"extends", "title", "grids"})
+FIGURE = frozenset({"extends", "title", "caption", "plot", "claims"})
+PAPER = SHARED | {"title", "authors", "reference", "figures"}
+CHANGED_BASE = frozenset({"measurements"})
+CHANGED_GRID = frozenset({"grids"})
+CHANGED_EXPERIMENT = frozenset({"grids", "measurements", "figures"})
+CHANGED_PAPER = SHARED | {"experiments", "figures"}
+
+# as in the wildcards of the Snakefile
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+NAMED = "a name has letters, digits, '_' and '-' only"
+
+_MOVED = {
+    "axes": "an axis is a setting with a list of values: write it without `axes`",
+    "settings": "settings stand where they hold, beside `grids`: write them without `settings`",
+    "papers": "what a preset changes stands beside it, under `presets` in config/papers/<slug>/",
+    "experiments": "an experiment is a file of its own, config/papers/<slug>/<experiment>.yaml",
+    "experiment": "a figure stands in the file of its experiment, under `figures`",
+}
+
+
+def refuse_unknown(tree: Tree, kind: str, valid: Collection[str], path: str = "") -> None:
+    """Refuse words that a place does not have, with the nearest that it has.
+
+    Raises:
+        ConfigurationError: names file and line.
+    """
+    for key, word in tree.items():
+        if key not in valid:
+            problem = _MOVED.get(key) or unknown(kind, key, valid)
+            raise ConfigurationError(f"{word.origin}: {path}{key}: {problem}")
+
+
+def mapping(word: Word, path: str) -> Tree:
+    """A word that has to be a mapping; nothing at all is an empty one."""
+    if isinstance(word, Tree):
+        return word
+    if word.value is None:
+        return Tree(word.origin)
+    raise ConfigurationError(f"{word.origin}: {path}: should be a mapping, not {word.value!r:.80}")
+
+
+def place(tree: Tree, words: frozenset[str], path: str, presets: Iterable[str] = ()) -> Tree:
+    """A base, an experiment, a grid, or what changes one: its words checked, its ranges expanded.
+
+    Args:
+        tree: what is said there.
+        words: the words of the place beside settings.
+        path: how messages call the place.
+        presets: the presets that it may speak of.
+    """
+    refuse_unknown(tree, "word or setting", words | vocabulary.names(), path)
+    checked = Tree(tree.origin)
+    for key, word in tree.items():
+        if key == "grids":
+            inner = GRID if "extends" in words else CHANGED_GRID
+            checked[key] = _grids(word, inner, f"{path}grids.")
+        elif key == "presets":
+            changed = CHANGED_EXPERIMENT if "grids" in words else CHANGED_BASE
+            checked[key] = _presets(word, changed, f"{path}presets.", tuple(presets))
+        else:
+            checked[key] = word if key in words else _setting(word, path + key)
+    return checked
+
+
+def _setting(word: Word, path: str) -> Word:
+    if isinstance(word, Leaf):
+        return word
+    content = plain(word)
+    try:
+        value = expanded(content)
+    except ValueError as error:
+        raise ConfigurationError(f"{word.origin}: {path}: {error}") from None
+    return word if value is content else Leaf(value, word.origin)
+
+
+def _grids(word: Word, words: frozenset[str], path: str) -> Tree:
+    """The nodes of a tree of grids; a list of names is a node for each, which extends the base of that name."""
+    if isinstance(word, Leaf) and isinstance(word.value, list) and words is GRID:
+        named = [str(name) for name in word.value]
+        extending = {
+            name: Tree(word.origin, {"extends": Leaf(name, word.origin)}) for name in named
+        }
+        return Tree(word.origin, extending)
+    nodes = Tree(word.origin)
+    for name, node in mapping(word, path.removesuffix(".")).items():
+        gone = isinstance(node, Leaf) and node.value is None and words is CHANGED_GRID
+        nodes[name] = node if gone else place(mapping(node, path + name), words, f"{path}{name}.")
+    return nodes
+
+
+def _presets(word: Word, words: frozenset[str], path: str, presets: Collection[str]) -> Tree:
+    changes = mapping(word, path.removesuffix("."))
+    checked = Tree(changes.origin)
+    for name, change in changes.items():
+        if name not in presets:
+            raise ConfigurationError(f"{change.origin}: {path}{unknown('preset', name, presets)}")
+        checked[name] = place(mapping(change, path + name), words, f"{path}{name}.")
+    return checked
+
+
+def refuse_new_grids(place: Tree, change: Tree, path: str = "") -> None:
+    """A change is to grids that are there: a name that is none of theirs is a slip of the pen.
+
+    Raises:
+        ConfigurationError: names file, line and the nearest grid.
+    """
+    nodes = place.tree("grids")
+    for name, node in change.tree("grids").items():
+        if name not in nodes:
+            problem = unknown("grid", name, nodes)
+            raise ConfigurationError(f"{node.origin}: {path}grids: {problem}")
+        below = nodes[name]
+        if isinstance(node, Tree) and isinstance(below, Tree):
+            refuse_new_grids(below, node, f"{path}grids.{name}.")
+
+
+def figure(tree: Tree, name: str, path: str) -> None:
+    """Check the words of a figure, and its name.
+
+    Raises:
+        ConfigurationError: names file and line.
+    """
+    if not NAME.fullmatch(name):
+        raise ConfigurationError(f"{tree.origin}: {path}: {NAMED}")
+    refuse_unknown(tree, "word", FIGURE, f"{path}.")

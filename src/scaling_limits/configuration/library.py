@@ -1,0 +1,110 @@
+"""The files of one paper, or of the user's own experiments: each read when it is first asked for."""
+
+from collections.abc import Collection
+from functools import cached_property
+from pathlib import Path
+
+from scaling_limits.configuration import forms
+from scaling_limits.configuration.files import read_tree, validate
+from scaling_limits.configuration.models import Head
+from scaling_limits.configuration.trees import Origin, Tree, merge
+from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures import OWN
+
+_SHARED = "paper"
+
+
+class Library:
+    """`presets` are those that files may speak of."""
+
+    def __init__(self, root: Path, slug: str, presets: Collection[str]) -> None:
+        self.slug = slug
+        self.folder = "config/experiments" if slug == OWN else f"config/papers/{slug}"
+        self._root = root
+        self._presets = presets
+        self._read: dict[str, Tree] = {}
+        self._texts: dict[str, str] = {}
+
+    @cached_property
+    def experiments(self) -> list[str]:
+        """The names of the experiments in alphabetical order."""
+        names = sorted(path.stem for path in (self._root / self.folder).glob("*.yaml"))
+        for name in names:
+            if not forms.NAME.fullmatch(name):
+                raise ConfigurationError(f"{self.folder}/{name}.yaml: {forms.NAMED}")
+        return [name for name in names if self.slug == OWN or name != _SHARED]
+
+    def experiment(self, name: str) -> Tree:
+        """The file of an experiment, its words checked.
+
+        Raises:
+            ConfigurationError: there is none, or it has words that an experiment does not have.
+        """
+        if name not in self.experiments:
+            raise ConfigurationError(
+                f"{self.folder}: {unknown('experiment', name, self.experiments)}"
+            )
+        if name not in self._read:
+            words = forms.EXPERIMENT | (forms.SHARED if self.slug == OWN else frozenset())
+            tree = read_tree(self._path(name), f"{self.folder}/{name}.yaml")
+            checked = forms.place(tree, words, "", self._presets)
+            self._read[name] = self._with_parts(checked)
+        return self._read[name]
+
+    def shared(self, experiment: str | None) -> Tree:
+        """What experiments share: the words of `paper.yaml`; of the user's own, what their files say themselves."""
+        if self.slug != OWN:
+            return self._paper
+        if experiment is None:
+            return Tree(self._paper.origin)
+        own = self.experiment(experiment)
+        extended = own.value("extends")
+        words = own.only(forms.SHARED)
+        if extended in self.experiments and extended not in (experiment, *own.tree("bases")):
+            return merge(self.shared(extended), words)
+        return words
+
+    @cached_property
+    def _paper(self) -> Tree:
+        file = f"{self.folder}/{_SHARED}.yaml"
+        if self.slug == OWN:
+            return Tree(Origin(self.folder))
+        tree = read_tree(self._path(_SHARED), file)
+        forms.refuse_unknown(tree, "word", forms.PAPER)
+        validate(Head, tree.only(Head.model_fields))
+        return self._with_parts(tree)
+
+    def _with_parts(self, tree: Tree) -> Tree:
+        """The bases and the figures checked, too."""
+        checked = Tree(tree.origin, tree)
+        for part in ("bases", "figures"):
+            if part in tree:
+                named = forms.mapping(tree[part], part)
+                checked[part] = Tree(named.origin)
+                for name, word in named.items():
+                    path = f"{part}.{name}"
+                    inner = forms.mapping(word, path)
+                    if part == "figures":
+                        forms.figure(inner, name, path)
+                    else:
+                        inner = forms.place(inner, forms.BASE, f"{path}.", self._presets)
+                    checked.tree(part)[name] = inner
+        return checked
+
+    def holders(self, figure: str) -> list[str | None]:
+        """The files that may have this figure, None for the paper's own: a figure's name stands in its file."""
+        named = [name for name in self.experiments if figure in self._text(name)]
+        return [*named, None]
+
+    def figures(self, experiment: str | None) -> Tree:
+        """The figures of a file; without an experiment, those of `paper.yaml`, which have no cells."""
+        source = self._paper if experiment is None else self.experiment(experiment)
+        return source.tree("figures")
+
+    def _text(self, name: str) -> str:
+        if name not in self._texts:
+            self._texts[name] = self._path(name).read_text(encoding="utf-8", errors="replace")
+        return self._texts[name]
+
+    def _path(self, name: str) -> Path:
+        return self._root / self.folder / f"{name}.yaml"

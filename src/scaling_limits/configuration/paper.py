@@ -1,0 +1,195 @@
+"""One paper as its files say it, and what a preset and the user make of it: inheritance, layer by layer.
+
+What stands nearest wins, in every preset: a place's own words before those of what it extends. Within one place later
+layers win: its file, the caps, its `presets`, and what the user changes.
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+from scaling_limits.configuration import forms
+from scaling_limits.configuration.caps import shrunk
+from scaling_limits.configuration.grids import Base, Node, flattened
+from scaling_limits.configuration.library import Library
+from scaling_limits.configuration.models import Caps
+from scaling_limits.configuration.trees import Tree, Word, merge, via
+from scaling_limits.errors import ConfigurationError, unknown
+
+
+class Changes(NamedTuple):
+    """What makes a paper differ from its files: a preset by name, its caps, and what the user changes."""
+
+    preset: str | None
+    caps: Caps
+    user: Tree
+
+    @property
+    def way(self) -> str:
+        """How origins call the preset."""
+        return f"preset {self.preset}"
+
+
+class Composed(NamedTuple):
+    """An experiment with all that it inherits: its words, and its grids by name."""
+
+    words: Tree
+    nodes: dict[str, Node]
+
+    @property
+    def grids(self) -> dict[str, Node]:
+        """The nodes that have none below them."""
+        return {name: node for name, node in self.nodes.items() if node.grids == (name,)}
+
+
+class Paper:
+    """The bases, experiments and figures of a library after changes; each is composed when first asked for."""
+
+    def __init__(self, library: Library, changes: Changes) -> None:
+        self.library = library
+        self._changes = changes
+        self._composed: dict[str, Composed] = {}
+        self._checked = False
+
+    def experiment(self, name: str) -> Composed:
+        """An experiment with all that it inherits.
+
+        Raises:
+            ConfigurationError: names file, line and what would be valid.
+        """
+        self._check_changes()
+        if name not in self._composed:
+            words = self._experiment(name, ())
+            nodes = flattened(words, self._for_grids(name))
+            self._composed[name] = Composed(words, nodes)
+        return self._composed[name]
+
+    def shared(self, experiment: str | None) -> Tree:
+        """The words that figures and grids of an experiment may use, as changed."""
+        own = self.library.shared(experiment)
+        return merge(own, self._changes.user.only(forms.SHARED - {"bases"}))
+
+    def figure(self, name: str) -> tuple[Tree, str | None]:
+        """A figure with all that it inherits, and its experiment, if it has one.
+
+        Raises:
+            ConfigurationError: there is none, with the nearest name.
+        """
+        self._check_changes()
+        return self._figure(name, ())
+
+    @cached_property
+    def figures(self) -> dict[str, str | None]:
+        """All figures with their experiments, in the order of the files."""
+        found: dict[str, str | None] = {}
+        for experiment in (*self.library.experiments, None):
+            for name, figure in self.library.figures(experiment).items():
+                if name in found:
+                    raise ConfigurationError(f"{figure.origin}: figure '{name}' stands twice")
+                found[name] = experiment
+        return found
+
+    def _figure(self, name: str, chain: tuple[str, ...]) -> tuple[Tree, str | None]:
+        experiment = self._holder(name)
+        written = self.library.figures(experiment).tree(name)
+        figure = written.without("extends")
+        if "extends" in written:
+            extended = str(written.value("extends"))
+            _refuse_circle(written["extends"], extended, (*chain, name))
+            if extended not in self.figures:
+                problem = unknown("figure", extended, self.figures)
+                raise ConfigurationError(f"{written['extends'].origin}: {problem}")
+            figure = merge(self._figure(extended, (*chain, name))[0], figure)
+        if experiment is not None:
+            change = self._preset(self.library.experiment(experiment)).tree("figures")
+            figure = merge(figure, change.tree(name))
+        return merge(figure, self._changes.user.tree("figures").tree(name)), experiment
+
+    def _holder(self, name: str) -> str | None:
+        holders = self.library.holders(name)
+        found = [holder for holder in holders if name in self.library.figures(holder)]
+        if not found:
+            raise ConfigurationError(
+                f"{self.library.folder}: {unknown('figure', name, self.figures)}"
+            )
+        return found[0]
+
+    def _experiment(self, name: str, chain: tuple[str, ...]) -> Tree:
+        written = self.library.experiment(name)
+        change = self._changes.user.tree("experiments").tree(name)
+        below = self._below(written, name, (*chain, name))
+        words = self._layers(below, written.without("figures", *forms.SHARED - {"judging"}), change)
+        return words
+
+    def _base(self, name: str, experiment: str, chain: tuple[str, ...]) -> Tree:
+        """A base that an experiment, or something in it, extends."""
+        bases = self.library.shared(experiment).tree("bases")
+        written = bases.tree(name)
+        change = self._changes.user.tree("bases").tree(name)
+        below = self._below(written, experiment, (*chain, name))
+        named = [via(part, name) for part in (written, change)]
+        return self._layers(below, *named)  # type: ignore[arg-type]
+
+    def _for_grids(self, experiment: str) -> Base:
+        def base(name: str, word: Word, beside: Tree) -> Tree:
+            bases = self.library.shared(experiment).tree("bases")
+            if name not in bases:
+                valid = (*bases, *beside)
+                raise ConfigurationError(f"{word.origin}: extends: {unknown('base', name, valid)}")
+            return self._base(name, experiment, ())
+
+        return base
+
+    def _below(self, written: Tree, experiment: str, chain: tuple[str, ...]) -> Tree:
+        """What a place extends."""
+        if "extends" not in written:
+            return Tree(written.origin)
+        word, name = written["extends"], str(written.value("extends"))
+        _refuse_circle(word, name, chain)
+        bases = self.library.shared(experiment).tree("bases")
+        if name in bases:
+            return self._base(name, experiment, chain)
+        if name in self.library.experiments:
+            return self._experiment(name, chain).without("description")
+        valid = (*bases, *self.library.experiments)
+        raise ConfigurationError(f"{word.origin}: extends: {unknown('base', name, valid)}")
+
+    def _layers(self, below: Tree, written: Tree, change: Tree) -> Tree:
+        own = written.without("extends", "presets")
+        if "grids" in own:
+            below = below.without("grids")
+        caps = f"caps of {self._changes.way}"
+        place = merge(below, shrunk(own, self._changes.caps, caps))
+        for layer in (self._preset(written).without("figures"), change):
+            forms.refuse_new_grids(place, layer)
+            place = merge(place, layer)
+        return place
+
+    def _preset(self, written: Tree) -> Tree:
+        """What the preset changes of a place."""
+        if self._changes.preset is None:
+            return Tree(written.origin)
+        named = via(written.tree("presets").tree(self._changes.preset), self._changes.way)
+        return named if isinstance(named, Tree) else Tree(written.origin)
+
+    def _check_changes(self) -> None:
+        """The names that the user changes have to be there."""
+        if self._checked:
+            return
+        self._checked = True
+        user = self._changes.user
+        bases = self.library.shared(None).tree("bases")
+        for kind, known in (("base", bases), ("experiment", self.library.experiments)):
+            for name, word in user.tree(f"{kind}s").items():
+                if name not in known:
+                    raise ConfigurationError(f"{word.origin}.{kind}s: {unknown(kind, name, known)}")
+        for name, word in user.tree("figures").items():
+            if name not in self.figures:
+                raise ConfigurationError(
+                    f"{word.origin}.figures: {unknown('figure', name, self.figures)}"
+                )
+
+
+def _refuse_circle(word: Word, name: str, chain: tuple[str, ...]) -> None:
+    if name in chain:
+        circle = " -> ".join((*chain, name))
+        raise ConfigurationError(f"{word.origin}: extends: {circle} never ends")

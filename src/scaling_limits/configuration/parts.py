@@ -1,0 +1,213 @@
+"""The parts that settings choose by name, and what these declare together.
+
+Nothing here knows a part: registries find them, and each declares its own settings in a class `Settings`, what does
+not go together in `refuse`, and in `READS` which of a row's numbers it reads that others have no use for.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
+
+from scaling_limits import algorithms, limits, measurements, networks, optimisers
+from scaling_limits.configuration.files import explain
+from scaling_limits.datasets import settings as dataset_settings
+from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.networks import settings as network_settings
+from scaling_limits.parameterisations import settings as parameterisation_settings
+from scaling_limits.strict import Strict
+from scaling_limits.training import settings as training_settings
+
+COMMON: tuple[ModuleType, ...] = (
+    dataset_settings,
+    network_settings,
+    parameterisation_settings,
+    training_settings,
+)
+"""What all cells declare, room by room: each has `Settings`, and may have `refuse`."""
+_REGISTRIES = {
+    "network": networks.registry,
+    "algorithm": algorithms.registry,
+    "limit": limits.registry,
+    "optimiser": optimisers.registry,
+}
+
+
+class Names(Strict):
+    """The parts of a cell by name."""
+
+    dataset: str = Field(description="or one of your own, by `data.datasets`")
+    network: str = Field(
+        default="mlp",
+        description="fully connected, or for images of at least 16 x 16: of 3 (`cnn`) or 7 (`vgg5`) weight layers",
+    )
+    parameterisation: str = Field(description="a scheme of the table, or of your own rows")
+    algorithm: str = Field(description="or one of your own, by `algorithms`")
+    limit: str | None = Field(
+        default=None, description="computed by this limit of the training instead of by training"
+    )
+    optimiser: str = Field(description="the row is that of the scheme and this")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The modules of the chosen parts; `file` is that of an algorithm of the user's own, whose module there is only if
+    it declares something.
+    """
+
+    network: ModuleType
+    algorithm: ModuleType | None
+    limit: ModuleType | None
+    optimiser: ModuleType
+    measurements: tuple[ModuleType, ...]
+    file: str | None = None
+
+    @property
+    def computed(self) -> tuple[ModuleType, ...]:
+        """What refuses resolved cells, as it stands for what is computed of them: measurements and limit."""
+        return self.measurements if self.limit is None else (*self.measurements, self.limit)
+
+    def __iter__(self) -> Iterator[ModuleType]:
+        chosen = (self.network, self.algorithm, self.limit, self.optimiser, *self.measurements)
+        return (part for part in chosen if part is not None)
+
+
+def choose(
+    values: Mapping[str, Any], measured: Iterable[str], user_algorithms: Mapping[str, Path]
+) -> Parts:
+    """The parts that these settings name.
+
+    Raises:
+        ConfigurationError: there is no such part; says the nearest one.
+    """
+    names = {"network": Names.model_fields["network"].default, **values}
+    for key in ("algorithm", "optimiser"):
+        if key not in names:
+            valid = ", ".join(_REGISTRIES[key].modules)
+            raise ConfigurationError(f"{key}: is needed. Valid: {valid}")
+    file = _own_file(str(names["algorithm"]), user_algorithms)
+    found = {
+        key: registry.part(str(names[key]))
+        for key, registry in _REGISTRIES.items()
+        if key in names and not (key == "algorithm" and file)
+    }
+    algorithm = found["algorithm"] if file is None else algorithms.own.declaration(file)
+    return Parts(
+        found["network"],
+        algorithm,
+        found.get("limit"),
+        found["optimiser"],
+        tuple(measurements.registry.part(name) for name in sorted(measured)),
+        file,
+    )
+
+
+def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
+    """The file of an algorithm of the user's own; None for one of the project."""
+    known = algorithms.registry.modules
+    taken = sorted(set(user) & set(known))
+    if taken:
+        raise ConfigurationError(
+            f"algorithms: '{taken[0]}' is an algorithm of the project; choose another name"
+        )
+    if algorithm in user:
+        file = user[algorithm].as_posix()
+        algorithms.own.check(algorithm, file)
+        return file
+    if algorithm not in known:
+        raise ConfigurationError(unknown("algorithm", algorithm, [*known, *user]))
+    return None
+
+
+def compose(values: Mapping[str, Any], parts: Parts) -> Any:
+    """The settings that the chosen parts declare together, validated: an instance of a class derived from theirs.
+
+    Raises:
+        ConfigurationError: starts with the key of a setting that is unknown, that no chosen part declares, or whose
+            value is not valid.
+    """
+    model = _composed(tuple(_declared(parts)))
+    for key in values:
+        if key not in model.model_fields:
+            raise ConfigurationError(f"{key}: {_idle(key, values[key])}")
+    try:
+        settings = model.model_validate(dict(values))
+    except ValidationError as error:
+        entry = error.errors()[0]
+        key = ".".join(str(part) for part in entry["loc"])
+        problem = explain(entry, "setting", model.model_fields)
+        raise ConfigurationError(f"{key}: {problem}") from None
+    for declaring in (*COMMON, *(part for part in parts if part not in parts.computed)):
+        if hasattr(declaring, "refuse"):
+            declaring.refuse(settings)
+    _refuse_unread(settings, parts)
+    return settings
+
+
+def _declared(parts: Iterable[ModuleType]) -> list[type[Strict]]:
+    """The classes that these parts declare, without those that another one is derived from."""
+    found = dict.fromkeys(p.Settings for p in (*COMMON, *parts) if hasattr(p, "Settings"))
+    return [each for each in found if not any(o is not each and issubclass(o, each) for o in found)]
+
+
+@cache
+def _composed(classes: tuple[type[Strict], ...]) -> type[Strict]:
+    return create_model("Settings", __base__=(Names, *classes))
+
+
+@cache
+def every_part() -> tuple[tuple[str, str, ModuleType], ...]:
+    """(what chooses it, name, module) of every part of the project."""
+    registries = {**_REGISTRIES, "measurements": measurements.registry}
+    return tuple(
+        (key, name, registry.part(name))
+        for key, registry in registries.items()
+        for name in registry.modules
+    )
+
+
+def every_setting() -> type[Strict]:
+    """The model that all parts of the project declare together."""
+    return _composed(tuple(_declared(part for _, _, part in every_part())))
+
+
+@cache
+def fields() -> dict[str, FieldInfo]:
+    """All settings that there are, by name."""
+    return dict(every_setting().model_fields)
+
+
+def _idle(key: str, value: Any) -> str:
+    if key not in fields():
+        return unknown("setting", key, fields())
+    owners = _owners(lambda part: key in getattr(part, "Settings", Strict).model_fields)
+    return f"{value} acts only with {owners}; leave it out"
+
+
+def _owners(wanted: Any) -> str:
+    """The parts for which `wanted` holds, as 'algorithm: a or b'."""
+    found: dict[str, list[str]] = {}
+    for key, name, part in every_part():
+        if wanted(part):
+            found.setdefault(key, []).append(name)
+    return ", or ".join(f"{key}: {' or '.join(names)}" for key, names in found.items())
+
+
+def _refuse_unread(settings: Any, parts: Parts) -> None:
+    """Refuse changes of a row's numbers that no chosen part reads; an algorithm of the user's own may read all."""
+    if parts.file is not None:
+        return
+    reads: frozenset[str] = frozenset().union(*(getattr(part, "READS", ()) for part in parts))
+    special = frozenset().union(*(getattr(part, "READS", ()) for _, _, part in every_part()))
+    for role, changes in settings.exponent_changes.items():
+        for quantity in changes:
+            if quantity in special - reads:
+                owners = _owners(lambda part, q=quantity: q in getattr(part, "READS", ()))
+                raise ConfigurationError(
+                    f"exponent_changes.{role}.{quantity}: acts only with {owners}; leave it out"
+                )

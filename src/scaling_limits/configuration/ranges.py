@@ -1,0 +1,50 @@
+"""Ranges: `{octaves: [a, b, step], of: x}` and `{count: n}` stand for lists of numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_MOST = 10_000
+
+
+def expanded(value: Any) -> Any:
+    """The numbers that a range stands for; anything else as it is.
+
+    >>> expanded({"octaves": [-1, 3, 2]}), expanded({"octaves": [0, 1], "of": 0.1}), expanded({"count": 3})
+    ([0.5, 2, 8], [0.1, 0.2], [0, 1, 2])
+
+    Raises:
+        ValueError: it is a range, but of no numbers.
+    """
+    if not isinstance(value, Mapping) or not {"octaves", "count"} & set(value):
+        return value
+    words = set(value)
+    if words == {"count"}:
+        return list(range(_whole(value["count"], 1, _MOST)))
+    if words - {"of"} != {"octaves"}:
+        raise ValueError("a range is {octaves: [from, to, step], of: factor} or {count: number}")
+    ends = value["octaves"]
+    if not isinstance(ends, list) or len(ends) not in (2, 3):
+        raise ValueError("octaves: [from, to] or [from, to, step]")
+    first, last = (_whole(end, -1000, 1000) for end in ends[:2])
+    step = _whole(ends[2], 1, 1000) if len(ends) == 3 else 1
+    if last < first:
+        raise ValueError(f"octaves: from {first} to {last} there is nothing")
+    powers = [2**exponent for exponent in range(first, last + 1, step)]
+    if "of" not in value:
+        return powers
+    try:
+        return [float(value["of"]) * power for power in powers]
+    except (TypeError, ValueError):
+        raise ValueError(f"of: should be a number, not {value['of']!r}") from None
+
+
+def _whole(value: Any, least: int, most: int) -> int:
+    # on the command line numbers arrive as text
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        try:
+            number = int(value)
+        except ValueError:
+            number = most + 1
+        if least <= number <= most:
+            return number
+    raise ValueError(f"a range has whole numbers from {least} to {most}, not {value!r}")

@@ -1,0 +1,84 @@
+"""The page of all settings, `docs/settings.md`, from what the parts declare."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from scaling_limits.configuration.parts import COMMON, Names, every_part
+from scaling_limits.datasets import catalogue
+from scaling_limits.parameterisations.table import TABLE
+from scaling_limits.strict import Strict
+
+_HEAD = """# Settings
+
+Everything that a base, an experiment or a grid may set. Made from the declarations in the code by `make schemas`: edit
+those. What no chosen part declares is refused; a setting without a default has to be given where its part is chosen.
+"""
+
+
+def page() -> str:
+    """The page as Markdown: what all cells have, then what each part adds."""
+    return "\n".join([_HEAD, *_sections()])
+
+
+def _sections() -> Iterator[str]:
+    yield _parts()
+    for module in COMMON:
+        room = module.__name__.split(".")[1]
+        yield _section(room.capitalize(), module.Settings)
+    shown: dict[type[Strict], list[str]] = {}
+    for kind, name, part in every_part():
+        if hasattr(part, "Settings"):
+            shown.setdefault(part.Settings, []).append(f"`{kind}: {name}`")
+    for declared, names in shown.items():
+        yield _section("With " + " or ".join(names), declared)
+
+
+def _parts() -> str:
+    lines = ["## Parts\n", "| setting | names | default | says |", "| --- | --- | --- | --- |"]
+    known: dict[str, list[str]] = {"dataset": [f"`{name}`" for name in catalogue.registry.modules]}
+    for kind, name, _ in every_part():
+        known.setdefault(kind, []).append(f"`{name}`")
+    known["parameterisation"] = [f"`{s}`" for s in dict.fromkeys(row.scheme for row in TABLE)]
+    for name, info in Names.model_fields.items():
+        default = "needed" if info.is_required() else _word(info.default)
+        lines.append(f"| `{name}` | {', '.join(known[name])} | {default} | {info.description} |")
+    return "\n".join([*lines, ""])
+
+
+def _section(title: str, declared: type[Strict]) -> str:
+    schema = declared.model_json_schema()
+    needed = schema.get("required", [])
+    lines = [f"## {title}\n", "| setting | values | default | says |", "| --- | --- | --- | --- |"]
+    for name, about in schema["properties"].items():
+        default = "needed" if name in needed else _word(about.get("default"))
+        words = (f"`{name}`", _values(about), default, about.get("description", ""))
+        lines.append("| " + " | ".join(words) + " |")
+    return "\n".join([*lines, ""])
+
+
+def _values(about: dict[str, Any]) -> str:
+    """What may be given, from a property of a JSON schema."""
+    if "anyOf" in about:
+        return " or ".join(_values(each) for each in about["anyOf"] if each.get("type") != "null")
+    if "enum" in about or "const" in about:
+        return ", ".join(f"`{value}`" for value in about.get("enum", [about.get("const")]))
+    if about["type"] == "array":
+        return f"list of {_values(about['items'])}"
+    words = {"integer": "whole number", "boolean": "`true`, `false`", "object": "mapping"}
+    bounds = (
+        ("minimum", "≥"),
+        ("exclusiveMinimum", ">"),
+        ("maximum", "≤"),
+        ("exclusiveMaximum", "<"),
+    )
+    limits = [f"{sign} {about[key]}" for key, sign in bounds if key in about]
+    word = words.get(about["type"], about["type"])
+    return " ".join([word, ", ".join(limits)]).strip()
+
+
+def _word(default: Any) -> str:
+    if default is None:
+        return "none"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "none" if default in ([], {}) else str(default)

@@ -1,0 +1,75 @@
+"""What a figure may call by name: quantities, symbols, grids, and what claims take that do not say it themselves."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scaling_limits.configuration.grids import Node
+from scaling_limits.errors import unknown
+
+
+class MisplacedError(Exception):
+    """A word of a figure that means nothing, and the path to it."""
+
+    def __init__(self, path: tuple[str | int, ...], problem: str) -> None:
+        super().__init__(problem)
+        self.path = path
+
+
+@dataclass(frozen=True)
+class Words:
+    """`label` is what the figure is called in sources: `pc-tp Fig. S.4`."""
+
+    label: str
+    symbols: dict[str, str]
+    quantities: dict[str, Any]
+    judging: dict[str, Any]
+    nodes: Mapping[str, Node]
+
+    def quantity(self, said: Any, path: tuple[str | int, ...]) -> Any:
+        """A quantity: a word, a word with changes, or written out."""
+        if isinstance(said, str):
+            said = {"quantity": said}
+        if not isinstance(said, Mapping) or "quantity" not in said:
+            return said
+        word = said["quantity"]
+        if word not in self.quantities:
+            raise MisplacedError(path, unknown("quantity", word, self.quantities))
+        return {**self.quantities[word], **{k: v for k, v in said.items() if k != "quantity"}}
+
+    def grids(self, said: Any, path: tuple[str | int, ...]) -> list[str]:
+        """The grids of one node, or of several."""
+        return [grid for grid, _ in self.titled(said, path)]
+
+    def titled(self, said: Any, path: tuple[str | int, ...]) -> list[tuple[str, str | None]]:
+        """Grids with their titles: below a node, in full for a list of nodes, or as written."""
+        if isinstance(said, Mapping):
+            return [(self._node(name, path).grids[0], title) for name, title in said.items()]
+        if isinstance(said, list):
+            nodes = [self._node(name, path) for name in said]
+            return [(grid, self.nodes[grid].title()) for node in nodes for grid in node.grids]
+        node = self._node(said, path)
+        return [(grid, self.nodes[grid].title(node)) for grid in node.grids]
+
+    def every_grid(self) -> list[str]:
+        """All grids in their order."""
+        return [name for name, node in self.nodes.items() if node.grids == (name,)]
+
+    def _node(self, name: Any, path: tuple[str | int, ...]) -> Node:
+        if name not in self.nodes:
+            raise MisplacedError(path, unknown("grid", name, self.nodes))
+        return self.nodes[name]
+
+
+def label(paper: str, figure: str) -> str:
+    """What a figure is called.
+
+    >>> label("pc-tp", "figS4"), label("mupc", "fig5"), label("own", "mine")
+    ('pc-tp Fig. S.4', 'mupc Fig. 5', 'own mine')
+    """
+    found = re.fullmatch(r"(fig|table)([A-Z]?)(.+)", figure)
+    if found is None:
+        return f"{paper} {figure}"
+    kind = {"fig": "Fig.", "table": "Table"}[found[1]]
+    return f"{paper} {kind} {f'{found[2]}.' if found[2] else ''}{found[3]}"

@@ -1,0 +1,75 @@
+"""What every dataset takes, and what becomes of it in a cell."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from scaling_limits.cells import DatasetSpec
+from scaling_limits.datasets.description import DatasetInfo
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.strict import Strict
+
+
+class Settings(Strict):
+    """Which samples, and how inputs and targets are made of them."""
+
+    num_train: int | None = Field(
+        default=None, ge=1, description="training samples used; all of them if absent"
+    )
+    num_test: int | None = Field(
+        default=None, ge=1, description="test samples used; all of them if absent"
+    )
+    input_shape: tuple[int, ...] | None = Field(
+        default=None, description="images are resampled to this shape; the data's own if absent"
+    )
+    normalisation: Literal["none", "unit_interval", "standardise"] = "unit_interval"
+    targets: Literal["one_hot", "scalar", "gaussian"] = Field(
+        default="one_hot",
+        description="one-hot rows, the label of two classes itself, or draws that do not depend on the data",
+    )
+    target_dim: int | None = Field(
+        default=None, ge=1, description="outputs of gaussian targets; else the targets say"
+    )
+
+
+def spec(settings: Settings, info: DatasetInfo) -> DatasetSpec:
+    """The prepared dataset of these settings.
+
+    Raises:
+        ConfigurationError: more samples than there are, or targets that the dataset does not have.
+    """
+    return DatasetSpec(
+        name=info.name,
+        checksum=info.checksum,
+        input_shape=info.shape if settings.input_shape is None else settings.input_shape,
+        num_classes=info.num_classes,
+        num_train=_count("num_train", settings.num_train, info.num_train, info.name),
+        num_test=_count("num_test", settings.num_test, info.num_test, info.name),
+        normalisation=settings.normalisation,
+        targets=settings.targets,
+        target_dim=_target_dim(settings, info),
+    )
+
+
+def _count(key: str, wanted: int | None, available: int, name: str) -> int:
+    if wanted is not None and wanted > available:
+        raise ConfigurationError(
+            f"{key}: {wanted} is more than the {available} of dataset '{name}'"
+        )
+    return available if wanted is None else wanted
+
+
+def _target_dim(settings: Settings, info: DatasetInfo) -> int:
+    if settings.targets == "scalar" and info.num_classes != 2:
+        raise ConfigurationError(
+            f"targets: 'scalar' needs two classes, dataset '{info.name}' has {info.num_classes}; use 'one_hot'"
+        )
+    dims = {"one_hot": info.num_classes, "scalar": 1, "gaussian": settings.target_dim}
+    target_dim = dims[settings.targets]
+    if target_dim is None:
+        raise ConfigurationError("target_dim: gaussian targets need it")
+    if settings.target_dim not in (None, target_dim):
+        raise ConfigurationError(
+            f"target_dim: targets: '{settings.targets}' have {target_dim} here; leave it out"
+        )
+    return target_dim

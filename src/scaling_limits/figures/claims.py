@@ -1,0 +1,235 @@
+"""Claims of a paper as data, one model per kind; `judge` measures them on a figure's records.
+
+A claim stands under its figure in `config/papers/<slug>.yaml`. Quantities are minimised; for one
+that should be large (an accuracy, a cosine), `complement` turns it over.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.strict import Strict
+
+Names = tuple[str, ...]
+Some = Annotated[Names, Field(min_length=1)]
+# numbers on the command line may arrive as strings
+Value = Annotated[int | float | str, Field(union_mode="left_to_right")]
+Steps = Literal["all"] | tuple[int, ...]
+
+
+class ClaimBase(Strict):
+    """What all kinds share.
+
+    `statement` is in our words, `source` names the paper's equation, figure or sentence. The
+    records are those of `grids`, pooled, where the columns of `only` have the given values. On each
+    grid of `control`, judged by itself, the same judgement must not come out as holding, else the
+    claim is untested. `decided_at` names columns and the size that the records must reach for a
+    verdict. A claim with `names_dataset` is untested on a substitute.
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    statement: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    grids: Some
+    control: Names = ()
+    only: dict[str, Value] = Field(default_factory=dict)
+    names_dataset: bool = False
+    decided_at: dict[str, float] = Field(default_factory=dict)
+    quantity: Quantity
+
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """Further groups of grids whose records the judgement needs, each by itself."""
+        return ()
+
+    @property
+    def all_grids(self) -> Names:
+        """Every grid that the claim names."""
+        return (*self.grids, *self.control, *(grid for names in self.compared for grid in names))
+
+
+class OptimumClaim(ClaimBase):
+    """Of the best value of a hyperparameter along a size.
+
+    `over` is the hyperparameter; at each of its values the best over the columns of `profile`
+    counts. An optimum is found where it is interior to its grid and resolved; one that is not still
+    lies within bounds, which may decide the claim. With `within`, what is sought is the largest value
+    at which a positive quantity is at most a factor 1 + `within` above the best: where a flat bowl
+    ends, the largest stable learning rate.
+    """
+
+    along: str
+    over: str
+    profile: Names = ()
+    within: float | None = Field(default=None, gt=0)
+    control: Some
+
+
+class OptimumStays(OptimumClaim):
+    """The best value of one hyperparameter moves by at most `max_shift` octaves along a size."""
+
+    kind: Literal["optimum_stays"]
+    max_shift: float = Field(ge=0)
+
+
+class OptimumMoves(OptimumClaim):
+    """From the smallest size to some larger one, the best value moves by at least `min_shift` octaves.
+
+    The control is what it should stay in.
+    """
+
+    kind: Literal["optimum_moves"]
+    direction: Literal["up", "down"]
+    min_shift: float = Field(gt=0)
+
+
+class TransferCost(ClaimBase):
+    """The smallest size's best hyperparameters cost the others at most a factor 1 + `tolerance`."""
+
+    kind: Literal["transfer_cost"]
+    along: str
+    over: Some
+    tolerance: float = Field(gt=0)
+    control: Some
+
+
+class ImprovesWith(ClaimBase):
+    """The best value over the hyperparameters `over` falls along a size.
+
+    No step up in size may raise it by more than the factor 1 + `tolerance` and two standard errors,
+    and the largest size must beat the smallest.
+    """
+
+    kind: Literal["improves_with"]
+    along: str
+    over: Names = ()
+    tolerance: float = Field(gt=0)
+
+
+class Region(Strict):
+    """Where the ratio of two columns is `at_least` or `at_most` a number, or between two."""
+
+    ratio: tuple[str, str]
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> "Region":
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("give at_least, at_most or both")
+        return self
+
+
+class Bound(ClaimBase):
+    """The quantity is at least, or at most, a number at every point of a region.
+
+    A point is one value of the columns `by`; its value is the mean over seeds. With `at`, the bound
+    must hold at each of the steps (`all`: those recorded), and the quantity's own `reduce` is not
+    used.
+    """
+
+    kind: Literal["bound"]
+    by: Some = ("width", "depth")
+    where: Region | None = None
+    at: Steps | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _one_sided(self) -> "Bound":
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("give either at_least or at_most")
+        return self
+
+
+class RankCorrelation(ClaimBase):
+    """Spearman's correlation of the quantity with the ratio of two columns is greater than `above`.
+
+    A point is one value of the columns `by`; `at` as in `Bound`.
+    """
+
+    kind: Literal["rank_correlation"]
+    by: Some = ("width", "depth")
+    ratio: tuple[str, str]
+    at: Steps | None = None
+    above: float = Field(ge=-1, lt=1)
+
+
+class Slope(ClaimBase):
+    """The log-log slope of the quantity's mean over seeds along a size.
+
+    Either within `tolerance` of `expected`, or `at_most` or `at_least` a number; for every value of
+    the columns `each` that has two sizes, counting only points in the region `where`.
+    """
+
+    kind: Literal["slope"]
+    along: str
+    each: Names = ()
+    where: Region | None = None
+    expected: float | None = None
+    tolerance: float | None = Field(default=None, gt=0)
+    at_most: float | None = None
+    at_least: float | None = None
+    control: Some
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> "Slope":
+        rules = [rule is not None for rule in (self.expected, self.at_most, self.at_least)]
+        if sum(rules) != 1 or (self.expected is None) != (self.tolerance is None):
+            raise ValueError("give expected with tolerance, or at_most, or at_least")
+        return self
+
+
+class AgreesWith(ClaimBase):
+    """A quantity tends to that of its limit, the grids `reference`, as a size grows.
+
+    At the largest size along which networks grow, its mean over seeds is within the share
+    `tolerance` of the reference's at every point, a value of the columns `by`, and at each of the
+    steps `at` (as in `Bound`). With `slope_at_most`, the root mean square of the relative errors of
+    single networks, over points, steps and seeds, has at most this log-log slope along the size.
+    """
+
+    kind: Literal["agrees_with"]
+    reference: Some
+    along: str
+    by: Names = ()
+    at: Steps | None = None
+    tolerance: float = Field(gt=0)
+    slope_at_most: float | None = None
+    control: Some
+
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """The reference."""
+        return (self.reference,)
+
+
+class Beats(ClaimBase):
+    """At the largest size, the best value over the hyperparameters `over` is below that of the grids
+    `reference`, by more than two standard errors.
+    """
+
+    kind: Literal["beats"]
+    reference: Some
+    along: str
+    over: Names = ()
+
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """The reference."""
+        return (self.reference,)
+
+
+Claim = Annotated[
+    OptimumStays
+    | OptimumMoves
+    | TransferCost
+    | ImprovesWith
+    | Bound
+    | RankCorrelation
+    | Slope
+    | AgreesWith
+    | Beats,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,55 @@
+"""The words of metrics: what plots say of one if they do not say it themselves, for all papers."""
+
+from typing import NamedTuple
+
+from scaling_limits.figures.plots.parts import Best, Scale
+from scaling_limits.figures.quantities import Quantity
+
+
+class Words(NamedTuple):
+    """A metric's name on an axis, the axis's scale, and which value is best.
+
+    `best` is None where none is: of a size, or of how well two things agree.
+    """
+
+    label: str
+    scale: Scale = "log"
+    best: Best | None = "min"
+
+
+_COSINE = Words("cosine similarity", "linear", None)
+_RMS = Words("root mean square", best=None)
+
+METRICS: dict[str, Words] = {
+    "train_loss": Words("training loss"),
+    "test_loss": Words("test loss"),
+    "test_accuracy": Words("test accuracy", "linear", "max"),
+    "inferred_loss": Words("loss after inference"),
+    "energy": Words("energy"),
+    "feedback_reconstruction": Words("reconstruction loss"),
+    "activity_change": Words("change", best=None),
+    "activity_rms": _RMS,
+    "output_rms": _RMS,
+    "feature_increment": Words(r"relative distance $d(\epsilon)$", best=None),
+    "output_alignment_exponent": Words(r"$\omega_L$", "linear", None),
+    "gradient_cosine": Words("cosine similarity of PC and BP gradients", "linear", None),
+    "error_cosine_bp": _COSINE,
+    "error_cosine_gn": _COSINE,
+    "error_cosine_gn_damped": _COSINE,
+    "error_cosine_bp_gn": _COSINE,
+    "error_cosine_equilibrium": _COSINE,
+    "rescaling_excess": Words("$s - 1$", best=None),
+    "rescaling_excess_expected": Words("$s - 1$", best=None),
+}
+
+
+def words_of(quantity: Quantity) -> Words:
+    """The words of a quantity: those of its metric, else its name and what most have.
+
+    A label of its own comes first; a complement is small, and turns over what is best.
+    """
+    words = METRICS.get(quantity.metric, Words(quantity.metric.replace("_", " ")))
+    if quantity.complement:
+        best: dict[Best | None, Best] = {"min": "max", "max": "min"}
+        words = Words(f"1 - {words.label}", "log", best.get(words.best))
+    return words if quantity.label is None else words._replace(label=quantity.label)

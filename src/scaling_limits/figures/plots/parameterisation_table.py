@@ -1,0 +1,56 @@
+"""Tables of parameterisations."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from scaling_limits.strict import Strict
+
+
+class TableEntry(Strict):
+    """A row of the table of parameterisations: a column, or a line, of the table that is shown.
+
+    `gauge` (output_scaled) is the hidden layers' exponent a_l. The depth exponents (depth_scaling)
+    belong to the row; constants of an entry that is not `transferable` are tuned at every depth.
+    """
+
+    title: str
+    scheme: str
+    update_rule: Literal["sgd", "adam"] = "sgd"
+    gauge: float | None = None
+    depth_exponent: float | None = None
+    depth_lr_exponent: float | None = None
+    transferable: bool = True
+
+
+class ParameterisationTablePlot(Strict):
+    """Rows of the table of parameterisations, in the form in which a paper prints them.
+
+    - `init_and_rate` (pc-tp Table 1): exponents (b, c) of width of each layer, at a = 0;
+    - `output_scaled` (pcn-limits Table 2): exponents (a, b, c, d) of width;
+    - `depth_scaling` (depth-mup Table 1): branch multiplier and learning rate over depth;
+    - `premultipliers` (mupc Table 1): multipliers of each layer and variance of the weights.
+    """
+
+    kind: Literal["parameterisation_table"] = "parameterisation_table"
+    form: Literal["init_and_rate", "output_scaled", "depth_scaling", "premultipliers"]
+    entries: tuple[TableEntry, ...] = Field(min_length=1)
+
+    @property
+    def grids(self) -> list[str]:
+        """None: a table shows no cells."""
+        return []
+
+    @model_validator(mode="after")
+    def _options_belong_to_the_form(self) -> "ParameterisationTablePlot":
+        owners = {
+            "gauge": "output_scaled",
+            "depth_exponent": "depth_scaling",
+            "depth_lr_exponent": "depth_scaling",
+        }
+        for entry in self.entries:
+            for name, form in owners.items():
+                if (getattr(entry, name) is None) == (form == self.form):
+                    verb = "needs" if form == self.form else "has no"
+                    raise ValueError(f"the form {self.form} {verb} {name} ('{entry.title}')")
+        return self

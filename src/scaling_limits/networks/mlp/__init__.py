@@ -1,0 +1,75 @@
+"""Fully connected networks of H hidden layers without biases, with or without one-layer skips."""
+
+import math
+from typing import Any, Literal
+
+from pydantic import Field
+
+from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.layers import Layer
+from scaling_limits.strict import Strict
+
+READS = frozenset({"branch"})
+"""What it reads of a row, besides what all networks do."""
+
+
+class Settings(Strict):
+    """Where activations stand, and skips."""
+
+    activation_position: Literal["before_weight", "after_weight"] = "before_weight"
+    skip: bool = Field(default=False, description="hidden layers add their input (residual)")
+    mean_subtraction: bool = Field(
+        default=False, description="the mean over units is taken off residual branches"
+    )
+
+
+def refuse(settings: Any) -> None:
+    """Refuse what acts on residual branches where there are none.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    if settings.mean_subtraction and not settings.skip:
+        raise ConfigurationError("mean_subtraction: acts on residual branches; it needs skip: true")
+    for role, changes in settings.exponent_changes.items():
+        if "branch" in changes and not (settings.skip and role == "hidden"):
+            raise ConfigurationError(
+                f"exponent_changes.{role}.branch: acts only on the role hidden with skip: true; leave it out"
+            )
+
+
+def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
+    """The structure that a cell holds."""
+    return NetworkSpec(
+        name=settings.network,
+        input_dim=math.prod(dataset.input_shape),
+        output_dim=dataset.target_dim,
+        width=settings.width,
+        num_hidden_layers=settings.num_hidden_layers,
+        activation=settings.activation,
+        activation_position=settings.activation_position,
+        skip=settings.skip,
+        mean_subtraction=settings.mean_subtraction,
+        feedback=getattr(settings, "feedback", None),
+    )
+
+
+def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
+    """Input, hidden (none at a single hidden layer) and output layers."""
+    return (
+        Layer("input", "input", spec.input_dim, spec.width),
+        Layer("hidden", "hidden", spec.width, spec.width, spec.num_hidden_layers - 1),
+        Layer("output", "output", spec.width, spec.output_dim),
+    )
+
+
+def feedback_layers(spec: NetworkSpec) -> tuple[Layer, ...]:
+    """Those of feedback nodes, if there are any: from the outputs of layers 2..L back to the width."""
+    if spec.feedback is None:
+        return ()
+    hidden, output = "feedback_hidden", "feedback_output"
+    return (
+        Layer(hidden, hidden, spec.width, spec.width, spec.num_hidden_layers - 1),
+        Layer(output, output, spec.output_dim, spec.width),
+    )

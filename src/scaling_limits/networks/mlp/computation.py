@@ -1,0 +1,39 @@
+"""Fully connected networks of H hidden layers without biases, with or without one-layer skips."""
+
+from scaling_limits.cells import NetworkSpec
+from scaling_limits.networks.network import Network, Segment
+from scaling_limits.networks.nodes import Layer
+
+
+def build(spec: NetworkSpec) -> Network:
+    """Input layer, H - 1 equal hidden layers (which may have skips), output layer (mupc Eq. 1).
+
+    `before_weight`: layer l computes `a_l W_l phi(z_{l-1}) [+ z_{l-1}]`, with phi the identity on
+    the input.
+    `after_weight`: `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output, and with skips a linear
+    input layer as well (depth-mup Sec. 6.3). With `feedback` psi there are nodes `psi(a Q_l z_l)` back
+    from each layer l > 1 (pc-tp S.11).
+    """
+    first = spec.activation_position == "before_weight"
+    before, after = (spec.activation, "linear") if first else ("linear", spec.activation)
+    entry = Layer(spec.width, "linear", "linear" if spec.skip else after)
+    segments = [Segment(node=entry, role="input", count=1, first=1)]
+    if spec.num_hidden_layers > 1:
+        hidden = Layer(spec.width, before, after, spec.skip, spec.mean_subtraction)
+        segments.append(
+            Segment(node=hidden, role="hidden", count=spec.num_hidden_layers - 1, first=2)
+        )
+    output = Layer(spec.output_dim, before, "linear")
+    segments.append(Segment(node=output, role="output", count=1, first=spec.num_hidden_layers + 1))
+    linear = spec.activation == "linear"
+    return Network(tuple(segments), spec.input_dim, linear, _feedback(spec))
+
+
+def _feedback(spec: NetworkSpec) -> tuple[Segment, ...]:
+    """g_l(x) = psi(a Q_l x) for l = 2..L."""
+    if spec.feedback is None:
+        return ()
+    node = Layer(spec.width, "linear", spec.feedback)
+    last = spec.num_hidden_layers + 1
+    hidden = [Segment(node, "feedback_hidden", last - 2, 2)] if last > 2 else []
+    return (*hidden, Segment(node, "feedback_output", 1, last))

@@ -1,0 +1,53 @@
+"""What every network takes: its size and activation. Symbols: `width` N, or M in pc-tp."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.strict import Strict
+
+Activation = Literal["linear", "tanh", "relu", "abs", "gelu", "erf"]
+
+
+class Settings(Strict):
+    """Sizes of a network. `depth` is what the paper's axis shows; `depth_kind` says what it counts."""
+
+    width: int = Field(ge=1, description="units of a hidden layer; of images, a factor of channels")
+    depth: int = Field(ge=1)
+    depth_kind: Literal["hidden_layers", "weight_layers", "blocks"] = Field(
+        description="what depth counts: hidden layers H (mupc), weight layers L = H + 1 (pc-tp, pcn-limits), or "
+        "residual blocks L, where H = L + 1 (depth-mup)"
+    )
+    activation: Activation
+
+    @property
+    def num_weight_layers(self) -> int:
+        """L: weight layers, the output included."""
+        return {
+            "weight_layers": self.depth,
+            "hidden_layers": self.depth + 1,
+            "blocks": self.depth + 2,
+        }[self.depth_kind]
+
+    @property
+    def num_hidden_layers(self) -> int:
+        """H = L - 1: layers with a free activity."""
+        return self.num_weight_layers - 1
+
+    @property
+    def scaled_depth(self) -> int:
+        """The depth that depth exponents act on: residual blocks (depth-mup), else weight layers."""
+        return self.depth if self.depth_kind == "blocks" else self.num_weight_layers
+
+
+def refuse(settings: Settings) -> None:
+    """Refuse networks without a hidden layer.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    if settings.num_hidden_layers < 1:
+        raise ConfigurationError(
+            f"depth: {settings.depth} {settings.depth_kind} leave no hidden layer"
+        )

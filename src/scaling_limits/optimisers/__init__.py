@@ -1,0 +1,29 @@
+"""Optimisers by name. Each is a module with
+
+`build(numbers, factors) -> optax.GradientTransformationExtraArgs`,
+
+the direction of a role's updates, which `groups` multiplies by minus the learning rate: `numbers` are the traced ones
+of the cell's optimiser, `factors` what the parameterisation says of the role. It may keep state, which training carries
+along.
+
+`NEEDS`, if a module declares it, names further arguments that its transformation takes: `inputs` and `cotangents` of
+every linear operation, laid out as the weights are (`Network.observed`).
+"""
+
+from collections.abc import Sequence
+
+from scaling_limits.registry import Registry
+
+registry = Registry(
+    "optimiser",
+    {
+        "adam": "scaling_limits.optimisers.adam",
+        "sgd": "scaling_limits.optimisers.sgd",
+    },
+)
+
+
+def needs(name: str) -> Sequence[str]:
+    """The further arguments that an optimiser takes; raises ConfigurationError for an unknown name."""
+    needed: Sequence[str] = getattr(registry.part(name), "NEEDS", ())
+    return needed

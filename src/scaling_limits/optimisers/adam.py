@@ -1,0 +1,48 @@
+"""Adam, whose epsilon follows the parameterisation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from scaling_limits.cells import Cell
+from scaling_limits.optimisers.moments import Moments as Spec
+from scaling_limits.strict import Strict
+
+if TYPE_CHECKING:
+    import optax
+
+
+__all__ = ["Settings", "Spec", "build"]
+
+READS = frozenset({"epsilon"})
+"""What it reads of a row, besides the learning rate."""
+
+
+class Settings(Strict):
+    """Decays of both moments, and epsilon before the roles' factors of the row."""
+
+    beta1: float = Field(default=0.9, ge=0, lt=1)
+    beta2: float = Field(default=0.999, ge=0, lt=1)
+    epsilon: float = Field(default=1e-8, gt=0)
+
+
+def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.GradientTransformation:
+    """Gradients over the root of the mean of their squares."""
+    import optax
+
+    return optax.scale_by_adam(
+        b1=numbers["beta1"], b2=numbers["beta2"], eps=numbers["epsilon"] * factors["epsilon"]
+    )
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Reads gradients, two averages and weights; writes averages and weights."""
+    count.weights(7)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
+    return {"weights": 6}

@@ -1,0 +1,58 @@
+"""One rule for both groups of weights: in each, every role has its own learning rate and direction."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import optax
+
+from scaling_limits import optimisers
+from scaling_limits.cells import Cell
+from scaling_limits.networks.network import Network, Params, Segment
+
+
+def rules(
+    cell: Cell, numbers: Mapping[str, Any], scaling: Mapping[str, Any], network: Network
+) -> dict[str, optax.GradientTransformationExtraArgs]:
+    """The update rules of a cell's `forward` weights and, if there are any, of its `feedback` weights.
+
+    `numbers` are the traced ones of the optimiser, `scaling` has the traced factors of each role. Weights of `frozen`
+    roles stay as they are. Feedback weights have their own learning rate, and a decay that is added to their gradient
+    (pc-tp App. E).
+    """
+    build = optimisers.registry.get(cell.optimiser.name).build
+
+    def rule(segments: Sequence[Segment], rate: Any, decay: Any | None) -> Any:
+        def of(role: str) -> optax.GradientTransformation:
+            if role in cell.frozen:
+                return optax.set_to_zero()
+            factors = scaling[role]
+            decayed = [] if decay is None else [optax.add_decayed_weights(decay)]
+            times = _times(-(rate * factors["learning_rate"]))
+            return optax.chain(*decayed, build(numbers, factors), times)
+
+        roles = tuple(segment.role for segment in segments)
+        by_role = {role: of(role) for role in roles}
+        return optax.partition(by_role, roles, mask_compatible_extra_args=True)
+
+    found = {"forward": rule(network.segments, numbers["learning_rate"], None)}
+    if network.feedback:
+        rate, decay = numbers["feedback_learning_rate"], numbers["feedback_weight_decay"]
+        found["feedback"] = rule(network.feedback, rate, decay)
+    return found
+
+
+def updated(
+    rule: optax.GradientTransformationExtraArgs,
+    gradients: Params,
+    weights: Params,
+    state: Any,
+    operations: Mapping[str, Params],
+) -> tuple[Params, Any]:
+    """A group's weights and the state of its rule after an update; `operations` is what the optimiser needs beside."""
+    updates, state = rule.update(gradients, state, weights, **operations)
+    return jax.tree.map(lambda p, u: p + u.astype(p.dtype), weights, updates), state
+
+
+def _times(factor: Any) -> optax.GradientTransformation:
+    return optax.stateless(lambda direction, _: optax.tree.scale(factor, direction))

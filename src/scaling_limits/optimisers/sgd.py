@@ -1,0 +1,41 @@
+"""Stochastic gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from scaling_limits.cells import Cell
+from scaling_limits.optimisers.moments import Moments as Spec
+from scaling_limits.strict import Strict
+
+if TYPE_CHECKING:
+    import optax
+
+
+__all__ = ["Settings", "Spec", "build"]
+
+
+class Settings(Strict):
+    """Momentum, as of `optax.trace`."""
+
+    momentum: float = Field(default=0.0, ge=0, lt=1)
+
+
+def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.GradientTransformation:
+    """The sum of past gradients, each step's times `momentum` at the next."""
+    import optax
+
+    return optax.trace(decay=numbers["momentum"])
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Reads gradients, averages and weights; writes averages and weights."""
+    count.weights(5)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
+    return {"weights": 5}

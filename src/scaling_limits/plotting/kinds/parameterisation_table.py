@@ -1,0 +1,182 @@
+"""A paper's table of parameterisations, typeset from our own table's rows."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures.plots.parameterisation_table import (
+    ParameterisationTablePlot,
+    TableEntry,
+)
+from scaling_limits.parameterisations.gauges import init_and_rate, output_scaled
+from scaling_limits.parameterisations.table import (
+    TABLE,
+    Exponent,
+    Exponents,
+    Power,
+    Row,
+    find_row,
+)
+from scaling_limits.plotting import page, style, text
+from scaling_limits.plotting.figure_folder import FigureFolder
+
+# Inches.
+_LINE, _BASELINE = 0.19, 0.062  # a line's height, and of its baseline in it
+_GAP, _SIDE = 0.26, 0.06  # between columns; by which rules stand out
+_ABOVE, _BELOW = 0.04, 0.06  # around the table
+_HEAVY, _LIGHT = 0.9, 0.5  # points, rules
+
+_SYMBOLS = {
+    "depth_exponent": r"\alpha",
+    "depth_lr_exponent": r"\gamma",
+    "energy_weight_exponent": r"\bar\gamma_L",
+    "preconditioner_exponent": "e_B",
+}
+_LAYERS = {"input": "Input", "hidden": "Hidden", "output": "Output"}
+_NAMES = {
+    "a_1": "$a_1$",
+    "b_1": "$b_1$",
+    "a_l": r"$a_l\ (l = 2, \ldots, L)$",
+    "b_l": r"$b_l\ (l = 2, \ldots, L)$",
+    "c": "$c$",
+    "d": "$d$",
+}
+_PREMULTIPLIERS = {
+    "input": "$a_1$ (input)",
+    "hidden": "$a_l$ (hidden)",
+    "output": "$a_L$ (output)",
+}
+
+
+@style.applied()
+def draw(folder: FigureFolder) -> Figure:
+    """The table, with rules above, below and under its header.
+
+    Raises ConfigurationError for a row that does not exist or has no such form.
+    """
+    plot = folder.plot
+    assert isinstance(plot, ParameterisationTablePlot)
+    table = entries(plot).reset_index()
+    columns = [[name, *table[name]] for name in table.columns]
+    widths = [max(text.width_of(cell, style.NORMAL) for cell in column) for column in columns]
+    inner = sum(widths) + _GAP * (len(widths) - 1)
+    width = max(page.NARROWEST, inner + 2 * (_SIDE + 0.06))
+    height = (len(table) + 1) * _LINE
+    figure, top = page.titled(folder.title, width, [_ABOVE, height, _BELOW])
+    total = top + _ABOVE + height + _BELOW
+    top, left = top + _ABOVE, (width - inner) / 2
+    for line, thickness in ((0, _HEAVY), (1, _LIGHT), (len(table) + 1, _HEAVY)):
+        ends = [(left - _SIDE) / width, (left + inner + _SIDE) / width]
+        y = 1 - (top + line * _LINE) / total
+        figure.add_artist(Line2D(ends, [y, y], color="black", linewidth=thickness))
+    for number, (column, wide) in enumerate(zip(columns, widths, strict=True)):
+        # labels of lines stand at their left edge, entries in their middle
+        x, side = (left, "left") if number == 0 else (left + wide / 2, "center")
+        for line, cell in enumerate(column):
+            y = 1 - (top + (line + 1) * _LINE - _BASELINE) / total
+            figure.text(x / width, y, cell, ha=side, va="baseline", size=style.NORMAL)
+        left += wide + _GAP
+    return figure
+
+
+def entries(plot: ParameterisationTablePlot, rows: Sequence[Row] = TABLE) -> pd.DataFrame:
+    """The table as text with mathematics between dollars; its index are the labels of the lines.
+
+    Raises:
+        ConfigurationError: for a row that does not exist or has no such form.
+    """
+    found = [(entry, find_row(entry.scheme, entry.update_rule, rows)) for entry in plot.entries]
+    if plot.form == "init_and_rate":
+        columns = {entry.title: _init_and_rate(row) for entry, row in found}
+        return pd.DataFrame(columns).rename_axis("Layer")
+    if plot.form == "output_scaled":
+        columns = {entry.title: _output_scaled(row, entry) for entry, row in found}
+        return pd.DataFrame(columns).rename_axis("Exponent")
+    form = _depth_scaling if plot.form == "depth_scaling" else _premultipliers
+    lines = {entry.title: form(row, entry) for entry, row in found}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("")
+
+
+def _init_and_rate(row: Row) -> dict[str, str]:
+    layers = {role: init_and_rate(row, role) for role in _LAYERS}
+    return {
+        # braces: a minus sign at their start has no space around it
+        name: rf"$({{{_linear(layers[role].b)}}},\ {{{_linear(layers[role].c)}}})$"
+        for role, name in _LAYERS.items()
+    }
+
+
+def _output_scaled(row: Row, entry: TableEntry) -> dict[str, str]:
+    assert entry.gauge is not None
+    exponents = vars(output_scaled(row, entry.gauge))
+    return {name: f"${_linear(exponents[key])}$" for key, name in _NAMES.items()}
+
+
+def _depth_scaling(row: Row, entry: TableEntry) -> dict[str, str]:
+    given = Exponents(entry.depth_exponent, entry.depth_lr_exponent)
+    given.check(row, skip=True)
+
+    def power(quantity: str) -> Fraction:
+        return Fraction(given.value(row.exponent("hidden", quantity, "depth", skip=True)))
+
+    branch = power("multiplier") + power("branch")
+    if not entry.transferable:
+        return {"Branch multiplier": _over_depth("1", branch), "Learning rate": "? (tuned)"}
+    rate = _over_depth(r"\eta", power("learning_rate"))
+    return {"Branch multiplier": _over_depth("a", branch), "Learning rate": rate}
+
+
+def _premultipliers(row: Row, entry: TableEntry) -> dict[str, str]:
+    entering = {"input": r"d_\mathrm{in}", "hidden": "N", "output": "N"}
+    scales = {
+        name: _product([row.role(role).multiplier, row.role(role).branch], entering[role])
+        for role, name in _PREMULTIPLIERS.items()
+    }
+    stds = [row.role(role).init_std for role in _LAYERS]
+    if any(std != stds[0] for std in stds):
+        raise ConfigurationError(f"{row.scheme}: the variance of weights depends on the layer")
+    return {**scales, "$b_l$ (variance)": _product(stds[:1] * 2, r"\mathrm{fan\_in}")}
+
+
+def _product(powers: Sequence[Power], fan_in: str) -> str:
+    """A product of powers of the fan-in, and of width and depth over base sizes of one."""
+    scale = math.prod(power.scale for power in powers)
+    exponents = {fan_in: Exponent(), "N": Exponent(), "L": Exponent()}
+    for power in powers:
+        exponents[fan_in] += Exponent(constant=power.fan_in)
+        exponents["N"] += power.exponent("width", skip=True)
+        exponents["L"] += power.exponent("depth", skip=True)
+    parts = [] if scale == 1.0 else [f"{Fraction(scale).limit_denominator(100)}"]
+    for exponent in dict.fromkeys(exponents.values()):
+        bases = [base for base, found in exponents.items() if found == exponent]
+        base = bases[0] if len(bases) == 1 else f"({' '.join(bases)})"
+        if exponent != Exponent():
+            parts.append(f"{base}^{{{_linear(exponent)}}}")
+    product = r" \, ".join(parts) or "1"
+    return f"${product}$"
+
+
+def _over_depth(constant: str, power: Fraction) -> str:
+    if power == 0:
+        return f"${constant}$"
+    if power == Fraction(-1, 2):
+        return rf"${constant}/\sqrt{{\mathrm{{depth}}}}$"
+    return rf"${constant} \cdot \mathrm{{depth}}^{{{power}}}$"
+
+
+def _linear(exponent: Exponent) -> str:
+    """A linear expression, the constant last."""
+    terms = [(c, _SYMBOLS[name]) for name, c in exponent.named.items()]
+    written = ""
+    for coefficient, name in [*terms, (exponent.constant, "")]:
+        if coefficient:
+            size = Fraction(abs(coefficient)).limit_denominator(100)
+            factor = "" if name and size == 1 else str(size)
+            sign = "-" if coefficient < 0 else "+" if written else ""
+            written += f"{sign}{factor}{name}"
+    return written or "0"

@@ -1,0 +1,32 @@
+"""What every training takes. Symbols: `learning_rate` eta."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.strict import Strict
+
+
+class Settings(Strict):
+    """Loss, steps and batches, what is not trained, and where random numbers start."""
+
+    loss: Literal["mean_squared_error", "cross_entropy"] = "mean_squared_error"
+    learning_rate: float = Field(gt=0, description="before the roles' factors of the row")
+    frozen: tuple[Literal["input", "hidden", "output"], ...] = Field(
+        default=(), description="roles of weights that stay as drawn"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**31)
+    num_steps: int = Field(ge=1, description="updates")
+    batch_size: int = Field(ge=1, description="at most the training samples")
+    dtype: Literal["float32", "float64"] = "float32"
+
+
+def refuse(settings: Any) -> None:
+    """Refuse a loss that the targets do not have.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    if settings.loss == "cross_entropy" and settings.targets != "one_hot":
+        raise ConfigurationError("loss: 'cross_entropy' needs targets: one_hot")

@@ -1,0 +1,17 @@
+"""What training carries from step to step."""
+
+from typing import Any, NamedTuple
+
+from scaling_limits.networks.network import Weights
+
+
+class State(NamedTuple):
+    """Weights, and the states of network, optimiser (one for each group of weights) and algorithm.
+
+    No network of today has a state: it is `()`.
+    """
+
+    weights: Weights
+    network: Any
+    optimiser: Weights
+    algorithm: Any

@@ -1,0 +1,114 @@
+"""The steps of a cell's training, as pure functions of its state."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Int
+
+from scaling_limits import algorithms, networks, optimisers
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.cells import Cell
+from scaling_limits.networks.network import Network, Weights
+from scaling_limits.optimisers import groups
+from scaling_limits.training.state import State
+
+
+class Data(NamedTuple):
+    """Training and test set, `[samples, input]` and `[samples, output]`."""
+
+    inputs: Array
+    targets: Array
+    test_inputs: Array
+    test_targets: Array
+
+
+@dataclass(frozen=True)
+class Training:
+    """What stays the same in a cell's training: its traced numbers, the samples of all batches, the data."""
+
+    cell: Cell
+    numbers: Mapping[str, Any]
+    order: Int[Array, "steps batch"]
+    data: Data
+
+    @cached_property
+    def network(self) -> Network:
+        """The network, without weights."""
+        return networks.build(self.cell.network)
+
+    @cached_property
+    def algorithm(self) -> Any:
+        """The algorithm's module."""
+        return algorithms.get(self.cell.algorithm)
+
+    @cached_property
+    def rules(self) -> dict[str, Any]:
+        """The update rule of each group of weights."""
+        numbers = self.numbers
+        return groups.rules(self.cell, numbers["optimiser"], numbers["scaling"], self.network)
+
+    def drawn(self) -> Weights:
+        """The weights at initialisation."""
+        key = jax.random.key(self.numbers["seed"])
+        how = self.numbers["scaling"], self.cell.init_distribution, self.data.inputs.dtype
+        return Weights(self.network.init(key, *how), self.network.init_feedback(key, *how))
+
+    def problem(self, weights: Weights, step: Array, batch: Array) -> Problem:
+        """What the algorithm works on at a step, of the samples `batch`."""
+        numbers = {**self.numbers.get("algorithm", {}), "seed": self.numbers["seed"], "step": step}
+        return Problem(
+            network=self.network,
+            params=weights.forward,
+            scaling=self.numbers["scaling"],
+            x=self.data.inputs[batch],
+            y=self.data.targets[batch],
+            options=self.cell.algorithm,
+            numbers=numbers,
+            feedback=weights.feedback,
+        )
+
+    def begin(self, weights: Weights) -> State:
+        """The state before the first step, after those in which feedback weights are trained alone."""
+        chosen = {name: getattr(weights, name) for name in self.rules}
+        states = {name: rule.init(chosen[name]) for name, rule in self.rules.items()}
+        problem = self.problem(weights, jnp.int32(0), self.order[0])
+        state = State(weights, (), Weights(**states), self.algorithm.init(problem))
+        if "feedback" not in self.rules:
+            return state
+        count = self.cell.num_feedback_steps or 0
+
+        def step(index: Array, state: State) -> State:
+            return self._updated(state, index - count, self.order[index], ["feedback"])[0]
+
+        trained: State = lax.fori_loop(0, count, step, state)
+        return trained
+
+    def step(self, state: State, index: Array) -> tuple[State, dict[str, Array]]:
+        """The state after a step, and the metrics of the batch before it."""
+        return self._updated(state, index, self.order[index], list(self.rules))
+
+    def _updated(
+        self, state: State, step: Array, batch: Array, moving: Sequence[str]
+    ) -> tuple[State, dict[str, Array]]:
+        problem = self.problem(state.weights, step, batch)
+        gradients, algorithm_state, metrics, operations = self._gradients(problem, state.algorithm)
+        weights, states = state.weights._asdict(), state.optimiser._asdict()
+        for name in moving:
+            weights[name], states[name] = groups.updated(
+                self.rules[name], getattr(gradients, name), weights[name], states[name], operations
+            )
+        moved = State(Weights(**weights), state.network, Weights(**states), algorithm_state)
+        return moved, metrics
+
+    def _gradients(self, problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Any], Any]:
+        """What the algorithm's update gives, and what the optimiser needs beside."""
+        needed = optimisers.needs(self.cell.optimiser.name)
+        if not needed:
+            return *self.algorithm.update(problem, state), {}
+        *updated, operations = self.algorithm.observed_update(problem, state)
+        return *updated, {name: operations[name] for name in needed}

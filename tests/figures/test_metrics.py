@@ -1,0 +1,34 @@
+"""The words of metrics."""
+
+import pytest
+
+from scaling_limits.figures.metrics import METRICS, Words, words_of
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.measurements import registry
+
+
+@pytest.mark.parametrize(
+    ("quantity", "words"),
+    [
+        ({"metric": "train_loss", "window": 5}, Words("training loss", "log", "min")),
+        ({"metric": "test_accuracy"}, Words("test accuracy", "linear", "max")),
+        (
+            {"metric": "test_accuracy", "complement": True},
+            Words("1 - test accuracy", "log", "min"),
+        ),
+        (
+            {"metric": "error_cosine_bp", "complement": True},
+            Words("1 - cosine similarity", "log", None),
+        ),
+        ({"metric": "train_loss", "label": "loss"}, Words("loss", "log", "min")),
+        ({"metric": "of_my_own"}, Words("of my own", "log", "min")),
+    ],
+)
+def test_words_of_a_quantity(quantity, words):
+    assert words_of(Quantity(**quantity)) == words
+
+
+def test_each_metric_with_words_is_recorded():
+    losses = {"train_loss", "inferred_loss", "energy"}
+    recorded = {metric for name in registry.modules for metric in registry.get(name).AXES}
+    assert not set(METRICS) - recorded - losses

@@ -1,0 +1,97 @@
+"""Inputs and cotangents of every linear operation, and an optimiser that takes them."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import toy_momentum
+
+from scaling_limits import networks, optimisers
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.cells import Cell
+from scaling_limits.datasets.loading import Arrays
+from scaling_limits.registry import Registry
+from scaling_limits.training.loop import compile_shard
+from toys import BACKPROPAGATION, cell
+
+IMAGES: dict[str, Any] = {
+    "input_shape": [16, 16],
+    "depth_kind": "weight_layers",
+    "skip": False,
+    "parameterisation": "sp_gaussian",
+    "width": 1,
+}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "skips": {"depth": 4, "activation": "gelu"},
+    "one hidden layer": {"depth": 1},
+    "after weight": {"depth": 3, "activation_position": "after_weight", "mean_subtraction": True},
+    "cnn": {**IMAGES, "network": "cnn", "depth": 3},
+    "vgg5": {**IMAGES, "network": "vgg5", "depth": 7},
+}
+
+
+def chosen(**changes: Any) -> Cell:
+    return cell(**BACKPROPAGATION | {"dtype": "float64", "batch_size": 6} | changes)
+
+
+def problem_of(own: Cell) -> Problem:
+    rng = np.random.default_rng(0)
+    network, scaling = networks.build(own.network), own.traced()["scaling"]
+    params = network.init(jax.random.key(0), scaling, "normal", jnp.float64)
+    x = jnp.asarray(rng.normal(size=(6, own.network.input_dim)))
+    y = jnp.asarray(rng.normal(size=(6, own.network.output_dim)))
+    return Problem(network, params, scaling, x, y, own.algorithm)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_gradients_are_cotangents_times_inputs(name: str) -> None:
+    problem = problem_of(chosen(**NETWORKS[name]))
+
+    @jax.jit
+    def run(params: Any, x: Any) -> Any:
+        given = replace(problem, params=params, x=x)
+        return backpropagation.update(given, ()), backpropagation.observed_update(given, ())
+
+    (known, _, expected), (own, _, metrics, operations) = run(problem.params, problem.x)
+    made = toy_momentum.products(operations["inputs"], operations["cotangents"])
+    np.testing.assert_allclose(metrics["train_loss"], expected["train_loss"], rtol=1e-13)
+    assert jax.tree.structure(made) == jax.tree.structure(known.forward)
+    trees = (known.forward, own.forward, made)
+    for a, b, c in zip(*map(jax.tree.leaves, trees), strict=True):
+        assert np.abs(a).max() > 0
+        np.testing.assert_allclose(b, a, rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(c, a, rtol=1e-9, atol=1e-13)
+
+
+def test_runs_of_equal_layers_stay_stacked() -> None:
+    def size(depth: int) -> int:
+        problem = problem_of(chosen(depth=depth))
+        program = jax.make_jaxpr(lambda: backpropagation.observed_update(problem, ()))()
+        return str(program).count(" = ")
+
+    assert size(4) == size(12)
+
+
+def losses(own: Cell) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(64, n)) for n in (own.network.input_dim, own.network.output_dim))
+    labels = y.argmax(axis=1).astype(np.int32)
+    values = compile_shard(own, Arrays(x, y, labels, x, y, labels))([own])[0]["train_loss"].values
+    return values
+
+
+@pytest.mark.parametrize("frozen", [[], ["input"]])
+def test_an_optimiser_keeps_its_state_and_gets_what_it_needs(
+    frozen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no gradients, and trains as gradient descent with momentum does."""
+    sgd = {"optimiser": "sgd", "momentum": 0.9, "parameterisation": "mup", "base_width": 4}
+    own = chosen(**sgd, learning_rate=0.02, num_steps=8, depth=3, frozen=frozen)
+    known = losses(own)
+    assert known[-1] != known[0]
+    monkeypatch.setattr(optimisers, "registry", Registry("optimiser", {"sgd": "toy_momentum"}))
+    np.testing.assert_allclose(losses(own), known, rtol=1e-10)

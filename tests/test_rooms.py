@@ -1,0 +1,74 @@
+"""The rooms of the package stand on each other: no import runs upward, not even inside of a function."""
+
+import ast
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "src" / "scaling_limits"
+
+FLOORS = [
+    {
+        *("errors", "strict", "files", "registry", "cells", "measured", "losses", "runtime"),
+        *("source", "store"),
+    },
+    {
+        *("datasets", "networks", "parameterisations", "algorithms", "optimisers", "limits"),
+        "measurements",
+    },
+    {"training"},
+    {"figures"},
+    {"records"},
+    {"configuration"},
+    {"audit", "plotting"},
+    {"pipeline"},
+    {"commands"},
+]
+"""Rooms and single modules, from the ground up; those of one floor may import each other."""
+
+STILL_UPWARD: set[tuple[str, str]] = set()
+"""What is not yet where it belongs: (module, what it imports)."""
+
+
+def floor(module: str) -> int:
+    (number,) = [n for n, rooms in enumerate(FLOORS) if module.split(".")[0] in rooms]
+    return number
+
+
+def modules() -> dict[str, Path]:
+    """The dotted names in the package, without its own."""
+    names = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        names[".".join(part for part in parts if part != "__init__")] = path
+    return {name: path for name, path in names.items() if name}
+
+
+def imported(path: Path, known: set[str]) -> set[str]:
+    """What of the package a module imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name.partition(".")[2] in known else node.module for name in whole}
+    return {name.partition(".")[2] for name in found if name.startswith("scaling_limits.")}
+
+
+def test_every_module_stands_on_a_floor():
+    assert {name.split(".")[0] for name in modules()} <= set.union(*FLOORS)
+
+
+def imports() -> set[tuple[str, str]]:
+    """All (module, imported module) in the package."""
+    known = modules()
+    return {(name, other) for name, path in known.items() for other in imported(path, set(known))}
+
+
+def test_no_import_runs_upward():
+    upward = {(name, other) for name, other in imports() if floor(other) > floor(name)}
+    assert upward == STILL_UPWARD
+
+
+def test_the_audit_and_plotting_do_not_know_each_other():
+    rooms = {(name.split(".")[0], other.split(".")[0]) for name, other in imports()}
+    assert not {("audit", "plotting"), ("plotting", "audit")} & rooms
