@@ -141,7 +141,6 @@ def _inference_work(cell: Cell, count: Any) -> None:
     for end, reach in stages(options, cell.network.num_hidden_layers):
         reached = count.topmost(reach)
         with count.repeated(end - done):
-            done = end
             if not options.fixed_predictions:
                 count.at_once(reached)
             if sequential:
@@ -151,5 +150,6 @@ def _inference_work(cell: Cell, count: Any) -> None:
                 count.at_once(reached)
                 count.shifts(reached)
             count.activities(2, reached)
+        done = end
     if not options.fixed_predictions:
         count.at_once(count.above_input)
