@@ -127,7 +127,7 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
             **{**EXACT, **LINEAR},
         ),
     ],
-    ids=lambda c: f"{c.algorithm.name}-{c.algorithm.inference_order}-{c.network.width}",
+    ids=["performance", "stages", "float64", "sequential", "exact"],
 )
 def test_memory_is_what_xla_plans_within_a_factor_of_two(chosen: Cell) -> None:
     analysis = compiled(chosen).memory_analysis()

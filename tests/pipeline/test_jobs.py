@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.cells import Cell
+from scaling_limits.configuration.costs.declared import restored
 from scaling_limits.configuration.costs.packing import pack
 from scaling_limits.configuration.costs.rates import nominal, shard_seconds
 from scaling_limits.errors import DatasetError
@@ -115,9 +116,7 @@ def test_records_are_tidy_sorted_and_byte_identical(
     assert all(s == list(range(6)) for s in [*steps["energy"], *steps["train_loss"]])
     assert all(s == [0, 4] for s in steps["gradient_cosine"])
     meta = json.loads(run.meta.read_text())
-    assert {k: Cell.model_validate(v["cell"]) for k, v in meta.items()} == {
-        cell_key(c): c for c in cells
-    }
+    assert {k: restored(v["cell"]) for k, v in meta.items()} == {cell_key(c): c for c in cells}
     content = run.records.read_bytes()
     run.records.unlink()
     run(cells[::-1])

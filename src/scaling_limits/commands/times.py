@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from scaling_limits.cells import Cell
 from scaling_limits.commands import upkeep
 from scaling_limits.commands.store_command import FOLDER
+from scaling_limits.configuration.costs.declared import restored
 from scaling_limits.configuration.costs.rates import NOMINAL_FILE, Timed, fitted, nominal
 from scaling_limits.files import write_file
 
@@ -27,8 +25,8 @@ def timed(folder: Path, device: str) -> list[Timed]:
     found = []
     for metas in shards.values():
         try:
-            cell = Cell.model_validate(metas[0]["cell"])
-        except ValidationError:
+            cell = restored(metas[0]["cell"])
+        except Exception:  # of older code, or of an algorithm's file that is gone
             continue
         running = statistics.median(meta["seconds"] for meta in metas)
         # where a compiled program was found in the cache, it took less

@@ -61,6 +61,7 @@ class Count:
         self._times = 1.0
         self._purpose: Purpose = "errors"
         self._wanted: tuple[Purpose, ...] = ("errors", "weights", "feedback")
+        self._known: list[AlgorithmSpec] = []
 
     def topmost(self, number: int) -> list[Layer]:
         """So many of the last weights."""
@@ -151,8 +152,14 @@ class Count:
         self._add("kernels", kernels)
 
     def errors(self, options: AlgorithmSpec | None = None) -> None:
-        """The errors of all nodes by the cell's algorithm, or by that of other options; from the data on."""
-        self._algorithm(options or self.cell.algorithm, ("errors",))
+        """The errors of all nodes by the cell's algorithm, or by that of other options; from the data on.
+
+        Where no weight is updated, the compiler computes them once for all that asks for them.
+        """
+        options = options or self.cell.algorithm
+        if num_updates(self.cell) or options not in self._known:
+            self._known.append(options)
+            self._algorithm(options, ("errors",))
 
     def gradient(self) -> None:
         """The gradient of the weights by the cell's algorithm, from the data on."""

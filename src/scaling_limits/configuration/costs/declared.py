@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from scaling_limits import algorithms, limits, measurements, optimisers
-from scaling_limits.cells import AlgorithmSpec, Cell
+from scaling_limits.cells import AlgorithmSpec, Cell, OptimiserSpec
 
 Work = Callable[[Cell, Any], None]
 _REGISTRIES = {
@@ -39,3 +39,18 @@ def algorithm(spec: AlgorithmSpec) -> ModuleType | None:
     if spec.file is not None:
         return algorithms.own.declaration(spec.file)
     return algorithms.registry.part(spec.name)
+
+
+def restored(canonical: Mapping[str, Any]) -> Cell:
+    """The cell of its canonical form, as it is stored.
+
+    Raises:
+        ConfigurationError: it has a part that there is no more.
+        ValidationError: it is no cell, or no more.
+    """
+    spec, rule = canonical["algorithm"], canonical["optimiser"]
+    declaring = algorithm(AlgorithmSpec(name=spec["name"], file=spec.get("file")))
+    options: type[AlgorithmSpec] = getattr(declaring, "Options", AlgorithmSpec)
+    numbers: type[OptimiserSpec] = getattr(part("optimiser", rule["name"]), "Spec", OptimiserSpec)
+    own = {"algorithm": options.model_validate(spec), "optimiser": numbers.model_validate(rule)}
+    return Cell.model_validate({**canonical, **own})
