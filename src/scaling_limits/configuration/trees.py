@@ -63,7 +63,7 @@ def located(content: Any, origin: Origin) -> Word:
 
 def merge(below: Tree, above: Tree) -> Tree:
     """`above` over `below`: mappings key by key, everything else replaced."""
-    merged = Tree(above.origin, below)
+    merged = Tree(above.origin if above else below.origin, below)
     for key, word in above.items():
         under = below.get(key)
         both = isinstance(under, Tree) and isinstance(word, Tree)
