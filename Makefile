@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: setup lock figures audit report gallery diff estimate store prune test mutations benchmarks lint format schemas clean
+.PHONY: setup lock figures audit report gallery diff estimate show store prune test mutations benchmarks lint format schemas clean
 
 setup: $(VENV)/.installed
 
@@ -27,6 +27,7 @@ SNAKEMAKE := $(RUN)/snakemake
 QUIET := --quiet rules
 STORE := $(RUN)/python -m scaling_limits.pipeline.store_command
 ESTIMATE := $(RUN)/python -m scaling_limits.pipeline.estimate_command
+SHOW := $(RUN)/python -m scaling_limits.pipeline.show_command
 
 LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
   --no-header --no-emit-index-url --no-emit-find-links --no-annotate
@@ -51,7 +52,7 @@ report: figures
 # the figures and verdicts that the README shows: make gallery PRESET=laptop CONFIG="data={path: DIR}"
 gallery: figures
 	mkdir -p docs/gallery
-	for file in $(patsubst config/papers/%.yaml,figures/%/*.png,$(wildcard config/papers/*.yaml)); do \
+	for file in $(patsubst config/papers/%/paper.yaml,figures/%/*.png,$(wildcard config/papers/*/paper.yaml)); do \
 	  name=$${file#figures/}; name=$${name%.png}; \
 	  cp $$file docs/gallery/$${name%/*}-$${name#*/}.png; \
 	  cp results/$(PRESET)/$$name/provenance.json docs/gallery/$${name%/*}-$${name#*/}.json; \
@@ -66,6 +67,10 @@ diff: setup
 # and all figures if left out. With BUDGET, seconds of one core a figure, it fails if computing from nothing costs more.
 estimate: setup
 	@$(ESTIMATE) $(FIGURE) --preset $(PRESET) $(if $(BUDGET),--budget $(BUDGET)) $(if $(CONFIG),--config "$(CONFIG)")
+
+# what a figure comes to, each value with the place it is from: make show FIGURE=pc-tp/figS4 PRESET=laptop
+show: setup
+	@$(SHOW) $(FIGURE) --preset $(PRESET) $(if $(CONFIG),--config "$(CONFIG)")
 
 # the stored cells, and which of them nothing asks for any more; with `prune` those are removed (YES=1: without asking)
 store: setup

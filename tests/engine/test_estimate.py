@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_toys import PAPER, merged, write_project
+from engine_toys import FIGURE, PAPER, merged, write_project
 
 from scaling_limits.cells import Cell
 from scaling_limits.configuration import Configuration, load

@@ -285,7 +285,7 @@ def test_a_full_disk_while_a_figure_is_collected(
     entry = {"title": "SP", "scheme": "sp_gaussian"}
     plot = {"kind": "parameterisation_table", "form": "init_and_rate", "entries": [entry]}
     table = {"title": "A table", "caption": "What it shows.", "plot": plot}
-    root = write_project(tmp_path, paper=merged(PAPER, {"figures": {"table1": table}}))
+    root = write_project(tmp_path, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
     configuration = load(root)
     (root / "deviations.yaml").write_text("registered: []\n")
     folder = tmp_path / "figure"

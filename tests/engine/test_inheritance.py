@@ -259,8 +259,8 @@ def test_show_says_every_value_with_its_place(
         assert words in text
     with pytest.raises(SystemExit, match="error: 'toy': a figure is <paper>/<figure>"):
         show_command.main(["toy"])
-    with pytest.raises(SystemExit, match="unknown figure 'fig2'; did you mean 'fig1'"):
-        show_command.main(["toy/fig2"])
+    with pytest.raises(SystemExit, match="unknown figure 'fig11'; did you mean 'fig1'"):
+        show_command.main(["toy/fig11"])
 
 
 # the repository

@@ -93,6 +93,6 @@ def test_requirements_are_of_measurements_that_there_are() -> None:
 def test_the_refusal_says_where_the_measurement_stands(tmp_path) -> None:
     changes = {"transfer": {"measurements": {"rescaling": 0}}}
     root = write_project(tmp_path, paper=merged(PAPER, changes))
-    message = r"config/papers/toy/transfer\.yaml:\d+: experiments\.transfer\.grids\.main: measurements\.rescaling: is of"
+    message = r"toy/transfer\.yaml:\d+: experiments\.transfer\.grids\.main: measurements\.rescaling: is of"
     with pytest.raises(ConfigurationError, match=message):
         load(root).points("toy", "transfer")

@@ -117,7 +117,6 @@ def test_the_command_line_changes_it(tmp_path):
 def test_errors_name_the_file(tmp_path, changes, message):
     configuration = configured(tmp_path, OWN | changes)
     with pytest.raises(ConfigurationError, match=message):
-        configuration.cells("own", "mine")
         configuration.figure("own", "mine")
 
 
