@@ -334,7 +334,10 @@ IMPOSSIBLE = [
     ({**EXACT, "activation": "linear", "inference_order": "sequential"}, "inference_order"),
     ({"inference": "adam", "inference_order": "sequential"}, "inference_order"),
     ({**BACKPROPAGATION, "fixed_predictions": True}, "fixed_predictions"),
-    ({**BACKPROPAGATION, "preconditioner_exponent": 0.5}, "preconditioner_exponent: is of gauss"),
+    (
+        {**BACKPROPAGATION, "preconditioner_exponent": 0.5},
+        "preconditioner_exponent: 0.5 acts only with algorithm: gauss_newton_target",
+    ),
     ({**BACKPROPAGATION, "algorithm": "gauss_newton_target", "inference": "exact"}, "inference"),
     ({"limit": "linear_dmf"}, "unknown limit 'linear_dmf'; did you mean 'linear_dmft'"),
     ({"limit": "linear_dmft"}, "limit linear_dmft"),

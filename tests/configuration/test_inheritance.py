@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
+from scaling_limits.commands import show_command
 from scaling_limits.configuration import Configuration, files, load
 from scaling_limits.configuration.ranges import expanded
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.pipeline import show_command
 from toys import SETTINGS, as_yaml, merged, write_project
 
 PROJECT = Path(__file__).parents[2]

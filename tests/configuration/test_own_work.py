@@ -11,7 +11,7 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_key, cell_source
 from scaling_limits.source import closure
 from scaling_limits.training.loop import compile_shard
-from toys import FIGURE, PAPER, SETTINGS, as_yaml, forget_sources, write_project
+from toys import BACKPROPAGATION, FIGURE, PAPER, SETTINGS, as_yaml, forget_sources, write_project
 
 MINE = {**FIGURE, "title": "Mine"}
 OWN = {
@@ -20,6 +20,44 @@ OWN = {
     "figures": {"mine": MINE},
 }
 COPY = "from scaling_limits.algorithms.backpropagation.computation import errors, init, update\n"
+
+
+PLAIN = {"parameterisation": "sp_gaussian"}
+DECLARING = """
+from pydantic import Field
+
+from scaling_limits.cells import AlgorithmSpec, Traced
+from scaling_limits.strict import Strict
+
+
+class Settings(Strict):
+    strength: float = Field(gt=0)
+
+
+class Options(AlgorithmSpec):
+    strength: Traced
+    steps: int
+
+
+def options(settings, inference_step):
+    return {"steps": settings.num_hidden_layers}
+
+
+def init(problem):
+    return ()
+
+
+def update(problem, state):
+    from scaling_limits.algorithms.backpropagation import computation
+
+    return computation.update(problem, state)
+
+
+def errors(problem):
+    from scaling_limits.algorithms.backpropagation import computation
+
+    return computation.errors(problem)
+"""
 
 
 def configured(root, own=OWN, name="mine", *, overrides=None, **main):
@@ -33,7 +71,7 @@ def configured(root, own=OWN, name="mine", *, overrides=None, **main):
 def with_algorithm(root, text, **settings):
     file = root / "own.py"
     file.write_text(text, encoding="utf-8")
-    own = OWN | SETTINGS | {"algorithm": "copy"} | settings
+    own = OWN | SETTINGS | BACKPROPAGATION | {"algorithm": "copy"} | settings
     return configured(root, own, algorithms={"copy": "own.py"}), file
 
 
@@ -162,29 +200,34 @@ def test_its_source_is_the_file_and_what_that_imports(tmp_path):
     assert backpropagation.__name__ in closure([str(file)])
 
 
-@pytest.mark.parametrize("inference", [None, "exact"])
-def test_it_gets_what_is_given_for_inference(tmp_path, inference):
+def test_it_declares_its_settings_and_options(tmp_path):
     changes = {"inference": {"step": {"width": 1.0}}}
     configuration, file = with_algorithm(
-        tmp_path, COPY, inference=inference, activity_gradient=None, exponent_changes=changes
+        tmp_path, DECLARING, strength=2.0, exponent_changes=changes
     )
     cell = configuration.cells("own", "mine")[0]
-    assert cell.algorithm == AlgorithmSpec(
-        name="copy",
-        file=str(file),
-        inference=inference,
-        num_inference_steps=SETTINGS["depth"],
-        activity_learning_rate=SETTINGS["activity_learning_rate"] * cell.network.width,
-    )
+    assert cell.canonical()["algorithm"] == {
+        "name": "copy",
+        "file": str(file),
+        "loss": "mean_squared_error",
+        "strength": 2.0,
+        "steps": SETTINGS["depth"],
+    }
+    assert cell.traced()["algorithm"] == {"strength": 2.0}
+
+
+def test_what_it_does_not_declare_is_refused(tmp_path):
+    configuration, _ = with_algorithm(tmp_path, COPY, inference="exact")
+    message = "inference: exact acts only with algorithm: predictive_coding; leave it out"
+    with pytest.raises(ConfigurationError, match=message):
+        configuration.cells("own", "mine")
 
 
 def test_it_may_use_all_numbers_of_a_role(tmp_path):
     changes = {"input": {"energy_weight": {"width": 1.0}}, "output": {"branch": {"width": 1.0}}}
-    configuration, _ = with_algorithm(
-        tmp_path, COPY, inference=None, energy_weight=3.0, exponent_changes=changes
-    )
+    configuration, _ = with_algorithm(tmp_path, COPY, skip=None, exponent_changes=changes, **PLAIN)
     cell = configuration.cells("own", "mine")[0]
-    assert cell.scaling["input"].energy_weight == 3.0 * cell.network.width
+    assert cell.scaling["input"].energy_weight == cell.network.width
     assert cell.scaling["output"].branch == cell.network.width
 
 
@@ -193,7 +236,7 @@ def test_it_may_use_all_numbers_of_a_role(tmp_path):
     [
         (None, r"algorithms\.copy: .*own\.py: cannot be read"),
         ("def gradients(:\n", r"own\.py: cannot be read as Python: .*line 1"),
-        ("def gradients(problem):\n    ...\n", r"own\.py: defines no function 'errors'"),
+        ("def init(problem):\n    ...\n", r"own\.py: defines no function 'update'"),
     ],
 )
 def test_a_file_that_is_no_algorithm_is_refused(tmp_path, text, message):

@@ -262,7 +262,7 @@ def test_an_algorithm_of_a_file_may_train_feedback_weights(
     names = "errors, init, update"
     (tmp_path / "own.py").write_text(
         f"from scaling_limits.algorithms.target_propagation.computation import {names}\n"
-        "TRAINS_FEEDBACK = True\n"
+        "from scaling_limits.algorithms.target_propagation import Options, Settings\n"
     )
     settings = {**TP, "algorithm": "copy"}
     changed = {**settings, "learning_rate": 1.0, "seed": 0}

@@ -146,6 +146,7 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
         if hasattr(declaring, "refuse"):
             declaring.refuse(settings)
     _refuse_unread(settings, parts)
+    _refuse_unobserved(parts, settings)
     return settings
 
 
@@ -196,6 +197,19 @@ def _owners(wanted: Any) -> str:
         if wanted(part):
             found.setdefault(key, []).append(name)
     return ", or ".join(f"{key}: {' or '.join(names)}" for key, names in found.items())
+
+
+def _refuse_unobserved(parts: Parts, settings: Any) -> None:
+    """Refuse an optimiser that needs more beside gradients than the algorithm gives."""
+    missing = set(getattr(parts.optimiser, "NEEDS", ())) - set(
+        getattr(parts.algorithm, "OBSERVES", ())
+    )
+    if missing:
+        owners = _owners(lambda part: missing <= set(getattr(part, "OBSERVES", ())))
+        raise ConfigurationError(
+            f"optimiser: '{settings.optimiser}' needs the {' and '.join(sorted(missing))} of every linear operation, "
+            f"which it has only with {owners}"
+        )
 
 
 def _refuse_unread(settings: Any, parts: Parts) -> None:
