@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: setup lock figures audit report gallery diff estimate rates store prune test mutations benchmarks lint format schemas clean
+.PHONY: setup lock figures audit report gallery diff estimate rates show store prune test mutations benchmarks lint format schemas clean
 
 setup: $(VENV)/.installed
 
@@ -27,6 +27,7 @@ SNAKEMAKE := $(RUN)/snakemake
 QUIET := --quiet rules
 STORE := $(RUN)/python -m scaling_limits.commands.store_command
 ESTIMATE := $(RUN)/python -m scaling_limits.commands.estimate_command
+SHOW := $(RUN)/python -m scaling_limits.commands.show_command
 
 LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
   --no-header --no-emit-index-url --no-emit-find-links --no-annotate
@@ -51,7 +52,7 @@ report: figures
 # the figures and verdicts that the README shows: make gallery PRESET=laptop CONFIG="data={path: DIR}"
 gallery: figures
 	mkdir -p docs/gallery
-	for file in $(patsubst config/papers/%.yaml,figures/%/*.png,$(wildcard config/papers/*.yaml)); do \
+	for file in $(patsubst config/papers/%/paper.yaml,figures/%/*.png,$(wildcard config/papers/*/paper.yaml)); do \
 	  name=$${file#figures/}; name=$${name%.png}; \
 	  cp $$file docs/gallery/$${name%/*}-$${name#*/}.png; \
 	  cp results/$(PRESET)/$$name/provenance.json docs/gallery/$${name%/*}-$${name#*/}.json; \
@@ -70,6 +71,10 @@ estimate: setup
 # the rates that jobs are packed by and BUDGET is counted with, anew from the times of this machine's stored cells
 rates: setup
 	@$(RUN)/python -m scaling_limits.commands.times
+
+# what a figure comes to, each value with the place it is from: make show FIGURE=pc-tp/figS4 PRESET=laptop
+show: setup
+	@$(SHOW) $(FIGURE) --preset $(PRESET) $(if $(CONFIG),--config "$(CONFIG)")
 
 # the stored cells, and which of them nothing asks for any more; with `prune` those are removed (YES=1: without asking)
 store: setup

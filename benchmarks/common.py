@@ -36,13 +36,13 @@ def cells(
 ) -> list[Cell]:
     """Cells of a panel of mupc Fig. 5 (784 inputs, 10 outputs, batches of 64, T = H steps), one seed."""
     changes = {
-        "settings": {"num_train": 1024, "num_test": 64, "num_steps": num_steps},
-        "axes": {
-            "learning_rate": list(learning_rates),
-            "activity_learning_rate": list(activity_learning_rates),
-            "seed": [0],
-        },
-        "grids": {"width": {"settings": {"depth": depth}, "axes": {"width": [width]}}},
+        "num_train": 1024,
+        "num_test": 64,
+        "num_steps": num_steps,
+        "learning_rate": list(learning_rates),
+        "activity_learning_rate": list(activity_learning_rates),
+        "seed": 0,
+        "grids": {"width": {"depth": depth, "width": width}},
     }
     papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
     configuration = load(ROOT, {"preset": "paper", "papers": papers})

@@ -1,5 +1,6 @@
 """A small project folder for the configuration, and tiny cells."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -43,34 +44,35 @@ BACKPROPAGATION: dict[str, Any] = {
 }
 EXACT: dict[str, Any] = {**BACKPROPAGATION, "algorithm": "predictive_coding", "inference": "exact"}
 
-PAPER: dict[str, Any] = {
-    "title": "A toy",
-    "authors": "Nobody",
-    "reference": "none",
-    "experiments": {
-        "transfer": {
-            "description": "a few cells",
-            "settings": {k: v for k, v in SETTINGS.items() if k not in ("width", "learning_rate")},
-            "axes": {"learning_rate": [0.1, 0.01], "seed": [0, 1]},
-            "grids": {"main": {"axes": {"width": [8, 16]}}, "one": {"settings": {"width": 8}}},
-            "measurements": {"gradient_alignment": {"steps": [0, 3]}},
-        }
-    },
-    "figures": {
-        "fig1": {
-            "title": "A figure",
-            "caption": "What it shows.",
-            "experiment": "transfer",
-            "plot": {
-                "kind": "maps",
-                "quantity": {"metric": "train_loss"},
-                "x": "seed",
-                "y": "learning_rate",
-                "panels": [{"grid": "main", "along": "width"}],
-            },
-        }
+FIGURE: dict[str, Any] = {
+    "title": "A figure",
+    "caption": "What it shows.",
+    "plot": {
+        "kind": "maps",
+        "quantity": "loss",
+        "x": "seed",
+        "y": "learning_rate",
+        "panels": [{"grid": "main", "along": "width"}],
     },
 }
+PAPER: dict[str, Any] = {
+    "paper": {
+        "title": "A toy",
+        "authors": "Nobody",
+        "reference": "none",
+        "quantities": {"loss": {"metric": "train_loss"}},
+    },
+    "transfer": {
+        "description": "a few cells",
+        **{k: v for k, v in SETTINGS.items() if k != "width"},
+        "learning_rate": [0.1, 0.01],
+        "seed": [0, 1],
+        "grids": {"main": {"width": [8, 16]}, "one": {"width": 8}},
+        "measurements": {"gradient_alignment": [0, 3]},
+        "figures": {"fig1": FIGURE},
+    },
+}
+"""The files of a paper by name, without their ending."""
 
 
 def cell(
@@ -102,13 +104,18 @@ def write_project(root: Path, *, main: Any = None, preset: Any = None, paper: An
         "config.yaml": {"preset": "whole"} if main is None else main,
         "presets/whole.yaml": {"description": "everything"},
         "presets/small.yaml": {"description": "less", **(preset or {})},
-        "papers/toy.yaml": PAPER if paper is None else paper,
+        **{f"papers/toy/{name}.yaml": file for name, file in (paper or PAPER).items()},
     }
     for name, content in contents.items():
         path = root / "config" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        path.write_text(as_yaml(content), encoding="utf-8")
     return root
+
+
+def as_yaml(content: Any) -> str:
+    """Written out: YAML would make aliases of what stands in it twice."""
+    return yaml.safe_dump(json.loads(json.dumps(content)), sort_keys=False)
 
 
 def merged(base: Any, changes: Any) -> Any:

@@ -6,7 +6,8 @@ import numpy as np
 
 from scaling_limits import networks
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.cells import AlgorithmSpec, NetworkSpec
+from scaling_limits.algorithms.target_propagation import Options as TargetPropagation
+from scaling_limits.cells import NetworkSpec
 from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.nodes import ACTIVATIONS
 
@@ -61,7 +62,9 @@ def build(
         y = jax.nn.one_hot(y.argmax(axis=1), output_dim, dtype=y.dtype)
     numbers = {"target_step": 0.3, "seed": 3, "step": jnp.int32(-2)}
     fields = {"difference_correction": False, "feedback_loss": "reconstruction"}
-    spec = AlgorithmSpec(name="target_propagation", loss=loss, **(fields | options))
+    spec = TargetPropagation(
+        name="target_propagation", target_step=0.3, loss=loss, **(fields | options)
+    )
     params, feedback = drawn(network.init), drawn(network.init_feedback)
     return Problem(network, params, scaling, x, y, spec, numbers, feedback)
 

@@ -13,8 +13,9 @@ import pytest
 
 from scaling_limits import networks
 from scaling_limits.algorithms.problem import Problem
+from scaling_limits.algorithms.target_propagation import Options as TargetPropagation
 from scaling_limits.algorithms.target_propagation import computation as target_propagation
-from scaling_limits.cells import AlgorithmSpec, NetworkSpec
+from scaling_limits.cells import NetworkSpec
 from scaling_limits.limits.linear_feedback import feedback_weights
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
 from toys import gradients
@@ -83,8 +84,9 @@ def problem(width, seed, *, scheme="tp_mup", corrected=False, psi="linear", **ch
         scaling,
         jnp.asarray(x),
         jnp.asarray(y),
-        AlgorithmSpec(
+        TargetPropagation(
             name="target_propagation",
+            target_step=0.01,
             difference_correction=corrected,
             feedback_loss="reconstruction",
         ),

@@ -13,6 +13,7 @@ from scaling_limits import algorithms
 from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.gauss_newton_target import computation as gauss_newton_target
 from scaling_limits.algorithms.layerwise import output_jacobians
+from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
 from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec
@@ -149,7 +150,7 @@ def test_two_layers_of_predictive_coding_are_a_damped_target():
     )
     params = drawn(network, scaling, seed=4)
     x, y = data(output_dim=3)
-    exact = AlgorithmSpec(name="predictive_coding", inference="exact")
+    exact = PredictiveCoding(name="predictive_coding", inference="exact")
     own = predictive_coding.errors(Problem(network, params, scaling, x, y, exact, {}))[0][0]
     w = np.asarray(kernels(params)[1])
     residual = np.asarray(y - network.forward(params, scaling, x))

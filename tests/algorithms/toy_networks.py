@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from scaling_limits import networks
-from scaling_limits.cells import AlgorithmSpec, NetworkSpec
+from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
+from scaling_limits.cells import NetworkSpec
 from scaling_limits.limits import linear_equilibrium
 
-EXACT = AlgorithmSpec(name="predictive_coding", inference="exact")
+EXACT = PredictiveCoding(name="predictive_coding", inference="exact")
 UNIT = {"input": 1.0, "hidden": 1.0, "output": 1.0}
 UNEQUAL = {"input": 0.6, "hidden": 0.8, "output": 2.5}
 
@@ -113,7 +114,7 @@ def descent(steps, activity_gradient="per_sample", **changes):
         "inference_order": "synchronous",
         "fixed_predictions": False,
     }
-    return AlgorithmSpec(**(fields | changes))
+    return PredictiveCoding(**(fields | changes))
 
 
 def matrices(network, params, scaling, skip):

@@ -1,6 +1,5 @@
 """What figures will cost: counts, what is stored, totals, and the command."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,8 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.measured import Measured
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.store import Store, StoredCell
-from toys import PAPER, merged, write_project
+from toys import FIGURE, PAPER, merged, write_project
 
-FIGURE = PAPER["figures"]["fig1"]
 TABLE = {
     "title": "A table",
     "caption": "What it shows.",
@@ -31,22 +29,20 @@ TABLE = {
         "entries": [{"title": "NTK", "scheme": "ntk", "gauge": 0.5}],
     },
 }
-WIDE = merged(PAPER["experiments"]["transfer"], {"grids": {"main": {"axes": {"width": [64, 128]}}}})
-WHOLE = json.loads(
-    json.dumps(
-        merged(
-            PAPER,
-            {
-                "experiments": {"wide": WIDE},
-                "figures": {
-                    "fig2": FIGURE,
-                    "fig3": {**FIGURE, "experiment": "wide"},
-                    "table1": TABLE,
-                },
-            },
-        )
-    )
-)  # YAML would write what is in it twice as aliases
+WIDE = {
+    "description": "wider ones",
+    "extends": "transfer",
+    "grids": {"main": {"width": [64, 128]}, "one": {"width": 8}},
+    "figures": {"fig3": FIGURE},
+}
+WHOLE = merged(
+    PAPER,
+    {
+        "transfer": {"figures": {"fig2": FIGURE}},
+        "wide": WIDE,
+        "paper": {"figures": {"table1": TABLE}},
+    },
+)
 SHARED = [("toy", "fig1"), ("toy", "fig2")]
 
 
@@ -155,7 +151,7 @@ def test_the_command_prints_a_table(command: Path, capsys: pytest.CaptureFixture
 def test_the_command_says_what_does_not_fit(
     command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    huge = "papers={toy: {experiments: {wide: {grids: {one: {settings: {width: 30000}}}}}}}"
+    huge = "papers={toy: {experiments: {wide: {grids: {one: {width: 30000}}}}}}"
     estimate_command.main(["toy/fig1", "toy/fig3", "--config", huge])
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "refused" in line] == [lines[-1]]

@@ -135,8 +135,7 @@ def test_edited_source_makes_cells_stale_and_the_undone_edit_current(
 
 def test_a_configuration_edited(project: Path) -> None:
     paths = {keep(project, cell) for cell in cells_of(project)}
-    axes = {"learning_rate": [0.1], "seed": [0, 1]}
-    paper = merged(PAPER, {"experiments": {"transfer": {"axes": axes}}})
+    paper = merged(PAPER, {"transfer": {"learning_rate": [0.1], "seed": [0, 1]}})
     write_project(project, preset=SMALL, paper=paper)
     remaining = {store_of(project).path(cell_key(cell)) for cell in cells_of(project)}
     assert remaining < paths

@@ -1,30 +1,35 @@
 """What a user may write, what is refused, and how the refusal reads."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scaling_limits.configuration.presets import shrink
 
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, load
-from scaling_limits.configuration.models import Caps, Settings, schemas
-from scaling_limits.configuration.schema import as_text
+from scaling_limits.configuration.caps import shrunk
+from scaling_limits.configuration.models import Caps
+from scaling_limits.configuration.parts import every_setting
+from scaling_limits.configuration.schema import as_text, schemas
+from scaling_limits.configuration.trees import Origin, located, plain
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.nodes import ACTIVATIONS
 from scaling_limits.pipeline.keys import cell_key
-from toys import BACKPROPAGATION, EXACT, PAPER, merged, write_project
+from toys import BACKPROPAGATION, EXACT, FIGURE, PAPER, merged, write_project
 
 PROJECT = Path(__file__).parents[2]
-TOY = "config/papers/toy.yaml"
+TOY = "config/papers/toy/transfer.yaml"
 
 
 def resolve_all(configuration: Configuration) -> None:
     for slug in configuration.papers:
-        for name in configuration.paper(slug).experiments:
+        for name in configuration.experiments(slug):
             configuration.points(slug, name)
+        for name in configuration.figures(slug):
+            configuration.figure(slug, name)
 
 
 def refusal(root: Path, overrides: Any = None) -> str:
@@ -34,126 +39,183 @@ def refusal(root: Path, overrides: Any = None) -> str:
 
 
 def in_experiment(**changes: Any) -> Any:
-    return {"experiments": {"transfer": changes}}
+    return {"transfer": changes}
 
 
-def in_figure(**changes: Any) -> Any:
-    return {"figures": {"fig1": changes}}
+def by_user(**changes: Any) -> Any:
+    return {"papers": {"toy": {"experiments": {"transfer": changes}}}}
 
 
 CLAIM = {
-    "id": "small",
     "statement": "It is small.",
-    "source": "Fig 1",
-    "grids": ["main"],
-    "quantity": {"metric": "train_loss"},
-    "kind": "bound",
-    "at_most": 1.0,
+    "bound": {"grids": "main", "quantity": "loss", "at_most": 1.0},
 }
+
+
+def claiming(**changes: Any) -> Any:
+    return {"fig1": {"claims": {"small": merged(CLAIM, {"bound": changes})}}}
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        pytest.param({"titel": "x"}, ["titel", "'title'"], id="key"),
-        pytest.param(in_experiment(axis={}), ["experiments.transfer.axis", "'axes'"], id="part"),
-        pytest.param(in_experiment(settings={"widht": 8}), ["widht", "'width'"], id="setting"),
+        pytest.param({"axis": {}}, ["axis", "unknown word or setting"], id="part"),
+        pytest.param({"widht": 8}, ["widht", "'width'"], id="setting"),
+        pytest.param({"sede": [1]}, ["sede", "'seed'"], id="axis"),
+        pytest.param({"grids": {"main": {"widht": [8]}}}, ["grids.main.", "'width'"], id="grid's"),
+        pytest.param({"axes": {"width": [8]}}, ["axes: an axis is a setting"], id="axes"),
+        pytest.param({"settings": {"width": 8}}, ["settings: settings stand"], id="settings"),
+        pytest.param({"dataset": "digit"}, ["dataset 'digit'", "'digits'"], id="dataset"),
+        pytest.param({"network": "mpl"}, ["network 'mpl'", "'mlp'"], id="network"),
+        pytest.param({"activation": "tahn"}, ["activation", "'tahn'", "'tanh'"], id="activation"),
         pytest.param(
-            in_experiment(axes={"sede": [1]}), ["grids.main", "sede", "'seed'"], id="axis"
-        ),
-        pytest.param(
-            in_experiment(grids={"main": {"axes": {"widht": [8]}}}),
-            ["grids.main", "widht", "'width'"],
-            id="grid axis",
-        ),
-        pytest.param(in_figure(captoin="x"), ["fig1.captoin", "'caption'"], id="figure's key"),
-        pytest.param(
-            in_figure(plot={"panles": []}), ["plot", "panles", "'panels'"], id="plot's key"
-        ),
-        pytest.param(
-            in_figure(plot={"panels": [{"grid": "mian", "along": "width"}]}),
-            ["figures.fig1.plot", "mian", "'main'"],
-            id="plot's grid",
-        ),
-        pytest.param(
-            in_figure(claims=[{**CLAIM, "control": ["oen"]}]),
-            ["figures.fig1.claims", "oen", "'one'"],
-            id="claim's grid",
-        ),
-        pytest.param(
-            in_figure(claims=[{**CLAIM, "at_mots": 1.0}]), ["at_mots", "'at_most'"], id="claim"
-        ),
-        pytest.param(
-            in_figure(experiment="transfre"),
-            ["fig1.experiment", "transfre", "'transfer'"],
-            id="experiment",
-        ),
-        pytest.param(
-            in_experiment(settings={"dataset": "digit"}),
-            ["dataset 'digit'", "'digits'"],
-            id="dataset",
-        ),
-        pytest.param(
-            in_experiment(settings={"network": "mpl"}), ["network 'mpl'", "'mlp'"], id="network"
-        ),
-        pytest.param(
-            in_experiment(settings={"activation": "tahn"}),
-            ["activation", "'tahn'", "'tanh'"],
-            id="activation",
-        ),
-        pytest.param(
-            in_experiment(settings={"algorithm": "predictve_coding"}),
+            {"algorithm": "predictve_coding"},
             ["algorithm 'predictve_coding'", "'predictive_coding'"],
             id="algorithm",
         ),
         pytest.param(
-            in_experiment(settings={"parameterisation": "mucp"}),
+            {"parameterisation": "mucp"},
             ["parameterisation 'mucp'", "did you mean"],
             id="parameterisation",
         ),
+        pytest.param({"parameterisation": "sp"}, ["sp_gaussian", "sp_uniform"], id="bare sp"),
         pytest.param(
-            in_experiment(settings={"parameterisation": "sp"}),
-            ["sp_gaussian", "sp_uniform"],
-            id="bare sp",
-        ),
-        pytest.param(
-            in_experiment(settings={"exponent_changes": {"outptu": {"multiplier": {"width": 1}}}}),
+            {"exponent_changes": {"outptu": {"multiplier": {"width": 1}}}},
             ["role 'outptu'", "'output'"],
             id="role",
         ),
         pytest.param(
-            in_experiment(settings={"exponent_changes": {"output": {"multipler": {"width": 1}}}}),
+            {"exponent_changes": {"output": {"multipler": {"width": 1}}}},
             ["'multipler'", "'multiplier'"],
+            id="quantity of a role",
+        ),
+        pytest.param({"optimiser": "adm"}, ["optimiser", "'adm'", "'adam'"], id="optimiser"),
+        pytest.param(
+            {"measurements": {"gradient_alignmnt": [0]}},
+            ["measurement 'gradient_alignmnt'", "'gradient_alignment'"],
+            id="measurement",
+        ),
+        pytest.param({"seed": {"octaves": [3, 1]}}, ["seed: octaves: from 3 to 1"], id="range"),
+        pytest.param({"seed": {"count": 0}}, ["seed: ", "from 1 to", "not 0"], id="count"),
+        pytest.param({"seed": {"count": 2, "of": 3}}, ["seed: a range is"], id="range's word"),
+        pytest.param(
+            {"figures": {"fig1": {"captoin": "x"}}}, ["fig1.captoin", "'caption'"], id="figure's"
+        ),
+        pytest.param(
+            {"figures": {"fig1": {"plot": {"panles": []}}}},
+            ["plot", "panles", "'panels'"],
+            id="plot's",
+        ),
+        pytest.param(
+            {"figures": {"fig1": {"plot": {"quantity": "los"}}}},
+            ["figures.fig1.plot: unknown quantity 'los'", "'loss'"],
             id="quantity",
         ),
         pytest.param(
-            in_experiment(settings={"optimiser": "adm"}),
-            ["optimiser", "'adm'", "'adam'"],
-            id="optimiser",
+            {"figures": {"fig1": {"plot": {"panels": [{"grid": "mian", "along": "width"}]}}}},
+            ["figures.fig1.plot", "mian", "'main'"],
+            id="plot's grid",
         ),
         pytest.param(
-            in_experiment(measurements={"gradient_alignmnt": {"steps": [0]}}),
-            ["measurement 'gradient_alignmnt'", "'gradient_alignment'"],
-            id="measurement",
+            {"figures": claiming(control=["oen"])},
+            ["figures.fig1.claims.small.bound.control", "oen", "'one'"],
+            id="claim's grid",
+        ),
+        pytest.param({"figures": claiming(at_mots=1.0)}, ["at_mots", "'at_most'"], id="claim's"),
+        pytest.param(
+            {"figures": {"fig1": {"claims": {"small": {**CLAIM, "bount": {}}}}}},
+            ["claims.small.", "has one kind"],
+            id="two kinds",
+        ),
+        pytest.param(
+            {"figures": {"fig1": {"claims": {"small": {"bount": {}}}}}},
+            ["kind of claim 'bount'", "'bound'"],
+            id="kind",
+        ),
+        pytest.param(
+            {"figures": {"fig1": {"experiment": "transfer"}}},
+            ["fig1.experiment: a figure stands in the file"],
+            id="experiment of a figure",
         ),
     ],
 )
 @pytest.mark.parametrize("layer", ["file", "preset", "command line"])
-def test_unknown_words_are_refused_with_file_key_and_nearest(
+def test_unknown_words_are_refused_with_file_line_and_nearest(
     tmp_path: Path, changes: Any, words: list[str], layer: str
 ) -> None:
+    root, overrides = tmp_path, None
     if layer == "file":
-        message = refusal(write_project(tmp_path, paper=merged(PAPER, changes)))
-        origin = TOY
+        write_project(root, paper=merged(PAPER, in_experiment(**changes)))
     elif layer == "preset":
-        message = refusal(
-            write_project(tmp_path, preset={"papers": {"toy": changes}}), {"preset": "small"}
-        )
-        origin = "config/presets/small.yaml"
+        write_project(root, paper=merged(PAPER, in_experiment(presets={"small": changes})))
+        overrides = {"preset": "small"}
     else:
-        message = refusal(write_project(tmp_path), {"papers": {"toy": changes}})
-        origin = "--config"
-    for word in [origin, *words]:
+        write_project(root)
+        experiment = {key: value for key, value in changes.items() if key != "figures"}
+        toy = {"experiments": {"transfer": experiment}, "figures": changes.get("figures", {})}
+        overrides = {"papers": {"toy": toy}}
+    message = refusal(root, overrides)
+    for word in words:
+        assert word in message
+    if layer == "command line":
+        assert message.startswith("--config or --configfile: ")
+    else:
+        found = re.match(rf"{TOY}:(\d+)", message)
+        assert found
+        # at the line there is a word that the message speaks of
+        line = (root / TOY).read_text().splitlines()[int(found[1]) - 1]
+        key = line.split(":")[0].strip()
+        assert key in message or key == "exponent_changes"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"extends": "tranfer"}, ["extends: unknown base 'tranfer'"]),
+        ({"extends": "transfer"}, ["extends: transfer -> transfer never ends"]),
+        ({"grids": {"main": {"extends": "oen"}}}, ["unknown base 'oen'; did you mean 'one'?"]),
+        ({"grids": {"main": {"extends": "one"}, "one": {"extends": "main"}}}, ["never ends"]),
+        ({"grids": ["mian"]}, ["unknown base 'mian'"]),
+        ({"grids": None}, ["grids: an experiment needs one at least"]),
+        ({"presets": {"smal": {}}}, ["presets.unknown preset 'smal'; did you mean 'small'?"]),
+        ({"presets": {"small": {"grids": {"mian": {}}}}}, ["unknown grid 'mian'", "'main'"]),
+        ({"presets": {"small": {"figures": {"fig2": {}}}}}, ["unknown figure 'fig2'", "'fig1'"]),
+        ({"judging": {"toleranc": 1}}, ["judging: unknown word 'toleranc'", "'tolerance'"]),
+        ({"judging": {"slope": {"max_shift": 1}}}, ["judging: unknown word 'max_shift'"]),
+        ({"figures": {"fig 2": {}}}, ["figures.fig 2: a name has"]),
+        ({"figures": {"fig2": {"extends": "fig11"}}}, ["unknown figure 'fig11'", "'fig1'"]),
+        ({"grids": {"a": {"grids": {"b": {}}}, "a_b": {}}}, ["two grids are called 'a_b'"]),
+        ({"symbols": {"width": "M"}}, ["symbols: unknown word or setting"]),
+        ({"grids": {"main": 3}}, ["grids.main: should be a mapping, not 3"]),
+    ],
+)
+def test_words_of_experiments_are_refused_with_file_and_line(
+    tmp_path: Path, changes: Any, words: list[str]
+) -> None:
+    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(**changes)))
+    message = refusal(root, {"preset": "small"})
+    assert re.match(rf"{TOY}:\d+( \(preset small\))?: ", message)
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"titel": "x"}, ["titel: unknown word 'titel'; did you mean 'title'?"]),
+        ({"experiments": {}}, ["experiments: an experiment is a file of its own"]),
+        ({"bases": {"a": {"widht": 8}}}, ["bases.a.widht: unknown word or setting", "'width'"]),
+        ({"bases": {"a": {"grids": {}}}}, ["bases.a.grids: unknown word or setting"]),
+        ({"bases": {"a": {"presets": {"small": {"figures": {}}}}}}, ["presets.small.figures: "]),
+        ({"title": None}, ["title: Field required"]),
+    ],
+)
+def test_words_of_a_paper_are_refused_with_file_and_line(
+    tmp_path: Path, changes: Any, words: list[str]
+) -> None:
+    message = refusal(write_project(tmp_path, paper=merged(PAPER, {"paper": changes})))
+    assert re.match(r"config/papers/toy/paper\.yaml:\d+: ", message)
+    for word in words:
         assert word in message
 
 
@@ -180,17 +242,20 @@ def test_unknown_words_of_the_main_configuration(
 def test_unknown_words_of_a_preset(tmp_path: Path) -> None:
     root = write_project(tmp_path, preset={"caps": {"num_step": 3}})
     message = refusal(root, {"preset": "small"})
-    assert "config/presets/small.yaml: caps.num_step" in message
+    assert "config/presets/small.yaml:3: caps.num_step" in message
     assert "'num_steps'" in message
+    write_project(tmp_path, preset={"papers": {}})
+    message = refusal(tmp_path, {"preset": "small"})
+    assert message.startswith("config/presets/small.yaml:2: papers: what a preset changes stands")
 
 
 def test_unknown_paper_figure_and_experiment(tmp_path: Path) -> None:
     configuration = load(write_project(tmp_path))
     with pytest.raises(ConfigurationError, match=r"unknown paper 'tyo'; did you mean 'toy'"):
         configuration.paper("tyo")
-    with pytest.raises(ConfigurationError, match=rf"{TOY}.*'fig2'; did you mean 'fig1'"):
+    with pytest.raises(ConfigurationError, match=r"papers/toy: .*'fig2'; did you mean 'fig1'"):
         configuration.figure("toy", "fig2")
-    with pytest.raises(ConfigurationError, match=rf"{TOY}.*did you mean 'transfer'"):
+    with pytest.raises(ConfigurationError, match=r"papers/toy: .*did you mean 'transfer'"):
         configuration.points("toy", "tranfer")
 
 
@@ -200,8 +265,8 @@ def test_unknown_paper_figure_and_experiment(tmp_path: Path) -> None:
         ({"width": "wide"}, "width"),
         ({"width": 0}, "width"),
         ({"width": 8.5}, "width"),
-        ({"width": [8]}, "width"),
-        ({"dataset": ["digits"]}, "dataset"),
+        ({"width": [[8]]}, "width"),
+        ({"dataset": [["digits"]]}, "dataset"),
         ({"skip": "perhaps"}, "skip"),
         ({"activity_learning_rate": -1}, "activity_learning_rate"),
         ({"learning_rate": float("inf")}, "learning_rate"),
@@ -215,10 +280,11 @@ def test_unknown_paper_figure_and_experiment(tmp_path: Path) -> None:
     ],
 )
 def test_values_of_the_wrong_type_or_size(tmp_path: Path, settings: Any, key: str) -> None:
-    grids = {"one": {"settings": {"width": 8, **settings}}}
+    grids = {"one": {"width": 8, **settings}}
     root = write_project(tmp_path, paper=merged(PAPER, in_experiment(grids=grids)))
     message = refusal(root)
-    assert f"{TOY}: experiments.transfer.grids.one: {key}" in message
+    assert message.startswith(TOY)
+    assert f": experiments.transfer.grids.one: {key}" in message
 
 
 @pytest.mark.parametrize(
@@ -226,7 +292,8 @@ def test_values_of_the_wrong_type_or_size(tmp_path: Path, settings: Any, key: st
     [
         ("title: a\ntitle: b\n", ["line 2", "'title'", "twice"]),
         ("title: &a x\nauthors: *a\n", ["line 2", "aliases"]),
-        ("title: a\nexperiments: {x: {b: 1, b: 2}}\n", ["line 2", "'b'", "twice"]),
+        ("title: a\nx: {y: {b: 1, b: 2}}\n", ["line 2", "'b'", "twice"]),
+        ("title: a\nx: [{b: 1, b: 2}]\n", ["line 2", "'b'", "twice"]),
         ("title: [a\n", ["cannot be read"]),
         ("- a\n- b\n", ["mapping"]),
         ("? [a, b]\n: c\n", ["line 1", "key"]),
@@ -237,7 +304,7 @@ def test_yaml_that_is_ambiguous_or_broken(tmp_path: Path, text: str, words: list
     root = write_project(tmp_path)
     (root / TOY).write_text(text)
     message = refusal(root)
-    for word in ["toy.yaml", *words]:
+    for word in [TOY, *words]:
         assert word in message
 
 
@@ -277,37 +344,42 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize(("settings", "key"), IMPOSSIBLE)
 def test_impossible_combinations(tmp_path: Path, settings: Any, key: str) -> None:
-    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(settings=settings)))
+    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(**settings)))
     message = refusal(root)
-    assert f"{TOY}: experiments.transfer.grids.main: " in message
+    assert message.startswith(TOY)
+    assert ": experiments.transfer.grids.main: " in message
     assert key in message.split("grids.main: ")[1]
 
 
 def test_strings_from_the_command_line_give_the_identical_cells(tmp_path: Path) -> None:
     root = write_project(tmp_path)
-    numbers = in_experiment(
-        settings={"num_steps": 4, "skip": False, "parameterisation": "sp_gaussian"},
-        axes={"learning_rate": [0.1, 1e-3], "seed": [0, 3]},
-        grids={"main": {"axes": {"width": [8, 32]}}},
+    numbers = by_user(
+        num_steps=4,
+        skip=False,
+        parameterisation="sp_gaussian",
+        learning_rate=[0.5, 1, 2],
+        seed=[0, 3],
+        grids={"main": {"width": [8, 32]}},
     )
-    strings = in_experiment(
-        settings={"num_steps": "4", "skip": "false", "parameterisation": "sp_gaussian"},
-        axes={"learning_rate": ["0.1", "1e-3"], "seed": ["0", "3"]},
-        grids={"main": {"axes": {"width": ["8", "32"]}}},
+    strings = by_user(
+        num_steps="4",
+        skip="false",
+        parameterisation="sp_gaussian",
+        learning_rate={"octaves": ["-1", "1"]},
+        seed=["0", "3"],
+        grids={"main": {"width": ["8", "32"]}},
     )
-    a = load(root, {"papers": {"toy": numbers}}).points("toy", "transfer")
-    b = load(root, {"papers": {"toy": strings}}).points("toy", "transfer")
+    a = load(root, numbers).points("toy", "transfer")
+    b = load(root, strings).points("toy", "transfer")
     assert a == b
     assert [cell_key(p.cell) for p in a] == [cell_key(p.cell) for p in b]
 
 
 def test_layers_merge_file_then_preset_then_command_line(tmp_path: Path) -> None:
-    preset = {
-        "caps": {"seeds": 1},
-        "papers": {"toy": in_experiment(settings={"num_steps": 5, "batch_size": 8})},
-    }
-    root = write_project(tmp_path, preset=preset)
-    overrides = {"preset": "small", "papers": {"toy": in_experiment(settings={"batch_size": 4})}}
+    presets = {"small": {"num_steps": 5, "batch_size": 8}}
+    paper = merged(PAPER, in_experiment(presets=presets))
+    root = write_project(tmp_path, preset={"caps": {"seeds": 1}}, paper=paper)
+    overrides = {"preset": "small", **by_user(batch_size=4)}
     cells = load(root, overrides).cells("toy", "transfer")
     assert {c.num_steps for c in cells} == {5}
     assert {c.batch_size for c in cells} == {4}
@@ -326,16 +398,21 @@ def test_the_same_cell_in_two_grids_is_computed_once(tmp_path: Path) -> None:
 
 def test_caps() -> None:
     experiment = {
-        "settings": {"num_steps": 100, "batch_size": 8},
-        "axes": {"seed": [0, 1, 2], "learning_rate": [1, 2, 3, 4, 5], "algorithm": ["a", "b", "c"]},
-        "grids": {"a": {"axes": {"width": [8, 16, 64]}}, "b": {"axes": {"depth": [32, 64]}}},
+        "num_steps": 100,
+        "batch_size": 8,
+        "seed": [0, 1, 2],
+        "learning_rate": [1, 2, 3, 4, 5],
+        "algorithm": ["a", "b", "c"],
+        "input_shape": [8, 8, 1, 1],
+        "grids": {"a": {"width": [8, 16, 64]}, "b": {"depth": [32, 64]}},
     }
     caps = Caps(width=16, depth=4, num_steps=10, batch_size=64, seeds=2, points=3)
-    changes = shrink({"experiments": {"x": experiment}}, caps)["experiments"]["x"]
-    assert changes["settings"] == {"num_steps": 10}
-    assert changes["axes"] == {"seed": [0, 1], "learning_rate": [1, 3, 5]}
-    assert changes["grids"]["a"]["axes"] == {"width": [8, 16]}
-    assert changes["grids"]["b"]["axes"] == {"depth": [4]}
+    assert plain(shrunk(located(experiment, Origin("here")), caps, "caps")) == experiment | {
+        "num_steps": 10,
+        "seed": [0, 1],
+        "learning_rate": [1, 3, 5],
+        "grids": {"a": {"width": [8, 16]}, "b": {"depth": [4]}},
+    }
 
 
 def test_own_dataset_and_own_parameterisation(tmp_path: Path) -> None:
@@ -354,7 +431,7 @@ def test_own_dataset_and_own_parameterisation(tmp_path: Path) -> None:
     overrides = {
         "data": {"datasets": {"own": "mine.npz"}},
         "parameterisations": [row],
-        "papers": {"toy": in_experiment(settings=settings)},
+        **by_user(**settings),
     }
     cell = load(root, overrides).cells("toy", "transfer")[0]
     assert cell.dataset.name == "own"
@@ -373,8 +450,10 @@ def test_every_preset_of_the_project_resolves(preset: str) -> None:
     configuration = load(PROJECT, {"preset": preset})
     resolve_all(configuration)
     for slug in configuration.papers:
-        paper = configuration.paper(slug)
-        assert {f.experiment for f in paper.figures.values()} <= {None, *paper.experiments}
+        experiments = {
+            configuration.figure(slug, f).experiment for f in configuration.figures(slug)
+        }
+        assert {*configuration.experiments(slug)} <= experiments
 
 
 @pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
@@ -395,21 +474,19 @@ def test_a_table_has_no_experiment(tmp_path: Path) -> None:
     entry = {"title": "SP", "scheme": "sp_gaussian"}
     plot = {"kind": "parameterisation_table", "form": "init_and_rate", "entries": [entry]}
     table = {"title": "A table", "caption": "What it shows.", "plot": plot}
-    root = write_project(tmp_path, paper=merged(PAPER, {"figures": {"table1": table}}))
+    root = write_project(tmp_path, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
     configuration = load(root)
     assert configuration.figure("toy", "table1").experiment is None
     assert configuration.points("toy", None) == ()
     assert configuration.substitutions("toy", None) == {}
-    drawn = merged(PAPER, {"figures": {"fig1": {"experiment": None}}})
+    drawn = merged(PAPER, {"paper": {"figures": {"fig2": FIGURE}}})
     message = refusal(write_project(tmp_path / "other", paper=drawn))
     assert "unknown grid 'main'" in message
 
 
 def test_the_end_is_after_the_last_update(tmp_path: Path) -> None:
-    plans = {"gradient_alignment": None, "performance": {"steps": ["end", 2, 99]}}
-    changed = {"measurements": plans}
-    paper = merged(PAPER, {"experiments": {"transfer": changed}})
-    del paper["experiments"]["transfer"]["measurements"]["gradient_alignment"]
+    plans = {"gradient_alignment": None, "performance": ["end", 2, 99]}
+    paper = merged(PAPER, in_experiment(measurements=plans))
     cell = load(write_project(tmp_path, paper=paper)).cells("toy", "transfer")[0]
     assert [(m.name, m.steps) for m in cell.measurements] == [("performance", (2, 6))]
 
@@ -417,11 +494,12 @@ def test_the_end_is_after_the_last_update(tmp_path: Path) -> None:
 def test_the_paper_preset_is_the_papers_own_scale() -> None:
     configuration = load(PROJECT, {"preset": "paper"})
     for slug in configuration.papers:
-        assert configuration.paper(slug) == configuration.original(slug)
+        for name in configuration.experiments(slug):
+            assert configuration.experiment(slug, name) == configuration.original(slug, name)
 
 
 def test_activations_of_the_configuration_are_those_of_the_networks() -> None:
-    text = json.dumps(Settings.model_json_schema()["properties"]["activation"]["enum"])
+    text = json.dumps(every_setting().model_json_schema()["properties"]["activation"]["enum"])
     assert sorted(json.loads(text)) == sorted(ACTIVATIONS)
 
 
@@ -433,9 +511,24 @@ def test_schemas_are_in_step() -> None:
     )
 
 
-@pytest.mark.parametrize(("kind", "near"), [("experiment", "transfer"), ("figure", "fig1")])
+@pytest.mark.parametrize(
+    ("kind", "near"), [("experiment", "transfer"), ("figure", "fig1"), ("base", "small")]
+)
 def test_changes_are_to_what_the_paper_has(tmp_path: Path, kind: str, near: str) -> None:
-    write_project(tmp_path)
-    message = refusal(tmp_path, {"papers": {"toy": {f"{kind}s": {f"{near}x": {"title": "?"}}}}})
-    assert message.startswith(f"--config or config/config.yaml: papers.toy.{kind}s: ")
+    write_project(tmp_path, paper=merged(PAPER, {"paper": {"bases": {"small": {"width": 8}}}}))
+    message = refusal(tmp_path, {"papers": {"toy": {f"{kind}s": {f"{near}x": {}}}}})
+    assert message.startswith(f"--config or --configfile: papers.toy.{kind}s: ")
     assert f"did you mean '{near}'?" in message
+
+
+def test_changes_in_the_main_file_have_lines(tmp_path: Path) -> None:
+    main = {"preset": "whole", **by_user(grids={"mian": {"width": 8}})}
+    message = refusal(write_project(tmp_path, main=main))
+    assert message.startswith(
+        "config/config.yaml:7: grids: unknown grid 'mian'; did you mean 'main'"
+    )
+
+
+def test_a_paper_in_the_form_of_before(tmp_path: Path) -> None:
+    (write_project(tmp_path) / "config/papers/old.yaml").write_text("title: x\n")
+    assert "config/papers/old.yaml: a paper is a folder" in refusal(tmp_path)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import yaml
 
 from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.cells import AlgorithmSpec
@@ -12,14 +11,13 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_key, cell_source
 from scaling_limits.source import closure
 from scaling_limits.training.loop import compile_shard
-from toys import PAPER, SETTINGS, forget_sources, write_project
+from toys import FIGURE, PAPER, SETTINGS, as_yaml, forget_sources, write_project
 
-EXPERIMENT, FIGURE = PAPER["experiments"]["transfer"], PAPER["figures"]["fig1"]
+MINE = {**FIGURE, "title": "Mine"}
 OWN = {
-    "title": "Mine",
-    "caption": "What it shows.",
-    "experiment": EXPERIMENT,
-    "plot": FIGURE["plot"],
+    **PAPER["transfer"],
+    "quantities": PAPER["paper"]["quantities"],
+    "figures": {"mine": MINE},
 }
 COPY = "from scaling_limits.algorithms.backpropagation.computation import errors, init, update\n"
 
@@ -28,24 +26,50 @@ def configured(root, own=OWN, name="mine", *, overrides=None, **main):
     write_project(root, main={"preset": "whole", **main}, preset={"caps": {"width": 8, "seeds": 1}})
     path = root / "config/experiments" / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(own, sort_keys=False), encoding="utf-8")
+    path.write_text(as_yaml(own), encoding="utf-8")
     return load(root, overrides)
 
 
 def with_algorithm(root, text, **settings):
     file = root / "own.py"
     file.write_text(text, encoding="utf-8")
-    settings = SETTINGS | {"algorithm": "copy"} | settings
-    own = OWN | {"experiment": EXPERIMENT | {"settings": settings}}
+    own = OWN | SETTINGS | {"algorithm": "copy"} | settings
     return configured(root, own, algorithms={"copy": "own.py"}), file
 
 
-def test_an_experiment_of_a_file_is_a_figure_named_as_the_file(tmp_path):
+def test_an_experiment_is_a_file_with_its_figures(tmp_path):
     configuration = configured(tmp_path, name="my_own-1")
     assert configuration.papers == ["toy", "own"]
-    assert list(configuration.paper("own").figures) == ["my_own-1"]
-    assert configuration.figure("own", "my_own-1").title == "Mine"
+    assert configuration.figures("own") == ["mine"]
+    assert configuration.figure("own", "mine").title == "Mine"
     assert configuration.cells("own", "my_own-1") == configuration.cells("toy", "transfer")
+
+
+def test_a_file_has_words_of_its_own_and_may_extend_another(tmp_path):
+    changed = {"extends": "small", "bases": {"small": {"num_steps": 3}}, "num_steps": None}
+    configured(tmp_path, {k: v for k, v in (OWN | changed).items() if k != "num_steps"})
+    twin = {"description": "a twin", "extends": "mine", "seed": 3}
+    twin["figures"] = {"twin": {"extends": "mine", "title": "A twin"}}
+    configuration = configured(tmp_path, twin, "other")
+    assert configuration.figure("own", "twin").plot == configuration.figure("own", "mine").plot
+    assert {(c.seed, c.num_steps) for c in configuration.cells("own", "other")} == {(3, 3)}
+    changes = {"papers": {"own": {"bases": {"small": {"num_steps": 4}}}}}
+    assert {c.num_steps for c in load(tmp_path, changes).cells("own", "other")} == {4}
+
+
+def test_a_file_without_grids_has_tables_only(tmp_path):
+    entries = [{"title": "NTK", "scheme": "ntk", "gauge": 0.5}]
+    plot = {"kind": "parameterisation_table", "form": "output_scaled", "entries": entries}
+    table = {"description": "a table", "figures": {"table": {**FIGURE, "plot": plot}}}
+    configuration = configured(tmp_path, table)
+    assert configuration.figure("own", "table").experiment is None
+
+
+def test_its_own_presets_change_it(tmp_path):
+    own = OWN | {"presets": {"small": {"num_steps": 3}}}
+    assert {c.num_steps for c in configured(tmp_path, own).cells("own", "mine")} == {6}
+    configuration = configured(tmp_path, own, overrides={"preset": "small"})
+    assert {c.num_steps for c in configuration.cells("own", "mine")} == {3}
 
 
 def test_without_files_there_is_nothing_of_the_users_own(tmp_path):
@@ -61,8 +85,7 @@ def test_presets_leave_it_as_it_is_written(tmp_path):
 
 def test_a_preset_replaces_no_dataset_of_it(tmp_path):
     write_project(tmp_path)
-    settings = {"settings": SETTINGS | {"dataset": "mnist"}}
-    configured(tmp_path, OWN | {"experiment": EXPERIMENT | settings})
+    configured(tmp_path, OWN | {"dataset": "mnist"})
     path = tmp_path / "config/presets/whole.yaml"
     path.write_text("description: digits for all\nsubstitutions: {mnist: digits}\n")
     configuration = load(tmp_path)
@@ -71,7 +94,7 @@ def test_a_preset_replaces_no_dataset_of_it(tmp_path):
 
 
 def test_the_command_line_changes_it(tmp_path):
-    changes = {"experiments": {"mine": {"axes": {"seed": [7]}}}}
+    changes = {"experiments": {"mine": {"seed": 7}}}
     configuration = configured(tmp_path, overrides={"papers": {"own": changes}})
     assert {cell.seed for cell in configuration.cells("own", "mine")} == {7}
 
@@ -79,29 +102,34 @@ def test_the_command_line_changes_it(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"titel": "x"}, r"mine\.yaml: titel: unknown key 'titel'; did you mean 'title'"),
-        ({"plot": FIGURE["plot"] | {"kind": "curve"}}, r"mine\.yaml: plot"),
+        ({"figurse": {}}, r"mine\.yaml:\d+: figurse: unknown word .*; did you mean 'figures'"),
         (
-            {"experiment": EXPERIMENT | {"settings": SETTINGS | {"widht": 3}}},
-            r"mine\.yaml: .*unknown setting 'widht'; did you mean 'width'",
+            {"widht": 3},
+            r"mine\.yaml:\d+: widht: unknown word or setting 'widht'; did you mean 'width'",
+        ),
+        ({"figures": {"mine": MINE | {"titel": "x"}}}, r"mine\.yaml:\d+: .*did you mean 'title'"),
+        (
+            {"figures": {"mine": MINE | {"plot": FIGURE["plot"] | {"kind": "curve"}}}},
+            r"mine\.yaml:\d+: figures\.mine\.plot",
         ),
     ],
 )
 def test_errors_name_the_file(tmp_path, changes, message):
     configuration = configured(tmp_path, OWN | changes)
     with pytest.raises(ConfigurationError, match=message):
-        configuration.cells("own", "mine")
+        configuration.figure("own", "mine")
 
 
 def test_a_name_that_is_no_target_is_refused(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"my plot\.yaml: .*pattern"):
-        configured(tmp_path, name="my plot").paper("own")
+    with pytest.raises(ConfigurationError, match=r"my plot\.yaml: a name has"):
+        configured(tmp_path, name="my plot").experiments("own")
 
 
 def test_own_is_no_paper(tmp_path):
     configured(tmp_path)
-    (tmp_path / "config/papers/own.yaml").write_text("{}")
-    with pytest.raises(ConfigurationError, match=r"papers/own\.yaml: .* config/experiments"):
+    (tmp_path / "config/papers/own").mkdir()
+    (tmp_path / "config/papers/own/paper.yaml").write_text("{}")
+    with pytest.raises(ConfigurationError, match=r"papers/own: .* config/experiments"):
         _ = load(tmp_path).papers
 
 
@@ -183,6 +211,6 @@ def test_names_of_algorithms(tmp_path):
         ConfigurationError, match="'backpropagation' is an algorithm of the project"
     ):
         configured(tmp_path, algorithms=algorithms).cells("own", "mine")
-    own = OWN | {"experiment": EXPERIMENT | {"settings": SETTINGS | {"algorithm": "copi"}}}
+    own = OWN | {"algorithm": "copi"}
     with pytest.raises(ConfigurationError, match="unknown algorithm 'copi'; did you mean 'copy'"):
         configured(tmp_path, own, algorithms={"copy": "own.py"}).cells("own", "mine")

@@ -7,25 +7,26 @@ import sys
 import numpy as np
 import pytest
 
+from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
 from scaling_limits.cells import (
     AlgorithmSpec,
     Cell,
     DatasetSpec,
     MeasurementSpec,
     NetworkSpec,
-    OptimiserSpec,
     RoleScaling,
 )
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.limits import depth_recursion, linear_dmft, registry
+from scaling_limits.optimisers.moments import Moments
 from scaling_limits.parameterisations import table
 from scaling_limits.training.loop import compile_shard
 
 INPUT_DIM, OUTPUT_DIM, NUM_TRAIN = 6, 2, 12
 BLOCKS, STEPS = 8, 10
-EXACT = AlgorithmSpec(name="predictive_coding", inference="exact")
+EXACT = PredictiveCoding(name="predictive_coding", inference="exact")
 
 
 def row(scheme, width, depth, *, skip, output_scale=1.0, **exponents):
@@ -130,7 +131,7 @@ def cell(scaling, **changes):
         "init_distribution": "normal",
         "scaling": scaling,
         "algorithm": AlgorithmSpec(name="backpropagation"),
-        "optimiser": OptimiserSpec(name="sgd", learning_rate=0.1),
+        "optimiser": Moments(name="sgd", learning_rate=0.1),
         "frozen": (),
         "seed": 0,
         "num_steps": STEPS,
@@ -154,7 +155,7 @@ def residual(width, *, scaling=None, **changes):
             MeasurementSpec(name="feature_increments", steps=(0, STEPS)),
             MeasurementSpec(name="feature_sizes", steps=(1, 5, STEPS)),
         ),
-        "optimiser": OptimiserSpec(name="sgd", learning_rate=0.25),
+        "optimiser": Moments(name="sgd", learning_rate=0.25),
     }
     return cell(scaling or depth_mup(width), width=width, **{**settings, **changes})
 
@@ -261,7 +262,7 @@ def test_networks_tend_to_the_recursion():
 
 
 def test_recursion_records_divergence():
-    optimiser = OptimiserSpec(name="sgd", learning_rate=1e30)
+    optimiser = Moments(name="sgd", learning_rate=1e30)
     result = computed("depth_recursion", residual(1, optimiser=optimiser))
     assert np.isfinite(result["train_loss"].values[0])
     for metric in result.values():
@@ -347,15 +348,15 @@ REFUSED = {
         "algorithm": AlgorithmSpec(name="backpropagation", loss="cross_entropy")
     },
     "optimiser: .* is for 'sgd', not 'adam'": {
-        "optimiser": OptimiserSpec(name="adam", learning_rate=0.1)
+        "optimiser": Moments(name="adam", learning_rate=0.1)
     },
     "momentum: .* is for 0.0, not 0.9": {
-        "optimiser": OptimiserSpec(name="sgd", learning_rate=0.1, momentum=0.9)
+        "optimiser": Moments(name="sgd", learning_rate=0.1, momentum=0.9)
     },
 }
 OF_DMFT = {
     "inference: .* is for None or 'exact', not 'adam'": {
-        "algorithm": AlgorithmSpec(name="predictive_coding", inference="adam")
+        "algorithm": PredictiveCoding(name="predictive_coding", inference="adam")
     },
     "algorithm: .* not 'target_propagation'": {
         "algorithm": AlgorithmSpec(name="target_propagation")

@@ -7,9 +7,10 @@ import pytest
 
 from scaling_limits import networks
 from scaling_limits.algorithms.backpropagation import computation as backpropagation
+from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
 from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.cells import AlgorithmSpec, NetworkSpec
+from scaling_limits.cells import NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.measurements import (
     equilibrium_alignment,
@@ -27,7 +28,7 @@ SCALING = {
         ("output", 0.2, 0.8, 2.0),
     )
 }
-DESCENT = AlgorithmSpec(
+DESCENT = PredictiveCoding(
     name="predictive_coding",
     inference="gradient_descent",
     num_inference_steps=1,

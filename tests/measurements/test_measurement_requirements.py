@@ -85,8 +85,8 @@ def test_the_mean_rescaling_is_not_that_of_orthogonal_draws() -> None:
 
 
 def test_the_refusal_says_where_the_measurement_stands(tmp_path) -> None:
-    changes = {"experiments": {"transfer": {"measurements": {"rescaling": {"steps": [0]}}}}}
+    changes = {"transfer": {"measurements": {"rescaling": 0}}}
     root = write_project(tmp_path, paper=merged(PAPER, changes))
-    message = r"config/papers/toy\.yaml: experiments\.transfer\.grids\.main: measurements\.rescaling: is of"
+    message = r"toy/transfer\.yaml:\d+: experiments\.transfer\.grids\.main: measurements\.rescaling: is of"
     with pytest.raises(ConfigurationError, match=message):
         load(root).points("toy", "transfer")

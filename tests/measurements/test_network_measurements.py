@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from scaling_limits import networks
+from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
 from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.cells import AlgorithmSpec, NetworkSpec
+from scaling_limits.cells import NetworkSpec
 from scaling_limits.measurements import performance, rescaling
 from scaling_limits.measurements.context import Context
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
 
 WIDTH, HIDDEN = 16, 3
-EXACT = AlgorithmSpec(name="predictive_coding", inference="exact")
+EXACT = PredictiveCoding(name="predictive_coding", inference="exact")
 
 
 def context(*, skip=False, seed=0, output_dim=1, options=EXACT, mean_subtraction=False):

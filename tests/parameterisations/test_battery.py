@@ -15,6 +15,7 @@ import optax
 import pytest
 
 from scaling_limits import algorithms, networks
+from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
 from scaling_limits.algorithms.predictive_coding.exact import rescaling_matrix
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
@@ -42,7 +43,7 @@ NUMBERS = {"activity_learning_rate": jnp.float32(1.0), "seed": 0}
 OPTIONS = {
     "backpropagation": AlgorithmSpec(name="backpropagation"),
     "gauss_newton_target": AlgorithmSpec(name="gauss_newton_target"),
-    "predictive_coding": AlgorithmSpec(
+    "predictive_coding": PredictiveCoding(
         name="predictive_coding",
         inference="gradient_descent",
         num_inference_steps=1,
@@ -51,7 +52,7 @@ OPTIONS = {
         inference_order="sequential",
         fixed_predictions=False,
     ),
-    "equilibrium": AlgorithmSpec(name="predictive_coding", inference="exact"),
+    "equilibrium": PredictiveCoding(name="predictive_coding", inference="exact"),
 }
 
 

@@ -20,63 +20,43 @@ COPIED = ("Snakefile", "config", "docs/deviations.yaml", "envs", "profiles", "sr
 FIGURES = {"mupc": "fig5", "pcn-limits": "fig1"}
 TARGETS = [f"figures/{paper}/{figure}.png" for paper, figure in FIGURES.items()]
 CLAIM = {
-    "id": "finite",
     "statement": "The loss is a number.",
     "source": "none",
-    "grids": ["backpropagation"],
-    "only": {"learning_rate": 0.1},
-    "quantity": {"metric": "train_loss"},
-    "kind": "bound",
-    "at_most": 1e9,
+    "bound": {
+        "grids": "backpropagation",
+        "only": {"learning_rate": 0.1},
+        "quantity": {"metric": "train_loss"},
+        "decided_at": None,
+        "at_most": 1e9,
+    },
 }
 BACKPROPAGATION = {
-    "settings": {
-        "depth": 2,
-        "algorithm": "backpropagation",
-        **dict.fromkeys(("inference", "num_inference_steps", "activity_gradient")),
-        "activity_learning_rate": None,
-    },
-    "axes": {"width": [8], "learning_rate": [0.1, 0.01]},
+    "depth": 2,
+    "algorithm": "backpropagation",
+    **dict.fromkeys(("inference", "num_inference_steps", "activity_gradient")),
+    "activity_learning_rate": None,
+    "width": [8],
+    "learning_rate": [0.1, 0.01],
 }
 PRESET = {
     "description": "two figures of tiny networks, a few steps each",
     "caps": {"seeds": 1, "num_steps": 5, "batch_size": 16},
     "substitutions": {"mnist": "digits", "cifar10": "digits"},
-    "papers": {
-        "mupc": {
-            "experiments": {
-                "hyperparameter_transfer_tanh": {
-                    "axes": {
-                        "learning_rate": [0.1, 0.01],
-                        "activity_learning_rate": [10, 1, 0.1],
-                    },
-                    "grids": {
-                        "width": {"settings": {"depth": 2}, "axes": {"width": [8, 16]}},
-                        "depth": {"settings": {"width": 8}, "axes": {"depth": [2]}},
-                        "control_width": {
-                            "settings": {"depth": 2, "pivot_width": 8},
-                            "axes": {"width": [8, 16]},
-                        },
-                        "control_depth": {"settings": {"width": 8}, "axes": {"depth": [2]}},
-                        "backpropagation": BACKPROPAGATION,
-                    },
-                }
-            },
-            "figures": {"fig5": {"claims": [CLAIM]}},
-        },
-        "pcn-limits": {
-            "experiments": {
-                "linear_residual_cifar10": {
-                    "grids": {
-                        "main": {"axes": {"width": [8, 16], "depth": [2]}},
-                        "control": {"axes": {"width": [8], "depth": [2]}},
-                    },
-                    "measurements": {"gradient_alignment": {"steps": [0, 4]}},
-                }
-            },
-            "figures": {"fig1": {"claims": []}},
-        },
+}
+MUPC = {
+    "learning_rate": [0.1, 0.01],
+    "activity_learning_rate": [10, 1, 0.1],
+    "grids": {
+        "width": {"depth": 2, "width": [8, 16]},
+        "depth": {"width": 8, "depth": [2]},
+        "control_width": {"depth": 2, "pivot_width": 8, "width": [8, 16]},
+        "control_depth": {"width": 8, "depth": [2]},
+        "backpropagation": {},
     },
+}
+PCN_LIMITS = {
+    "grids": {"main": {"width": [8, 16], "depth": [2]}, "control": {"width": [8], "depth": [2]}},
+    "measurements": {"gradient_alignment": [0, 4]},
 }
 EXPERIMENT = "hyperparameter_transfer_tanh"
 
@@ -194,18 +174,31 @@ def create(folder: Path) -> None:
             shutil.copytree(SOURCE / name, target, ignore=ignored)
         else:
             shutil.copy2(SOURCE / name, target)
-    for path in (folder / "config" / "papers").glob("*.yaml"):
-        if path.stem not in FIGURES:
-            path.unlink()
+    for paper in (folder / "config" / "papers").iterdir():
+        if paper.name not in FIGURES:
+            shutil.rmtree(paper)
             continue
-        paper = yaml.safe_load(path.read_text("utf-8"))
-        figure = paper["figures"][FIGURES[path.stem]]
-        paper["figures"] = {FIGURES[path.stem]: figure}
-        paper["experiments"] = {
-            figure["experiment"]: paper["experiments"][figure["experiment"]],
-        }
-        path.write_text(yaml.safe_dump(paper, sort_keys=False), "utf-8")
+        for path in paper.glob("*.yaml"):
+            cut_down(path)
     (folder / "config/presets/smoke.yaml").write_text(yaml.safe_dump(PRESET, sort_keys=False))
     reference = folder / "tests/reference/decided.yaml"
     reference.parent.mkdir(parents=True)
     reference.write_text("smoke: {decided: 0.0}\n")
+
+
+def cut_down(path: Path) -> None:
+    """A file of a paper with its part of `FIGURES` alone, and the tiny sizes; without any, an experiment goes."""
+    content = yaml.safe_load(path.read_text("utf-8"))
+    name = FIGURES[path.parent.name]
+    content["figures"] = {key: f for key, f in content["figures"].items() if key == name}
+    if path.stem != "paper" and not content["figures"]:
+        path.unlink()
+        return
+    if path.stem == EXPERIMENT:
+        content["grids"]["backpropagation"] = BACKPROPAGATION
+        content["presets"] = {"smoke": MUPC}
+        content["figures"][name]["claims"] = {"finite": CLAIM}
+    elif path.stem != "paper":
+        content["presets"] = {"smoke": PCN_LIMITS}
+        del content["figures"][name]["claims"]
+    path.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")

@@ -285,7 +285,7 @@ def test_a_full_disk_while_a_figure_is_collected(
     entry = {"title": "SP", "scheme": "sp_gaussian"}
     plot = {"kind": "parameterisation_table", "form": "init_and_rate", "entries": [entry]}
     table = {"title": "A table", "caption": "What it shows.", "plot": plot}
-    root = write_project(tmp_path, paper=merged(PAPER, {"figures": {"table1": table}}))
+    root = write_project(tmp_path, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
     configuration = load(root)
     (root / "deviations.yaml").write_text("registered: []\n")
     folder = tmp_path / "figure"
@@ -335,7 +335,7 @@ BOMB = "a0: &a0 {x: 1}\n" + "".join(
 )
 
 
-@pytest.mark.parametrize("file", ["config.yaml", "presets/whole.yaml", "papers/toy.yaml"])
+@pytest.mark.parametrize("file", ["config.yaml", "presets/whole.yaml", "papers/toy/transfer.yaml"])
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -357,7 +357,7 @@ def test_an_unreadable_configuration_is_named(
     root = write_project(tmp_path)
     (root / "config" / file).write_bytes(content)
     with pytest.raises(ConfigurationError) as caught:
-        load(root).paper("toy")
+        load(root).cells("toy", "transfer")
     for word in (file, *words):
         assert word in str(caught.value)
 
@@ -397,7 +397,7 @@ def test_a_user_dataset_with_a_fault_is_refused_when_the_configuration_is_read(
     settings = {"dataset": "mine", "num_train": 20, "num_test": 5}
     overrides = {
         "data": {"datasets": {"mine": "mein Satz é.npz"}},
-        "papers": {"toy": {"experiments": {"transfer": {"settings": settings}}}},
+        "papers": {"toy": {"experiments": {"transfer": settings}}},
     }
     with pytest.raises(DatasetError) as caught:
         load(root, overrides).cells("toy", "transfer")

@@ -27,5 +27,5 @@ def test_further_arguments_stand_behind_all_others(target: str, runs: int) -> No
 
 def test_the_gallery_has_the_figures_of_the_papers_only() -> None:
     (patterns,) = re.findall(r"for file in (.*?);", printed("gallery"))
-    slugs = [path.stem for path in (PROJECT / "config/papers").glob("*.yaml")]
+    slugs = [path.parent.name for path in (PROJECT / "config/papers").glob("*/paper.yaml")]
     assert set(patterns.split()) == {f"figures/{slug}/*.png" for slug in slugs}

@@ -14,7 +14,7 @@ EXPERIMENT = "hyperparameter_transfer_tanh"
 
 
 def notes(settings: dict[str, Any] | None = None, meta: Any = None, **main: Any) -> str:
-    changes = {"mupc": {"experiments": {EXPERIMENT: {"settings": settings or {}}}}}
+    changes = {"mupc": {"experiments": {EXPERIMENT: settings or {}}}}
     configuration = load(PROJECT, {**main, "papers": changes})
     return " ".join(figure_notes(configuration, "mupc", "fig5", meta or {}))
 
@@ -52,7 +52,7 @@ def test_a_stand_in_with_fewer_classes_is_said_and_gives_the_outputs(tmp_path: P
     text = notes({"dataset": "cifar100"}, **main)
     expected = "CIFAR-10 (stand-in) in place of CIFAR-100, with 10 classes instead of 100."
     assert f"Data: {expected} Stand-in for CIFAR-10" in text
-    changes = {"mupc": {"experiments": {EXPERIMENT: {"settings": {"dataset": "cifar100"}}}}}
+    changes = {"mupc": {"experiments": {EXPERIMENT: {"dataset": "cifar100"}}}}
     for path, outputs in ((str(tmp_path), 10), (None, 100)):
         configuration = load(
             PROJECT, {"preset": "paper", "data": {"path": path}, "papers": changes}
@@ -83,11 +83,11 @@ def test_grids_of_other_figures_are_left_out() -> None:
 
 def test_grids_that_differ_alike_stand_together() -> None:
     changes: dict[str, Any] = {
-        "settings": {"batch_size": 32},
+        "batch_size": 32,
         "grids": {
-            "width": {"settings": {"num_steps": 10}},
-            "depth": {"settings": {"num_steps": 10, "width": 8}},
-            "control_width": {"settings": {"num_steps": 10}, "axes": {"seed": [0]}},
+            "width": {"num_steps": 10},
+            "depth": {"num_steps": 10, "width": 8},
+            "control_width": {"num_steps": 10, "seed": [0]},
         },
     }
     papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
@@ -103,11 +103,11 @@ def test_grids_that_differ_alike_stand_together() -> None:
 
 def test_lists_of_the_same_range_are_told_apart() -> None:
     """A range stands for more than four numbers, unless both would read alike."""
-    paper = load(PROJECT, {"preset": "paper"}).paper("mupc")
-    wide = paper.experiments[EXPERIMENT].grids["width"].axes["width"]
+    experiment = load(PROJECT, {"preset": "paper"}).experiment("mupc", EXPERIMENT)
+    wide = experiment.grids["width"].settings["width"]
     assert len(wide) > 4
     moved = [wide[0], wide[1] + 1, *wide[2:]]
-    changes = {"grids": {"width": {"axes": {"width": moved}}}}
+    changes = {"grids": {"width": {"width": moved}}}
     papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
     text = " ".join(
         figure_notes(load(PROJECT, {"preset": "paper", "papers": papers}), "mupc", "fig5", {})

@@ -13,7 +13,7 @@ JOB = "results/smoke/mupc/experiments/hyperparameter_transfer_tanh/job-0.parquet
 LONG = [
     RECORDS,
     "--config",
-    experiment_changes(settings={"num_steps": 600}, axes={"learning_rate": [0.1]}),
+    experiment_changes(num_steps=600, learning_rate=0.1),
 ]
 
 
@@ -64,7 +64,7 @@ def test_a_corrupt_dataset_is_said_moved_aside_and_prepared_again(project: Proje
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    wider = [RECORDS, "--config", experiment_changes(axes={"learning_rate": [0.1, 0.03, 0.01]})]
+    wider = [RECORDS, "--config", experiment_changes(learning_rate=[0.1, 0.03, 0.01])]
     number = len(project.cells())
     output = project(*wider, fails=True)
     assert "digits.npz is corrupt: expected " in output

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pipeline_project import CLAIM, EXPERIMENT, Project, experiment_changes, trained
+from pipeline_project import EXPERIMENT, Project, experiment_changes, trained
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
 FIGURE = "figures/mupc/fig5.png"
 RECORDS = "results/smoke/mupc/fig5/records.parquet"
-WIDER = experiment_changes(axes={"learning_rate": [0.1, 0.03, 0.01]})
+WIDER = experiment_changes(learning_rate=[0.1, 0.03, 0.01])
 # root may write anywhere, unless it gives that up
 BOUND = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--")
 
@@ -73,16 +73,11 @@ def test_results_that_may_not_be_written_to(project: Project) -> None:
 
 
 def test_what_diverges_from_the_first_step_on_is_drawn_and_judged(project: Project) -> None:
-    claim = CLAIM | {
-        "grids": ["width"],
-        "only": {"learning_rate": 0.1, "activity_learning_rate": 1},
-    }
+    bound = {"grids": "width", "only": {"learning_rate": 0.1, "activity_learning_rate": 1}}
     changes = {
         "mupc": {
-            "experiments": {
-                EXPERIMENT: {"settings": {"activation": "linear", "branch_multiplier": 1e30}}
-            },
-            "figures": {"fig5": {"claims": [claim]}},
+            "experiments": {EXPERIMENT: {"activation": "linear", "branch_multiplier": 1e30}},
+            "figures": {"fig5": {"claims": {"finite": {"bound": bound}}}},
         }
     }
     kept = cells(project)
@@ -105,7 +100,7 @@ def test_what_diverges_from_the_first_step_on_is_drawn_and_judged(project: Proje
     ("file", "content", "words"),
     [
         ("config/config.yaml", b"preset: smoke\n\xff\xfe", "config/config.yaml: cannot be read"),
-        ("config/papers/mupc.yaml", b"", "config/papers/mupc.yaml: should be a mapping"),
+        ("config/papers/mupc/paper.yaml", b"", "config/papers/mupc/paper.yaml: should be"),
         ("more.yaml", b"audit: run\naudit: stored\n", "more.yaml: cannot be read: line 2: key"),
     ],
 )
@@ -147,7 +142,7 @@ def test_own_data_in_places_with_spaces_and_other_letters(template: Path, tmp_pa
         RECORDS,
         "--config",
         "data={path: '../dáta', datasets: {mine: '../dáta/mein Satz ß.npz'}}",
-        experiment_changes(settings={"dataset": "mine", "num_train": 20, "num_test": 5}),
+        experiment_changes(dataset="mine", num_train=20, num_test=5),
     ]
     path = data / "mein Satz ß.npz"
     np.savez(path, **arrays | {"x_test": np.where(x == x[3, 1], np.nan, x)})

@@ -70,9 +70,9 @@ def test_outputs_hold_no_path_of_this_machine(finished: Project) -> None:
             [
                 TARGETS[0],
                 "--config",
-                "papers={mupc: {experiments: {hyperparameter_transfer_tanh: {axes: {sed: [1]}}}}}",
+                "papers={mupc: {experiments: {hyperparameter_transfer_tanh: {sed: [1]}}}}",
             ],
-            ["--config", "unknown setting 'sed'; did you mean 'seed'"],
+            ["--config", "unknown word or setting 'sed'; did you mean 'seed'"],
         ),
     ],
 )
@@ -86,23 +86,23 @@ def test_mistakes_are_refused_before_any_work(
     assert not (fresh / "figures").exists()
 
 
-def claims(*changed: dict) -> str:
-    tree = {"mupc": {"figures": {"fig5": {"claims": list(changed)}}}}
+def claims(**changed: dict) -> str:
+    tree = {"mupc": {"figures": {"fig5": {"claims": changed}}}}
     return f"papers={json.dumps(tree)}"
 
 
 def test_the_audit_passes_fails_and_reports_what_is_missing(project: Project) -> None:
     output = project("audit/mupc")
     assert "holds" in output
-    false = {**CLAIM, "id": "impossible", "at_most": 0.0}
-    output = project("audit/mupc", "--config", claims(CLAIM, false), fails=True)
+    false = claims(impossible={**CLAIM, "bound": {**CLAIM["bound"], "at_most": 0.0}})
+    output = project("audit/mupc", "--config", false, fails=True)
     assert "mupc/fig5 impossible fails" in output
     assert trained(output) == (0, 0, 0)
     written = json.loads((project / "results/smoke/mupc/audit.json").read_bytes())
     assert [v["verdict"] for v in written["verdicts"]] == ["holds", "fails"]
 
     shutil.rmtree(project / "results/smoke/mupc/fig5")
-    arguments = ["--config", "audit=stored", claims(CLAIM, false)]
+    arguments = ["--config", "audit=stored", false]
     project("results/smoke/mupc/audit.json", *arguments)
     written = json.loads((project / "results/smoke/mupc/audit.json").read_bytes())
     assert [v["verdict"] for v in written["verdicts"]] == ["missing", "missing"]

@@ -22,7 +22,7 @@ def test_nothing_to_be_done(project: Project) -> None:
 def test_a_rate_added_trains_its_cells_and_a_rate_removed_none(project: Project) -> None:
     before = project.outputs("results/smoke/mupc")
     number = len(load(project.folder).cells("mupc", EXPERIMENT))
-    wider = experiment_changes(axes={"learning_rate": [0.1, 0.03, 0.01]})
+    wider = experiment_changes(learning_rate=[0.1, 0.03, 0.01])
     output = project(RECORDS, "--config", wider)
     # for each of 3 activity rates: two widths and two depths, one of them shared, once more in the
     # controls (at the smallest width the control is the same cell)

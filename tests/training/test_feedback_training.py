@@ -265,8 +265,8 @@ def test_an_algorithm_of_a_file_may_train_feedback_weights(
         "TRAINS_FEEDBACK = True\n"
     )
     settings = {**TP, "algorithm": "copy"}
-    changed = {"settings": settings, "axes": {"learning_rate": [1.0], "seed": [0]}}
-    paper = merged(PAPER, {"experiments": {"transfer": changed}})
+    changed = {**settings, "learning_rate": 1.0, "seed": 0}
+    paper = merged(PAPER, {"transfer": changed})
     main = {"preset": "whole", "algorithms": {"copy": "own.py"}}
     own = load(write_project(tmp_path, main=main, paper=paper)).cells("toy", "transfer")[0]
     known = own.model_copy(

@@ -1,7 +1,8 @@
 """The whole configuration of one run, loaded lazily: a job reads its experiment and what that extends only."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -180,12 +181,10 @@ class Configuration:
         experiment: str,
         composed: Composed,
     ) -> Point:
-        def refuse(keys: Iterable[str], problem: object) -> ConfigurationError:
+        def refuse(problem: object) -> ConfigurationError:
             said = merge(composed.words.tree("measurements"), composed.grids[grid].settings)
-            origins = ", ".join(dict.fromkeys(str(origin_at(said, (key,))) for key in keys))
-            return ConfigurationError(
-                f"{origins}: experiments.{experiment}.grids.{grid}: {problem}"
-            )
+            where = ", ".join(map(str, _spoken_of(str(problem), said))) or said.origin.file
+            return ConfigurationError(f"{where}: experiments.{experiment}.grids.{grid}: {problem}")
 
         try:
             dataset = values.get("dataset")
@@ -193,7 +192,7 @@ class Configuration:
                 values = {**values, "dataset": self._substitute(slug, dataset)}
             settings, cell = self._resolver.resolve(values, spec.measurements)
         except ConfigurationError as error:
-            raise refuse([*values, *spec.measurements], error) from None
+            raise refuse(error) from None
         return Point(grid, settings, cell)
 
     @cache
@@ -246,16 +245,12 @@ def _changes(changes: Tree, path: str) -> Tree:
     forms.refuse_unknown(changes, "word", forms.CHANGED_PAPER, path)
     checked = Tree(changes.origin, changes)
     kinds = {"bases": forms.CHANGED_BASE, "experiments": forms.CHANGED_EXPERIMENT - {"figures"}}
-    for part in (*kinds, "figures"):
-        named = forms.mapping(checked.get(part, Leaf(None, changes.origin)), path + part)
-        checked[part] = Tree(named.origin)
-        for name, word in named.items():
-            inner = forms.mapping(word, f"{path}{part}.{name}")
-            if part == "figures":
-                forms.figure(inner, name, f"{path}{part}.{name}")
-            else:
-                inner = forms.place(inner, kinds[part], f"{path}{part}.{name}.")
-            checked.tree(part)[name] = inner
+    for part, words in kinds.items():
+        checked[part] = forms.named(changes, part, path)
+        for name, word in checked.tree(part).items():
+            inner = forms.mapping(word, name)
+            checked.tree(part)[name] = forms.place(inner, words, f"{path}{part}.{name}.")
+    checked["figures"] = forms.figures(changes, path=path)
     return checked
 
 
@@ -285,3 +280,13 @@ def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, Any]]]:
         axes = {k: v if vocabulary.is_axis(k, v) else [v] for k, v in grid.settings.items()}
         for values in itertools.product(*axes.values()):
             yield name, dict(zip(axes, values, strict=True))
+
+
+def _spoken_of(problem: str, said: Tree) -> list[Origin]:
+    """Where the settings and measurements stand that a problem names, or whose values it quotes."""
+    words = re.split(r"; did you mean|\. Valid:", problem)[0]
+    named = [key for key in said if re.search(rf"\b{re.escape(key)}\b", words)]
+    if not named:
+        quoted = re.findall(r"'(\w+)'", words)
+        named = [key for key in said if any(word in str(said.value(key)) for word in quoted)]
+    return list(dict.fromkeys(origin_at(said, (key,)) for key in named))

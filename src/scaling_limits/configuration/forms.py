@@ -130,12 +130,26 @@ def refuse_new_grids(place: Tree, change: Tree, path: str = "") -> None:
             refuse_new_grids(below, node, f"{path}grids.{name}.")
 
 
-def figure(tree: Tree, name: str, path: str) -> None:
-    """Check the words of a figure, and its name.
+def named(tree: Tree, part: str, path: str = "") -> Tree:
+    """A part of a file that names mappings."""
+    words = mapping(tree.get(part, Leaf(None, tree.origin)), path + part)
+    items = {name: mapping(word, f"{path}{part}.{name}") for name, word in words.items()}
+    return Tree(words.origin, items)
+
+
+def figures(tree: Tree, known: Collection[str] | None = None, path: str = "") -> Tree:
+    """The figures of a file, or changes to `known` ones; their names and words checked.
 
     Raises:
         ConfigurationError: names file and line.
     """
-    if not NAME.fullmatch(name):
-        raise ConfigurationError(f"{tree.origin}: {path}: {NAMED}")
-    refuse_unknown(tree, "word", FIGURE, f"{path}.")
+    found = named(tree, "figures", path)
+    for name, figure in found.items():
+        if known is not None and name not in known:
+            raise ConfigurationError(
+                f"{figure.origin}: {path}figures: {unknown('figure', name, known)}"
+            )
+        if not NAME.fullmatch(name):
+            raise ConfigurationError(f"{figure.origin}: {path}figures.{name}: {NAMED}")
+        refuse_unknown(mapping(figure, name), "word", FIGURE, f"{path}figures.{name}.")
+    return found

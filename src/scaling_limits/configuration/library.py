@@ -75,21 +75,26 @@ class Library:
         return self._with_parts(tree)
 
     def _with_parts(self, tree: Tree) -> Tree:
-        """The bases and the figures checked, too."""
+        """The bases and the figures checked, too, and that presets change figures that are there."""
         checked = Tree(tree.origin, tree)
-        for part in ("bases", "figures"):
-            if part in tree:
-                named = forms.mapping(tree[part], part)
-                checked[part] = Tree(named.origin)
-                for name, word in named.items():
-                    path = f"{part}.{name}"
-                    inner = forms.mapping(word, path)
-                    if part == "figures":
-                        forms.figure(inner, name, path)
-                    else:
-                        inner = forms.place(inner, forms.BASE, f"{path}.", self._presets)
-                    checked.tree(part)[name] = inner
+        if "bases" in tree:
+            bases = forms.named(tree, "bases")
+            for name, base in bases.items():
+                bases[name] = forms.place(
+                    forms.mapping(base, name), forms.BASE, f"bases.{name}.", self._presets
+                )
+            checked["bases"] = bases
+        checked["figures"] = forms.figures(tree)
+        for preset in tree.tree("presets").values():
+            if isinstance(preset, Tree):
+                forms.figures(preset, checked.tree("figures"))
         return checked
+
+    @cached_property
+    def bases(self) -> set[str]:
+        """The names of all bases, also those in files of the user's own."""
+        holders = self.experiments if self.slug == OWN else [None]
+        return {name for holder in holders for name in self.shared(holder).tree("bases")}
 
     def holders(self, figure: str) -> list[str | None]:
         """The files that may have this figure, None for the paper's own: a figure's name stands in its file."""

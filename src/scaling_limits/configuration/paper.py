@@ -4,6 +4,7 @@ What stands nearest wins, in every preset: a place's own words before those of w
 layers win: its file, the caps, its `presets`, and what the user changes.
 """
 
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import NamedTuple
 
@@ -117,8 +118,8 @@ class Paper:
         written = self.library.experiment(name)
         change = self._changes.user.tree("experiments").tree(name)
         below = self._below(written, name, (*chain, name))
-        words = self._layers(below, written.without("figures", *forms.SHARED - {"judging"}), change)
-        return words
+        own = written.without("figures", *forms.SHARED - {"judging"})
+        return self._layers(below, own, change)
 
     def _base(self, name: str, experiment: str, chain: tuple[str, ...]) -> Tree:
         """A base that an experiment, or something in it, extends."""
@@ -176,17 +177,18 @@ class Paper:
         if self._checked:
             return
         self._checked = True
-        user = self._changes.user
-        bases = self.library.shared(None).tree("bases")
-        for kind, known in (("base", bases), ("experiment", self.library.experiments)):
+        library, user = self.library, self._changes.user
+        # as functions: all figures are asked for only if one is changed
+        known: dict[str, Callable[[], Collection[str]]] = {
+            "base": lambda: library.bases,
+            "experiment": lambda: library.experiments,
+            "figure": lambda: self.figures,
+        }
+        for kind, names in known.items():
             for name, word in user.tree(f"{kind}s").items():
-                if name not in known:
-                    raise ConfigurationError(f"{word.origin}.{kind}s: {unknown(kind, name, known)}")
-        for name, word in user.tree("figures").items():
-            if name not in self.figures:
-                raise ConfigurationError(
-                    f"{word.origin}.figures: {unknown('figure', name, self.figures)}"
-                )
+                if name not in names():
+                    where = f"{word.origin}: papers.{library.slug}.{kind}s"
+                    raise ConfigurationError(f"{where}: {unknown(kind, name, names())}")
 
 
 def _refuse_circle(word: Word, name: str, chain: tuple[str, ...]) -> None:

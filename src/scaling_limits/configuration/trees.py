@@ -54,16 +54,16 @@ Word = Leaf | Tree
 
 
 def located(content: Any, origin: Origin) -> Word:
-    """Plain content as words that all have one origin."""
+    """Plain content as words that all have one origin; on the command line `null` is text."""
     if isinstance(content, Mapping):
         items = {str(key): located(value, origin) for key, value in content.items()}
         return Tree(origin, items)
-    return Leaf(content, origin)
+    return Leaf(None if content == "null" else content, origin)
 
 
 def merge(below: Tree, above: Tree) -> Tree:
     """`above` over `below`: mappings key by key, everything else replaced."""
-    merged = Tree(above.origin, below)
+    merged = Tree(above.origin if above else below.origin, below)
     for key, word in above.items():
         under = below.get(key)
         both = isinstance(under, Tree) and isinstance(word, Tree)

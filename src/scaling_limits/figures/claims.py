@@ -1,6 +1,6 @@
 """Claims of a paper as data, one model per kind; `judge` measures them on a figure's records.
 
-A claim stands under its figure in `config/papers/<slug>.yaml`. Quantities are minimised; for one
+A claim stands under its figure in `config/papers/<slug>/`. Quantities are minimised; for one
 that should be large (an accuracy, a cosine), `complement` turns it over.
 """
 
