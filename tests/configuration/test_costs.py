@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ import pytest
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs import memory
 from scaling_limits.configuration.costs.count import Count, counted, flops
+from scaling_limits.configuration.costs.declared import restored
 from scaling_limits.configuration.costs.rates import (
     KINDS,
     Timed,
@@ -148,7 +150,7 @@ RECURSION: dict[str, Any] = {
     "frozen": ("input", "output"),
     "batch_size": 1,
 }
-IMAGES: dict[str, Any] = {"network": "cnn", "input_shape": (16, 16), "width": 2}
+IMAGES: dict[str, Any] = {"network": "cnn", "input_shape": (16, 16), "width": 2, "skip": None}
 # seconds of each cell, and for compiling, on one core of the machine that the nominal rates are of
 STORED: dict[str, tuple[dict[str, Any], float, float | None]] = {
     "backpropagation": (
@@ -250,12 +252,22 @@ def test_a_batch_shares_its_kernels_and_pads_what_is_short() -> None:
     assert shard_seconds(seven, nominal()) == shard_seconds([*seven, batched], nominal())
 
 
-def test_what_is_unknown_is_taken_for_the_commonest_kind() -> None:
-    own = cell(**BACKPROPAGATION)
-    named = own.model_copy(
-        update={"algorithm": own.algorithm.model_copy(update={"name": "mine", "file": "mine.py"})}
-    )
-    assert flops(named) == flops(own)
+def test_what_says_nothing_of_its_work_is_taken_for_backpropagation(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("")
+    known = cell(**BACKPROPAGATION)
+    spec = known.algorithm.model_copy(update={"name": "mine", "file": str(file)})
+    own = known.model_copy(update={"algorithm": spec})
+    assert flops(own) == flops(known)
+    assert memory.cell_bytes(own) == memory.cell_bytes(known)
+    assert restored(own.canonical()) == own
+
+
+@pytest.mark.parametrize("chosen", [cell(), cell(**BACKPROPAGATION), cell(**SEQUENTIAL)])
+def test_a_cell_is_restored_from_its_canonical_form(chosen: Cell) -> None:
+    again = restored(chosen.canonical())
+    assert again == chosen
+    assert again.shard() == chosen.shard()
 
 
 def test_a_batch_is_as_large_as_fits() -> None:
