@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from scaling_limits.algorithms.predictive_coding.stages import stages
 from scaling_limits.cells import Cell
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline import costs, memory

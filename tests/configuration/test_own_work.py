@@ -164,8 +164,8 @@ def test_it_may_use_all_numbers_of_a_role(tmp_path):
     ("text", "message"),
     [
         (None, r"algorithms\.copy: .*own\.py: cannot be read"),
-        ("def gradients(:\n", r"own\.py: cannot be read as Python: .*line 1"),
-        ("def gradients(problem):\n    ...\n", r"own\.py: defines no function 'errors'"),
+        ("def update(:\n", r"own\.py: cannot be read as Python: .*line 1"),
+        ("def init(problem):\n    ...\n", r"own\.py: defines no function 'update'"),
     ],
 )
 def test_a_file_that_is_no_algorithm_is_refused(tmp_path, text, message):
