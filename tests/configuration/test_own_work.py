@@ -235,7 +235,7 @@ def test_it_may_use_all_numbers_of_a_role(tmp_path):
     ("text", "message"),
     [
         (None, r"algorithms\.copy: .*own\.py: cannot be read"),
-        ("def gradients(:\n", r"own\.py: cannot be read as Python: .*line 1"),
+        ("def update(:\n", r"own\.py: cannot be read as Python: .*line 1"),
         ("def init(problem):\n    ...\n", r"own\.py: defines no function 'update'"),
     ],
 )

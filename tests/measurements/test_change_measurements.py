@@ -11,7 +11,6 @@ from scaling_limits.algorithms.predictive_coding import Options as PredictiveCod
 from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import NetworkSpec
-from scaling_limits.errors import ConfigurationError
 from scaling_limits.measurements import (
     equilibrium_alignment,
     feature_changes,
@@ -119,17 +118,6 @@ def test_one_sweep_is_not_the_equilibrium_and_many_are():
     assert few.shape == (3,)
     assert float(few[0]) < 0.999
     np.testing.assert_allclose(far["error_cosine_equilibrium"], 1.0, atol=1e-9)
-
-
-def test_the_equilibrium_is_known_for_linear_networks_only():
-    with pytest.raises(ConfigurationError, match="linear networks"):
-        equilibrium_alignment.measure(context(spec("tanh")))
-
-
-def test_the_equilibrium_is_known_for_the_mean_squared_error_only():
-    entropy = DESCENT.model_copy(update={"loss": "cross_entropy"})
-    with pytest.raises(ConfigurationError, match="mean_squared_error"):
-        equilibrium_alignment.measure(context(spec("linear"), entropy))
 
 
 def test_the_loss_after_inference():
