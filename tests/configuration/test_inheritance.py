@@ -179,6 +179,13 @@ def test_changes_by_the_user_reach_all_that_inherit(
     assert found == {name: {number} for name, number in steps.items()}
 
 
+def test_a_change_that_no_grid_takes_up_is_refused(tmp_path: Path) -> None:
+    configuration = family(tmp_path, papers={"toy": {"experiments": {"orphan": {"width": 4}}}})
+    message = r"experiments\.orphan\.width: changes nothing, .* under `grids`, of relu"
+    with pytest.raises(ConfigurationError, match=message):
+        configuration.experiment("toy", "orphan")
+
+
 def test_changes_by_the_user_reach_figures(tmp_path: Path) -> None:
     words = {"quantities": {"loss": {"window": 9}}, "figures": {"fig1": {"title": "Other"}}}
     configuration = family(tmp_path, papers={"toy": words})

@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import NamedTuple
 
-from scaling_limits.configuration import forms
+from scaling_limits.configuration import forms, vocabulary
 from scaling_limits.configuration.caps import shrunk
 from scaling_limits.configuration.grids import Base, Node, flattened
 from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import Caps
-from scaling_limits.configuration.trees import Tree, Word, merge, via
+from scaling_limits.configuration.trees import Leaf, Tree, Word, merge, via
 from scaling_limits.errors import ConfigurationError, unknown
 
 
@@ -62,6 +62,7 @@ class Paper:
             words = self._experiment(name, ())
             nodes = flattened(words, self._for_grids(name))
             self._composed[name] = Composed(words, nodes)
+            self._refuse_idle(name, self._composed[name])
         return self._composed[name]
 
     def shared(self, experiment: str | None) -> Tree:
@@ -171,6 +172,17 @@ class Paper:
             return Tree(written.origin)
         named = via(written.tree("presets").tree(self._changes.preset), self._changes.way)
         return named if isinstance(named, Tree) else Tree(written.origin)
+
+    def _refuse_idle(self, name: str, composed: Composed) -> None:
+        """What the user changes of an experiment has to reach one of its grids."""
+        change = self._changes.user.tree("experiments").tree(name)
+        for key, word in change.only(vocabulary.names()).items():
+            settings = [node.settings for node in composed.grids.values()]
+            if isinstance(word, Leaf) and not any(said.get(key) is word for said in settings):
+                raise ConfigurationError(
+                    f"{word.origin}: experiments.{name}.{key}: changes nothing, as every grid says {key} itself; "
+                    f"change it under `grids`, of {', '.join(composed.grids)}"
+                )
 
     def _check_changes(self) -> None:
         """The names that the user changes have to be there."""
