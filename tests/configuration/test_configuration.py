@@ -14,6 +14,7 @@ from scaling_limits.configuration.caps import shrunk
 from scaling_limits.configuration.models import Caps
 from scaling_limits.configuration.parts import every_setting
 from scaling_limits.configuration.schema import as_text, schemas
+from scaling_limits.configuration.settings_page import page
 from scaling_limits.configuration.trees import Origin, located, plain
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.nodes import ACTIVATIONS
@@ -512,6 +513,8 @@ def test_schemas_are_in_step() -> None:
     assert written == {f"{name}.schema.json": as_text(s) for name, s in schemas().items()}, (
         "run python -m scaling_limits.configuration.schema"
     )
+    settings = (PROJECT / "docs" / "settings.md").read_text("utf-8")
+    assert settings == page(), "run make schemas"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from scaling_limits.strict import Strict
 class FeedbackWeights(Strict):
     """Feedback nodes map each node's output back to its input's size; their weights have a rate of their own."""
 
-    feedback: Activation = Field(description="activation of feedback nodes")
+    feedback: Activation = Field(
+        description="activation of feedback nodes, of an mlp without skips and with activation_position: after_weight"
+    )
     feedback_learning_rate: float = Field(
         ge=0, description="in place of learning_rate, with the row's factors"
     )
@@ -20,7 +22,9 @@ class FeedbackWeights(Strict):
         default=1e-4, ge=0, description="added to the gradient, times the weight"
     )
     num_feedback_steps: int = Field(
-        default=0, ge=0, description="updates of feedback weights alone, first"
+        default=0,
+        ge=0,
+        description="updates of feedback weights alone before step 0, on the first batches",
     )
 
 

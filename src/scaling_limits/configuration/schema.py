@@ -1,4 +1,4 @@
-"""Write the JSON schemas of the configuration: `python -m scaling_limits.configuration.schema`."""
+"""Write the JSON schemas of the configuration and the page of all settings, as `make schemas` does."""
 
 import json
 from collections.abc import Iterable
@@ -9,9 +9,11 @@ from scaling_limits.configuration import forms
 from scaling_limits.configuration.judging import KINDS
 from scaling_limits.configuration.models import Main, Preset
 from scaling_limits.configuration.parts import every_setting
+from scaling_limits.configuration.settings_page import page
 from scaling_limits.figures.plots import DRAWN_BY
 
 FOLDER = Path("workflow", "schemas")
+SETTINGS = Path("docs", "settings.md")
 
 _TEXT = {"type": "string"}
 _MAPPING = {"type": "object"}
@@ -109,11 +111,12 @@ def as_text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def main(folder: Path = FOLDER) -> None:
-    """Write all schemas below `folder`."""
+def main(folder: Path = FOLDER, settings: Path = SETTINGS) -> None:
+    """Write all schemas below `folder`, and the page of settings."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas().items():
         (folder / f"{name}.schema.json").write_text(as_text(schema), encoding="utf-8")
+    settings.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,10 +22,12 @@ class Settings(Strict):
     input_shape: tuple[int, ...] | None = Field(
         default=None, description="images are resampled to this shape; the data's own if absent"
     )
-    normalisation: Literal["none", "unit_interval", "standardise"] = "unit_interval"
+    normalisation: Literal["none", "unit_interval", "standardise"] = Field(
+        default="unit_interval", description="of pixels; standardise: mean 0 and variance 1"
+    )
     targets: Literal["one_hot", "scalar", "gaussian"] = Field(
         default="one_hot",
-        description="one-hot rows, the label of two classes itself, or draws that do not depend on the data",
+        description="one-hot rows, labels -1 and 1, or normal draws that do not depend on the data",
     )
     target_dim: int | None = Field(
         default=None, ge=1, description="outputs of gaussian targets; else the targets say"

@@ -38,5 +38,8 @@ def mean_excess(
     arrays); the functions above are its special cases.
     """
     gain = width * hidden_scale**2 + float(skip)
-    total = sum(gain**j for j in range(num_weight_layers - 1))
+    # by Horner's rule: of powers, the compiler makes N^j (h^2)^j, which overflows times zero
+    total: Any = 1.0
+    for _ in range(num_weight_layers - 2):
+        total = 1.0 + gain * total
     return width * output_scale**2 * total

@@ -14,7 +14,7 @@ class Settings(Strict):
     """Sizes of a network. `depth` is what the paper's axis shows; `depth_kind` says what it counts."""
 
     width: int = Field(ge=1, description="units of a hidden layer; of images, a factor of channels")
-    depth: int = Field(ge=1)
+    depth: int = Field(ge=1, description="as depth_kind counts it")
     depth_kind: Literal["hidden_layers", "weight_layers", "blocks"] = Field(
         description="what depth counts: hidden layers H (mupc), weight layers L = H + 1 (pc-tp, pcn-limits), or "
         "residual blocks L, where H = L + 1 (depth-mup)"

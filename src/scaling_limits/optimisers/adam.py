@@ -24,9 +24,9 @@ READS = frozenset({"epsilon"})
 class Settings(Strict):
     """Decays of both moments, and epsilon before the roles' factors of the row."""
 
-    beta1: float = Field(default=0.9, ge=0, lt=1)
-    beta2: float = Field(default=0.999, ge=0, lt=1)
-    epsilon: float = Field(default=1e-8, gt=0)
+    beta1: float = Field(default=0.9, ge=0, lt=1, description="decay of the mean of gradients")
+    beta2: float = Field(default=0.999, ge=0, lt=1, description="and of that of their squares")
+    epsilon: float = Field(default=1e-8, gt=0, description="times the row's, of each role")
 
 
 def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.GradientTransformation:

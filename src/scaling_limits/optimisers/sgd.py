@@ -21,7 +21,7 @@ __all__ = ["Settings", "Spec", "build"]
 class Settings(Strict):
     """Momentum, as of `optax.trace`."""
 
-    momentum: float = Field(default=0.0, ge=0, lt=1)
+    momentum: float = Field(default=0.0, ge=0, lt=1, description="decay of the sum of gradients")
 
 
 def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.GradientTransformation:

@@ -26,19 +26,28 @@ class Settings(EnergyWeights):
     inference: Literal["gradient_descent", "adam", "exact"] = Field(
         description="steps on the activities, or the closed form of linear networks"
     )
-    num_inference_steps: Annotated[int, Field(ge=0)] | Literal["num_hidden_layers"] | None = None
+    num_inference_steps: Annotated[int, Field(ge=0)] | Literal["num_hidden_layers"] | None = Field(
+        default=None, description="needed by steps"
+    )
     activity_gradient: Literal["batch_mean", "per_sample"] | None = Field(
         default=None,
-        description="of the energy that activities descend: the batch mean or the sample's own",
+        description="needed by steps: activities descend the energy's batch mean, or their own sample's energy",
     )
-    activity_learning_rate: float | None = Field(default=None, gt=0)
+    activity_learning_rate: float | None = Field(
+        default=None, gt=0, description="needed by steps; times the row's inference step"
+    )
     activity_initialisation: Literal["forward", "zeros", "normal"] | None = Field(
         default=None, description="forward if absent"
     )
     inference_order: Literal["synchronous", "sequential"] | None = Field(
-        default=None, description="synchronous if absent"
+        default=None,
+        description="synchronous if absent; sequential: from the output down, each layer with the new values above it, "
+        "not with adam",
     )
-    fixed_predictions: bool | None = Field(default=None, description="false if absent")
+    fixed_predictions: bool | None = Field(
+        default=None,
+        description="false if absent; true: predictions and their derivatives stay those of the initial activities",
+    )
 
 
 class Options(AlgorithmSpec):

@@ -13,14 +13,22 @@ class Settings(feedback.FeedbackWeights):
     """How targets are propagated, and feedback weights trained; defaults as in pc-tp App. E."""
 
     difference_correction: bool = Field(
-        default=False, description="difference target propagation (pc-tp S.13)"
+        default=False,
+        description="difference target propagation: targets are corrected by what feedback nodes lose (pc-tp S.13)",
     )
     target_step: float = Field(
-        default=0.01, gt=0, description="etahat: how far the output's target lies down the gradient"
+        default=0.01,
+        gt=0,
+        description="etahat: how far the output's target lies down the gradient; a factor of all errors",
     )
-    feedback_loss: Literal["reconstruction", "difference_reconstruction"] = "reconstruction"
+    feedback_loss: Literal["reconstruction", "difference_reconstruction"] = Field(
+        default="reconstruction",
+        description="of each node's input from its output, or of each hidden layer through the network's output",
+    )
     feedback_noise: float | None = Field(
-        default=None, gt=0, description="standard deviation; no noise if absent"
+        default=None,
+        gt=0,
+        description="standard deviation on what is reconstructed; no noise if absent; needed by difference_reconstruction",
     )
 
 

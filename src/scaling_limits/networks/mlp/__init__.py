@@ -17,7 +17,9 @@ READS = frozenset({"branch"})
 class Settings(Strict):
     """Where activations stand, and skips."""
 
-    activation_position: Literal["before_weight", "after_weight"] = "before_weight"
+    activation_position: Literal["before_weight", "after_weight"] = Field(
+        default="before_weight", description="a W phi(x), or phi(a W x)"
+    )
     skip: bool = Field(default=False, description="hidden layers add their input (residual)")
     mean_subtraction: bool = Field(
         default=False, description="the mean over units is taken off residual branches"
