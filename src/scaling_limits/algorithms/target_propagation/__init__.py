@@ -14,12 +14,12 @@ class Settings(feedback.FeedbackWeights):
 
     difference_correction: bool = Field(
         default=False,
-        description="difference target propagation: targets are corrected by what feedback nodes lose (pc-tp S.13)",
+        description="difference target propagation (pc-tp S.13)",
     )
     target_step: float = Field(
         default=0.01,
         gt=0,
-        description="etahat: how far the output's target lies down the gradient; a factor of all errors",
+        description="etahat: how far the output's target lies down the gradient, so a factor of all errors",
     )
     feedback_loss: Literal["reconstruction", "difference_reconstruction"] = Field(
         default="reconstruction",
@@ -28,7 +28,7 @@ class Settings(feedback.FeedbackWeights):
     feedback_noise: float | None = Field(
         default=None,
         gt=0,
-        description="standard deviation on what is reconstructed; no noise if absent; needed by difference_reconstruction",
+        description="standard deviation; no noise if absent; difference_reconstruction needs it",
     )
 
 
