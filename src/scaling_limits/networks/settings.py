@@ -1,9 +1,11 @@
 """What every network takes: its size and activation. Symbols: `width` N, or M in pc-tp."""
 
-from typing import Literal
+import math
+from typing import Any, Literal
 
 from pydantic import Field
 
+from scaling_limits.cells import DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.strict import Strict
 
@@ -39,6 +41,20 @@ class Settings(Strict):
     def scaled_depth(self) -> int:
         """The depth that depth exponents act on: residual blocks (depth-mup), else weight layers."""
         return self.depth if self.depth_kind == "blocks" else self.num_weight_layers
+
+
+def structure(settings: Any, dataset: DatasetSpec, **options: Any) -> NetworkSpec:
+    """What a cell holds of a network between these data, plain unless its `options` say otherwise."""
+    plain = {"activation_position": "before_weight", "skip": False, "mean_subtraction": False}
+    return NetworkSpec(
+        name=settings.network,
+        input_dim=math.prod(dataset.input_shape),
+        output_dim=dataset.target_dim,
+        width=settings.width,
+        num_hidden_layers=settings.num_hidden_layers,
+        activation=settings.activation,
+        **{**plain, **options},
+    )
 
 
 def refuse(settings: Settings) -> None:

@@ -6,22 +6,12 @@ from typing import Any
 from scaling_limits.cells import DatasetSpec, NetworkSpec
 from scaling_limits.networks.convolutional.architectures import image_layers
 from scaling_limits.networks.layers import Layer
+from scaling_limits.networks.settings import structure
 
 
 def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
     """The structure that a cell holds."""
-    return NetworkSpec(
-        name=settings.network,
-        input_dim=math.prod(dataset.input_shape),
-        output_dim=dataset.target_dim,
-        width=settings.width,
-        num_hidden_layers=settings.num_hidden_layers,
-        activation=settings.activation,
-        activation_position="before_weight",
-        skip=False,
-        mean_subtraction=False,
-        input_shape=dataset.input_shape,
-    )
+    return structure(settings, dataset, input_shape=dataset.input_shape)
 
 
 def layers(spec: NetworkSpec) -> tuple[Layer, ...]:

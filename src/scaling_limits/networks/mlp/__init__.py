@@ -1,6 +1,5 @@
 """Fully connected networks of H hidden layers without biases, with or without one-layer skips."""
 
-import math
 from typing import Any, Literal
 
 from pydantic import Field
@@ -8,6 +7,7 @@ from pydantic import Field
 from scaling_limits.cells import DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.layers import Layer
+from scaling_limits.networks.settings import structure
 from scaling_limits.strict import Strict
 
 READS = frozenset({"branch"})
@@ -43,13 +43,9 @@ def refuse(settings: Any) -> None:
 
 def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
     """The structure that a cell holds."""
-    return NetworkSpec(
-        name=settings.network,
-        input_dim=math.prod(dataset.input_shape),
-        output_dim=dataset.target_dim,
-        width=settings.width,
-        num_hidden_layers=settings.num_hidden_layers,
-        activation=settings.activation,
+    return structure(
+        settings,
+        dataset,
         activation_position=settings.activation_position,
         skip=settings.skip,
         mean_subtraction=settings.mean_subtraction,
