@@ -1,5 +1,6 @@
 """What figures will cost: counts, what is stored, totals, and the command."""
 
+import json
 from pathlib import Path
 from typing import Any
 

@@ -22,7 +22,6 @@ OWN = {
 COPY = "from scaling_limits.algorithms.backpropagation.computation import errors, init, update\n"
 
 
-PLAIN = {"parameterisation": "sp_gaussian"}
 DECLARING = """
 from pydantic import Field
 
@@ -224,11 +223,10 @@ def test_what_it_does_not_declare_is_refused(tmp_path):
 
 
 def test_it_may_use_all_numbers_of_a_role(tmp_path):
-    changes = {"input": {"energy_weight": {"width": 1.0}}, "output": {"branch": {"width": 1.0}}}
-    configuration, _ = with_algorithm(tmp_path, COPY, skip=None, exponent_changes=changes, **PLAIN)
+    changes = {"input": {"energy_weight": {"width": 1.0}}}
+    configuration, _ = with_algorithm(tmp_path, COPY, exponent_changes=changes)
     cell = configuration.cells("own", "mine")[0]
     assert cell.scaling["input"].energy_weight == cell.network.width
-    assert cell.scaling["output"].branch == cell.network.width
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,11 @@ PC = {
         ({"network": "vgg5", "depth": 5}, "depth: vgg5 has 7 weight layers"),
         ({"input_shape": [8, 8]}, "cnn is for images of at least 16 x 16, the data have 8 x 8"),
         ({"dataset": "gaussian_binary", "input_shape": None}, "cnn is for images .* data have 40"),
-        ({"skip": True, "parameterisation": "ntk"}, "skip: is for network: mlp, not cnn"),
-        ({"activation_position": "after_weight"}, "activation_position: is for network: mlp"),
+        ({"skip": True, "parameterisation": "ntk"}, "skip: True acts only with network: mlp"),
+        (
+            {"activation_position": "after_weight"},
+            "activation_position: after_weight acts only with network: mlp",
+        ),
         (PC, "'exact' is a closed form of linear mlps and mean_squared_error, network is 'cnn'"),
     ],
 )

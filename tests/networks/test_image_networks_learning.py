@@ -37,7 +37,7 @@ def problem(**changes):
     network, scaling = networks.build(own.network), scaling_of(own)
     x = jnp.asarray(images(SHAPE, BATCH))
     y = jnp.asarray(np.random.default_rng(2).normal(size=(BATCH, 10)))
-    numbers = {"activity_learning_rate": own.algorithm.activity_learning_rate, "seed": 0}
+    numbers = {**own.traced().get("algorithm", {}), "seed": 0}
     return Problem(network, drawn(network, scaling), scaling, x, y, own.algorithm, numbers)
 
 

@@ -21,7 +21,7 @@ from toys import BACKPROPAGATION, cell
 IMAGES: dict[str, Any] = {
     "input_shape": [16, 16],
     "depth_kind": "weight_layers",
-    "skip": False,
+    "skip": None,
     "parameterisation": "sp_gaussian",
     "width": 1,
 }

@@ -121,7 +121,7 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], np.ndarray]:
             "feedback_loss": "difference_reconstruction",
             "feedback_noise": 0.2,
             "optimiser": "adam",
-            "momentum": 0.0,
+            "momentum": None,
             "parameterisation": "sp_gaussian",
             "learning_rate": 0.01,
         },
@@ -228,16 +228,22 @@ def test_draws_of_feedback_weights_depend_on_seed_and_layer_only() -> None:
 
 
 REFUSED = [
-    ({"feedback": None}, "feedback: target_propagation needs it"),
-    ({"feedback_learning_rate": None}, "feedback_learning_rate: target_propagation needs it"),
+    ({"feedback": None}, "feedback: is needed with algorithm: target_propagation"),
+    (
+        {"feedback_learning_rate": None},
+        "feedback_learning_rate: is needed with algorithm: target_propagation",
+    ),
     ({"skip": True}, "feedback: .* without skips"),
     ({"activation_position": "before_weight"}, "feedback: .* after_weight"),
     ({"feedback_loss": "difference_reconstruction"}, "feedback_noise: difference_reconstruction"),
     ({"parameterisation": "mup"}, "mup has no feedback weights for sgd; take sp_gaussian"),
-    ({"optimiser": "adam"}, "update rule of tp_mup 'adam'"),
+    ({"optimiser": "adam", "momentum": None}, "update rule of tp_mup 'adam'"),
     ({"exponent_changes": {"feedback_hiden": {}}}, "did you mean 'feedback_hidden'"),
-    ({"algorithm": "backpropagation"}, "feedback: backpropagation trains no feedback weights"),
-    ({"inference": "exact"}, "inference: target_propagation has no inference phase"),
+    (
+        {"algorithm": "backpropagation"},
+        "feedback: tanh acts only with algorithm: target_propagation",
+    ),
+    ({"inference": "exact"}, "inference: exact acts only with algorithm: predictive_coding"),
 ]
 
 
@@ -252,7 +258,9 @@ def test_refusals(changes: Any, message: str) -> None:
     ["target_step", "feedback_noise", "feedback_weight_decay", "num_feedback_steps"],
 )
 def test_settings_of_feedback_are_refused_without_it(key: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{key}: predictive_coding trains no feedback"):
+    with pytest.raises(
+        ConfigurationError, match=f"{key}: 1 acts only with algorithm: target_propagation"
+    ):
         cell(**{key: 1})
 
 

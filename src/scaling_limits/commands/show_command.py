@@ -9,9 +9,10 @@ from typing import Any
 import yaml
 
 from scaling_limits.commands.command_line import aligned, overrides
-from scaling_limits.configuration import Configuration, load, vocabulary
+from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.trees import Origin, Tree, origin_at, plain
+from scaling_limits.configuration.vocabulary import is_axis
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError
 
 
@@ -69,7 +70,7 @@ def _table(values: Mapping[str, tuple[Any, Origin]]) -> str:
     if not values:
         return "  nothing else"
     lines = [
-        (f"  {'*' if vocabulary.is_axis(key, value) else ' '} {key}", _words(value), str(origin))
+        (f"  {'*' if is_axis(key, value) else ' '} {key}", _words(value), str(origin))
         for key, (value, origin) in values.items()
     ]
     return aligned(lines, words=3)

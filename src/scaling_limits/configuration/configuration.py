@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling_limits.cells import Cell, digest
-from scaling_limits.configuration import drawn, forms, vocabulary
+from scaling_limits.configuration import drawn, forms
 from scaling_limits.configuration.files import read_tree, validate
 from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import (
@@ -22,6 +22,7 @@ from scaling_limits.configuration.models import (
 from scaling_limits.configuration.paper import Changes, Composed, Paper
 from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
+from scaling_limits.configuration.vocabulary import Vocabulary, is_axis
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import OWN
@@ -84,6 +85,11 @@ class Configuration:
         )
 
     @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """All settings that there are."""
+        return Vocabulary(self.user_algorithms)
+
+    @cached_property
     def data_path(self) -> Path | None:
         """The folder with local copies of datasets, if any."""
         return None if self.main.data.path is None else self._path(self.main.data.path)
@@ -105,7 +111,7 @@ class Configuration:
         Raises:
             ConfigurationError: no such paper, or what is changed of it is not what it has.
         """
-        user = _changes(self.user.tree(slug), f"papers.{slug}.")
+        user = _changes(self.user.tree(slug), self.vocabulary.names, f"papers.{slug}.")
         caps = Caps() if slug == OWN else self.preset.caps
         return Paper(self._library(slug), Changes(self.main.preset, caps, user))
 
@@ -113,12 +119,14 @@ class Configuration:
     def original(self, slug: str, name: str) -> Experiment:
         """An experiment at the paper's own scale, as its file says."""
         changes = Changes(None, Caps(), Tree(_GIVEN))
-        return _experiment(Paper(self._library(slug), changes).experiment(name))
+        return _experiment(
+            Paper(self._library(slug), changes).experiment(name), self.vocabulary.names
+        )
 
     @cache
     def experiment(self, slug: str, name: str) -> Experiment:
         """An experiment as configured; raises ConfigurationError with the nearest name when there is none."""
-        return _experiment(self.paper(slug).experiment(name))
+        return _experiment(self.paper(slug).experiment(name), self.vocabulary.names)
 
     @cache
     def figure(self, slug: str, name: str) -> Figure:
@@ -199,7 +207,7 @@ class Configuration:
     def _library(self, slug: str) -> Library:
         if slug not in self.papers:
             raise ConfigurationError(unknown("paper", slug, self.papers))
-        return Library(self.root, slug, _presets(self.root))
+        return Library(self.root, slug, _presets(self.root), self.vocabulary.names)
 
     def _path(self, path: Any) -> Path:
         return self.root / Path(path)
@@ -240,7 +248,7 @@ def _presets(root: Path) -> list[str]:
     return sorted(path.stem for path in (root / "config" / "presets").glob("*.yaml"))
 
 
-def _changes(changes: Tree, path: str) -> Tree:
+def _changes(changes: Tree, settings: frozenset[str], path: str) -> Tree:
     """What the user changes of a paper, its words checked."""
     forms.refuse_unknown(changes, "word", forms.CHANGED_PAPER, path)
     checked = Tree(changes.origin, changes)
@@ -249,12 +257,13 @@ def _changes(changes: Tree, path: str) -> Tree:
         checked[part] = forms.named(changes, part, path)
         for name, word in checked.tree(part).items():
             inner = forms.mapping(word, name)
-            checked.tree(part)[name] = forms.place(inner, words, f"{path}{part}.{name}.")
+            where = f"{path}{part}.{name}."
+            checked.tree(part)[name] = forms.place(inner, words, settings, where)
     checked["figures"] = forms.figures(changes, path=path)
     return checked
 
 
-def _experiment(composed: Composed) -> Experiment:
+def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
     """The typed model of an experiment."""
     words = composed.words
     measured = {
@@ -269,7 +278,7 @@ def _experiment(composed: Composed) -> Experiment:
         },
         "measurements": {name: {"steps": steps} for name, steps in measured.items()},
     }
-    if not composed.grids and words.only(vocabulary.names()):
+    if not composed.grids and words.only(settings):
         raise ConfigurationError(f"{words.origin}: grids: an experiment needs one at least")
     return validate(Experiment, words, content)
 
@@ -277,7 +286,7 @@ def _experiment(composed: Composed) -> Experiment:
 def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every (grid, settings) of an experiment."""
     for name, grid in spec.grids.items():
-        axes = {k: v if vocabulary.is_axis(k, v) else [v] for k, v in grid.settings.items()}
+        axes = {k: v if is_axis(k, v) else [v] for k, v in grid.settings.items()}
         for values in itertools.product(*axes.values()):
             yield name, dict(zip(axes, values, strict=True))
 

@@ -32,10 +32,10 @@ def figure(paper: Paper, name: str) -> Figure:
         where = ".".join(map(str, ("figures", name, *error.path)))
         raise ConfigurationError(f"{origin_at(said, error.path)}: {where}: {error}") from None
     found = validate(Figure, _by_number(said), content, f"figures.{name}.")
-    for part, grids in (("plot", found.plot.grids), ("claims", found.judged_grids)):
+    for part, grids in (("plot.panels", found.plot.grids), ("claims", found.judged_grids)):
         for grid in grids:
             if grid not in words.nodes:
-                where = f"{origin_at(said, (part, 'panels'))}: figures.{name}.{part}"
+                where = f"{origin_at(said, tuple(part.split('.')))}: figures.{name}.{part}"
                 raise ConfigurationError(f"{where}: {unknown('grid', grid, words.nodes)}")
     return found
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterable
 
-from scaling_limits.configuration import vocabulary
 from scaling_limits.configuration.ranges import expanded
 from scaling_limits.configuration.trees import Leaf, Tree, Word, plain
 from scaling_limits.errors import ConfigurationError, unknown
@@ -55,24 +54,31 @@ def mapping(word: Word, path: str) -> Tree:
     raise ConfigurationError(f"{word.origin}: {path}: should be a mapping, not {word.value!r:.80}")
 
 
-def place(tree: Tree, words: frozenset[str], path: str, presets: Iterable[str] = ()) -> Tree:
+def place(
+    tree: Tree,
+    words: frozenset[str],
+    settings: frozenset[str],
+    path: str,
+    presets: Iterable[str] = (),
+) -> Tree:
     """A base, an experiment, a grid, or what changes one: its words checked, its ranges expanded.
 
     Args:
         tree: what is said there.
         words: the words of the place beside settings.
+        settings: all settings.
         path: how messages call the place.
         presets: the presets that it may speak of.
     """
-    refuse_unknown(tree, "word or setting", words | vocabulary.names(), path)
+    refuse_unknown(tree, "word or setting", words | settings, path)
     checked = Tree(tree.origin)
     for key, word in tree.items():
         if key == "grids":
             inner = GRID if "extends" in words else CHANGED_GRID
-            checked[key] = _grids(word, inner, f"{path}grids.")
+            checked[key] = _grids(word, inner, settings, f"{path}grids.")
         elif key == "presets":
             changed = CHANGED_EXPERIMENT if "grids" in words else CHANGED_BASE
-            checked[key] = _presets(word, changed, f"{path}presets.", tuple(presets))
+            checked[key] = _presets(word, changed, settings, f"{path}presets.", tuple(presets))
         else:
             checked[key] = word if key in words else _setting(word, path + key)
     return checked
@@ -89,7 +95,7 @@ def _setting(word: Word, path: str) -> Word:
     return word if value is content else Leaf(value, word.origin)
 
 
-def _grids(word: Word, words: frozenset[str], path: str) -> Tree:
+def _grids(word: Word, words: frozenset[str], settings: frozenset[str], path: str) -> Tree:
     """The nodes of a tree of grids; a list of names is a node for each, which extends the base of that name."""
     if isinstance(word, Leaf) and isinstance(word.value, list) and words is GRID:
         named = [str(name) for name in word.value]
@@ -100,17 +106,24 @@ def _grids(word: Word, words: frozenset[str], path: str) -> Tree:
     nodes = Tree(word.origin)
     for name, node in mapping(word, path.removesuffix(".")).items():
         gone = isinstance(node, Leaf) and node.value is None and words is CHANGED_GRID
-        nodes[name] = node if gone else place(mapping(node, path + name), words, f"{path}{name}.")
+        inner = f"{path}{name}."
+        nodes[name] = node if gone else place(mapping(node, path + name), words, settings, inner)
     return nodes
 
 
-def _presets(word: Word, words: frozenset[str], path: str, presets: Collection[str]) -> Tree:
+def _presets(
+    word: Word,
+    words: frozenset[str],
+    settings: frozenset[str],
+    path: str,
+    presets: Collection[str],
+) -> Tree:
     changes = mapping(word, path.removesuffix("."))
     checked = Tree(changes.origin)
     for name, change in changes.items():
         if name not in presets:
             raise ConfigurationError(f"{change.origin}: {path}{unknown('preset', name, presets)}")
-        checked[name] = place(mapping(change, path + name), words, f"{path}{name}.")
+        checked[name] = place(mapping(change, path + name), words, settings, f"{path}{name}.")
     return checked
 
 

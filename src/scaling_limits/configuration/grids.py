@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scaling_limits.configuration import vocabulary
 from scaling_limits.configuration.trees import Leaf, Tree, Word, merge
 from scaling_limits.errors import ConfigurationError
 
@@ -24,24 +23,26 @@ class Node(NamedTuple):
         return ", ".join(title for title in way if title) or None
 
 
-def flattened(experiment: Tree, base: Base) -> dict[str, Node]:
+def flattened(experiment: Tree, settings: frozenset[str], base: Base) -> dict[str, Node]:
     """The nodes of an experiment's tree by name, a grid's path joined by `_`.
 
     Args:
         experiment: its words, with all that it inherits.
+        settings: all that there are.
         base: gives the bases that grids extend.
 
     Raises:
         ConfigurationError: what a grid extends is neither beside it nor a base, or two have one name.
     """
     nodes: dict[str, Node] = {}
-    above = Node(experiment.only(vocabulary.names()), (), ())
-    _walk(experiment.tree("grids"), above, (), base, nodes)
+    above = Node(experiment.only(settings), (), ())
+    _walk(experiment.tree("grids"), settings, above, (), base, nodes)
     return nodes
 
 
 def _walk(
     beside: Tree,
+    settings: frozenset[str],
     above: Node,
     path: tuple[str, ...],
     base: Base,
@@ -55,11 +56,11 @@ def _walk(
         if name in nodes:
             raise ConfigurationError(f"{word.origin}: grids: two grids are called '{name}'")
         own = _inherited(key, beside, base, ())
-        settings = merge(above.settings, own.only(vocabulary.names()))
-        node = Node(settings, (*above.titles, own.value("title")), (name,))
+        said = merge(above.settings, own.only(settings))
+        node = Node(said, (*above.titles, own.value("title")), (name,))
         nodes[name] = node
         if own.tree("grids"):
-            found = _walk(own.tree("grids"), node, (*path, key), base, nodes)
+            found = _walk(own.tree("grids"), settings, node, (*path, key), base, nodes)
             nodes[name] = node._replace(grids=found)
             below += found
         else:

@@ -15,13 +15,16 @@ _SHARED = "paper"
 
 
 class Library:
-    """`presets` are those that files may speak of."""
+    """`presets` are those that files may speak of, `settings` all that there are."""
 
-    def __init__(self, root: Path, slug: str, presets: Collection[str]) -> None:
+    def __init__(
+        self, root: Path, slug: str, presets: Collection[str], settings: frozenset[str]
+    ) -> None:
         self.slug = slug
         self.folder = "config/experiments" if slug == OWN else f"config/papers/{slug}"
         self._root = root
         self._presets = presets
+        self.settings = settings
         self._read: dict[str, Tree] = {}
         self._texts: dict[str, str] = {}
 
@@ -47,7 +50,7 @@ class Library:
         if name not in self._read:
             words = forms.EXPERIMENT | (forms.SHARED if self.slug == OWN else frozenset())
             tree = read_tree(self._path(name), f"{self.folder}/{name}.yaml")
-            checked = forms.place(tree, words, "", self._presets)
+            checked = forms.place(tree, words, self.settings, "", self._presets)
             self._read[name] = self._with_parts(checked)
         return self._read[name]
 
@@ -80,9 +83,9 @@ class Library:
         if "bases" in tree:
             bases = forms.named(tree, "bases")
             for name, base in bases.items():
-                bases[name] = forms.place(
-                    forms.mapping(base, name), forms.BASE, f"bases.{name}.", self._presets
-                )
+                words = forms.mapping(base, name)
+                path = f"bases.{name}."
+                bases[name] = forms.place(words, forms.BASE, self.settings, path, self._presets)
             checked["bases"] = bases
         checked["figures"] = forms.figures(tree)
         for preset in tree.tree("presets").values():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import NamedTuple
 
-from scaling_limits.configuration import forms, vocabulary
+from scaling_limits.configuration import forms
 from scaling_limits.configuration.caps import shrunk
 from scaling_limits.configuration.grids import Base, Node, flattened
 from scaling_limits.configuration.library import Library
@@ -60,7 +60,7 @@ class Paper:
         self._check_changes()
         if name not in self._composed:
             words = self._experiment(name, ())
-            nodes = flattened(words, self._for_grids(name))
+            nodes = flattened(words, self.library.settings, self._for_grids(name))
             self._composed[name] = Composed(words, nodes)
             self._refuse_idle(name, self._composed[name])
         return self._composed[name]
@@ -176,7 +176,7 @@ class Paper:
     def _refuse_idle(self, name: str, composed: Composed) -> None:
         """What the user changes of an experiment has to reach one of its grids."""
         change = self._changes.user.tree("experiments").tree(name)
-        for key, word in change.only(vocabulary.names()).items():
+        for key, word in change.only(self.library.settings).items():
             settings = [node.settings for node in composed.grids.values()]
             if isinstance(word, Leaf) and not any(said.get(key) is word for said in settings):
                 raise ConfigurationError(

@@ -141,6 +141,8 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
         entry = error.errors()[0]
         key = ".".join(str(part) for part in entry["loc"])
         problem = explain(entry, "setting", model.model_fields)
+        if entry["type"] == "missing":
+            problem = f"is needed{_where_declared(key)}"
         raise ConfigurationError(f"{key}: {problem}") from None
     for declaring in (*COMMON, *(part for part in parts if part not in parts.computed)):
         if hasattr(declaring, "refuse"):
@@ -183,11 +185,16 @@ def fields() -> dict[str, FieldInfo]:
     return dict(every_setting().model_fields)
 
 
+def _where_declared(key: str) -> str:
+    """With which parts a setting goes; nothing for one of all cells."""
+    owners = _owners(lambda part: key in getattr(part, "Settings", Strict).model_fields)
+    return f" with {owners}" if owners else ""
+
+
 def _idle(key: str, value: Any) -> str:
     if key not in fields():
         return unknown("setting", key, fields())
-    owners = _owners(lambda part: key in getattr(part, "Settings", Strict).model_fields)
-    return f"{value} acts only with {owners}; leave it out"
+    return f"{value} acts only{_where_declared(key)}; leave it out"
 
 
 def _owners(wanted: Any) -> str:

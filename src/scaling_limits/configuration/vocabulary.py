@@ -1,21 +1,44 @@
 """The words that are settings: asked for here, and nowhere else, by all that composes them."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from pydantic.fields import FieldInfo
+
+from scaling_limits.algorithms import own
 from scaling_limits.configuration.parts import fields
 
 LISTS = frozenset({"input_shape", "frozen"})
 """Settings whose one value is a list: an axis of them is a list of lists."""
 
 
-def names() -> frozenset[str]:
-    """All settings."""
-    return frozenset(fields())
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """All settings that the project's parts declare, and the user's own algorithms."""
 
+    user_algorithms: Mapping[str, Path]
 
-def default(name: str) -> Any:
-    """What a setting is that nobody says."""
-    return fields()[name].default
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All settings."""
+        return frozenset(self._fields)
+
+    def default(self, name: str) -> Any:
+        """What a setting is that nobody says."""
+        return self._fields[name].default
+
+    @cached_property
+    def _fields(self) -> dict[str, FieldInfo]:
+        known = dict(fields())
+        for name, path in self.user_algorithms.items():
+            own.check(name, path.as_posix())
+            module = own.declaration(path.as_posix())
+            if module is not None:
+                known |= module.Settings.model_fields
+        return known
 
 
 def is_axis(name: str, value: Any) -> bool:

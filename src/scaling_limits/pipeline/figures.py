@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from scaling_limits.audit.registered import registered_failures
 from scaling_limits.audit.summary import write_summary
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
-from scaling_limits.configuration import Configuration
+from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.files import write_file
 from scaling_limits.pipeline.jobs import COLUMNS
@@ -42,81 +42,82 @@ def collect(
     """
     figure = configuration.figure(paper, name)
     points = configuration.points(paper, figure.experiment)
-    keys = [cell_key(point.cell) for point in points]
-    cells = pd.DataFrame(
-        [
-            {
-                "grid": point.grid,
-                "cell_id": key,
-                **_columns(point.settings.model_dump(mode="json")),
-                "num_hidden_layers": point.settings.num_hidden_layers,
-                "num_weight_layers": point.settings.num_weight_layers,
-            }
-            for point, key in zip(points, keys, strict=True)
-        ],
-        columns=None if points else ["grid", "cell_id"],
-    )
+    cells = _cells(points)
     tables = [pd.read_parquet(path) for path in job_records] or [pd.DataFrame(columns=COLUMNS)]
     records = pd.concat(tables, ignore_index=True).sort_values(COLUMNS[:-1], ignore_index=True)
     meta: dict[str, Any] = {}
     for path in job_meta:
         meta.update(json.loads(path.read_text()))
-    notes = figure_notes(configuration, paper, name, meta)
     substitutions = configuration.substitutions(paper, figure.experiment)
+    named = {"paper": paper, "figure": name, "preset": configuration.main.preset}
     verdicts = judge(
         figure.claims,
         Results(cells, records),
-        paper=paper,
-        figure=name,
-        preset=configuration.main.preset,
+        **named,
         substituted=bool(substitutions),
         registered=registered_failures(read_yaml(deviations)["registered"]),
     )
     write_file(folder / "cells.parquet", cells.to_parquet(index=False))
     write_file(folder / "records.parquet", records.to_parquet(index=False))
     write_verdicts(folder, verdicts)
-    _write(
-        folder / "figure.json",
-        {
-            "paper": paper,
-            "figure": name,
-            "preset": configuration.main.preset,
-            "title": figure.title,
-            "caption": figure.caption,
-            "kind": figure.plot.kind,
-            "plot": figure.plot.model_dump(mode="json", exclude_unset=True),
-            "notes": notes,
-        },
-    )
+    shown = {
+        "title": figure.title,
+        "caption": figure.caption,
+        "kind": figure.plot.kind,
+        "plot": figure.plot.model_dump(mode="json", exclude_unset=True),
+        "notes": figure_notes(configuration, paper, name, meta),
+    }
+    _write(folder / "figure.json", {**named, **shown})
     experiment = _experiment(configuration, paper, figure.experiment)
+    came_from = {
+        "experiment": experiment,
+        "configuration_hash": digest(experiment),
+        "substitutions": substitutions,
+        **_origins(points, meta),
+    }
     _write(
         folder / "provenance.json",
-        {
-            "compared": {
-                "paper": paper,
-                "figure": name,
-                "preset": configuration.main.preset,
-                "experiment": experiment,
-                "configuration_hash": digest(experiment),
-                "cells": len(set(keys)),
-                "sources": sorted({entry["source"] for entry in meta.values()}),
-                "libraries": library_versions(),
-                "devices": sorted({entry["device"] for entry in meta.values()}),
-                "datasets": {p.cell.dataset.name: p.cell.dataset.checksum for p in points},
-                "substitutions": substitutions,
-                "seeds": sorted({point.settings.seed for point in points}),
-            },
-            "not_compared": {
-                "machine": platform.platform(),
-                "python": platform.python_version(),
-                "training_seconds": sum(entry["seconds"] for entry in meta.values()),
-                "compile_seconds": sum(
-                    {e["shard"]: e["compile_seconds"] for e in meta.values()}.values()
-                ),
-            },
-        },
+        {"compared": {**named, **came_from}, "not_compared": _surroundings(meta)},
     )
     write_summary(folder)
+
+
+def _cells(points: Sequence[Point]) -> pd.DataFrame:
+    """The settings of every point as they were written, one row a grid and cell."""
+    rows = [
+        {
+            "grid": point.grid,
+            "cell_id": cell_key(point.cell),
+            **_columns(point.settings.model_dump(mode="json")),
+            "num_hidden_layers": point.settings.num_hidden_layers,
+            "num_weight_layers": point.settings.num_weight_layers,
+        }
+        for point in points
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["grid", "cell_id"])
+
+
+def _origins(points: Sequence[Point], meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The code, libraries, devices, data and seeds of cells; `meta` is what jobs say of each."""
+    return {
+        "cells": len(meta),
+        "sources": sorted({entry["source"] for entry in meta.values()}),
+        "libraries": library_versions(),
+        "devices": sorted({entry["device"] for entry in meta.values()}),
+        "datasets": {p.cell.dataset.name: p.cell.dataset.checksum for p in points},
+        "seeds": sorted({point.settings.seed for point in points}),
+    }
+
+
+def _surroundings(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """What may differ between two equal results."""
+    compiled = {entry["shard"]: entry["compile_seconds"] for entry in meta.values()}
+    return {
+        "machine": platform.platform(),
+        "python": platform.python_version(),
+        "training_seconds": sum(entry["seconds"] for entry in meta.values()),
+        "compile_seconds": sum(compiled.values()),
+    }
 
 
 def _experiment(

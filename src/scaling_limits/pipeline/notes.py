@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scaling_limits.configuration import Configuration, vocabulary
+from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment
+from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN
 from scaling_limits.pipeline.keys import cell_source
@@ -29,7 +30,8 @@ def figure_notes(
     shown = [grid for grid in used.grids if grid in figure.grids]
     if original is not None:
         differs = f"Differs from the paper (preset {configuration.main.preset})"
-        notes += [f"{differs}{words}." for words in _differences(original, used, shown)]
+        differing = _differences(original, used, shown, configuration.vocabulary)
+        notes += [f"{differs}{words}." for words in differing]
     notes.append(_seeds(original, used, shown))
     current = {cell_source(p.cell) for p in configuration.points(paper, figure.experiment)}
     older = sorted({entry["source"] for entry in meta.values()} - current)
@@ -50,14 +52,16 @@ def _substitutions(configuration: Configuration, paper: str, experiment: str | N
     return notes
 
 
-def _differences(original: Experiment, used: Experiment, shown: Sequence[str]) -> list[str]:
+def _differences(
+    original: Experiment, used: Experiment, shown: Sequence[str], settings: Vocabulary
+) -> list[str]:
     """What differs, settings together that do so in the same grids."""
     shown = [grid for grid in shown if grid in original.grids]
     grids: dict[str, list[str]] = {}
     for grid in shown:
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
-            then, now = (values.get(key, vocabulary.default(key)) for values in (before, after))
+            then, now = (values.get(key, settings.default(key)) for values in (before, after))
             if then != now:
                 grids.setdefault(f"{key} {_instead(key, now, then)}", []).append(grid)
     together: dict[str, list[str]] = {}
