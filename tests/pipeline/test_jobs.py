@@ -11,7 +11,7 @@ import pytest
 
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs.declared import restored
-from scaling_limits.configuration.costs.packing import pack
+from scaling_limits.configuration.costs.packing import pack, shards
 from scaling_limits.configuration.costs.rates import nominal, shard_seconds
 from scaling_limits.errors import DatasetError
 from scaling_limits.pipeline import jobs
@@ -34,27 +34,27 @@ MANY = sweep(
 
 @pytest.mark.parametrize("seconds", [0.5, 5.0, 20.0, 1e6])
 def test_packing_keeps_every_cell_once_and_one_dtype_a_job(seconds: float) -> None:
-    packed = pack(MANY, seconds)
+    packed = pack(shards(MANY), seconds)
     flat = [c for job in packed for c in job]
     assert sorted(map(cell_key, flat)) == sorted(map(cell_key, MANY))
     assert all(len({c.dtype for c in job}) == 1 for job in packed)
     assert all(packed)
-    assert pack(MANY, seconds) == packed
+    assert pack(shards(MANY), seconds) == packed
 
 
 def test_small_shards_share_a_job() -> None:
     cells = [c for c in MANY if c.dtype == "float32"]
-    assert len(pack(cells, 1e6)) == 1
+    assert len(pack(shards(cells), 1e6)) == 1
     one = shard_seconds(cells[:4], nominal())
-    assert len(pack(cells, 1.5 * one)) == 3
+    assert len(pack(shards(cells), 1.5 * one)) == 3
 
 
 def test_a_big_shard_is_divided_evenly() -> None:
     cells = [cell(width=512, num_steps=2000, seed=seed) for seed in range(12)]
-    packed = pack(cells, shard_seconds(cells, nominal()) / 4)
+    packed = pack(shards(cells), shard_seconds(cells, nominal()) / 4)
     assert [len(job) for job in packed] == [3, 3, 3, 3]
     assert [c for job in packed for c in job] == cells
-    assert len(pack(cells, 1e-3)) == len(cells)
+    assert len(pack(shards(cells), 1e-3)) == len(cells)
 
 
 def test_one_more_value_of_an_axis_leaves_the_other_keys() -> None:

@@ -82,9 +82,9 @@ def figure(wildcards):
 @refusing
 def jobs(paper, experiment):
     """The jobs of an experiment: lists of cells."""
-    cells = CONFIG.cells(paper, experiment)
-    refuse_too_large(cells, CONFIG.main.resources.mem_mb)
-    return pack(cells, CONFIG.preset.job_seconds)
+    shards = CONFIG.shards(paper, experiment)
+    refuse_too_large([shard[0] for shard in shards], CONFIG.main.resources.mem_mb)
+    return pack(shards, CONFIG.preset.job_seconds)
 
 
 def job_cells(wildcards):

@@ -13,7 +13,7 @@ with logged(snakemake.log[0]):
     configuration = load(".", snakemake.config)
     wildcards = snakemake.wildcards
     resources = configuration.main.resources
-    every = configuration.cells(wildcards.paper, wildcards.experiment)
+    every = configuration.shards(wildcards.paper, wildcards.experiment)
     cells = pack(every, configuration.preset.job_seconds)[int(wildcards.job.removeprefix("job-"))]
     runtime.configure(dtype=cells[0].dtype, device=resources.device, cache="results/compiled")
     run_job(

@@ -103,7 +103,7 @@ def _experiment(
         )
 
     total = Estimate()
-    for job in pack(configuration.cells(paper, experiment), configuration.preset.job_seconds):
+    for job in pack(configuration.shards(paper, experiment), configuration.preset.job_seconds):
         missing: dict[str, list[Cell]] = {}
         count = 0
         for cell in job:

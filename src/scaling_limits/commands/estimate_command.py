@@ -91,9 +91,9 @@ def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) 
     """
     problems = []
     for paper, name in figures:
-        cells = configuration.cells(paper, configuration.figure(paper, name).experiment)
+        shards = configuration.shards(paper, configuration.figure(paper, name).experiment)
         try:
-            refuse_too_large(cells, configuration.main.resources.mem_mb)
+            refuse_too_large([shard[0] for shard in shards], configuration.main.resources.mem_mb)
         except ConfigurationError as error:
             problems.append(f"{paper}/{name} would be refused: {error}")
     return problems

@@ -10,6 +10,7 @@ from typing import Any
 
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration import drawn, forms
+from scaling_limits.configuration.costs.packing import shards
 from scaling_limits.configuration.files import read_tree, validate
 from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import (
@@ -145,6 +146,7 @@ class Configuration:
             for grid, values in _product(spec)
         )
 
+    @cache
     def cells(self, slug: str, experiment: str | None) -> list[Cell]:
         """The distinct cells of an experiment; none without one."""
         return list(
@@ -153,6 +155,11 @@ class Configuration:
                 for point in self.points(slug, experiment)
             }.values()
         )
+
+    @cache
+    def shards(self, slug: str, experiment: str | None) -> list[list[Cell]]:
+        """The same, those together that compile once."""
+        return shards(self.cells(slug, experiment))
 
     def substitutions(self, slug: str, experiment: str | None) -> dict[str, str]:
         """Datasets of the paper that other ones stand in for here, with their stand-ins."""

@@ -1,8 +1,9 @@
 """From the settings that a user writes to the cells that are computed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.parameterisations import settings as parameterisation_settings
 from scaling_limits.parameterisations import table
 from scaling_limits.parameterisations.powers import EXPONENTS
+from scaling_limits.strict import Strict
 
 
 class Resolved(NamedTuple):
@@ -120,9 +122,14 @@ class Resolver:
         return self._known[key]
 
 
-def _declared(settings: Any, names: Any) -> dict[str, Any]:
+def _declared(settings: Strict, names: Iterable[str]) -> dict[str, Any]:
     """Those of these settings that the chosen parts declare."""
-    return {name: getattr(settings, name) for name in names if hasattr(settings, name)}
+    return {name: getattr(settings, name) for name in _known(type(settings), tuple(names))}
+
+
+@cache
+def _known(declared: type[Strict], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in declared.model_fields)
 
 
 def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmSpec:

@@ -40,13 +40,12 @@ def batch_size(cell: Cell, wanted: int, mem_mb: int) -> int:
 
 
 def refuse_too_large(cells: Iterable[Cell], mem_mb: int) -> None:
-    """Refuse cells that take more than a job may.
+    """Refuse cells, one of each shard will do, that take more than a job may.
 
     Raises:
         ConfigurationError: names the largest cell, what it takes, and what `resources.mem_mb` should be.
     """
-    shards = {cell.shard(): cell for cell in cells}.values()
-    largest = max(shards, key=cell_bytes, default=None)
+    largest = max(cells, key=cell_bytes, default=None)
     if largest is None or cell_bytes(largest) <= mem_mb * 1e6:
         return
     needed = cell_bytes(largest)

@@ -1,6 +1,6 @@
 """Which cells share a job: the same on every machine and with any store; without jax or pandas."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -8,17 +8,23 @@ from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs.rates import nominal, shard_seconds
 
 
-def pack(cells: Sequence[Cell], seconds: float) -> list[list[Cell]]:
-    """Split an experiment's cells into jobs of about `seconds` of estimated time, one dtype a job.
+def shards(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Cells that compile once, together."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.shard(), []).append(cell)
+    return list(found.values())
+
+
+def pack(shards: Iterable[Sequence[Cell]], seconds: float) -> list[list[Cell]]:
+    """Split an experiment's shards into jobs of about `seconds` of estimated time, one dtype a job.
 
     Cells of a shard stay together where they fit, so that it is compiled once; a larger shard is divided.
     """
-    shards: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        shards.setdefault((cell.dtype, cell.shard()), []).append(cell)
     jobs: list[list[Cell]] = []
     room, dtype = 0.0, ""
-    for (kind, _), members in shards.items():
+    for members in shards:
+        kind = members[0].dtype
         parts = max(1, round(shard_seconds(members, nominal()) / seconds))
         for part in np.array_split(np.arange(len(members)), min(parts, len(members))):
             chosen = [members[index] for index in part]
