@@ -43,8 +43,7 @@ class Names(Strict):
 
     dataset: str = Field(description="or one of your own, by `data.datasets`")
     network: str = Field(
-        default="mlp",
-        description="fully connected, or for images of at least 16 x 16: of 3 (`cnn`) or 7 (`vgg5`) weight layers",
+        default=networks.DEFAULT, description="fully connected if absent, or one for images"
     )
     parameterisation: str = Field(description="a scheme of the table, or of your own rows")
     algorithm: str = Field(description="or one of your own, by `algorithms`")

@@ -17,6 +17,8 @@ registry = Registry(
     },
 )
 
+DEFAULT = "mlp"
+
 
 def build(spec: NetworkSpec) -> "Network":
     """The network that `spec` describes; raises ConfigurationError for an unknown name."""
