@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scaling_limits.audit.kinds import (
     agrees_with,
-    beats,
     bound,
+    gap,
     improves_with,
     optimum_moves,
     optimum_stays,
@@ -36,7 +36,7 @@ KINDS: dict[str, Callable[..., Measurement]] = {
     "rank_correlation": rank_correlation.measure,
     "slope": slope.measure,
     "agrees_with": agrees_with.measure,
-    "beats": beats.measure,
+    "gap": gap.measure,
 }
 
 
@@ -94,6 +94,8 @@ def _judge(
         measured = _measure(claim, results, claim.grids)
     except UndecidedError as reason:
         return "untested", None, str(reason)
+    if measured.holds is None:
+        return "untested", measured, f"{measured.detail}; the interval reaches across"
     if not measured.holds:
         return "fails", measured, measured.detail
     said = []
@@ -103,8 +105,9 @@ def _judge(
         except UndecidedError as reason:
             detail = f"{measured.detail}; but the control '{grid}' decides nothing: {reason}"
             return "untested", measured, detail
-        if control.holds:
-            detail = f"{measured.detail}; but the control does not violate it: {control.detail}"
+        if control.holds is not False:
+            verb = "does not violate it" if control.holds else "may not violate it"
+            detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
             return "untested", measured, detail
         said.append(f"; in the control '{grid}', {control.detail}")
     return "holds", measured, measured.detail + "".join(said)

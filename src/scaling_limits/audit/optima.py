@@ -1,28 +1,20 @@
 """Optima: where the best value of a hyperparameter lies, or the largest that is nearly as good, as
 far as the records tell.
 
-An optimum counts as found if it is interior to its grid and resolved. If not, the records still
-bound it: one at the edge of its grid lies there or beyond.
+An optimum lies between the points of a grid: at the vertex of the parabola through the best point
+and its neighbours, in the logarithms of both. At the edge of its grid, or beside divergence, it is
+only known to lie between bounds. What the spread over seeds leaves open is in the draws.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from scaling_limits.audit.points import (
-    Points,
-    by_size,
-    generator_of,
-    interval_of,
-    is_better,
-    table_of,
-)
+from scaling_limits.audit.points import Points, by_size, generator_of, interval_of, table_of
 from scaling_limits.audit.verdicts import (
     Interval,
     UndecidedError,
-    number,
     setting,
     with_interval,
     words,
@@ -36,73 +28,70 @@ OCTAVE = 1.0 - 1e-6
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best, or largest good, value of a hyperparameter at one size, in octaves (log2): `at` on the grid.
+    """The best, or largest good, value of a hyperparameter at one size, in octaves (log2).
 
-    The records leave it open from `low` to `high`; both are `at` where it is interior and resolved.
-    `reason` says why it is open. `drawn` [R] are bootstrap samples of `at` over `num_seeds` seeds.
+    It lies between `low` and `high`, which are `at` where it is interior; `drawn` are both ends [2, R]
+    under the means that the seeds leave plausible. `reason` says why it is only bounded.
     """
 
     at: float
     low: float
     high: float
-    reason: str | None
     drawn: np.ndarray
-    num_seeds: int
+    reason: str | None
 
 
 @dataclass(frozen=True)
 class Shift:
-    """How far an optimum moves between two sizes, in octaves: `value` on the grid.
+    """How far an optimum moves between two sizes, in octaves, and where it may lie.
 
-    The records leave it open from `low` to `high`; `detail` says it in words.
+    `doublings` lie between the sizes; `detail` says it in words, `reason` why an end is open.
     """
 
     sizes: tuple[float, float]
     value: float
-    low: float
-    high: float
-    interval: Interval | None
+    interval: Interval
     detail: str
     reason: str | None
+
+    @property
+    def doublings(self) -> float:
+        """How often the size doubles."""
+        return float(np.log2(self.sizes[1] / self.sizes[0]))
 
 
 def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
     """The shift of the optimum from the smallest size to each of the others.
 
     Raises:
-        UndecidedError: there are fewer than two sizes, or one where every cell diverged or whose
-            best point stands between diverged ones.
+        UndecidedError: there are fewer than two sizes, or one where every cell diverged.
     """
     columns = [claim.over, *claim.profile]
     sizes = by_size(table_of(claim, results, [claim.along, *columns]), claim.along, columns)
     generator = generator_of(claim)
     optima: dict[float, Optimum] = {}
     for size, points in sizes.items():
-        try:
-            optima[size] = _optimum(claim, points, generator)
-        except UndecidedError as reason:
-            raise UndecidedError(f"at {words(claim.along)} {setting(size)}, {reason}") from None
+        if not np.isfinite(points.means).any():
+            raise UndecidedError(f"at {words(claim.along)} {setting(size)}, every cell diverged")
+        optima[size] = _optimum(claim, points, generator)
     start, *others = optima
     return [_shift(claim, start, size, optima[start], optima[size]) for size in others]
 
 
 def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: Optimum) -> Shift:
     value = last.at - first.at
-    low, high = last.low - first.high, last.high - first.low
-    interval = interval_of(last.drawn - first.drawn, max(first.num_seeds, last.num_seeds))
-    measured = with_interval(value, interval)
-    detail = (
-        f"{_sought(claim)} moves by {measured} octaves "
-        f"from {words(claim.along)} {setting(start)} to {setting(end)}"
-    )
+    found = last.low - first.high, last.high - first.low
+    interval = interval_of(last.drawn[0] - first.drawn[1], last.drawn[1] - first.drawn[0]) or found
     reasons = [
         f"at {words(claim.along)} {setting(size)}, {optimum.reason}"
         for size, optimum in ((start, first), (end, last))
         if optimum.reason
     ]
-    if reasons and low * high > 0:
-        detail += f", by {number(min(abs(low), abs(high)))} at least ({reasons[0]})"
-    return Shift((start, end), value, low, high, interval, detail, reasons[0] if reasons else None)
+    detail = (
+        f"{_sought(claim)} moves by {with_interval(value, interval)} octaves "
+        f"from {words(claim.along)} {setting(start)} to {setting(end)}"
+    )
+    return Shift((start, end), value, interval, detail, reasons[0] if reasons else None)
 
 
 def _sought(claim: OptimumClaim) -> str:
@@ -113,90 +102,89 @@ def _sought(claim: OptimumClaim) -> str:
 
 
 def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator) -> Optimum:
-    rates, values = profile(points, claim.over)
-    if not np.isfinite(values).all(axis=1).any():
-        raise UndecidedError("every cell diverged")
-    if claim.within is None:
-        rows = points.resampled_means(generator).argmin(axis=0)
-        drawn = points.settings[claim.over].to_numpy(float)[rows]
-        return _best(claim, rates, values, np.log2(drawn))
-    means = Points(pd.DataFrame({claim.over: rates}), values).resampled_means(generator)
-    drawn = rates[[_reach(drawn_means, claim.within) for drawn_means in means.T]]
-    return _largest(claim, rates, values, np.log2(drawn), claim.within)
-
-
-def _best(claim: OptimumClaim, rates: np.ndarray, values: np.ndarray, drawn: np.ndarray) -> Optimum:
-    """Where the best value lies; resolved means better than the points one octave away on each side
-    by more than two standard errors, or next to divergence on one side.
-
-    A side that is not resolved is open as far as points are no worse than the best, and without end
-    beyond the edge of the grid.
-    """
-    best = int(np.argmin(values.mean(axis=1)))
-    name = f"{_sought(claim)}, {setting(rates[best])},"
+    rates = np.unique(points.settings[claim.over].to_numpy(float))
     octaves = np.log2(rates)
-    ends = {"lower": float(octaves[best]), "upper": float(octaves[best])}
-    diverged, reason = 0, None
-    for side, near, far in neighbours(rates, best):
-        beyond = np.inf if side == "upper" else -np.inf
-        if not all(np.isfinite(values[k]).all() for k in near):
-            diverged += 1
-        elif not far:
-            ends[side] = beyond
-            reason = reason or f"{name} is at the {side} edge of the grid"
-        elif not is_better(values[best], values[near[-1]], paired=True):
-            outward = range(near[-1], len(rates)) if side == "upper" else range(near[-1], -1, -1)
-            alike = [k for k in outward if not is_better(values[best], values[k], paired=True)]
-            ends[side] = beyond if alike[-1] == outward[-1] else float(octaves[alike[-1]])
-            reason = reason or f"{name} is not resolved from {setting(rates[near[-1]])}"
-    if diverged == 2:
-        raise UndecidedError(f"{name} stands between diverged cells")
-    at = float(octaves[best])
-    return Optimum(at, ends["lower"], ends["upper"], reason, drawn, values.shape[1])
+
+    def located(means: np.ndarray) -> np.ndarray:
+        values = _logarithms(_profile(points, claim.over, rates, means))
+        if claim.within is None:
+            return _vertex(octaves, values)
+        return _reach(octaves, values, float(np.log1p(claim.within)))
+
+    found = located(points.means[:, None])[:, 0]
+    low, high = float(found[0]), float(found[1])
+    at = _between(low, high)
+    reason = None
+    if low < high:
+        where = f"{_sought(claim)}, {setting(float(f'{2**at:.3g}'))},"
+        reason = f"{where} is {_why(low, high)}"
+    return Optimum(at, low, high, located(points.draws(generator)), reason)
 
 
-def _largest(
-    claim: OptimumClaim, rates: np.ndarray, values: np.ndarray, drawn: np.ndarray, within: float
-) -> Optimum:
-    """Where the largest value lies that is nearly as good as the best, all between them included.
-
-    Points count as within or beyond if they are so by more than two standard errors; it is open
-    between those, and without end where it is the lowest or highest point of the grid.
-    """
-    means, octaves, last = values.mean(axis=1), np.log2(rates), len(rates) - 1
-    best, at = int(np.argmin(means)), _reach(means, within)
-    allowed = (1 + within) * values[best]
-    sure = best
-    while sure < at and is_better(values[sure + 1], allowed, paired=True):
-        sure += 1
-    beyond = [k for k in range(at + 1, last + 1) if is_better(allowed, values[k], paired=True)]
-    low = float(octaves[sure]) if at else -np.inf
-    high = float(octaves[beyond[0] - 1]) if beyond else np.inf
-    name, reason = f"{_sought(claim)}, {setting(rates[at])},", None
-    if at in (0, last):
-        reason = f"{name} is at the {'upper' if at else 'lower'} edge of the grid"
-    elif low < high:
-        unclear = at if sure < at else at + 1
-        reason = (
-            f"{name} is not resolved: {setting(rates[unclear])} is as near the limit as its error"
-        )
-    return Optimum(float(octaves[at]), low, high, reason, drawn, values.shape[1])
+def _why(low: float, high: float) -> str:
+    if np.isinf(low) or np.isinf(high):
+        return f"at the {'lower' if np.isinf(low) else 'upper'} edge of the grid"
+    return "beside diverged cells"
 
 
-def _reach(means: np.ndarray, within: float) -> int:
-    """The last of the points from the best one up that cost at most a factor 1 + `within` more."""
-    best = int(np.argmin(means))
-    good = means[best:] <= (1 + within) * means[best]
-    return best + int(np.argmin(np.append(good, False))) - 1
+def _between(low: float, high: float) -> float:
+    ends = [end for end in (low, high) if np.isfinite(end)]
+    return float(np.mean(ends)) if ends else float("nan")
 
 
-def profile(points: Points, over: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values [K] of a hyperparameter and, at each, the seeds [K, S] of its best point."""
+def _profile(points: Points, over: str, rates: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """At each of the values [K] of a hyperparameter, the best of the means [P, R] there: [K, R]."""
     axis = points.settings[over].to_numpy(float)
-    rates = np.unique(axis)
-    means = points.means
-    rows = [min(np.flatnonzero(axis == rate), key=lambda row: means[row]) for rate in rates]
-    return rates, points.values[rows]
+    return np.stack([means[axis == rate].min(axis=0) for rate in rates])
+
+
+def _logarithms(values: np.ndarray) -> np.ndarray:
+    """Logarithms if all finite values are positive, as losses span orders of magnitude."""
+    finite = values[np.isfinite(values)]
+    return np.log(values) if finite.size and finite.min() > 0 else values
+
+
+def _vertex(octaves: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Bounds [2, R] of where the smallest of values [K, R] lies: equal at a parabola's vertex.
+
+    Without a finite neighbour on each side, half way to the neighbours; without end where there is none.
+    """
+    best = values.argmin(axis=0)
+    x = np.concatenate([[-np.inf], octaves, [np.inf]])
+    y = np.pad(values, ((1, 1), (0, 0)), constant_values=np.inf)
+    columns = np.arange(values.shape[1])
+    x0, x1, x2 = (x[best + k] for k in range(3))
+    y0, y1, y2 = (y[best + k, columns] for k in range(3))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        down, up = (y0 - y1) / (x1 - x0), (y2 - y1) / (x2 - x1)
+        # half way between the points between which the slopes are -down and up, weighted by them
+        vertex = ((x0 + x1) * up + (x1 + x2) * down) / (2 * (up + down))
+    flat = np.nan_to_num(down + up) == 0
+    vertex = np.where(flat, x1, vertex)
+    inside = np.isfinite(y0) & np.isfinite(y2)
+    return np.where(inside, vertex, np.stack([(x0 + x1) / 2, (x1 + x2) / 2]))
+
+
+def _reach(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.ndarray:
+    """Bounds [2, R] of how far up values [K, R] exceed the smallest by no more than `allowed`.
+
+    Between two points by a straight line; open up to a diverged one, or without end.
+    """
+    ends = []
+    for column in values.T:
+        best = int(np.argmin(column))
+        good = np.append(column[best:] <= column[best] + allowed, False)
+        last = best + int(np.argmin(good)) - 1
+        below = octaves[last] if best else -np.inf
+        if last + 1 == len(octaves):
+            ends.append((below, np.inf))
+        elif np.isinf(column[last + 1]):
+            ends.append((below, octaves[last + 1]))
+        else:
+            share = (column[best] + allowed - column[last]) / (column[last + 1] - column[last])
+            end = octaves[last] + share * (octaves[last + 1] - octaves[last])
+            ends.append((end if best else -np.inf, end))
+    return np.array(ends).T
 
 
 def neighbours(rates: np.ndarray, best: int) -> Iterator[tuple[str, range, bool]]:
@@ -216,8 +204,8 @@ def open_edge(points: Points, over: Sequence[str], tolerance: float) -> str | No
     a flat direction may end anywhere, since going on would change less than the claim tells apart.
     """
     for column in over:
-        rates, values = profile(points, column)
-        means = values.mean(axis=1)
+        rates = np.unique(points.settings[column].to_numpy(float))
+        means = _profile(points, column, rates, points.means[:, None])[:, 0]
         best = int(np.argmin(means))
         sides = list(neighbours(rates, best))
         inward = [near[-1] for _, near, far in sides if far]

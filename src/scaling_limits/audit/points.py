@@ -1,34 +1,49 @@
 """Points: the values that a claim compares, by setting and seed, and what all kinds do with them.
 
-Diverged cells are infinite, on the side that is worse for the claim. Standard errors and bootstrap
-intervals are over seeds; seeds are drawn for each size by itself.
+Diverged cells are infinite, on the side that is worse for the claim. Seeds are drawn for each size
+by itself.
 """
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from scaling_limits.audit.spread import Scale, Spread, spreads_of
 from scaling_limits.audit.verdicts import Interval, UndecidedError, words
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.claims import ClaimBase, Region, Steps
+from scaling_limits.figures.metrics import words_of
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.records import Results
 
-RESAMPLES = 500
-STANDARD_ERRORS = 2.0
-ONE_SEED_MARGIN = 0.05
-"""With one seed there is no standard error: a value is better if it is so by this share."""
+TAIL = 0.025
+"""The share of draws that lies beyond each end of an interval."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The values of a quantity in `rows`: columns of settings, `seed`, `value`, one for each point and seed.
+
+    `top` is the largest value that the quantity can have, if it has one. `exact` are the values of
+    limits, in which nothing is random.
+    """
+
+    rows: pd.DataFrame
+    top: float | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True)
 class Points:
-    """Settings [P, columns] and values [P, S] of P points at the S seeds that all of them have."""
+    """Settings [P, columns], values [P, S] of P points at the S seeds that all of them have, and their spread."""
 
     settings: pd.DataFrame
     values: np.ndarray
+    spread: Spread
 
     @property
     def means(self) -> np.ndarray:
@@ -45,10 +60,9 @@ class Points:
         """How many seeds S."""
         return int(self.values.shape[1])
 
-    def resampled_means(self, generator: np.random.Generator) -> np.ndarray:
-        """Means over seeds drawn with replacement [P, RESAMPLES]."""
-        seeds = generator.integers(self.num_seeds, size=(RESAMPLES, self.num_seeds))
-        return np.asarray(self.values[:, seeds].mean(axis=2))
+    def draws(self, generator: np.random.Generator) -> np.ndarray:
+        """Plausible means [P, DRAWS], given the spread over seeds."""
+        return self.spread.draws(self.means, self.num_seeds, generator)
 
 
 def generator_of(claim: ClaimBase) -> np.random.Generator:
@@ -57,13 +71,25 @@ def generator_of(claim: ClaimBase) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key)))
 
 
-def interval_of(samples: np.ndarray, num_seeds: int) -> Interval | None:
-    """The central 95% of bootstrap samples [R]; None with a single seed or no sample."""
-    if num_seeds < 2 or len(samples) == 0:
+def interval_of(low: np.ndarray, high: np.ndarray | None = None) -> Interval | None:
+    """The central 95% of drawn values [R]; None where nothing was drawn, as values are exact.
+
+    Where a drawn value is only known to lie between `low` and `high`, that of both.
+    """
+    high = low if high is None else high
+    if low.size == 0 or ((low == low[0]).all() and (high == low[0]).all()):
         return None
-    ordered = np.sort(samples)
-    last = len(ordered) - 1
-    return float(ordered[round(0.025 * last)]), float(ordered[round(0.975 * last)])
+    last = low.size - 1
+    ends = round(TAIL * last), round((1 - TAIL) * last)
+    return float(np.sort(low)[ends[0]]), float(np.sort(high)[ends[1]])
+
+
+def decide(value: float, interval: Interval | None, low: float, high: float) -> bool | None:
+    """Whether the interval lies between two bounds; None if it reaches across one of them."""
+    first, last = interval or (value, value)
+    if low <= first and last <= high:
+        return True
+    return False if last < low or first > high else None
 
 
 def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame) -> None:
@@ -85,8 +111,8 @@ def table_of(
     *,
     quantity: Quantity | None = None,
     diverged: float = np.inf,
-) -> pd.DataFrame:
-    """The quantity with its settings, one row per (point, seed): `columns`, `seed`, `value`.
+) -> Table:
+    """The quantity with its settings `columns`.
 
     A column is one of the cells, or the axis that the quantity keeps (also over the depth).
 
@@ -116,59 +142,62 @@ def table_of(
             f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`"
         )
     table["value"] = table["value"].where(np.isfinite(table["value"]), diverged)
-    return table[[*key, "value"]].sort_values(key, ignore_index=True)
+    exact = "limit" in table and bool(table["limit"].notna().all())
+    rows = table[[*key, "value"]].sort_values(key, ignore_index=True)
+    return Table(rows, words_of(quantity).top, exact)
 
 
-def points_of(table: pd.DataFrame, columns: Sequence[str]) -> Points:
-    """The points of a table of `columns`, `seed`, `value`, at the seeds that they share.
+def points_of(table: Table, columns: Sequence[str]) -> Points:
+    """The points of such a table as `table_of` gives, at the seeds that they share.
 
     Raises:
         UndecidedError: no seed was run at every point.
     """
-    if not columns:
-        return Points(pd.DataFrame(index=[0]), table["value"].to_numpy(float)[None, :])
-    wide = table.set_index([*columns, "seed"])["value"].unstack("seed").dropna(axis="columns")
-    if wide.shape[1] == 0:
-        raise UndecidedError("no seed was run at every point")
-    return Points(wide.index.to_frame(index=False), wide.to_numpy(float))
+    (points,) = grouped(table, (), columns).values()
+    return points
 
 
-def by_size(table: pd.DataFrame, along: str, columns: Sequence[str]) -> dict[float, Points]:
+def by_size(table: Table, along: str, columns: Sequence[str]) -> dict[float, Points]:
     """The points at each size, sizes in increasing order.
 
     Raises:
         UndecidedError: there are fewer than two sizes.
     """
-    sizes = {size: points_of(rows, columns) for size, rows in table.groupby(along, sort=True)}
+    sizes = {size: points for (size,), points in grouped(table, (along,), columns).items()}
     if len(sizes) < 2:
         raise UndecidedError(f"there is only one {words(along)}")
-    return sizes  # type: ignore[return-value]
+    return sizes
 
 
-def is_better(better: np.ndarray, worse: np.ndarray, *, paired: bool) -> bool:
-    """Whether `better` [S] is below `worse` [S] by more than two standard errors of the difference.
+def grouped(
+    table: Table, groups: Sequence[str], columns: Sequence[str]
+) -> dict[tuple[Any, ...], Points]:
+    """The points of each group of a table, in order; what a seed does to all its points is the group's own.
 
-    Positive values are compared by their logarithms, so that a point near divergence, whose values
-    spread over orders of magnitude, does not hide its distance behind its spread. Values at one
-    size are paired by seed.
+    Raises:
+        UndecidedError: no seed was run at every point of a group.
     """
-    if not np.isfinite(worse).all():
-        return bool(np.isfinite(better).all())
-    if not np.isfinite(better).all():
-        return False
-    if min(better.min(), worse.min()) > 0:
-        better, worse = np.log(better), np.log(worse)
-        margin = np.log1p(ONE_SEED_MARGIN)
-    else:
-        margin = ONE_SEED_MARGIN * np.abs(worse).max()
-    gain = worse.mean() - better.mean()
-    if min(len(better), len(worse)) < 2:
-        return bool(gain > margin)
-    if paired:
-        error = (worse - better).std(ddof=1) / np.sqrt(len(worse))
-    else:
-        error = np.hypot(*(v.std(ddof=1) / np.sqrt(len(v)) for v in (better, worse)))
-    return bool(gain > STANDARD_ERRORS * error)
+    parts: Iterable[tuple[Any, pd.DataFrame]] = [((), table.rows)]
+    if groups:
+        parts = table.rows.groupby(list(groups), sort=True)
+    wide = {key: _wide(rows, columns) for key, rows in parts}
+    values = [rows.to_numpy(float) for rows in wide.values()]
+    scale = Scale.of(values, table.top)
+    spreads = spreads_of(values, scale, exact=table.exact)
+    return {
+        key: Points(rows.index.to_frame(index=False), found, spread)
+        for (key, rows), found, spread in zip(wide.items(), values, spreads, strict=True)
+    }
+
+
+def _wide(rows: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Values by setting and seed, at the seeds that all settings have."""
+    if not columns:
+        return pd.DataFrame(rows["value"].to_numpy(float)[None, :])
+    wide = rows.set_index([*columns, "seed"])["value"].unstack("seed").dropna(axis="columns")
+    if wide.shape[1] == 0:
+        raise UndecidedError("no seed was run at every point")
+    return wide
 
 
 def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.ndarray:
@@ -202,30 +231,30 @@ def steps_of(claim: ClaimBase, results: Results, at: Steps | None) -> list[Quant
     return [claim.quantity.model_copy(update={"reduce": "at", "step": step}) for step in steps]
 
 
-def ratio_column(claim: ClaimBase, settings: pd.DataFrame, ratio: tuple[str, str]) -> np.ndarray:
-    """The ratio of two of a claim's columns at each row [P].
+def ratio_column(claim: ClaimBase, settings: pd.DataFrame, ratio: Sequence[str]) -> np.ndarray:
+    """The ratio of two of a claim's columns, or one of them, at each row [P].
 
     Raises:
         ConfigurationError: a column is not among those that tell the claim's points apart.
     """
     for column in ratio:
         require_column(claim, "ratio", column, settings)
-    top, bottom = ratio
-    return np.asarray(settings[top].to_numpy(float) / settings[bottom].to_numpy(float))
+    top, *bottom = (settings[column].to_numpy(float) for column in ratio)
+    return np.asarray(top / bottom[0] if bottom else top)
 
 
-def inside(claim: ClaimBase, region: Region | None, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a table of points that lie in a region; all of them without one.
+def inside(claim: ClaimBase, region: Region | None, table: Table) -> Table:
+    """Of a table what lies in a region; all of it without one.
 
     Raises:
         UndecidedError: there are none.
     """
     if region is None:
         return table
-    ratio = ratio_column(claim, table, region.ratio)
+    chosen = ratio_column(claim, table.rows, region.ratio)
     low = -np.inf if region.at_least is None else region.at_least
     high = np.inf if region.at_most is None else region.at_most
-    chosen = table[(low <= ratio) & (ratio <= high)]
-    if chosen.empty:
+    rows = table.rows[(low <= chosen) & (chosen <= high)]
+    if rows.empty:
         raise UndecidedError(f"no point has such a {' / '.join(map(words, region.ratio))}")
-    return chosen
+    return replace(table, rows=rows)

@@ -17,9 +17,12 @@ class UndecidedError(Exception):
 
 @dataclass(frozen=True)
 class Measurement:
-    """A claim measured on the records of some grids; `value` is not finite after divergence."""
+    """A claim measured on the records of some grids; `value` is not finite after divergence.
 
-    holds: bool
+    `holds` is None where the interval reaches across what is claimed.
+    """
+
+    holds: bool | None
     value: float
     interval: Interval | None
     threshold: str

@@ -16,6 +16,8 @@ Some = Annotated[Names, Field(min_length=1)]
 # numbers on the command line may arrive as strings
 Value = Annotated[int | float | str, Field(union_mode="left_to_right")]
 Steps = Literal["all"] | tuple[int, ...]
+MARGIN = 0.02
+"""By which share one value must lie below another to be better, if nothing else is said."""
 
 
 class ClaimBase(Strict):
@@ -53,8 +55,8 @@ class OptimumClaim(ClaimBase):
     """Of the best value of a hyperparameter along a size.
 
     `over` is the hyperparameter; at each of its values the best over the columns of `profile`
-    counts. An optimum is found where it is interior to its grid and resolved; one that is not still
-    lies within bounds, which may decide the claim. With `within`, what is sought is the largest value
+    counts. Where an optimum is not interior to its grid it still lies within bounds, which may decide the
+    claim. With `within`, what is sought is the largest value
     at which a positive quantity is at most a factor 1 + `within` above the best: where a flat bowl
     ends, the largest stable learning rate.
     """
@@ -95,22 +97,22 @@ class TransferCost(ClaimBase):
 
 
 class ImprovesWith(ClaimBase):
-    """The best value over the hyperparameters `over` falls along a size.
+    """The best value over the hyperparameters `over` falls along a size, by the share `margin` in all.
 
-    No step up in size may raise it by more than the factor 1 + `tolerance` and two standard errors,
-    and the largest size must beat the smallest.
+    No step up in size raises it by more than the factor 1 + `tolerance`.
     """
 
     kind: Literal["improves_with"]
     along: str
     over: Names = ()
     tolerance: float = Field(gt=0)
+    margin: float = Field(default=MARGIN, gt=0, lt=1)
 
 
 class Region(Strict):
-    """Where the ratio of two columns is `at_least` or `at_most` a number, or between two."""
+    """Where the ratio of two columns, or one of them, is `at_least` or `at_most` a number, or between two."""
 
-    ratio: tuple[str, str]
+    ratio: tuple[str, str] | tuple[str]
     at_least: float | None = None
     at_most: float | None = None
 
@@ -144,7 +146,7 @@ class Bound(ClaimBase):
 
 
 class RankCorrelation(ClaimBase):
-    """Spearman's correlation of the quantity with the ratio of two columns is greater than `above`.
+    """Spearman's correlation of the quantity with the ratio of two columns is at least `above`.
 
     A point is one value of the columns `by`; `at` as in `Bound`.
     """
@@ -159,6 +161,7 @@ class RankCorrelation(ClaimBase):
 class Slope(ClaimBase):
     """The log-log slope of the quantity's mean over seeds along a size.
 
+    An exponent that is wrong by one half is told from the right one by a tolerance of a quarter at most.
     Either within `tolerance` of `expected`, or `at_most` or `at_least` a number; for every value of
     the columns `each` that has two sizes, counting only points in the region `where`.
     """
@@ -168,7 +171,7 @@ class Slope(ClaimBase):
     each: Names = ()
     where: Region | None = None
     expected: float | None = None
-    tolerance: float | None = Field(default=None, gt=0)
+    tolerance: float | None = Field(default=None, gt=0, le=0.25)
     at_most: float | None = None
     at_least: float | None = None
     control: Some
@@ -205,15 +208,17 @@ class AgreesWith(ClaimBase):
         return (self.reference,)
 
 
-class Beats(ClaimBase):
-    """At the largest size, the best value over the hyperparameters `over` is below that of the grids
-    `reference`, by more than two standard errors.
+class Gap(ClaimBase):
+    """At the largest size, the best value over the hyperparameters `over` lies below that of the grids
+    `reference` by the share `margin`; if it `grows`, by that more than at the smallest size.
     """
 
-    kind: Literal["beats"]
+    kind: Literal["gap"]
     reference: Some
     along: str
     over: Names = ()
+    margin: float = Field(default=MARGIN, gt=0, lt=1)
+    grows: bool = False
 
     @property
     def compared(self) -> tuple[Names, ...]:
@@ -230,6 +235,6 @@ Claim = Annotated[
     | RankCorrelation
     | Slope
     | AgreesWith
-    | Beats,
+    | Gap,
     Field(discriminator="kind"),
 ]

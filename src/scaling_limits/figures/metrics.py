@@ -7,7 +7,7 @@ from scaling_limits.figures.quantities import Quantity
 
 
 class Words(NamedTuple):
-    """A metric's name on an axis, the axis's scale, and which value is best.
+    """A metric's name on an axis, the axis's scale, which value is best, and the largest possible one.
 
     `best` is None where none is: of a size, or of how well two things agree.
     """
@@ -15,15 +15,16 @@ class Words(NamedTuple):
     label: str
     scale: Scale = "log"
     best: Best | None = "min"
+    top: float | None = None
 
 
-_COSINE = Words("cosine similarity", "linear", None)
+_COSINE = Words("cosine similarity", "linear", None, 1.0)
 _RMS = Words("root mean square", best=None)
 
 METRICS: dict[str, Words] = {
     "train_loss": Words("training loss"),
     "test_loss": Words("test loss"),
-    "test_accuracy": Words("test accuracy", "linear", "max"),
+    "test_accuracy": Words("test accuracy", "linear", "max", 1.0),
     "inferred_loss": Words("loss after inference"),
     "energy": Words("energy"),
     "feedback_reconstruction": Words("reconstruction loss"),
@@ -32,7 +33,7 @@ METRICS: dict[str, Words] = {
     "output_rms": _RMS,
     "feature_increment": Words(r"relative distance $d(\epsilon)$", best=None),
     "output_alignment_exponent": Words(r"$\omega_L$", "linear", None),
-    "gradient_cosine": Words("cosine similarity of PC and BP gradients", "linear", None),
+    "gradient_cosine": Words("cosine similarity of PC and BP gradients", "linear", None, 1.0),
     "error_cosine_bp": _COSINE,
     "error_cosine_gn": _COSINE,
     "error_cosine_gn_damped": _COSINE,

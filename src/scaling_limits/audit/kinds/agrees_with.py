@@ -1,14 +1,19 @@
 """A quantity tends to that of a limit along a size."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
+from scaling_limits.audit.kinds.slope import fitted
 from scaling_limits.audit.points import (
+    Table,
     by_size,
+    decide,
     generator_of,
     interval_of,
-    log_slope,
     named,
+    points_of,
     steps_of,
     table_of,
 )
@@ -16,7 +21,6 @@ from scaling_limits.audit.verdicts import (
     Measurement,
     UndecidedError,
     diverged,
-    number,
     setting,
     with_interval,
     words,
@@ -40,49 +44,68 @@ def measure(claim: AgreesWith, results: Results, reference: Results) -> Measurem
     threshold = f"at most {setting(claim.tolerance)}"
     if claim.slope_at_most is not None:
         threshold += f", slope at most {setting(claim.slope_at_most)}"
-    if not np.isfinite(errors["value"]).all():
+    if not np.isfinite(errors.rows["value"]).all():
         return diverged(threshold, "training diverged, so there is no error")
+    generator = generator_of(claim)
     largest = max(sizes)
     points = sizes[largest]
     row = int(np.argmax(np.abs(points.means)))
     value = float(np.abs(points.means[row]))
-    drawn = np.abs(points.resampled_means(generator_of(claim))).max(axis=0)
-    interval = interval_of(drawn, points.num_seeds)
+    interval = interval_of(np.abs(points.draws(generator)).max(axis=0))
+    answers = [decide(value, interval, 0.0, claim.tolerance)]
     shown = claim.by if claim.at is None else points_by
     at = "".join(f", {words(c)} {setting(points.settings[c].iloc[row])}" for c in shown)
     detail = (
         f"the largest relative error of {named(claim)} over {len(points.settings)} points is "
         f"{with_interval(value, interval)} (at {words(claim.along)} {setting(largest)}{at})"
     )
-    holds = value <= claim.tolerance
     if claim.slope_at_most is not None:
-        single = np.array([np.sqrt((p.values**2).mean()) for p in sizes.values()])
-        if single.min() == 0:
+        rms = _rms(errors, claim.along)
+        single = points_of(rms, [claim.along])
+        if single.values.min() == 0:
             raise UndecidedError(f"{named(claim)} equals its reference, so there is no slope")
-        slope = float(log_slope(np.array(list(sizes), dtype=float), single[:, None])[0])
-        holds &= slope <= claim.slope_at_most
-        detail += f", and that of single networks falls with a log-log slope of {number(slope)}"
-    return Measurement(holds, value, interval, threshold, f"{detail}; it should be {threshold}")
+        slope, ends = fitted(single, single.settings[claim.along].to_numpy(float), generator)
+        answers.append(decide(slope, ends, -np.inf, claim.slope_at_most))
+        detail += (
+            ", and that of single networks falls with a log-log slope of "
+            f"{with_interval(slope, ends)}"
+        )
+    return Measurement(
+        holds=False if False in answers else None if None in answers else True,
+        value=value,
+        interval=interval,
+        threshold=threshold,
+        detail=f"{detail}; it should be {threshold}",
+    )
 
 
-def _relative_errors(claim: AgreesWith, results: Results, reference: Results) -> pd.DataFrame:
+def _rms(errors: Table, along: str) -> Table:
+    """The root mean square of each network's errors, over points and steps."""
+    squares = errors.rows.assign(value=errors.rows["value"] ** 2)
+    means = squares.groupby([along, "seed"])["value"].mean()
+    return replace(errors, rows=np.sqrt(means).reset_index())
+
+
+def _relative_errors(claim: AgreesWith, results: Results, reference: Results) -> Table:
     """Relative errors: a row for each size, point and step, and seed."""
     points_by = [*claim.by, "step"]
 
-    def table(cells: Results, columns: list[str]) -> pd.DataFrame:
-        return pd.concat(
-            table_of(claim, cells, columns, quantity=quantity).assign(step=quantity.step or 0)
+    def table(cells: Results, columns: list[str]) -> Table:
+        tables = {
+            quantity.step or 0: table_of(claim, cells, columns, quantity=quantity)
             for quantity in steps_of(claim, results, claim.at)
-        )
+        }
+        rows = pd.concat(found.rows.assign(step=step) for step, found in tables.items())
+        return Table(rows, exact=all(found.exact for found in tables.values()))
 
     values, limit = table(results, [claim.along, *claim.by]), table(reference, [*claim.by])
     # a limit that was computed for each seed has seen the same data as that seed's network
-    paired = set(values["seed"]) <= set(limit["seed"])
+    paired = set(values.rows["seed"]) <= set(limit.rows["seed"])
     key = [*points_by, "seed"] if paired else points_by
-    values = values.join(limit.groupby(key)["value"].mean().rename("limit"), on=key)
-    if not (np.isfinite(values["limit"]) & (values["limit"] != 0)).all():
+    rows = values.rows.join(limit.rows.groupby(key)["value"].mean().rename("limit"), on=key)
+    if not (np.isfinite(rows["limit"]) & (rows["limit"] != 0)).all():
         raise UndecidedError(
             f"{' and '.join(claim.reference)} gives no {named(claim)}, or zero, at a point, so "
             "there is no relative error"
         )
-    return values.assign(value=values["value"] / values["limit"] - 1)
+    return replace(values, rows=rows.assign(value=rows["value"] / rows["limit"] - 1))

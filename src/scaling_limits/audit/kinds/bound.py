@@ -3,7 +3,7 @@
 import numpy as np
 
 from scaling_limits.audit.points import (
-    Points,
+    decide,
     generator_of,
     inside,
     interval_of,
@@ -12,12 +12,7 @@ from scaling_limits.audit.points import (
     steps_of,
     table_of,
 )
-from scaling_limits.audit.verdicts import (
-    Measurement,
-    setting,
-    with_interval,
-    words,
-)
+from scaling_limits.audit.verdicts import Measurement, setting, with_interval, words
 from scaling_limits.figures.claims import Bound
 from scaling_limits.records import Results
 
@@ -28,36 +23,34 @@ def measure(claim: Bound, results: Results) -> Measurement:
     Raises:
         UndecidedError: no point lies in the region.
     """
-    # at_least c is the same as -value at most -c
-    sign = 1.0 if claim.at_least is None else -1.0
-    threshold = claim.at_most if claim.at_least is None else claim.at_least
-    assert threshold is not None
-    limit = f"{'at most' if claim.at_least is None else 'at least'} {setting(threshold)}"
+    low = -np.inf if claim.at_least is None else claim.at_least
+    high = np.inf if claim.at_most is None else claim.at_most
+    smallest = claim.at_least is not None
+    extreme = np.min if smallest else np.max
+    limit = f"at least {setting(low)}" if smallest else f"at most {setting(high)}"
     generator = generator_of(claim)
-    worst = -np.inf
-    where, samples, num_points, num_seeds = "", [], 0, 1
+    found: list[tuple[float, str]] = []
+    drawn, num_points = [], 0
     steps = steps_of(claim, results, claim.at)
     for quantity in steps:
-        table = table_of(claim, results, claim.by, quantity=quantity, diverged=sign * np.inf)
+        diverged = -np.inf if smallest else np.inf
+        table = table_of(claim, results, claim.by, quantity=quantity, diverged=diverged)
         points = points_of(inside(claim, claim.where, table), claim.by)
-        points = Points(points.settings, sign * points.values)
-        samples.append(points.resampled_means(generator).max(axis=0))
-        num_points, num_seeds = len(points.settings), points.num_seeds
-        row = int(np.argmax(points.means))
-        if points.means[row] >= worst:
-            worst = float(points.means[row])
-            at = points.settings.iloc[row]
-            where = ", ".join(f"{words(column)} {setting(at[column])}" for column in claim.by)
-            where += "" if quantity.step is None or claim.at is None else f", step {quantity.step}"
-    value = sign * worst
-    interval = interval_of(sign * np.max(samples, axis=0), num_seeds)
-    extreme = "largest" if claim.at_least is None else "smallest"
+        drawn.append(extreme(points.draws(generator), axis=0))
+        num_points = len(points.settings)
+        row = int(np.argmin(points.means) if smallest else np.argmax(points.means))
+        at = points.settings.iloc[row]
+        where = ", ".join(f"{words(column)} {setting(at[column])}" for column in claim.by)
+        where += "" if quantity.step is None or claim.at is None else f", step {quantity.step}"
+        found.append((float(points.means[row]), where))
+    value, where = (min if smallest else max)(found)
+    interval = interval_of(extreme(drawn, axis=0))
     over = f"{num_points} points" + (f" at {len(steps)} steps" if claim.at is not None else "")
     return Measurement(
-        holds=worst <= sign * threshold,
+        holds=decide(value, interval, low, high),
         value=value,
         interval=interval,
         threshold=limit,
-        detail=f"the {extreme} {named(claim)} over {over} is "
+        detail=f"the {'smallest' if smallest else 'largest'} {named(claim)} over {over} is "
         f"{with_interval(value, interval)} ({where}); it should be {limit}",
     )

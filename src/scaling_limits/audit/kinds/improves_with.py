@@ -7,9 +7,9 @@ import numpy as np
 from scaling_limits.audit.optima import open_edge
 from scaling_limits.audit.points import (
     by_size,
+    decide,
     generator_of,
     interval_of,
-    is_better,
     named,
     ratio_of,
     table_of,
@@ -27,13 +27,13 @@ from scaling_limits.records import Results
 
 
 def measure(claim: ImprovesWith, results: Results) -> Measurement:
-    """The largest ratio of the best value to that of the next smaller size.
+    """The best value at the largest size over that at the smallest, and the largest step on the way.
 
-    It fails where a ratio exceeds the tolerance and two standard errors, or where the smallest size
-    beats the largest by more than two standard errors. The quantity must be positive.
+    It holds if the first is below 1 - `margin` and no step is above 1 + `tolerance`, and fails if
+    one of them is not, for sure. The quantity must be positive.
 
     Raises:
-        UndecidedError: an optimum may lie outside the grid, or the ends cannot be told apart.
+        UndecidedError: an optimum may lie outside the grid, or every cell of the smallest size diverged.
     """
     columns = list(claim.over)
     sizes = by_size(table_of(claim, results, [claim.along, *columns]), claim.along, columns)
@@ -43,39 +43,32 @@ def measure(claim: ImprovesWith, results: Results) -> Measurement:
             raise UndecidedError(f"at {words(claim.along)} {setting(size)}, {reason}")
         if points.values.min() <= 0:
             raise UndecidedError(f"{named(claim)} is not positive, so it has no ratios")
-    best = {size: points.values[points.best] for size, points in sizes.items()}
+    best = {size: float(points.means.min()) for size, points in sizes.items()}
     smallest, largest = min(sizes), max(sizes)
-    if not np.isfinite(best[smallest]).all():
+    if not np.isfinite(best[smallest]):
         raise UndecidedError(f"every cell diverged at {words(claim.along)} {setting(smallest)}")
 
     generator = generator_of(claim)
-    resampled = {s: p.resampled_means(generator).min(axis=0) for s, p in sizes.items()}
-    ratios, samples, rises = [], [], False
-    for small, large in pairwise(sizes):
-        ratios.append(float(ratio_of(best[large].mean(), best[small].mean())))
-        samples.append(ratio_of(resampled[large], resampled[small]))
-        rises |= ratios[-1] > 1 + claim.tolerance and is_better(
-            best[small], best[large], paired=False
-        )
-    value = max(ratios)
-    interval = interval_of(np.max(samples, axis=0), max(p.num_seeds for p in sizes.values()))
-    ends = (
-        f"the best {named(claim)} goes from {number(best[smallest].mean())} "
-        f"at {words(claim.along)} {setting(smallest)} "
-        f"to {number(best[largest].mean())} at {setting(largest)}"
+    drawn = {size: points.draws(generator).min(axis=0) for size, points in sizes.items()}
+    steps = [float(ratio_of(best[large], best[small])) for small, large in pairwise(sizes)]
+    drawn_steps = [ratio_of(drawn[large], drawn[small]) for small, large in pairwise(sizes)]
+    step, allowed = max(steps), 1 + claim.tolerance
+    step_interval = interval_of(np.max(drawn_steps, axis=0))
+    value = float(ratio_of(best[largest], best[smallest]))
+    interval = interval_of(ratio_of(drawn[largest], drawn[smallest]))
+    answers = (
+        decide(value, interval, 0.0, 1 - claim.margin),
+        decide(step, step_interval, 0.0, allowed),
     )
-    improves = is_better(best[largest], best[smallest], paired=False)
-    worsens = is_better(best[smallest], best[largest], paired=False)
-    if not (rises or improves or worsens):
-        raise UndecidedError(f"{ends}, which is no resolved difference")
-    allowed = 1 + claim.tolerance
-    is_noise = value > allowed and not rises
+    along = words(claim.along)
     return Measurement(
-        holds=improves and not rises,
+        holds=False if False in answers else None if None in answers else True,
         value=value,
         interval=interval,
-        threshold=f"no resolved step above {setting(allowed)}",
-        detail=f"{ends}; it is at most {with_interval(value, interval)} times that of "
-        f"the next smaller {words(claim.along)}; allowed {setting(allowed)}"
-        + (", and this rise is within two standard errors" if is_noise else ""),
+        threshold=f"below {setting(1 - claim.margin)}, no step above {setting(allowed)}",
+        detail=f"the best {named(claim)} goes from {number(best[smallest])} at {along} "
+        f"{setting(smallest)} to {number(best[largest])} at {setting(largest)}, "
+        f"{with_interval(value, interval)} times as much (below {setting(1 - claim.margin)} is asked); "
+        f"it is at most {with_interval(step, step_interval)} times that of the next smaller {along} "
+        f"({setting(allowed)} is allowed)",
     )

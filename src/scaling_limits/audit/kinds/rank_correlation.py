@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from scaling_limits.audit.points import (
-    RESAMPLES,
+    decide,
     generator_of,
     interval_of,
     named,
@@ -28,7 +28,7 @@ MIN_POINTS = 4
 
 
 def measure(claim: RankCorrelation, results: Results) -> Measurement:
-    """Spearman's correlation, the smallest over the steps; its interval resamples points and seeds.
+    """Spearman's correlation, the smallest over the steps; its interval is that over seeds.
 
     A quantity that is the same everywhere is not ordered: its correlation counts as 0. Where
     training diverged the claim fails, since the point has no rank.
@@ -37,9 +37,9 @@ def measure(claim: RankCorrelation, results: Results) -> Measurement:
         UndecidedError: there are fewer than four points.
     """
     top, bottom = claim.ratio
-    threshold = f"above {setting(claim.above)}"
+    threshold = f"at least {setting(claim.above)}"
     generator = generator_of(claim)
-    correlations, samples = [], []
+    correlations, drawn = [], []
     steps = steps_of(claim, results, claim.at)
     for quantity in steps:
         table = table_of(claim, results, claim.by, quantity=quantity)
@@ -53,15 +53,12 @@ def measure(claim: RankCorrelation, results: Results) -> Measurement:
             count = int(np.sum(~np.isfinite(means)))
             return diverged(threshold, f"training diverged at {count} of {num_points} points")
         correlations.append(float(_spearman(means[None], ratio[None])[0]))
-        rows = generator.integers(num_points, size=(RESAMPLES, num_points))
-        drawn = np.take_along_axis(points.resampled_means(generator).T, rows, axis=1)
-        samples.append(_spearman(drawn, ratio[rows]))
+        drawn.append(_spearman(points.draws(generator).T, ratio[None]))
     value = min(correlations)
-    # points are resampled too, so one seed has an interval as well
-    interval = interval_of(np.min(samples, axis=0), num_points)
+    interval = interval_of(np.min(drawn, axis=0))
     lowest = f", the lowest of {len(steps)} steps" if len(steps) > 1 else ""
     return Measurement(
-        holds=value > claim.above,
+        holds=decide(value, interval, claim.above, 1.0),
         value=value,
         interval=interval,
         threshold=threshold,

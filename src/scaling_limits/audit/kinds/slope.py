@@ -1,17 +1,22 @@
 """A quantity follows a power of a size."""
 
+import math
+
 import numpy as np
 
 from scaling_limits.audit.points import (
+    Points,
+    decide,
     generator_of,
+    grouped,
     inside,
     interval_of,
     log_slope,
     named,
-    points_of,
     table_of,
 )
 from scaling_limits.audit.verdicts import (
+    Interval,
     Measurement,
     UndecidedError,
     diverged,
@@ -31,14 +36,12 @@ def measure(claim: Slope, results: Results) -> Measurement:
     Raises:
         UndecidedError: there are fewer than two sizes, or a mean over seeds is not positive.
     """
-    table = table_of(claim, results, [*claim.each, claim.along])
-    table = inside(claim, claim.where, table)
-    groups = table.groupby(list(claim.each), sort=True) if claim.each else [((), table)]
+    table = inside(claim, claim.where, table_of(claim, results, [*claim.each, claim.along]))
     generator = generator_of(claim)
     threshold = _threshold(claim)
-    fits = []
-    for group, rows in groups:
-        points = points_of(rows, [claim.along])
+    low, high = _bounds(claim)
+    fits: list[tuple[float, bool | None, Interval | None, str]] = []
+    for group, points in grouped(table, claim.each, [claim.along]).items():
         sizes = points.settings[claim.along].to_numpy(float)
         if len(sizes) < 2:
             # a region may leave a group too few sizes; the others decide
@@ -52,35 +55,47 @@ def measure(claim: Slope, results: Results) -> Measurement:
         if min(points.means.min(), sizes.min()) <= 0:
             what = named(claim) if sizes.min() > 0 else words(claim.along)
             raise UndecidedError(f"{what} is not positive{where}, so it has no logarithm")
-        drawn = points.resampled_means(generator)
-        # a resample without a logarithm is left out
-        positive = drawn[:, drawn.min(axis=0) > 0]
-        slope = float(log_slope(sizes, points.means[:, None])[0])
-        interval = interval_of(log_slope(sizes, positive), points.num_seeds)
-        fits.append((_excess(claim, slope), slope, interval, where, sizes))
+        slope, interval = fitted(points, sizes, generator)
+        span = f" from {setting(sizes[0])} to {setting(sizes[-1])}{where}"
+        fits.append((slope, decide(slope, interval, low, high), interval, span))
     if not fits:
         raise UndecidedError(f"there is only one {words(claim.along)}")
-    excess, slope, interval, where, sizes = max(fits, key=lambda fit: fit[0])
+    answers = [holds for _, holds, _, _ in fits]
+    holds = False if False in answers else None if None in answers else True
+    slope, _, interval, span = max(
+        (fit for fit in fits if fit[1] is holds),
+        key=lambda fit: max(low - (fit[2] or fit[:1])[0], (fit[2] or fit[:1])[-1] - high),
+    )
     return Measurement(
-        holds=excess <= 0,
+        holds=holds,
         value=slope,
         interval=interval,
         threshold=threshold,
-        detail=f"the log-log slope of {named(claim)} in {words(claim.along)} "
-        f"from {setting(sizes[0])} to {setting(sizes[-1])}{where} "
+        detail=f"the log-log slope of {named(claim)} in {words(claim.along)}{span} "
         f"is {with_interval(slope, interval)}; it should be {threshold}",
     )
 
 
-def _excess(claim: Slope, slope: float) -> float:
-    """By how much a slope misses what is claimed; at most 0 where it does not."""
-    if claim.at_most is not None:
-        return slope - claim.at_most
-    if claim.at_least is not None:
-        return claim.at_least - slope
-    assert claim.expected is not None
+def fitted(
+    points: Points, sizes: np.ndarray, generator: np.random.Generator
+) -> tuple[float, Interval | None]:
+    """The log-log slope of the points' means in their sizes [P], with its interval."""
+    drawn = points.draws(generator)
+    # means without a logarithm are left out
+    positive = drawn[:, drawn.min(axis=0) > 0]
+    slope = float(log_slope(sizes, points.means[:, None])[0])
+    return slope, interval_of(log_slope(sizes, positive))
+
+
+def _bounds(claim: Slope) -> tuple[float, float]:
+    if claim.expected is None:
+        at_least, at_most = claim.at_least, claim.at_most
+        return (
+            -math.inf if at_least is None else at_least,
+            math.inf if at_most is None else at_most,
+        )
     assert claim.tolerance is not None
-    return abs(slope - claim.expected) - claim.tolerance
+    return claim.expected - claim.tolerance, claim.expected + claim.tolerance
 
 
 def _threshold(claim: Slope) -> str:
@@ -88,6 +103,4 @@ def _threshold(claim: Slope) -> str:
         return f"at most {setting(claim.at_most)}"
     if claim.at_least is not None:
         return f"at least {setting(claim.at_least)}"
-    assert claim.expected is not None
-    assert claim.tolerance is not None
     return f"{setting(claim.expected)} ± {setting(claim.tolerance)}"

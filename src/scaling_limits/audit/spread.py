@@ -1,0 +1,133 @@
+"""Spread: how values scatter over seeds, and the means that they leave plausible.
+
+Two or three seeds say little of the spread at one point, and many points together say a lot. So the
+spread of a point is its own, moderated by that of all points of the claim, which counts as
+`PRIOR_SEEDS` further seeds (a moderated t statistic). What all points of a size share, since a seed
+has one initialisation and one order of samples, is told apart from what is a point's own: the first
+cancels where points of one size are compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2
+
+DRAWS = 1000
+PRIOR_SEEDS = 4
+"""How many further seeds the spread of all points counts as."""
+ROUNDING = 1e-15
+ONE_SEED_OWN, ONE_SEED_SHARED = 0.02, 0.05
+"""The relative spread that is assumed where there is one seed, so none is measured."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale on which values scatter alike: logarithms of positive ones, or of what they lack to `top`.
+
+    Values of both signs are taken as they are.
+    """
+
+    logarithmic: bool
+    top: float | None
+
+    @classmethod
+    def of(cls, groups: Sequence[np.ndarray], top: float | None) -> "Scale":
+        """The scale of values, of which `top` is the largest possible."""
+        finite = np.concatenate([values[np.isfinite(values)] for values in groups])
+        return cls(top is not None or bool(finite.size and finite.min() > 0), top)
+
+    def to(self, values: np.ndarray) -> np.ndarray:
+        """Values on this scale; infinite ones stay infinite."""
+        if not self.logarithmic:
+            return values
+        if self.top is None:
+            return np.asarray(np.log(values))
+        # nearer to the top than this is rounding
+        return np.asarray(-np.log(np.maximum(self.top - values, ROUNDING)))
+
+    def back(self, values: np.ndarray) -> np.ndarray:
+        """The inverse of `to`."""
+        if not self.logarithmic:
+            return values
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(values) if self.top is None else self.top - np.exp(-values))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Variances over seeds on a `scale`: `own` [P] of every point, `shared` by all.
+
+    `degrees` of freedom are those of both; infinite where the spread is assumed, or nothing is random.
+    """
+
+    own: np.ndarray
+    shared: float
+    degrees: float
+    scale: Scale
+
+    def draws(
+        self, means: np.ndarray, num_seeds: int, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Plausible means [P, DRAWS] beside those [P] that were found; infinite ones stay so."""
+        shared, own = (_student(generator, self.degrees, (size, DRAWS)) for size in (1, len(means)))
+        noise = np.sqrt(self.shared) * shared + np.sqrt(self.own)[:, None] * own
+        return self.scale.back(self.scale.to(means)[:, None] + noise / np.sqrt(num_seeds))
+
+
+def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> list[Spread]:
+    """The spread of each group of points [P, S] that share a seed's luck, moderated by all groups.
+
+    `exact` values have no spread.
+    """
+    if exact:
+        return [Spread(np.zeros(len(v)), 0.0, np.inf, scale) for v in groups]
+    if all(values.shape[1] < 2 for values in groups):
+        finite = np.concatenate([values[np.isfinite(values)] for values in groups])
+        unit = 1.0 if scale.logarithmic else float(np.abs(finite).max(initial=0.0))
+        own, shared = ((unit * share) ** 2 for share in (ONE_SEED_OWN, ONE_SEED_SHARED))
+        return [Spread(np.full(len(v), own), shared, np.inf, scale) for v in groups]
+    found = [_variances(scale.to(values)) for values in groups]
+    # a median of variances, as points near divergence scatter over orders of magnitude
+    owns = [
+        np.nanmedian(own) * degrees / chi2.median(degrees)
+        for own, _, degrees in found
+        if degrees and np.isfinite(own).any()
+    ]
+    prior_own = float(np.mean(owns)) if owns else 0.0
+    prior_shared = float(np.mean([shared for _, shared, degrees in found if degrees] or [0.0]))
+    return [
+        Spread(
+            _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees),
+            float(_moderated(np.array(shared), prior_shared, degrees)),
+            PRIOR_SEEDS + degrees,
+            scale,
+        )
+        for own, shared, degrees in found
+    ]
+
+
+def _variances(values: np.ndarray) -> tuple[np.ndarray, float, int]:
+    """Variances over seeds of the points [P, S], their own [P] and what they share, and degrees of freedom.
+
+    Not finite where a point diverged.
+    """
+    degrees = values.shape[1] - 1
+    finite = np.isfinite(values).all(axis=1)
+    if not degrees or not finite.any():
+        return np.full(len(values), np.nan), 0.0, 0
+    own = np.full(len(values), np.nan)
+    left = values[finite] - values[finite].mean(axis=1, keepdims=True)
+    shared = np.median(left, axis=0)
+    own[finite] = (left - shared).var(axis=1, ddof=1)
+    return own, float(shared.var(ddof=1)), degrees
+
+
+def _moderated(own: np.ndarray, prior: float, degrees: int) -> np.ndarray:
+    return np.asarray((PRIOR_SEEDS * prior + degrees * own) / (PRIOR_SEEDS + degrees))
+
+
+def _student(generator: np.random.Generator, degrees: float, shape: tuple[int, int]) -> np.ndarray:
+    if np.isinf(degrees):
+        return generator.standard_normal(shape)
+    return generator.standard_t(degrees, shape)
