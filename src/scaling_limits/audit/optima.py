@@ -2,8 +2,9 @@
 far as the records tell.
 
 An optimum lies between the points of a grid: at the vertex of the parabola through the best point
-and its neighbours, in the logarithms of both. At the edge of its grid, or beside divergence, it is
-only known to lie between bounds. What the spread over seeds leaves open is in the draws.
+and its neighbours, in the logarithms of both. Beside divergence it may be anywhere within half a
+step of the best point, and at the edge of its grid anywhere beyond. What that and the spread over
+seeds leave open is in the draws.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,13 +31,11 @@ OCTAVE = 1.0 - 1e-6
 class Optimum:
     """The best, or largest good, value of a hyperparameter at one size, in octaves (log2).
 
-    It lies between `low` and `high`, which are `at` where it is interior; `drawn` are both ends [2, R]
-    under the means that the seeds leave plausible. `reason` says why it is only bounded.
+    `drawn` are bounds [2, R] of where it plausibly lies, equal but for edges of the grid. `reason` says
+    why it is not found between points.
     """
 
     at: float
-    low: float
-    high: float
     drawn: np.ndarray
     reason: str | None
 
@@ -80,8 +79,8 @@ def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
 
 def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: Optimum) -> Shift:
     value = last.at - first.at
-    found = last.low - first.high, last.high - first.low
-    interval = interval_of(last.drawn[0] - first.drawn[1], last.drawn[1] - first.drawn[0]) or found
+    drawn = last.drawn[0] - first.drawn[1], last.drawn[1] - first.drawn[0]
+    interval = interval_of(*drawn) or (value, value)
     reasons = [
         f"at {words(claim.along)} {setting(size)}, {optimum.reason}"
         for size, optimum in ((start, first), (end, last))
@@ -111,20 +110,17 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
             return _vertex(octaves, values)
         return _reach(octaves, values, float(np.log1p(claim.within)))
 
-    found = located(points.means[:, None])[:, 0]
-    low, high = float(found[0]), float(found[1])
+    low, high = (float(end) for end in located(points.means[:, None])[:, 0])
     at = _between(low, high)
     reason = None
     if low < high:
-        where = f"{_sought(claim)}, {setting(float(f'{2**at:.3g}'))},"
-        reason = f"{where} is {_why(low, high)}"
-    return Optimum(at, low, high, located(points.draws(generator)), reason)
-
-
-def _why(low: float, high: float) -> str:
-    if np.isinf(low) or np.isinf(high):
-        return f"at the {'lower' if np.isinf(low) else 'upper'} edge of the grid"
-    return "beside diverged cells"
+        beside = (
+            "beside diverged cells" if np.isfinite([low, high]).all() else "at the edge of the grid"
+        )
+        reason = f"{_sought(claim)}, {setting(float(f'{2**at:.3g}'))}, is {beside}"
+    drawn = located(points.draws(generator))
+    anywhere = generator.uniform(*np.where(np.isfinite(drawn).all(axis=0), drawn, 0.0))
+    return Optimum(at, np.where(np.isfinite(drawn).all(axis=0), anywhere, drawn), reason)
 
 
 def _between(low: float, high: float) -> float:

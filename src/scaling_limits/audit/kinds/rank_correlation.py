@@ -53,7 +53,8 @@ def measure(claim: RankCorrelation, results: Results) -> Measurement:
             count = int(np.sum(~np.isfinite(means)))
             return diverged(threshold, f"training diverged at {count} of {num_points} points")
         correlations.append(float(_spearman(means[None], ratio[None])[0]))
-        drawn.append(_spearman(points.draws(generator).T, ratio[None]))
+        drawn_means = points.draws(generator).T
+        drawn.append(_spearman(drawn_means, np.broadcast_to(ratio, drawn_means.shape)))
     value = min(correlations)
     interval = interval_of(np.min(drawn, axis=0))
     lowest = f", the lowest of {len(steps)} steps" if len(steps) > 1 else ""
