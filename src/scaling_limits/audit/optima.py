@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scaling_limits.audit.points import Points, by_size, generator_of, interval_of, table_of
+from scaling_limits.audit.points import (
+    Points,
+    by_size,
+    generator_of,
+    interval_of,
+    named,
+    table_of,
+)
 from scaling_limits.audit.verdicts import (
     Interval,
     UndecidedError,
@@ -103,15 +110,21 @@ def _sought(claim: OptimumClaim) -> str:
 def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator) -> Optimum:
     rates = np.unique(points.settings[claim.over].to_numpy(float))
     octaves = np.log2(rates)
+    scale = points.spread.scale
+    # losses span orders of magnitude
+    logarithms = scale.logarithmic and scale.top is None
+    if claim.within is not None and not logarithms:
+        raise UndecidedError(f"{named(claim)} is not positive, so it has no ratios")
 
     def located(means: np.ndarray) -> np.ndarray:
-        values = _logarithms(_profile(points, claim.over, rates, means))
+        values = _profile(points, claim.over, rates, np.log(means) if logarithms else means)
         if claim.within is None:
             return _vertex(octaves, values)
         return _reach(octaves, values, float(np.log1p(claim.within)))
 
     low, high = (float(end) for end in located(points.means[:, None])[:, 0])
-    at = _between(low, high)
+    # of a single rate both ends are open
+    at = _between(low, high) if np.isfinite([low, high]).any() else float(octaves[-1])
     reason = None
     if low < high:
         beside = (
@@ -125,19 +138,13 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
 
 def _between(low: float, high: float) -> float:
     ends = [end for end in (low, high) if np.isfinite(end)]
-    return float(np.mean(ends)) if ends else float("nan")
+    return float(np.mean(ends))
 
 
 def _profile(points: Points, over: str, rates: np.ndarray, means: np.ndarray) -> np.ndarray:
     """At each of the values [K] of a hyperparameter, the best of the means [P, R] there: [K, R]."""
     axis = points.settings[over].to_numpy(float)
     return np.stack([means[axis == rate].min(axis=0) for rate in rates])
-
-
-def _logarithms(values: np.ndarray) -> np.ndarray:
-    """Logarithms if all finite values are positive, as losses span orders of magnitude."""
-    finite = values[np.isfinite(values)]
-    return np.log(values) if finite.size and finite.min() > 0 else values
 
 
 def _vertex(octaves: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -38,13 +38,14 @@ class Scale:
         return cls(top is not None or bool(finite.size and finite.min() > 0), top)
 
     def to(self, values: np.ndarray) -> np.ndarray:
-        """Values on this scale; infinite ones stay infinite."""
+        """Values on this scale; infinite ones stay as they are."""
         if not self.logarithmic:
             return values
-        if self.top is None:
-            return np.asarray(np.log(values))
+        finite = np.isfinite(values)
+        some = np.where(finite, values, 1.0)
         # nearer to the top than this is rounding
-        return np.asarray(-np.log(np.maximum(self.top - values, ROUNDING)))
+        found = np.log(some) if self.top is None else -np.log(np.maximum(self.top - some, ROUNDING))
+        return np.where(finite, found, values)
 
     def back(self, values: np.ndarray) -> np.ndarray:
         """The inverse of `to`."""
@@ -72,7 +73,8 @@ class Spread:
         """Plausible means [P, DRAWS] beside those [P] that were found; infinite ones stay so."""
         shared, own = (_student(generator, self.degrees, (size, DRAWS)) for size in (1, len(means)))
         noise = np.sqrt(self.shared) * shared + np.sqrt(self.own)[:, None] * own
-        return self.scale.back(self.scale.to(means)[:, None] + noise / np.sqrt(num_seeds))
+        drawn = self.scale.back(self.scale.to(means)[:, None] + noise / np.sqrt(num_seeds))
+        return np.where(np.isfinite(means)[:, None], drawn, means[:, None])
 
 
 def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> list[Spread]:
@@ -82,20 +84,18 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
     """
     if exact:
         return [Spread(np.zeros(len(v)), 0.0, np.inf, scale) for v in groups]
-    if all(values.shape[1] < 2 for values in groups):
+    found = [_variances(scale.to(values)) for values in groups]
+    if not any(degrees for _, _, degrees in found):
         finite = np.concatenate([values[np.isfinite(values)] for values in groups])
         unit = 1.0 if scale.logarithmic else float(np.abs(finite).max(initial=0.0))
         own, shared = ((unit * share) ** 2 for share in (ONE_SEED_OWN, ONE_SEED_SHARED))
         return [Spread(np.full(len(v), own), shared, np.inf, scale) for v in groups]
-    found = [_variances(scale.to(values)) for values in groups]
     # a median of variances, as points near divergence scatter over orders of magnitude
     owns = [
-        np.nanmedian(own) * degrees / chi2.median(degrees)
-        for own, _, degrees in found
-        if degrees and np.isfinite(own).any()
+        np.nanmedian(own) * degrees / chi2.median(degrees) for own, _, degrees in found if degrees
     ]
-    prior_own = float(np.mean(owns)) if owns else 0.0
-    prior_shared = float(np.mean([shared for _, shared, degrees in found if degrees] or [0.0]))
+    prior_own = float(np.mean(owns))
+    prior_shared = float(np.mean([shared for _, shared, degrees in found if degrees]))
     return [
         Spread(
             _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees),
@@ -119,7 +119,9 @@ def _variances(values: np.ndarray) -> tuple[np.ndarray, float, int]:
     own = np.full(len(values), np.nan)
     left = values[finite] - values[finite].mean(axis=1, keepdims=True)
     shared = np.median(left, axis=0)
-    own[finite] = (left - shared).var(axis=1, ddof=1)
+    # of few points, the median takes a part of what is their own
+    part = 1 - 1 / max(len(left), 2)
+    own[finite] = (left - shared).var(axis=1, ddof=1) / part
     return own, float(shared.var(ddof=1)), degrees
 
 

@@ -41,7 +41,7 @@ def measure(claim: Gap, results: Results, reference: Results) -> Measurement:
     )
     ends = [max(own), min(own)] if claim.grows else [max(own)]
     generator = generator_of(claim)
-    logs, drawn, said = [], [], []
+    ratios, drawn, said = [], [], []
     for size, theirs_at in zip(ends, [max(other), min(other)], strict=False):
         where = f"{words(claim.along)} {setting(size)}"
         if size != theirs_at:
@@ -50,17 +50,19 @@ def measure(claim: Gap, results: Results, reference: Results) -> Measurement:
             )
         ours, theirs = own[size], other[size]
         _refuse(claim, ours, theirs, where)
-        logs.append(np.log(ratio_of(ours.means.min(), theirs.means.min())))
+        ratios.append(ratio_of(ours.means.min(), theirs.means.min()))
         best = [points.draws(generator).min(axis=0) for points in (ours, theirs)]
-        drawn.append(np.log(ratio_of(*best)))
+        drawn.append(ratio_of(*best))
         said.append(
             f"at {where} the best {named(claim)} is {number(ours.means.min())}, and "
             f"{number(theirs.means.min())} in {' and '.join(claim.reference)}"
         )
+    if claim.grows and not 0 < ratios[1] < np.inf:
+        raise UndecidedError(f"every cell of one arm diverged at {where}")
     value, drawn_value = (
-        np.exp(found[0] - found[1]) if claim.grows else np.exp(found[0]) for found in (logs, drawn)
+        ratio_of(found[0], found[1]) if claim.grows else found[0] for found in (ratios, drawn)
     )
-    interval = interval_of(np.asarray(drawn_value))
+    interval = interval_of(drawn_value)
     below = 1 - claim.margin
     what = "the ratio grows to" if claim.grows else "that is"
     return Measurement(

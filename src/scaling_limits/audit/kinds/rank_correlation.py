@@ -59,7 +59,7 @@ def measure(claim: RankCorrelation, results: Results) -> Measurement:
     interval = interval_of(np.min(drawn, axis=0))
     lowest = f", the lowest of {len(steps)} steps" if len(steps) > 1 else ""
     return Measurement(
-        holds=decide(value, interval, claim.above, 1.0),
+        holds=decide(value, interval, claim.above, np.inf),
         value=value,
         interval=interval,
         threshold=threshold,

@@ -81,10 +81,12 @@ def fitted(
 ) -> tuple[float, Interval | None]:
     """The log-log slope of the points' means in their sizes [P], with its interval."""
     drawn = points.draws(generator)
-    # means without a logarithm are left out
-    positive = drawn[:, drawn.min(axis=0) > 0]
+    # means without a logarithm have any slope
+    positive = (drawn > 0).all(axis=0)
+    slopes = log_slope(sizes, np.where(positive, drawn, 1.0))
     slope = float(log_slope(sizes, points.means[:, None])[0])
-    return slope, interval_of(log_slope(sizes, positive))
+    ends = (np.where(positive, slopes, end) for end in (-np.inf, np.inf))
+    return slope, interval_of(*ends)
 
 
 def _bounds(claim: Slope) -> tuple[float, float]:
