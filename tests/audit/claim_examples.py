@@ -51,8 +51,8 @@ AGREES = {
     "slope_at_most": -0.4,
     "control": ["control"],
 }
-BEATS = {
-    "kind": "beats",
+GAP = {
+    "kind": "gap",
     "grids": ["main"],
     "reference": ["control"],
     "along": "width",
@@ -60,7 +60,7 @@ BEATS = {
 }
 EVERY = {
     claim["kind"]: claim
-    for claim in (STAYS, MOVES, COST, IMPROVES, BOUND, RANK, SLOPE, AGREES, BEATS)
+    for claim in (STAYS, MOVES, COST, IMPROVES, BOUND, RANK, SLOPE, AGREES, GAP)
 }
 
 

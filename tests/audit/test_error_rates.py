@@ -1,0 +1,100 @@
+"""How often records with spread come out wrong; a wrong verdict may come out in one of twenty."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from claim_examples import GAP, IMPROVES, STAYS, far, still
+
+from scaling_limits.records import Results
+
+RATES = tuple(2.0**k for k in range(-7, 0))
+WIDTHS = (32, 64, 128, 256, 512)
+
+
+def verdicts(decide, results, claim, *, noise, times=100):
+    """Verdicts on the same cells, with other luck for each point and seed each time."""
+    rng = np.random.default_rng(3)
+    records, values = results.records, results.records["value"].to_numpy()
+    found = Counter()
+    for _ in range(times):
+        lucky = values * np.exp(noise * rng.standard_normal(values.shape))
+        found[decide(claim, Results(results.cells, records.assign(value=lucky))).verdict] += 1
+    return found
+
+
+def wrong_by_one_half(width):
+    return -3.0 - 0.5 * np.log2(width / 32)
+
+
+class TestImprovesWith:
+    CLAIM = IMPROVES | {"over": []}
+
+    @staticmethod
+    def results(tabulate, bowl_rows, *levels):
+        level = dict(zip(WIDTHS, levels, strict=False))
+        options = {"rates": (2.0**-4,), "noise": 0, "widths": level}
+        return tabulate(bowl_rows(still, level=level.__getitem__, **options))
+
+    @pytest.mark.parametrize("noise", [0.02, 0.3])
+    def test_best_in_the_middle_does_not_hold(self, decide, tabulate, bowl_rows, noise):
+        results = self.results(tabulate, bowl_rows, 1.0, 0.5, 0.8)
+        found = verdicts(decide, results, self.CLAIM, noise=noise)
+        assert found["holds"] <= 5
+        assert noise > 0.02 or found == {"fails": 100}
+
+    @pytest.mark.parametrize("noise", [0.02, 0.3])
+    def test_independent_of_the_width_does_not_hold(self, decide, tabulate, bowl_rows, noise):
+        results = self.results(tabulate, bowl_rows, 1.0, 1.0, 1.0)
+        assert verdicts(decide, results, self.CLAIM, noise=noise)["holds"] <= 5
+
+    def test_a_fall_that_is_resolved_holds(self, decide, tabulate, bowl_rows):
+        results = self.results(tabulate, bowl_rows, 1.0, 0.7, 0.5)
+        assert verdicts(decide, results, self.CLAIM, noise=0.05, times=20) == {"holds": 20}
+
+
+class TestGap:
+    CLAIM = GAP | {"over": []}
+
+    @staticmethod
+    def results(tabulate, bowl_rows, ratio=1.0):
+        options = {"rates": (2.0**-4,), "noise": 0, "widths": (32, 64)}
+        other = bowl_rows(still, grid="control", level=lambda n: 1.0, **options)
+        return tabulate(bowl_rows(still, level=lambda n: ratio, **options) + other)
+
+    @pytest.mark.parametrize("change", [{}, {"grows": True}], ids=["is", "grows"])
+    def test_no_difference_does_not_hold(self, decide, tabulate, bowl_rows, change):
+        results = self.results(tabulate, bowl_rows)
+        assert verdicts(decide, results, self.CLAIM | change, noise=0.3)["holds"] <= 5
+        resolved = verdicts(decide, results, self.CLAIM | change, noise=1e-3, times=20)
+        assert resolved == {"fails": 20}
+
+    def test_a_difference_that_is_resolved_holds(self, decide, tabulate, bowl_rows):
+        results = self.results(tabulate, bowl_rows, ratio=0.7)
+        assert verdicts(decide, results, self.CLAIM, noise=0.05, times=20) == {"holds": 20}
+
+
+class TestOptimumStays:
+    @staticmethod
+    def results(tabulate, bowl_rows, optimum, doublings, **options):
+        options = {"rates": RATES, "noise": 0, "seeds": 2} | options
+        options["widths"] = (32, WIDTHS[doublings])
+        return tabulate(
+            bowl_rows(optimum, **options) + bowl_rows(far, grid="control", rates=RATES, noise=0)
+        )
+
+    @pytest.mark.parametrize("doublings", [2, 3, 4])
+    def test_an_exponent_wrong_by_one_half_never_holds(
+        self, decide, tabulate, bowl_rows, doublings
+    ):
+        results = self.results(tabulate, bowl_rows, wrong_by_one_half, doublings)
+        assert verdicts(decide, results, STAYS, noise=0.02, times=40)["holds"] == 0
+
+    @pytest.mark.parametrize("doublings", [2, 3, 4])
+    def test_one_that_stays_holds(self, decide, tabulate, bowl_rows, doublings):
+        results = self.results(tabulate, bowl_rows, still, doublings)
+        assert verdicts(decide, results, STAYS, noise=0.02, times=20)["holds"] >= 18
+
+    def test_a_flat_surface_never_holds(self, decide, tabulate, bowl_rows):
+        results = self.results(tabulate, bowl_rows, still, 3, depth_of_bowl=0)
+        assert verdicts(decide, results, STAYS, noise=0.05, times=40)["holds"] == 0

@@ -1,0 +1,186 @@
+"""Spread over seeds, and the means that it leaves plausible."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm, t
+
+from scaling_limits.audit import spread
+from scaling_limits.audit.points import Table, grouped, interval_of, points_of
+from scaling_limits.audit.spread import Scale, spreads_of
+
+LOG = Scale(logarithmic=True, top=None)
+LINEAR = Scale(logarithmic=False, top=None)
+COSINE = Scale(logarithmic=True, top=1.0)
+OWN = 0.1 * np.array([[-1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, -1.0]])
+"""Logarithms [P, S] that scatter at two points, in opposite ways, so that their median is 0."""
+SEEDS = 0.4 * np.array([-1.0, 0.0, 1.0])
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def _many_draws(monkeypatch):
+    monkeypatch.setattr(spread, "DRAWS", 100_000)
+
+
+class TestScale:
+    @pytest.mark.parametrize(
+        ("values", "top", "expected"),
+        [
+            ([0.1, 2.0], None, LOG),
+            ([0.1, np.inf], None, LOG),
+            ([-0.1, 2.0], None, LINEAR),
+            ([0.0, 2.0], None, LINEAR),
+            ([np.inf, np.inf], None, LINEAR),
+            ([-0.1, 1.0], 1.0, COSINE),
+        ],
+    )
+    def test_positive_values_and_those_with_a_top_have_logarithms(self, values, top, expected):
+        assert Scale.of([np.array([values])], top) == expected
+
+    @pytest.mark.parametrize("scale", [LOG, LINEAR, COSINE], ids=["log", "linear", "cosine"])
+    def test_back_is_the_inverse_and_infinite_values_stay(self, scale):
+        values = np.array([1e-9, 0.5, 1 - 1e-9, np.inf, -np.inf])
+        assert scale.back(scale.to(values))[:3] == pytest.approx(values[:3], rel=1e-6)
+        assert scale.to(values)[3:].tolist() == [np.inf, -np.inf]
+
+    def test_cosines_scatter_in_what_they_lack_to_one(self):
+        steps = COSINE.to(np.array([0.0, 0.9, 0.99, 0.999]))
+        assert steps == pytest.approx(np.log(10) * np.arange(4))
+        assert np.isfinite(COSINE.to(np.array([1.0, 1.0 + 1e-15]))).all()
+
+
+class TestVariances:
+    def test_own_variances_are_moderated_by_their_median(self):
+        """Two degrees of freedom: the median of a variance is log 2 of it; 3/2 for the median's part."""
+        (found,) = spreads_of([np.exp(OWN)], LOG, exact=False)
+        measured = 0.1**2 * 3 / 2
+        prior = measured / np.log(2)
+        scattering, still = (4 * prior + 2 * measured) / 6, 4 * prior / 6
+        assert found.own == pytest.approx([scattering, still, scattering])
+        assert found.shared == pytest.approx(0.0)
+        assert found.degrees == 6
+
+    def test_what_all_points_share_is_told_apart(self):
+        (alone,) = spreads_of([np.exp(OWN)], LOG, exact=False)
+        (found,) = spreads_of([np.exp(OWN + SEEDS)], LOG, exact=False)
+        assert found.own == pytest.approx(alone.own)
+        assert found.shared == pytest.approx(0.4**2)
+
+    def test_groups_moderate_each_other(self):
+        """Each has own variances of one size; all are drawn to the mean over groups."""
+        quiet, loud = (np.exp(size * OWN[[0, 2]]) for size in (1, 3))
+        # of two points the median takes half
+        measured = np.array([1, 9]) * 0.1**2 * 2
+        prior = measured.mean() / np.log(2)
+        found = spreads_of([quiet, loud], LOG, exact=False)
+        for group, own in zip(found, measured, strict=True):
+            assert group.own == pytest.approx((4 * prior + 2 * own) / 6)
+
+    def test_a_shared_variance_is_moderated_over_groups(self):
+        quiet, loud = (np.exp(size * SEEDS + np.zeros((3, 1))) for size in (1, 3))
+        found = spreads_of([quiet, loud], LOG, exact=False)
+        prior = 0.4**2 * 5
+        assert [group.shared for group in found] == pytest.approx(
+            [(4 * prior + 2 * 0.4**2 * square) / 6 for square in (1, 9)]
+        )
+
+    @pytest.mark.parametrize("num_points", [2, 3, 4, 5, 9])
+    def test_own_variances_are_found_at_any_number_of_points(self, generator, num_points):
+        shape = (200, num_points, 5)
+        luck = generator.standard_normal((200, 1, 5))
+        values = np.exp(0.1 * generator.standard_normal(shape) + luck)
+        found = [spreads_of([v], LOG, exact=False)[0].own.mean() for v in values]
+        assert np.mean(found) == pytest.approx(0.1**2, rel=0.2)
+
+    @pytest.mark.parametrize(("scale", "unit"), [(LOG, 1.0), (COSINE, 1.0), (LINEAR, 0.5)])
+    def test_of_one_seed_it_is_assumed(self, scale, unit):
+        (found,) = spreads_of([np.array([[0.1], [0.5], [np.inf]])], scale, exact=False)
+        assert found.own == pytest.approx((0.02 * unit) ** 2)
+        assert found.shared == pytest.approx((0.05 * unit) ** 2)
+        assert found.degrees == np.inf
+
+    def test_a_group_of_one_seed_has_the_spread_of_the_others(self):
+        other, found = spreads_of([np.exp(OWN + SEEDS), np.ones((2, 1))], LOG, exact=False)
+        prior = 0.1**2 * 3 / 2 / np.log(2)
+        assert found.own == pytest.approx(prior)
+        assert found.shared == pytest.approx(other.shared)
+        assert found.degrees == 4
+
+    def test_one_seed_beside_others_that_diverged_is_assumed(self):
+        _, found = spreads_of([np.full((2, 3), np.inf), np.ones((2, 1))], LOG, exact=False)
+        assert found.own == pytest.approx(0.02**2)
+
+    def test_a_diverged_point_does_not_spoil_the_others(self):
+        values = np.vstack([np.exp(OWN), [1.0, np.inf, 2.0]])
+        (found,) = spreads_of([values], LOG, exact=False)
+        (alone,) = spreads_of([np.exp(OWN)], LOG, exact=False)
+        assert found.own[:3] == pytest.approx(alone.own)
+        assert np.isfinite(found.own).all()
+
+    def test_exact_values_have_none(self):
+        (found,) = spreads_of([np.exp(OWN)], LOG, exact=True)
+        assert (found.own.tolist(), found.shared) == ([0.0, 0.0, 0.0], 0.0)
+
+
+class TestDraws:
+    @pytest.mark.parametrize("scale", [LOG, LINEAR, COSINE], ids=["log", "linear", "cosine"])
+    @pytest.mark.usefixtures("_many_draws")
+    def test_one_point_has_a_t_interval_on_its_scale(self, generator, scale):
+        """Its own degrees and those of the prior: 2 + 4."""
+        values = np.array([[0.8, 0.85, 0.9]])
+        (found,) = spreads_of([values], scale, exact=False)
+        centre = scale.to(values.mean(keepdims=True))[0, 0]
+        half = t.ppf(0.975, 6) * scale.to(values).std(ddof=1) / np.sqrt(3)
+        ends = scale.back(np.array([centre - half, centre + half]))
+        interval = interval_of(found.draws(values.mean(axis=1), 3, generator)[0])
+        assert interval == pytest.approx(tuple(ends), abs=0.01 * (ends[1] - ends[0]))
+
+    @pytest.mark.usefixtures("_many_draws")
+    def test_one_seed_has_a_normal_interval(self, generator):
+        (found,) = spreads_of([np.ones((2, 1))], LOG, exact=False)
+        drawn = np.log(found.draws(np.ones(2), 1, generator))
+        single, difference = (interval_of(v)[1] for v in (drawn[0], drawn[1] - drawn[0]))
+        assert single == pytest.approx(norm.ppf(0.975) * np.hypot(0.02, 0.05), rel=0.02)
+        assert difference == pytest.approx(norm.ppf(0.975) * np.hypot(0.02, 0.02), rel=0.02)
+
+    def test_no_cosine_is_drawn_above_one(self, generator):
+        values = np.array([[0.2, 0.99, 0.999], [1.0, 1.0, 1.0]])
+        (found,) = spreads_of([values], COSINE, exact=False)
+        drawn = found.draws(values.mean(axis=1), 3, generator)
+        assert drawn.max() <= 1.0
+        assert drawn[0].min() < 0.2
+
+    @pytest.mark.parametrize("scale", [LOG, LINEAR, COSINE], ids=["log", "linear", "cosine"])
+    @pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+    def test_what_diverged_stays_so(self, generator, scale, infinite):
+        values = np.array([[0.5, 0.6], [infinite, 0.5]])
+        (found,) = spreads_of([values], scale, exact=False)
+        drawn = found.draws(values.mean(axis=1), 2, generator)
+        assert (drawn[1] == infinite).all()
+        assert np.isfinite(drawn[0]).all()
+
+
+class TestPoints:
+    def test_exact_values_have_no_interval(self, generator):
+        rows = pd.DataFrame({"width": [1, 2], "seed": [0, 0], "value": [1.0, 2.0]})
+        for exact in (True, False):
+            drawn = points_of(Table(rows, exact=exact), ["width"]).draws(generator)
+            assert (interval_of(drawn[0]) is None) == exact
+
+    def test_seeds_may_differ_from_group_to_group(self):
+        rows = [
+            (n, k, s, 1.0 + s)
+            for n, seeds in ((32, 3), (64, 1))
+            for k in (1, 2)
+            for s in range(seeds)
+        ]
+        rows += [(32, 1, 7, 9.0)]
+        table = Table(pd.DataFrame(rows, columns=["width", "rate", "seed", "value"]))
+        found = grouped(table, ["width"], ["rate"])
+        assert [points.num_seeds for points in found.values()] == [3, 1]
+        assert found[(32,)].means.tolist() == [2.0, 2.0]
