@@ -75,3 +75,58 @@ def moving(width):
 
 def far(width):
     return -3.0 - np.log2(width / 32)
+
+
+def an_octave(width):
+    """One octave down from 32 to 256."""
+    return -3.0 - np.log2(width / 32) / 3
+
+
+def _two_octaves(width):
+    return -3.0 - 2 * np.log2(width / 32) / 3
+
+
+def _limit(map_rows):
+    return map_rows(lambda n, d, s: 1.0, grid="limit", widths=(1,), seeds=1)
+
+
+def _arms(bowl_rows, ratio, noise):
+    own = bowl_rows(still, level=lambda n: ratio, noise=noise)
+    return own + bowl_rows(still, grid="control", level=lambda n: 1.0, noise=noise)
+
+
+FAILS = {
+    "optimum_stays": lambda bowls, maps: bowls(far),
+    "optimum_moves": lambda bowls, maps: bowls(an_octave),
+    "transfer_cost": lambda bowls, maps: bowls(moving),
+    "improves_with": lambda bowls, maps: bowls(still, level=lambda n: 1.0),
+    "bound": lambda bowls, maps: maps(lambda n, d, s: 0.98 + 0.001 * s),
+    "rank_correlation": lambda bowls, maps: maps(lambda n, d, s: n * (1 + 0.01 * s)),
+    "slope": lambda bowls, maps: maps(lambda n, d, s: n**-0.8 * (1 + 0.01 * s)),
+    "agrees_with": lambda bowls, maps: (
+        maps(lambda n, d, s: 1 + 1.2 * n**-0.5 * (1 + 0.1 * s)) + _limit(maps)
+    ),
+    "gap": lambda bowls, maps: _arms(bowls, 1.0, noise=1e-3),
+}
+"""Records of each kind on which the example must fail."""
+
+ACROSS = {
+    "optimum_stays": lambda bowls, maps: bowls(an_octave),
+    "optimum_moves": lambda bowls, maps: bowls(_two_octaves),
+    "transfer_cost": lambda bowls, maps: bowls(lambda n: -4.0 - 0.64 * (n > 32)),
+    "improves_with": lambda bowls, maps: bowls(
+        still, level=lambda n: 1 - 0.04 * (n > 32), noise=0.05
+    ),
+    "bound": lambda bowls, maps: maps(lambda n, d, s: 0.99 + 0.001 * (s - 0.9)),
+    "rank_correlation": lambda bowls, maps: maps(
+        lambda n, d, s: (n / d) ** 0.3 * (1 + 0.4 * (-1) ** (n.bit_length() + d + s))
+    ),
+    "slope": lambda bowls, maps: maps(
+        lambda n, d, s: n**-0.91 * (1 + 0.1 * (-1) ** (n.bit_length() + s))
+    ),
+    "agrees_with": lambda bowls, maps: (
+        maps(lambda n, d, s: 1 + 0.79 * n**-0.5 * (1 + 0.1 * (s - 1))) + _limit(maps)
+    ),
+    "gap": lambda bowls, maps: _arms(bowls, 0.96, noise=0.05),
+}
+"""Records of each kind whose spread reaches across what the example claims."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from claim_examples import EVERY, still
+from claim_examples import ACROSS, EVERY, FAILS, still
 from pydantic import TypeAdapter
 
 from scaling_limits.audit.judge import KINDS
@@ -13,6 +13,23 @@ from scaling_limits.figures.claims import Claim
 def test_each_kind_has_a_model_a_measure_and_an_example():
     schema = TypeAdapter(Claim).json_schema()
     assert set(schema["discriminator"]["mapping"]) == set(KINDS) == set(EVERY)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_each_kind_can_fail(decide, tabulate, bowl_rows, map_rows, kind):
+    verdict = decide(EVERY[kind], tabulate(FAILS[kind](bowl_rows, map_rows)))
+    assert verdict.verdict == "fails"
+    assert verdict.value is not None
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_each_kind_is_untested_where_its_interval_reaches_across(
+    decide, tabulate, bowl_rows, map_rows, kind
+):
+    verdict = decide(EVERY[kind], tabulate(ACROSS[kind](bowl_rows, map_rows)))
+    assert verdict.verdict == "untested"
+    assert verdict.detail.endswith("; the interval reaches across")
+    assert verdict.interval[0] < verdict.value < verdict.interval[1]
 
 
 @pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
