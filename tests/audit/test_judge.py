@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from claim_examples import AGREES, MOVES
+from claim_examples import AGREES, BOUND, GAP, MOVES, RANK, SLOPE
 from pydantic import TypeAdapter, ValidationError
 
 from scaling_limits.audit.judge import judge
@@ -37,6 +37,12 @@ def still(width):
         {"kind": "bound", "at_least": 1, "at_most": 2},
         {"kind": "bound", "at_least": 1, "where": {"ratio": ["width", "depth"]}},
         {"kind": "slope", "along": "width", "at_most": -1},
+        SLOPE | {"tolerance": 0.3},
+        SLOPE | {"tolerance": None},
+        GAP | {"kind": "beats"},
+        GAP | {"margin": 0},
+        IMPROVES | {"margin": 1},
+        RANK | {"above": 1},
         {"kind": "optimum_stays", "along": "width", "over": "learning_rate", "max_shift": 1},
         MOVES | {"direction": "left"},
         MOVES | {"min_shift": 0},
@@ -77,6 +83,14 @@ def test_every_control_must_violate(decide, tabulate, bowl_rows):
     assert decide(IMPROVES | {"control": ["worse"]}, tabulate(rows)).verdict == "holds"
     verdict = decide(IMPROVES | {"control": ["worse", "alike"]}, tabulate(rows))
     assert verdict.verdict == "untested"
+    assert "the control 'alike' does not violate it" in verdict.detail
+
+
+def test_a_control_whose_interval_reaches_across_does_not_violate(decide, tabulate, bowl_rows):
+    control = bowl_rows(still, grid="control", level=lambda n: 1 - 0.04 * (n > 32), noise=0.05)
+    verdict = decide(IMPROVES | {"control": ["control"]}, tabulate(bowl_rows(still) + control))
+    assert verdict.verdict == "untested"
+    assert "the control 'control' may not violate it" in verdict.detail
 
 
 def test_control_that_was_not_run(decide, tabulate, bowl_rows):
@@ -111,6 +125,17 @@ def test_a_cell_in_two_grids_counts_once(decide, tabulate, bowl_rows):
     assert verdict == decide(IMPROVES, results)
 
 
+def test_limits_are_exact_and_networks_of_one_seed_are_not(decide, tabulate, map_rows):
+    rows = [row | {"limit": "dmft"} for row in map_rows(lambda n, d, s: 0.995, seeds=1)]
+    verdict = decide(BOUND, tabulate(rows))
+    assert (verdict.verdict, verdict.interval) == ("holds", None)
+    networks = [row | {"limit": None} if row["width"] == 16 else row for row in rows]
+    for some in (networks, map_rows(lambda n, d, s: 0.995, seeds=1)):
+        verdict = decide(BOUND, tabulate(some))
+        assert verdict.verdict == "untested"
+        assert verdict.interval[0] < 0.99 < verdict.interval[1]
+
+
 def test_partly_recorded_cells_are_untested(decide, tabulate, bowl_rows):
     results = tabulate(bowl_rows(still))
     verdict = decide(IMPROVES, Results(results.cells, results.records.iloc[1:]))
@@ -122,13 +147,12 @@ def test_seeds_are_those_that_all_points_have(decide, tabulate, bowl_rows):
     rows = bowl_rows(still, seeds=1) + [row for row in bowl_rows(still) if row["width"] == 32][:3]
     rows = list({tuple(row.items())[:6]: row for row in rows}.values())
     verdict = decide(IMPROVES, tabulate(rows))
-    assert verdict.verdict == "holds"
-    assert verdict.interval is None
+    assert verdict == decide(IMPROVES, tabulate(bowl_rows(still, seeds=1)))
     split = [row | {"seed": int(row["learning_rate"] < 0.1)} for row in bowl_rows(still, seeds=1)]
     assert decide(IMPROVES, tabulate(split)).detail == "no seed was run at every point"
 
 
-def test_bootstrap_is_reproducible_and_ignores_row_order(decide, tabulate, bowl_rows):
+def test_intervals_are_reproducible_and_ignores_row_order(decide, tabulate, bowl_rows):
     results = tabulate(bowl_rows(still, noise=0.1))
     shuffled = Results(
         results.cells.sample(frac=1, random_state=0), results.records.sample(frac=1, random_state=1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from claim_examples import BOUND, RANK
+from scipy.stats import t as student
 
 
 class TestBound:
@@ -18,7 +19,7 @@ class TestBound:
         rows = map_rows(lambda n, d, s: 0.5 if (n, d) == (256, 8) else 1.0)
         verdict = decide(BOUND, tabulate(rows))
         assert verdict.verdict == "fails"
-        assert "(width 256, depth 8, step 10)" in verdict.detail
+        assert "(width 256, depth 8, step 0)" in verdict.detail
 
     def test_at_most_and_one_step(self, decide, tabulate, map_rows):
         claim = {"kind": "bound", "at_most": 0.5, "at": [10]}
@@ -45,10 +46,46 @@ class TestBound:
         claim = {"kind": "bound", "at_most": 2}
         assert decide(claim, tabulate(rows)).verdict == "fails"
 
-    def test_one_seed(self, decide, tabulate, map_rows):
-        verdict = decide(BOUND, tabulate(map_rows(lambda n, d, s: 1.0, seeds=1)))
+    def test_one_seed_has_an_assumed_spread(self, decide, tabulate, map_rows):
+        """Five percent, of a loss or of what a cosine lacks to one."""
+        rows = map_rows(lambda n, d, s: 0.995, seeds=1)
+        verdict = decide(BOUND, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert verdict.interval[0] < 0.95
+        cosine = BOUND | {"quantity": {"metric": "gradient_cosine"}}
+        verdict = decide(cosine, tabulate(rows, "gradient_cosine"))
         assert verdict.verdict == "holds"
-        assert verdict.interval is None
+        assert 1 - 0.005 * 1.2 < verdict.interval[0] < 0.995
+
+    def test_seeds_that_reach_across_are_untested(self, decide, tabulate, map_rows):
+        def rows(spread):
+            return tabulate(map_rows(lambda n, d, s: 0.992 * (1 + spread * (s - 1))))
+
+        assert decide(BOUND, rows(1e-4)).verdict == "holds"
+        verdict = decide(BOUND, rows(3e-3))
+        assert verdict.verdict == "untested"
+        assert verdict.value == pytest.approx(0.992)
+        assert verdict.interval[0] < 0.99 < verdict.interval[1]
+
+    def test_one_point_has_a_t_interval(self, decide, tabulate, map_rows):
+        """Six degrees of freedom: two of its own, four of the prior."""
+        rows = map_rows(lambda n, d, s: 2 * np.exp(0.01 * (s - 1)), widths=[64], depths=[4])
+        verdict = decide(BOUND, tabulate([row for row in rows if row["step"] == 10]))
+        half = student.ppf(0.975, 6) * 0.01 / np.sqrt(3)
+        expected = tuple(2 * np.exp([-half, half]))
+        assert verdict.interval == pytest.approx(expected, abs=0.4 * half)
+
+    @pytest.mark.parametrize(
+        ("region", "points"),
+        [
+            ({"ratio": ["width"], "at_least": 64}, 9),
+            ({"ratio": ["depth"], "at_least": 3, "at_most": 5}, 5),
+        ],
+    )
+    def test_a_region_may_be_of_one_column(self, decide, tabulate, map_rows, region, points):
+        verdict = decide(BOUND | {"where": region}, tabulate(map_rows(lambda n, d, s: 1.0)))
+        assert verdict.verdict == "holds"
+        assert f"over {points} points" in verdict.detail
 
     def test_control(self, decide, tabulate, map_rows):
         claim = BOUND | {"control": ["control"]}
@@ -61,10 +98,29 @@ class TestBound:
 
 class TestRankCorrelation:
     def test_holds(self, decide, tabulate, map_rows):
-        verdict = decide(RANK, tabulate(map_rows(lambda n, d, s: 1 - d / n - 1e-4 * s)))
+        """Five ratios, three of which stand at two or three points."""
+        verdict = decide(RANK, tabulate(map_rows(lambda n, d, s: (1 - d / n) * (1 + 1e-4 * s))))
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(1.0)
         assert verdict.interval[0] > 0.9
+
+    def test_as_much_as_is_asked_holds(self, decide, tabulate, map_rows):
+        """Two neighbours of four are exchanged: 1 - 6 * 2 / (4 * 15)."""
+        order = {16: 1.0, 32: 3.0, 64: 2.0, 128: 4.0}
+        results = tabulate(map_rows(lambda n, d, s: order[n], widths=order, depths=(2,)))
+        assert decide(RANK | {"above": 0.8}, results).verdict == "holds"
+        verdict = decide(RANK | {"above": 0.81}, results)
+        assert (verdict.verdict, verdict.value) == ("fails", pytest.approx(0.8))
+
+    def test_order_that_seeds_may_change_is_untested(self, decide, tabulate, map_rows):
+        def rows(spread):
+            luck = np.random.default_rng(0)
+            return map_rows(lambda n, d, s: n / d * np.exp(spread * luck.standard_normal()))
+
+        assert decide(RANK, tabulate(rows(0.05))).verdict == "holds"
+        verdict = decide(RANK, tabulate(rows(0.8)))
+        assert verdict.verdict == "untested"
+        assert verdict.interval[0] < 0.9 < verdict.interval[1]
 
     def test_fails_when_only_width_counts(self, decide, tabulate, map_rows):
         verdict = decide(RANK, tabulate(map_rows(lambda n, d, s: n)))
@@ -92,10 +148,14 @@ class TestRankCorrelation:
         rows = map_rows(lambda n, d, s: n / d, widths=(16, 32, 64), depths=(2,))
         assert decide(RANK, tabulate(rows)).verdict == "untested"
 
-    def test_one_seed(self, decide, tabulate, map_rows):
-        verdict = decide(RANK, tabulate(map_rows(lambda n, d, s: n / d, seeds=1)))
+    def test_one_seed_has_an_assumed_spread(self, decide, tabulate, map_rows):
+        """Two percent changes no order of powers of two, and that of a weak law."""
+        verdict = decide(RANK, tabulate(map_rows(lambda n, d, s: n / d, seeds=1, steps=(0,))))
         assert verdict.verdict == "holds"
-        assert verdict.interval is not None
+        weak = map_rows(lambda n, d, s: (n / d) ** 0.01, seeds=1, steps=(0,))
+        verdict = decide(RANK, tabulate(weak))
+        assert verdict.verdict == "fails"
+        assert verdict.interval[0] < verdict.interval[1] < 0.9
 
     def test_control(self, decide, tabulate, map_rows):
         rows = map_rows(lambda n, d, s: n / d)

@@ -72,10 +72,38 @@ class TestSlope:
         verdict = decide(SLOPE, tabulate(self.rows(map_rows, -1.0, widths=(16,))))
         assert verdict.detail == "there is only one width"
 
-    def test_one_seed(self, decide, tabulate, map_rows):
-        verdict = decide(SLOPE, tabulate(self.rows(map_rows, -0.5, seeds=1)))
+    def test_one_seed_has_an_assumed_spread(self, decide, tabulate, map_rows):
+        """Two percent of a point's own; what all widths share leaves the slope as it is."""
+        results = tabulate(self.rows(map_rows, -0.5, seeds=1, depths=(2,)))
+        verdict = decide(SLOPE, results)
         assert verdict.verdict == "fails"
-        assert verdict.interval is None
+        half = 1.96 * 0.02 / np.sqrt(10) / np.log(2)
+        assert verdict.interval == pytest.approx((-0.5 - half, -0.5 + half), abs=0.1 * half)
+
+    def test_what_a_seed_does_to_all_sizes_leaves_no_interval(self, decide, tabulate, map_rows):
+        rows = map_rows(lambda n, d, s: n**-0.5 * np.exp(s), depths=(2,))
+        assert decide(SLOPE, tabulate(rows)).interval == pytest.approx((-0.5, -0.5))
+
+    @pytest.mark.parametrize(
+        ("exponent", "spread", "expected"),
+        [(-0.95, 0.01, "holds"), (-0.95, 0.2, "untested"), (-0.85, 0.01, "fails")],
+    )
+    def test_the_interval_decides(self, decide, tabulate, map_rows, exponent, spread, expected):
+        def value(width, depth, seed):
+            return width**exponent * np.exp(spread * (-1) ** (width.bit_length() + seed))
+
+        rows = map_rows(value, seeds=2) + self.rows(map_rows, -0.5, grid="control")
+        verdict = decide(SLOPE, tabulate(rows))
+        assert verdict.verdict == expected
+        assert verdict.value == pytest.approx(exponent)
+        assert verdict.interval[0] < verdict.value < verdict.interval[1]
+
+    def test_a_mean_that_may_be_negative_has_no_slope(self, decide, tabulate, map_rows):
+        """Its seeds are of both signs, so plausible means are as well."""
+        rows = map_rows(lambda n, d, s: 1 / n + (s - 1) * 0.1, depths=(2,))
+        verdict = decide(SLOPE, tabulate(rows))
+        assert (verdict.verdict, verdict.interval) == ("untested", None)
+        assert "is -1 [-infinite, infinite]" in verdict.detail
 
 
 class TestSlopeAlongAnAxisOfRecords:
