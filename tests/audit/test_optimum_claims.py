@@ -1,45 +1,182 @@
-"""Whether the best value of a hyperparameter stays or moves."""
+"""Whether the best value of a hyperparameter stays or moves, and where it lies."""
 
 import numpy as np
 import pytest
-from claim_examples import MOVES, STAYS, far, still
+from claim_examples import MOVES, STAYS, an_octave, far, still
+
+UNEVEN = (0.004, 0.01, 0.02, 0.03, 0.07, 0.1, 0.3, 0.5, 0.9)
 
 
-def slow(width):
-    """An octave from 32 to 256."""
-    return -3.0 - np.log2(width / 32) / 3
+def parabola(bowl_rows, optimum, *, rates, widths=(32, 256), grid="main"):
+    """Losses whose logarithm is 0.1 times the squared distance in octaves; of all seeds the same."""
+    rows = bowl_rows(still, rates=rates, widths=widths, grid=grid, noise=0)
+    for row in rows:
+        row["value"] = 3 * np.exp(
+            0.1 * (np.log2(row["learning_rate"]) - optimum(row["width"])) ** 2
+        )
+    return rows
+
+
+class TestWhereItLies:
+    """Between the points of a grid, and how surely."""
+
+    @pytest.mark.parametrize(
+        "rates", [UNEVEN, [2.0**k for k in range(-8, 1)]], ids=["uneven", "even"]
+    )
+    @pytest.mark.parametrize("ends", [(-4.3, -2.1), (-5.0, -5.4), (-3.33, -3.32)])
+    def test_at_the_vertex_of_a_parabola(self, decide, tabulate, bowl_rows, rates, ends):
+        optima = dict(zip((32, 256), ends, strict=True))
+        verdict = decide(STAYS, tabulate(parabola(bowl_rows, optima.__getitem__, rates=rates)))
+        assert verdict.value == pytest.approx(ends[1] - ends[0], abs=1e-6)
+        assert verdict.interval == pytest.approx((verdict.value, verdict.value), abs=1e-6)
+
+    def test_values_without_logarithms_have_a_vertex_of_their_own(
+        self, decide, tabulate, bowl_rows
+    ):
+        rows = bowl_rows(still, rates=UNEVEN, widths=(32, 256), noise=0)
+        for row in rows:
+            optimum = -4.3 if row["width"] == 32 else -2.1
+            row["value"] = (np.log2(row["learning_rate"]) - optimum) ** 2 - 1
+        assert decide(STAYS, tabulate(rows)).value == pytest.approx(2.2, abs=1e-6)
+
+    def test_an_error_of_zero_is_the_best(self, decide, tabulate, bowl_rows):
+        rows = bowl_rows(still, noise=0, widths=(32, 256))
+        for row in rows:
+            row["value"] = (np.log2(row["learning_rate"]) + 4) ** 2
+        control = bowl_rows(far, grid="control")
+        verdict = decide(STAYS, tabulate(rows + control))
+        assert (verdict.verdict, verdict.value) == ("holds", 0.0)
+
+    @pytest.mark.parametrize("shared", [0.0, 3.0])
+    def test_the_interval_is_that_of_the_vertex(self, decide, tabulate, bowl_rows, shared):
+        """Own spread 0.01 moves a vertex between y0, y1, y2 by (y0 - y2) / (4 * 0.1), at either size.
+
+        The points beside it scatter in opposite ways, and what they share cancels.
+        """
+        rows = parabola(bowl_rows, still, rates=[2.0**k for k in (-6, -5, -4, -3, -2)])
+        luck = np.random.default_rng(0)
+        shifts = {(n, s): shared * luck.standard_normal() for n in (32, 256) for s in range(3)}
+        for row in rows:
+            # of these five points the median is none, and the variance of four is the square of 0.01
+            side = np.sign(np.log2(row["learning_rate"]) + 4) or 0.0
+            row["value"] *= np.exp(
+                0.01 * (row["seed"] - 1) * side + shifts[row["width"], row["seed"]]
+            )
+        verdict = decide(STAYS, tabulate(rows))
+        own = 0.01**2 * 5 / 4
+        moderated = (4 * own / np.log(2) + 2 * own) / 6
+        error = np.sqrt(2 * 2 * moderated / 3) / (4 * 0.1)
+        # of the sum of a few t variables, a little below one
+        half = 2.35 * error
+        assert verdict.interval[1] - verdict.interval[0] == pytest.approx(2 * half, rel=0.15)
+        if not shared:
+            assert verdict.interval == pytest.approx((-half, half), rel=0.2)
+
+    def test_what_a_seed_does_to_all_rates_of_a_width_does_not_move_it(
+        self, decide, tabulate, bowl_rows
+    ):
+        """One large number for each width and seed, added to the logarithms."""
+        rows = bowl_rows(still)
+        before = decide(STAYS, tabulate(rows))
+        luck = np.random.default_rng(1)
+        shifts = {
+            (n, s): np.exp(luck.standard_normal()) for n in (32, 64, 128, 256) for s in range(3)
+        }
+        for row in rows:
+            row["value"] *= shifts[row["width"], row["seed"]]
+        after = decide(STAYS, tabulate(rows))
+        assert after.value == pytest.approx(before.value, abs=0.02)
+        assert after.interval == pytest.approx(before.interval, abs=0.02)
+        assert after.interval[1] - after.interval[0] < 0.1
+
+    @pytest.mark.parametrize("end", [2.0**-4, 2.0**-3])
+    def test_beside_divergence_within_half_a_step(self, decide, tabulate, bowl_rows, end):
+        """At the largest rate that trains; at the second largest it is found as elsewhere."""
+        rows = bowl_rows(still, noise=0, diverges_above=end)
+        verdict = decide(STAYS | {"max_shift": 1}, tabulate(rows + bowl_rows(far, grid="control")))
+        assert (verdict.verdict, verdict.value) == ("holds", 0.0)
+        if end > 2.0**-4:
+            assert verdict.interval == pytest.approx((0.0, 0.0), abs=1e-9)
+        else:
+            # of two numbers in half an octave about the best one: the difference has a triangle's ends
+            ends = 1 - np.sqrt(0.05)
+            assert verdict.interval == pytest.approx((-ends, ends), abs=0.05)
+
+    @pytest.mark.parametrize("seeds", [1, 2])
+    def test_a_single_rate_may_be_anywhere(self, decide, tabulate, bowl_rows, seeds):
+        verdict = decide(STAYS, tabulate(bowl_rows(still, rates=[0.0625], seeds=seeds)))
+        assert (verdict.verdict, verdict.value, verdict.interval) == ("untested", 0.0, None)
+        assert "moves by 0 [-infinite, infinite] octaves" in verdict.detail
+
+    def test_seeds_that_differ_from_size_to_size(self, decide, tabulate, bowl_rows):
+        rows = [
+            row for row in bowl_rows(still) if row["seed"] < (1 if row["width"] == 256 else 3)
+        ] + bowl_rows(far, grid="control")
+        verdict = decide(STAYS, tabulate(rows))
+        assert verdict.verdict == "holds"
+        assert verdict.interval[0] < verdict.value < verdict.interval[1]
 
 
 class TestOptimumStays:
     def test_holds_beside_a_control_that_moves(self, decide, tabulate, bowl_rows):
-        control = bowl_rows(far, grid="control", widths=(32, 256), seeds=1)
+        control = bowl_rows(far, grid="control", widths=(32, 256), seeds=1, noise=0)
         verdict = decide(STAYS, tabulate(bowl_rows(still) + control))
         assert verdict.verdict == "holds"
-        assert verdict.value == 0.0
-        assert verdict.interval == (0.0, 0.0)
-        assert verdict.threshold == "at most 1 octave"
-        assert verdict.detail.startswith(
-            "the best learning rate moves by 0 [0, 0] octaves from width 32 to 256; allowed 1; "
-            "in the control 'control', the best learning rate moves by -3 octaves"
+        assert verdict.value == pytest.approx(0.0, abs=0.03)
+        assert -0.1 < verdict.interval[0] < verdict.value < verdict.interval[1] < 0.1
+        assert verdict.threshold == "at most 1 octave, 0.75 over 3 doublings"
+        assert "octaves from width 32 to 256; allowed 1 octave, 0.75 over 3" in verdict.detail
+        assert (
+            "; in the control 'control', the best learning rate moves by -3 [-3.0" in verdict.detail
         )
 
     def test_fails(self, decide, tabulate, bowl_rows):
         verdict = decide(STAYS, tabulate(bowl_rows(far)))
         assert verdict.verdict == "fails"
-        assert verdict.value == -3.0
+        assert verdict.value == pytest.approx(-3.0, abs=0.03)
 
     def test_control_that_stays(self, decide, tabulate, bowl_rows):
         verdict = decide(STAYS, tabulate(bowl_rows(still) + bowl_rows(still, grid="control")))
         assert verdict.verdict == "untested"
-        assert "the control does not violate it" in verdict.detail
-        assert verdict.value == 0.0
+        assert "the control 'control' does not violate it" in verdict.detail
 
-    @pytest.mark.parametrize("edge", ["lower", "upper"])
-    def test_optimum_at_the_edge(self, decide, tabulate, bowl_rows, edge):
+    @pytest.mark.parametrize(
+        ("moves", "widest", "expected"),
+        [
+            (-0.45, 128, "holds"),
+            (-0.55, 128, "untested"),
+            (-0.7, 256, "holds"),
+            (-0.8, 256, "untested"),
+            (-0.9, 512, "holds"),
+            (-0.9, 1024, "holds"),
+            (-1.1, 1024, "fails"),
+        ],
+    )
+    def test_a_quarter_octave_a_doubling_is_allowed(
+        self, decide, tabulate, bowl_rows, moves, widest, expected
+    ):
+        """Up to `max_shift`; of the widest alone, for the others are nearer."""
+        optima = {32: -4.0, 64: -4.0 + 0.9 * moves, widest: -4.0 + moves}
+        rates = [2.0**k for k in range(-7, -1)]
+        rows = parabola(bowl_rows, optima.__getitem__, rates=rates, widths=optima)
+        rows += parabola(bowl_rows, far, rates=rates, grid="control")
+        verdict = decide(STAYS, tabulate(rows))
+        assert verdict.verdict == expected
+        assert verdict.value == pytest.approx(moves)
+
+    def test_any_size_may_have_moved_too_far(self, decide, tabulate, bowl_rows):
+        optima = {32: -4.0, 64: -4.0, 128: -6.0, 256: -4.0}
+        verdict = decide(STAYS, tabulate(bowl_rows(optima.__getitem__)))
+        assert verdict.verdict == "fails"
+        assert "from width 32 to 128" in verdict.detail
+
+    @pytest.mark.parametrize(("edge", "rate"), [("lower", "0.0884"), ("upper", "0.0442")])
+    def test_optimum_at_the_edge(self, decide, tabulate, bowl_rows, edge, rate):
+        """It lies from half a step inside to anywhere beyond."""
         rates = [2.0**k for k in (range(-4, 1) if edge == "lower" else range(-8, -3))]
         verdict = decide(STAYS, tabulate(bowl_rows(still, rates=rates)))
-        assert verdict.verdict == "untested"
-        assert f"0.0625, is at the {edge} edge of the grid" in verdict.detail
+        assert (verdict.verdict, verdict.interval) == ("untested", None)
+        assert f"the best learning rate, {rate}, is at the edge of the grid" in verdict.detail
 
     def test_an_optimum_beside_divergence_counts(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, diverges_above=2.0**-4)
@@ -50,7 +187,7 @@ class TestOptimumStays:
         rows = bowl_rows(still, depth_of_bowl=1e-4, noise=0.1)
         verdict = decide(STAYS, tabulate(rows))
         assert verdict.verdict == "untested"
-        assert "is not resolved from" in verdict.detail or "edge" in verdict.detail
+        assert verdict.detail.endswith("the interval reaches across")
 
     def test_a_second_valley_that_seeds_may_prefer(self, decide, tabulate, bowl_rows):
         """At width 32 a rate three octaves above the best is better for one seed of three."""
@@ -60,38 +197,61 @@ class TestOptimumStays:
                 row["value"] = (0.25, 0.25, 0.13)[row["seed"]]
         verdict = decide(STAYS, tabulate(rows))
         assert verdict.verdict == "untested"
-        assert "moves by 0 [-3, 0] octaves" in verdict.detail
-        assert verdict.detail.endswith("so it may move by more than 1 octave")
+        assert verdict.value == pytest.approx(0.0, abs=0.05)
+        assert verdict.interval[0] == pytest.approx(-3.0, abs=0.25)
+        assert verdict.interval[1] < 0.1
 
-    def test_half_octaves_are_compared_an_octave_away(self, decide, tabulate, bowl_rows):
+    def test_a_fine_grid_with_spread(self, decide, tabulate, bowl_rows):
         rates = [2.0 ** (k / 4) for k in range(-32, 1)]
         verdict = decide(STAYS, tabulate(bowl_rows(far, rates=rates, noise=0.03)))
         assert verdict.verdict == "fails"
 
     def test_one_seed(self, decide, tabulate, bowl_rows):
+        """What is assumed of its spread leaves a deep bowl resolved, and a shallow one not."""
         verdict = decide(STAYS, tabulate(bowl_rows(far, seeds=1)))
         assert verdict.verdict == "fails"
-        assert verdict.interval is None
-        shallow = bowl_rows(still, seeds=1, depth_of_bowl=0.04, noise=0)
-        assert "is not resolved" in decide(STAYS, tabulate(shallow)).detail
+        assert 0.01 < verdict.interval[1] - verdict.interval[0] < 0.5
+        shallow = bowl_rows(still, seeds=1, depth_of_bowl=0.01, noise=0)
+        verdict = decide(STAYS, tabulate(shallow))
+        assert (verdict.verdict, verdict.value) == ("untested", 0.0)
 
     def test_profile_over_the_other_rate(self, decide, tabulate, bowl_rows):
+        """The best of the other rate counts, which is another one at each width."""
         rows = bowl_rows(far, other_rates=(0.1, 1.0, 10.0))
+        for row in rows:
+            best = 0.1 if row["width"] < 128 else 10.0
+            row["value"] *= 1.0 if row["activity_learning_rate"] == best else 1.5
+        for row in rows:
+            # at the other rates it would seem to stay
+            if row["value"] and row["activity_learning_rate"] == 1.0:
+                row["value"] = 1 + (np.log2(row["learning_rate"]) + 4) ** 2
         verdict = decide(STAYS | {"profile": ["activity_learning_rate"]}, tabulate(rows))
         assert verdict.verdict == "fails"
-        assert verdict.value == -3.0
+        assert verdict.value == pytest.approx(-3.0, abs=0.05)
 
     def test_between_diverged_cells(self, decide, tabulate, bowl_rows):
-        rows = bowl_rows(still)
+        """Within half a step on either side, at all widths: less than an octave together."""
+        rows = bowl_rows(still) + bowl_rows(far, grid="control")
         for row in rows:
-            if row["learning_rate"] != 2.0**-4:
+            if row["grid"] == "main" and row["learning_rate"] != 2.0**-4:
                 row["value"] = np.nan
-        assert "stands between diverged cells" in decide(STAYS, tabulate(rows)).detail
+        assert decide(STAYS, tabulate(rows)).verdict == "holds"
+        verdict = decide(STAYS | {"max_shift": 0.5}, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert "at width 32, the best learning rate, 0.0625, is beside diverged" in verdict.detail
 
     def test_everything_diverged(self, decide, tabulate, bowl_rows):
         verdict = decide(STAYS, tabulate(bowl_rows(still, diverges_above=0)))
         assert verdict.verdict == "untested"
         assert "every cell diverged" in verdict.detail
+
+    def test_all_cells_of_one_size_diverged(self, decide, tabulate, bowl_rows):
+        rows = [
+            row | {"value": np.inf if row["width"] == 128 else row["value"]}
+            for row in bowl_rows(still)
+        ]
+        verdict = decide(STAYS, tabulate(rows))
+        assert verdict.detail == "at width 128, every cell diverged"
 
     def test_blow_up_with_spread_is_resolved(self, decide, tabulate, bowl_rows):
         """Finite losses over orders of magnitude: their standard error exceeds their mean."""
@@ -103,34 +263,28 @@ class TestOptimumStays:
         assert decide(STAYS, tabulate(rows + control)).verdict == "holds"
 
     def test_a_control_that_leaves_the_grid_has_moved(self, decide, tabulate, bowl_rows):
-        """Its optimum lies at the lower edge or beyond, three octaves from where it began."""
+        """Its optimum lies at the lower edge or beyond, three octaves or so from where it began."""
         rates = [2.0**k for k in range(-6, 1)]
-        control = bowl_rows(lambda width: 2 * far(width), rates=rates, grid="control")
+        control = bowl_rows(lambda width: far(width) - 3, rates=rates, grid="control")
         verdict = decide(STAYS, tabulate(bowl_rows(still) + control))
         assert verdict.verdict == "untested"
         control = bowl_rows(lambda width: -3 - 3 * np.log2(width / 32), rates=rates, grid="control")
         verdict = decide(STAYS, tabulate(bowl_rows(still) + control))
         assert verdict.verdict == "holds"
-        assert verdict.detail.endswith(
-            "in the control 'control', the best learning rate moves by -3 [-3, -3] octaves from width "
-            "32 to 256, by 3 at least (at width 256, the best learning rate, 0.015625, is at the "
-            "lower edge of the grid); allowed 1"
-        )
+        assert "in the control 'control', the best learning rate moves by -2.5" in verdict.detail
+        assert "[-infinite, -2." in verdict.detail
 
     def test_an_optimum_that_is_open_within_what_is_allowed_stays(
         self, decide, tabulate, bowl_rows
     ):
-        """Two equal rates, one octave apart, at the largest width: either would do."""
-        rows = bowl_rows(still) + bowl_rows(far, grid="control")
-        best = {}
+        """Two equal rates, one octave apart, at the largest width: half an octave up."""
+        rows = bowl_rows(still, noise=0) + bowl_rows(far, grid="control")
         for row in rows:
-            if row["grid"] != "control" and row["width"] == 256:
-                best.setdefault(row["seed"], []).append(row)
-        for row_list in best.values():
-            low, high = sorted(row_list, key=lambda row: row["value"])[:2]
-            high["value"] = low["value"]
-        assert decide(STAYS, tabulate(rows)).verdict == "holds"
-        assert decide(STAYS | {"max_shift": 0.5}, tabulate(rows)).verdict == "untested"
+            if (row["grid"], row["width"], row["learning_rate"]) == ("main", 256, 2.0**-3):
+                row["value"] /= 1.3
+        verdict = decide(STAYS, tabulate(rows))
+        assert (verdict.verdict, verdict.value) == ("holds", pytest.approx(0.5))
+        assert decide(STAYS | {"max_shift": 0.4}, tabulate(rows)).verdict == "fails"
 
     def test_an_edge_may_hide_that_it_stays(self, decide, tabulate, bowl_rows):
         """One octave up to the edge, and perhaps further."""
@@ -140,28 +294,23 @@ class TestOptimumStays:
         optima = {32: -4.0, 64: -4.0, 128: -4.0, 256: -3.0}
         verdict = decide(STAYS, tabulate(bowl_rows(optima.__getitem__, rates=rates)))
         assert verdict.verdict == "untested"
-        assert "at width 256, the best learning rate, 0.125, is at the upper edge" in verdict.detail
+        assert "at width 256, the best learning rate, 0.0884, is at the edge" in verdict.detail
 
     @pytest.mark.parametrize(
-        ("noise", "expected", "reason"),
-        [
-            (0.0, "fails", "by 4 at least"),
-            (0.1, "fails", "by 3 at least"),
-            (0.5, "untested", "0.00390625, is at the lower edge of the grid"),
-        ],
+        ("noise", "expected"), [(0.0, "fails"), (0.1, "fails"), (0.5, "untested")]
     )
     def test_an_edge_counts_if_the_grid_falls_towards_it(
-        self, decide, tabulate, bowl_rows, noise, expected, reason
+        self, decide, tabulate, bowl_rows, noise, expected
     ):
-        """Means rise with the rate; noise at every second rate, of mean zero, hides some of it."""
+        """Means rise with the rate; spread at every second rate, of mean zero, hides some of it."""
         rows = bowl_rows(still, widths=(32, 256))
         for row in (row for row in rows if row["width"] == 256):
             octave = round(np.log2(row["learning_rate"])) + 8
             row["value"] = 1 + 0.06 * octave + noise * (octave % 2) * (row["seed"] - 1)
-        rows = [row for row in rows if row["learning_rate"] < 0.5]
         verdict = decide(STAYS, tabulate(rows))
         assert verdict.verdict == expected
-        assert reason in verdict.detail
+        assert verdict.interval is None
+        assert "[-infinite, " in verdict.detail
 
 
 class TestOptimumMoves:
@@ -169,11 +318,11 @@ class TestOptimumMoves:
         control = bowl_rows(still, grid="control")
         verdict = decide(MOVES, tabulate(bowl_rows(far) + control))
         assert verdict.verdict == "holds"
-        assert verdict.value == -3.0
-        assert verdict.interval == (-3.0, -3.0)
+        assert verdict.value == pytest.approx(-3.0, abs=0.03)
+        assert verdict.interval == pytest.approx((-3.0, -3.0), abs=0.1)
         assert verdict.threshold == "at least 2 octaves down"
 
-    @pytest.mark.parametrize("optimum", [still, slow])
+    @pytest.mark.parametrize("optimum", [still, an_octave])
     def test_fails(self, decide, tabulate, bowl_rows, optimum):
         assert decide(MOVES, tabulate(bowl_rows(optimum))).verdict == "fails"
 
@@ -185,7 +334,8 @@ class TestOptimumMoves:
                 row["value"] = (0.16, 0.16, 0.08)[row["seed"]]
         verdict = decide(MOVES, tabulate(rows))
         assert verdict.verdict == "untested"
-        assert verdict.detail.endswith("which may be less than 2 octaves")
+        assert verdict.interval[0] < -2.9
+        assert verdict.interval[1] > -1.5
 
     def test_the_other_direction_fails(self, decide, tabulate, bowl_rows):
         assert decide(MOVES | {"direction": "up"}, tabulate(bowl_rows(far))).verdict == "fails"
@@ -198,15 +348,16 @@ class TestOptimumMoves:
         assert "from width 32 to 128" in verdict.detail
 
     def test_an_edge_bounds_the_shift(self, decide, tabulate, bowl_rows):
-        control = bowl_rows(still, grid="control")
+        """Of an optimum at the edge it is known that it lies half a step inside or beyond."""
         rates = [2.0**k for k in range(-5, 1)]
-        verdict = decide(MOVES, tabulate(bowl_rows(far, rates=rates) + control))
+        rows = bowl_rows(far, rates=rates, noise=1e-3) + bowl_rows(still, grid="control")
+        verdict = decide(MOVES | {"min_shift": 1.45}, tabulate(rows))
         assert verdict.verdict == "holds"
-        assert verdict.value == -2.0
-        assert "by 2 at least (at width 256, the best learning rate, 0.03125, is" in verdict.detail
-        verdict = decide(MOVES | {"min_shift": 3}, tabulate(bowl_rows(far, rates=rates) + control))
+        assert verdict.value == pytest.approx(-1.5, abs=0.01)
+        assert "(at width 256, the best learning rate, 0.0442, is at the edge" in verdict.detail
+        verdict = decide(MOVES | {"min_shift": 3}, tabulate(rows))
         assert verdict.verdict == "untested"
-        assert "is at the lower edge of the grid" in verdict.detail
+        assert "is at the edge of the grid" in verdict.detail
 
     def test_an_edge_on_the_other_side_fails(self, decide, tabulate, bowl_rows):
         """Above the grid is not two octaves down."""
@@ -218,7 +369,7 @@ class TestOptimumMoves:
         rows = bowl_rows(far) + bowl_rows(far, grid="control")
         verdict = decide(MOVES, tabulate(rows))
         assert verdict.verdict == "untested"
-        assert "the control does not violate it" in verdict.detail
+        assert "the control 'control' does not violate it" in verdict.detail
 
 
 class TestLargestWithin:
@@ -228,63 +379,95 @@ class TestLargestWithin:
 
     @staticmethod
     def cliff_rows(bowl_rows, end, *, above=3.0, **options):
+        """Flat but for a slight fall towards the end, so that the best is none at the other edge."""
         rows = bowl_rows(still, depth_of_bowl=0, **options)
         for row in rows:
-            if np.log2(row["learning_rate"]) > end(row["width"]) + 1e-9:
-                row["value"] *= above
+            octave = np.log2(row["learning_rate"])
+            row["value"] *= above if octave > end(row["width"]) + 1e-9 else 1 - 0.02 * (octave + 8)
         return rows
 
-    @pytest.mark.parametrize("above", [1.5, np.inf])
-    def test_holds_where_the_best_rate_decides_nothing(self, decide, tabulate, bowl_rows, above):
+    @pytest.mark.parametrize("above", [1.5, 3.0])
+    def test_stays_beside_a_control_that_moves(self, decide, tabulate, bowl_rows, above):
         rows = self.cliff_rows(bowl_rows, still, above=above)
-        rows += self.cliff_rows(bowl_rows, far, grid="control", above=above)
-        assert decide(STAYS, tabulate(rows)).verdict == "untested"
+        rows += self.cliff_rows(bowl_rows, far, grid="control", above=above, noise=0)
         verdict = decide(self.CLAIM, tabulate(rows))
         assert verdict.verdict == "holds"
-        assert (verdict.value, verdict.interval) == (0.0, (0.0, 0.0))
-        assert verdict.detail.startswith(
-            "the largest learning rate within a factor 1.1 of the best moves by 0 [0, 0] octaves from "
-            "width 32 to 256; allowed 1; in the control 'control', the largest learning rate within a "
-            "factor 1.1 of the best moves by -3"
-        )
+        assert verdict.value == pytest.approx(0.0, abs=0.05)
+        assert -0.2 < verdict.interval[0] < verdict.interval[1] < 0.2
+        own, control = verdict.detail.split("; in the control 'control', ")
+        moves = "the largest learning rate within a factor 1.1 of the best moves by "
+        assert own.startswith(moves)
+        assert control.startswith(f"{moves}-")
+
+    def test_it_may_end_at_a_cliff_into_divergence(self, decide, tabulate, bowl_rows):
+        """Anywhere between the last rate that trains and the first that does not."""
+        rows = self.cliff_rows(bowl_rows, still, above=np.inf)
+        rows += self.cliff_rows(bowl_rows, far, grid="control", above=np.inf)
+        verdict = decide(self.CLAIM, tabulate(rows))
+        assert (verdict.verdict, verdict.value) == ("holds", 0.0)
+        ends = 1 - np.sqrt(0.05)
+        assert verdict.interval == pytest.approx((-ends, ends), abs=0.05)
+
+    def test_a_best_rate_at_the_lower_edge_leaves_it_open(self, decide, tabulate, bowl_rows):
+        """Below it the loss may be lower, so that less is within the factor."""
+        rows = bowl_rows(lambda width: -9.0, depth_of_bowl=0.01)
+        verdict = decide(self.CLAIM, tabulate(rows))
+        assert (verdict.verdict, verdict.interval) == ("untested", None)
+        assert "is at the edge of the grid" in verdict.detail
 
     def test_fails_and_moves(self, decide, tabulate, bowl_rows):
         rows = self.cliff_rows(bowl_rows, far)
         verdict = decide(self.CLAIM, tabulate(rows))
-        assert (verdict.verdict, verdict.value) == ("fails", -3.0)
+        assert (verdict.verdict, verdict.value) == ("fails", pytest.approx(-3.0, abs=0.05))
         control = self.cliff_rows(bowl_rows, still, grid="control")
         verdict = decide(MOVES | {"within": 0.1}, tabulate(rows + control))
-        assert (verdict.verdict, verdict.value) == ("holds", -3.0)
+        assert (verdict.verdict, verdict.value) == ("holds", pytest.approx(-3.0, abs=0.05))
 
-    @pytest.mark.parametrize(("within", "shift"), [(0.07, 0), (0.1, 1), (0.31, 1), (0.7, 2)])
+    @pytest.mark.parametrize(
+        ("within", "first", "last"), [(0.07, 0, 0), (0.1, 0, 1), (0.31, 1, 2), (0.7, 1, 3)]
+    )
     def test_it_is_where_the_bowl_reaches_the_factor(
-        self, decide, tabulate, bowl_rows, within, shift
+        self, decide, tabulate, bowl_rows, within, first, last
     ):
-        """Bowls 1 + 0.3 d^2 and 1 + 0.075 d^2 in the octaves d from the same best rate."""
+        """Bowls 1 + 0.3 d^2 and 1 + 0.075 d^2 in the octaves d from the same best rate.
+
+        The last whole octaves below the factor are given; from there the logarithm goes straight.
+        """
         rows = bowl_rows(still, widths=[32], depth_of_bowl=0.3, noise=0)
         rows += bowl_rows(still, widths=[256], depth_of_bowl=0.075, noise=0)
         claim = MOVES | {"within": within, "direction": "up", "min_shift": 9}
         verdict = decide(claim, tabulate(rows))
-        assert (verdict.verdict, verdict.value) == ("fails", shift)
 
-    @pytest.mark.parametrize(("side", "end"), [("upper", 1.0), ("lower", -8.0)])
-    def test_an_end_at_the_edge_of_the_grid_is_open(self, decide, tabulate, bowl_rows, side, end):
-        rows = self.cliff_rows(bowl_rows, lambda width: end)
-        verdict = decide(self.CLAIM, tabulate(rows))
-        assert verdict.verdict == "untested"
-        assert f"is at the {side} edge of the grid" in verdict.detail
+        def end(bowl, octaves):
+            below, above = (np.log1p(bowl * d**2) for d in (octaves, octaves + 1))
+            return octaves + (np.log1p(within) - below) / (above - below)
+
+        shift = end(0.075, last) - end(0.3, first)
+        assert (verdict.verdict, verdict.value) == ("fails", pytest.approx(shift, abs=1e-6))
+
+    def test_an_end_at_the_edge_of_the_grid_is_open(self, decide, tabulate, bowl_rows):
+        verdict = decide(
+            self.CLAIM, tabulate(self.cliff_rows(bowl_rows, lambda width: 1.0, noise=0))
+        )
+        assert (verdict.verdict, verdict.value) == ("untested", 0.0)
+        assert "of the best, 1, is at the edge of the grid" in verdict.detail
 
     def test_what_is_as_near_the_limit_as_its_error_is_open(self, decide, tabulate, bowl_rows):
         """At the largest width, three rates cost a tenth on average and any seed more or less."""
         rows = self.cliff_rows(bowl_rows, still, noise=0)
         for row in rows:
             if row["width"] == 256 and 2.0**-4 < row["learning_rate"] < 1.0:
-                row["value"] *= (1.0999 + 0.5 * (row["seed"] - 1)) / 3
+                row["value"] *= 0.92 * (1.0999 + 0.5 * (row["seed"] - 1)) / 3
         rows += self.cliff_rows(bowl_rows, lambda width: 2 * far(width) + 3, grid="control")
         verdict = decide(self.CLAIM, tabulate(rows))
         assert verdict.verdict == "untested"
-        assert "of the best, 0.5, is not resolved: 0.5 is as near the limit" in verdict.detail
-        assert decide(self.CLAIM | {"max_shift": 3}, tabulate(rows)).verdict == "holds"
+        assert verdict.interval[0] < 0.5
+        assert verdict.interval[1] > 2.9
+
+    def test_a_loss_of_zero_has_no_factor(self, decide, tabulate, bowl_rows):
+        rows = bowl_rows(still, level=lambda n: 0.0, noise=0)
+        verdict = decide(self.CLAIM, tabulate(rows))
+        assert verdict.detail == "train loss is not positive, so it has no ratios"
 
     def test_a_good_rate_beyond_a_bad_one_does_not_count(self, decide, tabulate, bowl_rows):
         rows = self.cliff_rows(bowl_rows, still)
