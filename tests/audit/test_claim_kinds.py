@@ -26,10 +26,15 @@ def test_each_kind_can_fail(decide, tabulate, bowl_rows, map_rows, kind):
 def test_each_kind_is_untested_where_its_interval_reaches_across(
     decide, tabulate, bowl_rows, map_rows, kind
 ):
-    verdict = decide(EVERY[kind], tabulate(ACROSS[kind](bowl_rows, map_rows)))
+    """As exact values, of a limit, the same means would do: only a control is missing."""
+    rows = ACROSS[kind](bowl_rows, map_rows)
+    verdict = decide(EVERY[kind], tabulate(rows))
     assert verdict.verdict == "untested"
     assert verdict.detail.endswith("; the interval reaches across")
     assert verdict.interval[0] < verdict.value < verdict.interval[1]
+    alone = decide(EVERY[kind], tabulate([row | {"limit": "exact"} for row in rows]))
+    assert alone.value == verdict.value
+    assert alone.verdict == "holds" or "but the control 'control' decides nothing" in alone.detail
 
 
 @pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
