@@ -42,6 +42,14 @@ class TestTransferCost:
         assert verdict.value == pytest.approx(1.3, rel=1e-5)
         assert verdict.interval == pytest.approx((1.3, 1.3), rel=1e-4)
 
+    def test_which_is_best_at_the_smallest_size_is_drawn_as_well(self, decide, tabulate, bowl_rows):
+        """Two rates tie there; at the larger size one is best, the other costs nearly a third."""
+        optima = {32: -4.5, 64: -4.0}
+        rows = bowl_rows(optima.__getitem__, widths=optima, noise=0.01)
+        verdict = decide(COST, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert verdict.interval == pytest.approx((1.0, 1.3), abs=0.03)
+
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: 0.0)
         verdict = decide(COST, tabulate(rows))

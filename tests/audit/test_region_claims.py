@@ -134,6 +134,15 @@ class TestRankCorrelation:
         verdict = decide(RANK | {"at": "all"}, tabulate(rows))
         assert verdict.value == pytest.approx(-1.0)
 
+    def test_the_interval_is_that_of_the_worst_step(self, decide, tabulate, map_rows):
+        """At one step surely ordered, at the other perhaps."""
+        luck = np.random.default_rng(0)
+        rows = map_rows(lambda n, d, s: n / d * (1 + 1e-3 * s), steps=(0,))
+        rows += map_rows(lambda n, d, s: n / d * np.exp(0.8 * luck.standard_normal()), steps=(10,))
+        verdict = decide(RANK | {"at": "all"}, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert verdict.interval[0] < 0.9
+
     def test_constant_is_not_ordered(self, decide, tabulate, map_rows):
         verdict = decide(RANK, tabulate(map_rows(lambda n, d, s: 1.0)))
         assert (verdict.verdict, verdict.value) == ("fails", 0.0)

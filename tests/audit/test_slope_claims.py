@@ -86,7 +86,12 @@ class TestSlope:
 
     @pytest.mark.parametrize(
         ("exponent", "spread", "expected"),
-        [(-0.95, 0.01, "holds"), (-0.95, 0.2, "untested"), (-0.85, 0.01, "fails")],
+        [
+            (-0.95, 0.01, "holds"),
+            (-0.95, 0.2, "untested"),
+            (-0.85, 0.2, "untested"),
+            (-0.85, 0.01, "fails"),
+        ],
     )
     def test_the_interval_decides(self, decide, tabulate, map_rows, exponent, spread, expected):
         def value(width, depth, seed):

@@ -1,12 +1,11 @@
 """Spread over seeds, and the means that it leaves plausible."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import norm, t
 
 from scaling_limits.audit import spread
-from scaling_limits.audit.points import Table, grouped, interval_of, points_of
+from scaling_limits.audit.points import interval_of
 from scaling_limits.audit.spread import Scale, spreads_of
 
 LOG = Scale(logarithmic=True, top=None)
@@ -163,24 +162,3 @@ class TestDraws:
         drawn = found.draws(values.mean(axis=1), 2, generator)
         assert (drawn[1] == infinite).all()
         assert np.isfinite(drawn[0]).all()
-
-
-class TestPoints:
-    def test_exact_values_have_no_interval(self, generator):
-        rows = pd.DataFrame({"width": [1, 2], "seed": [0, 0], "value": [1.0, 2.0]})
-        for exact in (True, False):
-            drawn = points_of(Table(rows, exact=exact), ["width"]).draws(generator)
-            assert (interval_of(drawn[0]) is None) == exact
-
-    def test_seeds_may_differ_from_group_to_group(self):
-        rows = [
-            (n, k, s, 1.0 + s)
-            for n, seeds in ((32, 3), (64, 1))
-            for k in (1, 2)
-            for s in range(seeds)
-        ]
-        rows += [(32, 1, 7, 9.0)]
-        table = Table(pd.DataFrame(rows, columns=["width", "rate", "seed", "value"]))
-        found = grouped(table, ["width"], ["rate"])
-        assert [points.num_seeds for points in found.values()] == [3, 1]
-        assert found[(32,)].means.tolist() == [2.0, 2.0]

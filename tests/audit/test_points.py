@@ -1,0 +1,72 @@
+"""Points by setting and seed, intervals of what is drawn, and what they decide."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scaling_limits.audit.points import Table, decide, grouped, interval_of, points_of, ratio_of
+
+INF = np.inf
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "expected"),
+    [
+        (0.5, (0.1, 0.9), True),
+        (0.5, (0.0, 1.0), True),
+        (0.5, (-0.1, 0.9), None),
+        (0.5, (0.1, 1.1), None),
+        (1.5, (0.9, 2.0), None),
+        (1.5, (1.1, 2.0), False),
+        (-0.5, (-0.9, -0.1), False),
+        (0.5, (-INF, INF), None),
+        (0.5, None, True),
+        (1.0, None, True),
+        (1.5, None, False),
+        (INF, None, False),
+        (np.nan, (np.nan, np.nan), None),
+    ],
+)
+def test_what_lies_between_none_and_one(value, interval, expected):
+    assert decide(value, interval, 0.0, 1.0) is expected
+
+
+def test_an_interval_leaves_out_a_fortieth_at_each_end():
+    drawn = np.random.default_rng(0).permutation(1001) / 1000
+    assert interval_of(drawn) == (0.025, 0.975)
+    assert interval_of(drawn, drawn + 1) == (0.025, 1.975)
+
+
+def test_an_interval_is_open_if_more_than_a_fortieth_is():
+    drawn = np.linspace(0, 1, 1001)
+    few, many = (np.where(drawn < share, -INF, drawn) for share in (0.02, 0.03))
+    assert interval_of(few) == (0.025, 0.975)
+    assert interval_of(many) == (-INF, 0.975)
+
+
+@pytest.mark.parametrize("drawn", [[2.0, 2.0], [INF, INF], []], ids=str)
+def test_what_does_not_scatter_has_no_interval(drawn):
+    assert interval_of(np.array(drawn)) is None
+
+
+def test_a_ratio_of_what_diverged():
+    values, references = np.array([1.0, 1.0, INF, INF]), np.array([2.0, INF, 2.0, INF])
+    assert ratio_of(values, references).tolist() == [0.5, 0.0, INF, INF]
+
+
+def test_exact_values_have_no_interval():
+    rows = pd.DataFrame({"width": [1, 2], "seed": [0, 0], "value": [1.0, 2.0]})
+    for exact in (True, False):
+        drawn = points_of(Table(rows, exact=exact), ["width"]).draws(np.random.default_rng(0))
+        assert (interval_of(drawn[0]) is None) == exact
+
+
+def test_seeds_may_differ_from_group_to_group():
+    rows = [
+        (n, k, s, 1.0 + s) for n, seeds in ((32, 3), (64, 1)) for k in (1, 2) for s in range(seeds)
+    ]
+    rows += [(32, 1, 7, 9.0)]
+    table = Table(pd.DataFrame(rows, columns=["width", "rate", "seed", "value"]))
+    found = grouped(table, ["width"], ["rate"])
+    assert [points.num_seeds for points in found.values()] == [3, 1]
+    assert found[(32,)].means.tolist() == [2.0, 2.0]
