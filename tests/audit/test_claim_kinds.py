@@ -70,6 +70,38 @@ def test_nothing_holds_where_everything_diverged(
     assert read_verdicts(tmp_path) == [verdict]
 
 
+ODD = (0.0, -1.0, 1e-40, 1e38, np.inf, -np.inf, np.nan)
+
+
+@pytest.mark.parametrize("odd", [ODD, ODD[2:], ODD[4:]], ids=["signs", "sizes", "diverged"])
+@pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
+def test_no_record_is_too_odd_for_a_verdict(decide, tabulate, bowl_rows, map_rows, claim, odd):
+    """Any share of odd values, one rate or more, seeds that differ: no warning, nothing undefined."""
+    rng = np.random.default_rng(0)
+    limit = map_rows(lambda n, d, s: 1.0, grid="limit", widths=(1,), seeds=1)
+    for share in (0.1, 0.3, 0.3, 0.6, 1.0):
+        some = {"seeds": rng.integers(1, 4), "widths": (32, 64, 128)}
+        if "over" in claim:
+            rates = [2.0**-k for k in range(rng.integers(1, 5))]
+            rows = [
+                row
+                for g in ("main", "control")
+                for row in bowl_rows(still, grid=g, rates=rates, **some)
+            ]
+        else:
+            rows = [
+                row
+                for g in ("main", "control")
+                for row in map_rows(lambda n, d, s: n, grid=g, **some)
+            ]
+        rows = [row for row in rows if row["width"] < 128 or row["seed"] < 2]
+        for row in rows:
+            if rng.random() < share:
+                row["value"] = rng.choice(odd)
+        verdict = decide(claim, tabulate(rows + limit))
+        assert "nan" not in verdict.detail
+
+
 def test_every_grid_that_a_claim_names_is_known(decide):
     claim = TypeAdapter(Claim).validate_python(
         EVERY["agrees_with"]

@@ -17,6 +17,8 @@ DRAWS = 1000
 PRIOR_SEEDS = 4
 """How many further seeds the spread of all points counts as."""
 ROUNDING = 1e-15
+LARGEST = 300.0
+"""No logarithm that is drawn exceeds this, so that ratios are finite and have logarithms."""
 ONE_SEED_OWN, ONE_SEED_SHARED = 0.02, 0.05
 """The relative spread that is assumed where there is one seed, so none is measured."""
 
@@ -48,11 +50,11 @@ class Scale:
         return np.where(finite, found, values)
 
     def back(self, values: np.ndarray) -> np.ndarray:
-        """The inverse of `to`."""
+        """The inverse of `to` for finite values."""
         if not self.logarithmic:
             return values
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(values) if self.top is None else self.top - np.exp(-values))
+        values = np.clip(values, -LARGEST, LARGEST)
+        return np.asarray(np.exp(values) if self.top is None else self.top - np.exp(-values))
 
 
 @dataclass(frozen=True)
