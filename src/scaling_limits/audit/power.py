@@ -13,7 +13,8 @@ from scipy.interpolate import RegularGridInterpolator
 
 from scaling_limits.audit.judge import KINDS, select
 from scaling_limits.audit.kinds.agrees_with import relative_errors
-from scaling_limits.audit.points import Scale, grouped, ratio_column, steps_of, table_of
+from scaling_limits.audit.points import grouped, ratio_column, steps_of, table_of
+from scaling_limits.audit.spread import Scale
 from scaling_limits.audit.verdicts import UndecidedError
 from scaling_limits.figures.claims import (
     AgreesWith,
@@ -175,7 +176,7 @@ class _Model:
             size = ratio_column(claim, self.table, along)
             lack = 1.0 - self.recorded if self.scale.top else self.recorded
             lack = lack * (size / size.min()) ** abs(wrong)
-            return self.scale.top - lack if self.scale.top else lack
+            return np.asarray(self.scale.top - lack if self.scale.top else lack)
         if isinstance(claim, RankCorrelation):
             top, bottom = (self.table[column].to_numpy(float) for column in claim.ratio)
             powers = (1 - abs(wrong), 1.0) if wrong > 0 else (1.0, 1 - abs(wrong))
@@ -251,7 +252,7 @@ class _Model:
         claim = self.claim
         assert isinstance(claim, ImprovesWith | Gap)
         means = table.assign(value=values).groupby([claim.along, *claim.over])["value"].mean()
-        return {float(size): float(value) for size, value in means.groupby(level=0).min().items()}
+        return dict(means.groupby(level=0).min())
 
     def _scaled(self, best: Mapping[float, float], other: Mapping[float, float]) -> np.ndarray:
         """The recorded means, with other best values at each size."""
