@@ -36,6 +36,8 @@ WRONG_BY = {"true": 0.0, "quarter": 0.25, "half": 0.5}
 VOID = ("flat", "noise", "diverged")
 """The same everywhere with the records' spread, with `LOUD` times as much, and no number anywhere."""
 LOUD = 5.0
+IDENTICAL = 1e-12
+"""What lacks no more than this to its top does so by rounding."""
 CLIFF = 1.5
 """How far above all that converged a value has diverged, in logarithms."""
 
@@ -135,8 +137,13 @@ class _Model:
     def says(self, scenario: str) -> bool:
         """Whether a scenario says something of the claim."""
         claim = self.claim
-        if scenario == "quarter":
-            return not isinstance(claim, ImprovesWith | Gap)
+        if scenario == "quarter" and isinstance(claim, ImprovesWith | Gap):
+            return False
+        if isinstance(claim, Bound) and scenario in ("quarter", "half"):
+            # what is exact up to rounding has no exponent
+            return self.scale.top is None or bool(
+                (self.recorded < self.scale.top - IDENTICAL).any()
+            )
         if scenario in ("flat", "noise"):
             if isinstance(claim, Bound | AgreesWith):
                 return False
