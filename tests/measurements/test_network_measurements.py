@@ -1,17 +1,22 @@
 """Measurements of a network as a whole: performance on the test set, and the rescaling by the equilibrated energy."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from scaling_limits import networks
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
 from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import NetworkSpec
-from scaling_limits.measurements import performance, rescaling
+from scaling_limits.measurements import gradient_alignment, performance, rescaling
 from scaling_limits.measurements.context import Context
+from scaling_limits.networks.network import Weights
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
 
 WIDTH, HIDDEN = 16, 3
@@ -68,6 +73,22 @@ def test_a_diverged_network_classifies_nothing(output_dim, factor):
     measured = jax.jit(lambda: performance.measure(diverged))()
     assert bool(jnp.isfinite(measured["test_accuracy"])) == (factor == 1.0)
     assert bool(jnp.isfinite(measured["test_loss"])) == (factor == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("factor", "cosine", "error"), [(1.0, 1, 0), (3.0, 1, 2), (0.25, 1, 0.75), (-0.5, -1, 1.5)]
+)
+def test_gradients_are_put_beside_those_of_backpropagation(factor, cosine, error):
+    """Those of an algorithm that gives as much of them; the size of the difference is relative to theirs."""
+
+    def update(problem, state):
+        (gradients, _), state, metrics = backpropagation.update(problem, state)
+        return Weights(jax.tree.map(lambda g: factor * g, gradients)), state, metrics
+
+    given = replace(context(), algorithm=SimpleNamespace(update=update))
+    found = gradient_alignment.measure(given)
+    assert float(found["gradient_cosine"]) == pytest.approx(cosine, rel=1e-12)
+    assert float(found["gradient_relative_error"]) == pytest.approx(error, rel=1e-12, abs=1e-12)
 
 
 def mean_excess(seeds, **changes):
