@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: setup lock figures audit report gallery diff estimate rates show store prune test mutations benchmarks lint format schemas clean
+.PHONY: setup lock figures audit power report gallery diff estimate rates show store prune test mutations benchmarks lint format schemas clean
 
 setup: $(VENV)/.installed
 
@@ -44,6 +44,10 @@ figures: setup
 
 audit: setup
 	$(SNAKEMAKE) audit --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET) $(ARGS)
+
+# what the judge tells apart on the grids and with the spread of presets that were run, into docs/power.md
+power: setup
+	$(RUN)/python -m scaling_limits.commands.power_command $(PRESET) $(if $(CONFIG),--config "$(CONFIG)")
 
 report: figures
 	$(SNAKEMAKE) figures --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") --report results/$(PRESET)/report.html $(ARGS)

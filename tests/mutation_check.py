@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "scaling_limits"
-ENOUGH = 18
+ENOUGH = 32
 TIMEOUT = 900
 """Seconds of one run of the tests; what does not end by then notices nothing."""
 
@@ -45,6 +45,7 @@ class Fault:
 _INFERENCE = "tests/algorithms/test_activity_inference.py"
 _STAGES = "tests/algorithms/test_predictive_coding.py::test_stages_give_what_plain_inference_gives"
 _TRAINING = "tests/training/test_training.py"
+_FEEDBACK_TRAINING = "tests/training/test_feedback_training.py"
 _TABLE = "tests/parameterisations/test_table.py"
 _DMFT = "tests/limits/test_linear_dmft.py"
 _RECURSION = "tests/limits/test_depth_recursion.py"
@@ -88,6 +89,16 @@ FAULTS = (
         tests=(_STAGES,),
     ),
     Fault(
+        name="feedback-noise-once",
+        file="algorithms/target_propagation/reconstruction.py",
+        right='own = jax.random.fold_in(own, problem.numbers["step"])',
+        wrong="own = jax.random.fold_in(own, 0)",
+        why="feedback weights learn from the same noise at every step",
+        tests=(
+            "tests/algorithms/test_target_propagation.py::test_noise_differs_between_steps_seeds_and_layers",
+        ),
+    ),
+    Fault(
         name="damping-over-units",
         file="algorithms/gauss_newton_target/computation.py",
         right="rho = damping * (values**2).sum(axis=-1, keepdims=True) / out",
@@ -104,6 +115,22 @@ FAULTS = (
         tests=("tests/networks/test_mlp.py::test_forward_is_the_written_out_recursion",),
     ),
     Fault(
+        name="blocks-without-an-end",
+        file="networks/settings.py",
+        right='"blocks": self.depth + 2,',
+        wrong='"blocks": self.depth + 1,',
+        why="a residual block fewer than depth says",
+        tests=("tests/networks/test_mlp.py::test_what_depth_counts",),
+    ),
+    Fault(
+        name="loss-over-outputs",
+        file="losses.py",
+        right="return total / outputs.shape[0]",
+        wrong="return total / outputs.size",
+        why="a mean over outputs as well, so a smaller learning rate",
+        tests=("tests/test_losses.py",),
+    ),
+    Fault(
         name="epsilon-unscaled",
         file="optimisers/adam.py",
         right='eps=numbers["epsilon"] * factors["epsilon"]',
@@ -112,12 +139,69 @@ FAULTS = (
         tests=(f"{_TRAINING}::test_the_loop_is_plain_training_with_a_rate_per_role",),
     ),
     Fault(
+        name="decay-beside-the-direction",
+        file="optimisers/groups.py",
+        right="optax.chain(*decayed, build(numbers, factors), times)",
+        wrong="optax.chain(build(numbers, factors), *decayed, times)",
+        why="Adam's decay of feedback weights beside the direction, not in the gradient",
+        tests=(f"{_FEEDBACK_TRAINING}::test_the_loop_is_plain_training_of_both",),
+    ),
+    Fault(
         name="measured-on-an-earlier-batch",
         file="training/loop.py",
         right="training.order[step]),",
         wrong="training.order[jnp.maximum(step - 1, 0)]),",
         why="measurements see the batch of the update before",
         tests=(f"{_TRAINING}::test_measurements_are_taken_at_the_steps_asked_for",),
+    ),
+    Fault(
+        name="changes-since-now",
+        file="training/loop.py",
+        right="initial=initial.forward,",
+        wrong="initial=state.weights.forward,",
+        why="measurements compare the present weights with themselves, not with those drawn",
+        tests=(f"{_TRAINING}::test_the_loop_is_plain_training_with_a_rate_per_role",),
+    ),
+    # data
+    Fault(
+        name="test-set-by-itself",
+        file="datasets/loading.py",
+        right="x_test=_normalise(x_test, shift, scale),",
+        wrong="x_test=_normalise(x_test, *_normalisation(spec, x_test, samples.maximum)),",
+        why="the test set normalised by its own statistics, not by those of training",
+        tests=("tests/datasets/test_dataset_loading.py",),
+    ),
+    Fault(
+        name="shuffled-once",
+        file="datasets/order.py",
+        right="[generator.permutation(num_samples)[: per_epoch * batch_size] for _ in range(epochs)]",
+        wrong="[generator.permutation(num_samples)[: per_epoch * batch_size]] * epochs",
+        why="every epoch in the order of the first",
+        tests=(
+            "tests/training/test_cell_numbers.py::test_data_order_is_of_whole_epochs",
+            "tests/training/test_cell_numbers.py::test_data_order_is_that_of_older_results",
+        ),
+    ),
+    # configuration
+    Fault(
+        name="extended-grid-wins",
+        file="configuration/grids.py",
+        right='merge(below.without("grids") if "grids" in own else below, own)',
+        wrong='merge(own, below.without("grids") if "grids" in own else below)',
+        why="what a grid extends stands over what it says itself",
+        tests=(
+            "tests/configuration/test_inheritance.py::test_a_grid_says_more_than_what_it_extends",
+        ),
+    ),
+    Fault(
+        name="dtypes-share-a-job",
+        file="configuration/costs/packing.py",
+        right="if kind != dtype or cost > room:",
+        wrong="if cost > room:",
+        why="a process has one precision, so cells of the other are computed in it",
+        tests=(
+            "tests/pipeline/test_jobs.py::test_packing_keeps_every_cell_once_and_one_dtype_a_job",
+        ),
     ),
     # parameterisations
     Fault(
@@ -205,6 +289,49 @@ FAULTS = (
             f"{_LIMIT_CELLS}::test_dmft_of_a_cell",
         ),
     ),
+    # measurements, and what is made of their records
+    Fault(
+        name="energy-weights-inverted",
+        file="measurements/rescaling.py",
+        right='expected * scaling["output"]["energy_weight"] / hidden["energy_weight"]',
+        wrong='expected * hidden["energy_weight"] / scaling["output"]["energy_weight"]',
+        why="gamma_l / gamma_L for gamma_L / gamma_l in the expected rescaling",
+        tests=(
+            "tests/measurements/test_network_measurements.py::test_the_expected_excess_is_the_mean",
+        ),
+    ),
+    Fault(
+        name="layers-from-zero",
+        file="pipeline/jobs.py",
+        right="np.asarray(labels)[indices[place]]",
+        wrong="indices[place]",
+        why="records say the position of a layer, step or block instead of its number",
+        tests=("tests/pipeline/test_jobs.py::test_records_are_tidy_sorted_and_byte_identical",),
+    ),
+    Fault(
+        name="first-for-last",
+        file="records.py",
+        right='values[0] if quantity.reduce == "first" else values[-1]',
+        wrong='values[-1] if quantity.reduce == "first" else values[0]',
+        why="figures and claims take the other end of training",
+        tests=("tests/test_records.py",),
+    ),
+    Fault(
+        name="padded-average",
+        file="records.py",
+        right='mode="valid"',
+        wrong='mode="same"',
+        why="the moving average has zeros at its ends, so the last value is too small",
+        tests=("tests/test_records.py",),
+    ),
+    Fault(
+        name="diverged-seeds-left-out",
+        file="plotting/aggregation.py",
+        right="table.assign(value=values.where(np.isfinite(values), np.inf))",
+        wrong="table.assign(value=values)",
+        why="a mean passes over seeds whose loss is not a number",
+        tests=("tests/plotting/test_aggregation.py",),
+    ),
     # store and keys
     Fault(
         name="checksum-not-compared",
@@ -221,6 +348,14 @@ FAULTS = (
         wrong="path.write_bytes(temporary.read_bytes())",
         why="a killed process leaves half a file under its final name",
         tests=("tests/test_store.py",),
+    ),
+    Fault(
+        name="digest-without-measurements",
+        file="source.py",
+        right='frozenset({"Settings", "refuse", "work", "memory"})',
+        wrong='frozenset({"Settings", "refuse", "work", "memory", "measure"})',
+        why="an edit of what is measured leaves its cells' keys",
+        tests=("tests/test_source_digest.py::test_closures_hold_what_is_used_and_no_more",),
     ),
     Fault(
         name="key-without-the-algorithm",

@@ -4,6 +4,7 @@ import functools
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import plain_inference
 import pytest
@@ -99,6 +100,16 @@ def test_fewer_units_than_outputs_leave_the_pseudo_inverse():
     for error, jacobian in zip(unstacked(own), jacobians, strict=True):
         for e, delta, r in zip(error, np.swapaxes(jacobian, 1, 2), residual, strict=True):
             np.testing.assert_allclose(e, np.linalg.pinv(delta.T) @ r, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_outputs_that_move_together_only(dtype):
+    """Two outputs with the derivative (3, 4): the error that both share, 3/2, over its square."""
+    jacobian = jnp.asarray([[[[3.0, 4.0], [3.0, 4.0]]]], dtype)
+    (errors,) = jax.jit(gauss_newton_target.least_squares)(
+        (jacobian,), jnp.asarray([[1.0, 2.0]], dtype)
+    )
+    np.testing.assert_allclose(errors, [[[0.18, 0.24]]], rtol=1e-5)
 
 
 @pytest.mark.parametrize("loss", ["mean_squared_error", "cross_entropy"])

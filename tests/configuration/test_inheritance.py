@@ -104,6 +104,22 @@ def test_what_stands_nearest_wins(tmp_path: Path) -> None:
     assert settings(configuration, "parent", "fast")["learning_rate"] == 1
 
 
+def test_a_grid_says_more_than_what_it_extends(tmp_path: Path) -> None:
+    """A grid beside it, or a base, which both say something else."""
+    grids = {
+        "plain": {"learning_rate": 2, "num_steps": 3},
+        "shallow": {"extends": "relu", "width": 64},
+        "faster": {"extends": "fast", "num_steps": 4},
+    }
+    configuration = family(tmp_path, {"parent": {"grids": grids}})
+    found = {
+        name: settings(configuration, "parent", name) for name in ("fast", "shallow", "faster")
+    }
+    assert (found["fast"]["learning_rate"], found["fast"]["num_steps"]) == (1, 3)
+    assert (found["shallow"]["width"], found["shallow"]["activation"]) == (64, "relu")
+    assert (found["faster"]["learning_rate"], found["faster"]["num_steps"]) == (1, 4)
+
+
 def test_presets_stand_beside_what_they_change(tmp_path: Path) -> None:
     configuration = family(tmp_path, preset="small")
     plain = settings(configuration, "parent", "plain")

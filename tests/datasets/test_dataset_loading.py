@@ -84,6 +84,23 @@ def test_standardise_is_per_channel_of_the_training_samples_in_use(
     assert abs(other[:20].mean()) > 1e-6
 
 
+@pytest.mark.parametrize(
+    ("normalisation", "shift", "scale"), [("standardise", 2, 2), ("unit_interval", 0, 10)]
+)
+def test_the_test_set_is_normalised_as_the_training_set_is(
+    tmp_path: Path, normalisation: str, shift: float, scale: float
+) -> None:
+    """Training samples have mean 2 and standard deviation 2 in both channels, test samples 6 and 1."""
+    train, test = np.array([[0.0, 4.0], [4.0, 0.0]]), np.array([[5.0, 7.0], [7.0, 5.0]])
+    labels = np.zeros(2, np.uint8)
+    samples = Samples(train[:, None, None], labels, test[:, None, None], labels, maximum=10.0)
+    sizes = {"input_shape": (1, 1, 2), "num_train": 2, "num_test": 2}
+    path = write(tmp_path, samples)
+    arrays = load(spec(**sizes, normalisation=normalisation), path, "float64")
+    np.testing.assert_allclose(arrays.x_train, (train - shift) / scale, rtol=1e-15)
+    np.testing.assert_allclose(arrays.x_test, (test - shift) / scale, rtol=1e-15)
+
+
 def test_standardise_refuses_a_constant_channel(tmp_path: Path) -> None:
     samples = made()
     samples.x_train[..., 1] = 7

@@ -34,6 +34,11 @@ MEAN = "its expected value is that"
             "mean_squared_error, .* loss 'cross_entropy'",
         ),
         ("rescaling", {"activation": "linear", "mean_subtraction": True}, f"{MEAN} without"),
+        (
+            "rescaling",
+            {**LINEAR, "exponent_changes": {"input": {"energy_weight": {"width": 0.5}}}},
+            f"{MEAN} of one energy weight",
+        ),
         ("equilibrium_alignment", {"activation": "tanh"}, "linear mlps .* activation 'tanh'"),
         (
             "equilibrium_alignment",

@@ -1,25 +1,33 @@
 """Measurements of a network as a whole: performance on the test set, and the rescaling by the equilibrated energy."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from scaling_limits import networks
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
 from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import NetworkSpec
-from scaling_limits.measurements import performance, rescaling
+from scaling_limits.measurements import gradient_alignment, performance, rescaling
 from scaling_limits.measurements.context import Context
+from scaling_limits.networks.network import Weights
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
 
 WIDTH, HIDDEN = 16, 3
+ENERGY_WEIGHTS = {"input": 0.25, "hidden": 0.25, "output": 3.0}
 EXACT = PredictiveCoding(name="predictive_coding", inference="exact")
 
 
-def context(*, skip=False, seed=0, output_dim=1, options=EXACT, mean_subtraction=False):
-    """A linear network as muPC draws it."""
+def context(
+    *, skip=False, seed=0, output_dim=1, options=EXACT, mean_subtraction=False, weights=None
+):
+    """A linear network as muPC draws it; `weights` are energy weights by role, in place of ones."""
     network = networks.build(
         NetworkSpec(
             name="mlp",
@@ -47,6 +55,8 @@ def context(*, skip=False, seed=0, output_dim=1, options=EXACT, mean_subtraction
         exponent_changes={},
     )
     scaling = {role: numbers.model_dump() for role, numbers in row.scaling.items()}
+    for role, weight in (weights or {}).items():
+        scaling[role]["energy_weight"] = weight
     params = network.init(jax.random.key(seed), scaling, "normal", jnp.float64)
     x, y = jnp.ones((5, 4)), jnp.eye(5, output_dim)
     problem = Problem(network, params, scaling, x, y, options)
@@ -65,6 +75,22 @@ def test_a_diverged_network_classifies_nothing(output_dim, factor):
     assert bool(jnp.isfinite(measured["test_loss"])) == (factor == 1.0)
 
 
+@pytest.mark.parametrize(
+    ("factor", "cosine", "error"), [(1.0, 1, 0), (3.0, 1, 2), (0.25, 1, 0.75), (-0.5, -1, 1.5)]
+)
+def test_gradients_are_put_beside_those_of_backpropagation(factor, cosine, error):
+    """Those of an algorithm that gives as much of them; the size of the difference is relative to theirs."""
+
+    def update(problem, state):
+        (gradients, _), state, metrics = backpropagation.update(problem, state)
+        return Weights(jax.tree.map(lambda g: factor * g, gradients)), state, metrics
+
+    given = replace(context(), algorithm=SimpleNamespace(update=update))
+    found = gradient_alignment.measure(given)
+    assert float(found["gradient_cosine"]) == pytest.approx(cosine, rel=1e-12)
+    assert float(found["gradient_relative_error"]) == pytest.approx(error, rel=1e-12, abs=1e-12)
+
+
 def mean_excess(seeds, **changes):
     """Over initialisations: measured, expected."""
 
@@ -79,7 +105,22 @@ def mean_excess(seeds, **changes):
 @pytest.mark.parametrize("skip", [False, True])
 def test_the_expected_excess_is_the_mean(skip):
     """Without skips the branch's multiplier, L^(-1/2) in muPC, does not act."""
-    measured, expected = mean_excess(400, skip=skip)
+    measured, expected = mean_excess(400, skip=skip, weights=ENERGY_WEIGHTS)
     if not skip:
-        assert expected == pytest.approx(HIDDEN / WIDTH, rel=1e-12)
+        assert expected == pytest.approx(12 * HIDDEN / WIDTH, rel=1e-12)
     assert measured == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("output_dim", [1, 3])
+def test_the_excess_has_the_output_s_energy_weight_above(output_dim):
+    """S - I is the sum of gamma_L/gamma_l B_l B_l^T over the hidden activities."""
+    given = context(weights=ENERGY_WEIGHTS, output_dim=output_dim)
+    numbers = given.problem.scaling
+    _, hidden, last = given.problem.params
+    path = numbers["output"]["multiplier"] * np.asarray(last["linear"]["kernel"][0])
+    total = (path**2).sum()
+    for kernel in np.asarray(hidden["linear"]["kernel"])[::-1]:
+        path = path @ (numbers["hidden"]["multiplier"] * kernel)
+        total += (path**2).sum()
+    found = float(rescaling.measure(given)["rescaling_excess"])
+    assert found == pytest.approx(12 * total / output_dim, rel=1e-12)

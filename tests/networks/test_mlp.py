@@ -11,6 +11,7 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.draws import layer_key, unit_draw
 from scaling_limits.networks.network import shift_down, shift_up, top_of
 from scaling_limits.networks.nodes import ACTIVATIONS, Linear
+from toys import cell
 
 SCALING = {
     "input": {"init_std": 0.7, "multiplier": 1.1, "branch": 3.0},
@@ -211,6 +212,17 @@ def test_top_and_shifts():
     inputs = shift_down(x, activities)
     for stack, expected in zip(shift_up(inputs, activities[-1][0]), activities, strict=True):
         np.testing.assert_array_equal(stack, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "num_hidden_layers", "scaled"),
+    [("hidden_layers", 4, 5), ("weight_layers", 3, 4), ("blocks", 5, 4)],
+)
+def test_what_depth_counts(kind, num_hidden_layers, scaled):
+    """And what its powers act on: muPC's branches have the inverse root of that."""
+    chosen = cell(depth=4, depth_kind=kind)
+    assert chosen.network.num_hidden_layers == num_hidden_layers
+    assert chosen.scaling["hidden"].branch == pytest.approx(scaled**-0.5, rel=1e-12)
 
 
 def test_unknown_name():

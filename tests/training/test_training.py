@@ -81,14 +81,16 @@ def test_numbers_have_the_dtype_asked_for(
     assert {m.values.dtype for m in measured_everywhere.values()} == {np.dtype("float64")}
 
 
-def by_hand(c: Cell, folder: Path) -> tuple[list[float], float]:
-    """Losses of plain training in Python, with an optimiser per role, and the accuracy at its end."""
+def by_hand(c: Cell, folder: Path) -> tuple[list[float], float, list[float]]:
+    """Plain training in Python, with an optimiser per role: its losses, the accuracy at its end, and by how much each
+    layer's activities of the next batch have moved since the weights were drawn.
+    """
     data = load(c.dataset, folder / "digits.npz", c.dtype)
     network, numbers = networks.build(c.network), c.traced()
     params = network.init(
         jax.random.key(c.seed), numbers["scaling"], c.init_distribution, jnp.float64
     )
-    rules = []
+    drawn, rules = params, []
     for segment in network.segments:
         role, o = c.scaling[segment.role], c.optimiser
         rate = o.learning_rate * role.learning_rate * (segment.role not in c.frozen)
@@ -103,10 +105,10 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], float]:
         dataset=c.dataset.name,
         num_samples=c.dataset.num_train,
         batch_size=c.batch_size,
-        num_steps=c.num_steps,
+        num_steps=c.num_steps + 1,
     )
     losses = []
-    for chosen in order:
+    for chosen in order[:-1]:
         x, y = jnp.asarray(data.x_train[chosen]), jnp.asarray(data.y_train[chosen])
         grads, metrics = gradients(
             backpropagation, Problem(network, params, numbers["scaling"], x, y, c.algorithm, {})
@@ -118,7 +120,15 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], float]:
             updated.append(optax.apply_updates(params[i], updates))
         params = tuple(updated)
     outputs = network.forward(params, numbers["scaling"], jnp.asarray(data.x_test))
-    return losses, float((np.argmax(outputs, axis=1) == data.labels_test).mean())
+    accuracy = float((np.argmax(outputs, axis=1) == data.labels_test).mean())
+    first, now = (
+        network.activities(weights, numbers["scaling"], jnp.asarray(data.x_train[order[-1]]))
+        for weights in (drawn, params)
+    )
+    changes = [
+        a - b for new, old in zip(now, first, strict=True) for a, b in zip(new, old, strict=True)
+    ]
+    return losses, accuracy, [float(jnp.sqrt((change**2).mean())) for change in changes]
 
 
 @pytest.mark.parametrize(
@@ -134,11 +144,14 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], float]:
 def test_the_loop_is_plain_training_with_a_rate_per_role(
     datasets_folder: Path, changes: Any
 ) -> None:
-    plan = {"performance": ["end"]}
+    plan = {"performance": ["end"], "feature_changes": [0, "end"]}
     c = cell(**BACKPROPAGATION | changes, dtype="float64", num_steps=5, measure=plan)
     (result,) = train([c], datasets_folder)
-    losses, accuracy = by_hand(c, datasets_folder)
+    losses, accuracy, moved = by_hand(c, datasets_folder)
     np.testing.assert_allclose(result["train_loss"].values, losses, rtol=1e-9)
+    at_first, at_end = result["activity_change"].values
+    assert not at_first.any()
+    np.testing.assert_allclose(at_end, moved, rtol=1e-8)
     assert result["test_accuracy"].values.tolist() == [accuracy]
 
 

@@ -90,7 +90,7 @@ def _judge(
     if substituted and claim.names_dataset:
         return "untested", None, "the claim names a dataset, and another one stands in for it"
     try:
-        _reach(claim, _select(claim, results, claim.grids))
+        _reach(claim, select(claim, results, claim.grids))
         measured = _measure(claim, results, claim.grids)
     except UndecidedError as reason:
         return "untested", None, str(reason)
@@ -115,11 +115,16 @@ def _judge(
 
 def _measure(claim: Claim, results: Results, grids: Sequence[str]) -> Measurement:
     """The claim measured on some grids, beside those that it compares them with."""
-    chosen = [_select(claim, results, names) for names in (grids, *claim.compared)]
+    chosen = [select(claim, results, names) for names in (grids, *claim.compared)]
     return KINDS[claim.kind](claim, *chosen)
 
 
-def _select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
+def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
+    """The cells and records of some grids that a claim is about.
+
+    Raises:
+        UndecidedError: there are none.
+    """
     chosen = results.grids(grids)
     cells = chosen.cells
     for column, value in claim.only.items():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 DRAWS = 1000
 PRIOR_SEEDS = 4
@@ -94,7 +94,9 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
         return [Spread(np.full(len(v), own), shared, np.inf, scale) for v in groups]
     # a median of variances, as points near divergence scatter over orders of magnitude
     owns = [
-        np.nanmedian(own) * degrees / chi2.median(degrees) for own, _, degrees in found if degrees
+        np.nanmedian(own) * degrees / (2 * gammaincinv(degrees / 2, 0.5))
+        for own, _, degrees in found
+        if degrees
     ]
     prior_own = float(np.mean(owns))
     prior_shared = float(np.mean([shared for _, shared, degrees in found if degrees]))

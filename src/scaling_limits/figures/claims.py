@@ -16,6 +16,8 @@ Some = Annotated[Names, Field(min_length=1)]
 # numbers on the command line may arrive as strings
 Value = Annotated[int | float | str, Field(union_mode="left_to_right")]
 Steps = Literal["all"] | tuple[int, ...]
+QUARTER = 0.25
+"""Half way from an exponent to one that is wrong by one half; of optima, in octaves a doubling."""
 MARGIN = 0.02
 """By which share one value must lie below another to be better, if nothing else is said."""
 
@@ -161,9 +163,9 @@ class RankCorrelation(ClaimBase):
 class Slope(ClaimBase):
     """The log-log slope of the quantity's mean over seeds along a size.
 
-    An exponent that is wrong by one half is told from the right one by a tolerance of a quarter at most.
-    Either within `tolerance` of `expected`, or `at_most` or `at_least` a number; for every value of
-    the columns `each` that has two sizes, counting only points in the region `where`.
+    Either within `tolerance` of `expected`, at most half way to an exponent that is wrong by one half, or
+    `at_most` or `at_least` a number; for every value of the columns `each` that has two sizes, counting
+    only points in the region `where`.
     """
 
     kind: Literal["slope"]
@@ -171,7 +173,7 @@ class Slope(ClaimBase):
     each: Names = ()
     where: Region | None = None
     expected: float | None = None
-    tolerance: float | None = Field(default=None, gt=0, le=0.25)
+    tolerance: float = Field(default=QUARTER, gt=0, le=QUARTER)
     at_most: float | None = None
     at_least: float | None = None
     control: Some
@@ -179,8 +181,8 @@ class Slope(ClaimBase):
     @model_validator(mode="after")
     def _one_rule(self) -> "Slope":
         rules = [rule is not None for rule in (self.expected, self.at_most, self.at_least)]
-        if sum(rules) != 1 or (self.expected is None) != (self.tolerance is None):
-            raise ValueError("give expected with tolerance, or at_most, or at_least")
+        if sum(rules) != 1:
+            raise ValueError("give one of expected, at_most and at_least")
         return self
 
 

@@ -62,6 +62,9 @@ def refuse(cell: Cell) -> None:
         raise lacking("rescaling", lack)
     if cell.network.mean_subtraction:
         raise lacking("rescaling", "its expected value is that without mean_subtraction")
+    if cell.scaling["input"].energy_weight != cell.scaling["hidden"].energy_weight:
+        lack = "its expected value is that of one energy weight below the last layer"
+        raise lacking("rescaling", lack)
 
 
 def work(cell: Cell, count: Any) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from scaling_limits.algorithms.predictive_coding.reach import steps_from_zeros
 from scaling_limits.algorithms.predictive_coding.stages import stages
 from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
 from scaling_limits.errors import ConfigurationError
@@ -99,6 +100,18 @@ def refuse(settings: Any) -> None:
             raise ConfigurationError(
                 "inference_order: adam moves all activities at once; use synchronous"
             )
+        if settings.activity_initialisation == "zeros":
+            needed, given = steps_from_zeros(settings), settings.num_inference_steps
+            if needed is None:
+                raise ConfigurationError(
+                    "fixed_predictions: those of activity_initialisation: zeros are zeros, so only the lowest weights "
+                    "would ever learn; use forward or normal"
+                )
+            if given != "num_hidden_layers" and given < needed:
+                raise ConfigurationError(
+                    f"num_inference_steps: activity_initialisation: zeros needs {needed} here; {given} leave "
+                    "activities at zero, so the weights above them would never learn"
+                )
 
 
 def _refuse_exact(settings: Any) -> None:

@@ -39,7 +39,7 @@ def measure(claim: AgreesWith, results: Results, reference: Results) -> Measurem
             one that is zero or not finite, or no network has an error to take a slope of.
     """
     points_by = [*claim.by, "step"]
-    errors = _relative_errors(claim, results, reference)
+    errors = relative_errors(claim, results, reference)
     sizes = by_size(errors, claim.along, points_by)
     threshold = f"at most {setting(claim.tolerance)}"
     if claim.slope_at_most is not None:
@@ -86,7 +86,7 @@ def _rms(errors: Table, along: str) -> Table:
     return replace(errors, rows=np.sqrt(means).reset_index())
 
 
-def _relative_errors(claim: AgreesWith, results: Results, reference: Results) -> Table:
+def relative_errors(claim: AgreesWith, results: Results, reference: Results) -> Table:
     """Relative errors: a row for each size, point and step, and seed."""
     points_by = [*claim.by, "step"]
 

@@ -3,11 +3,8 @@
 from scaling_limits.audit.optima import shifts_of
 from scaling_limits.audit.points import decide
 from scaling_limits.audit.verdicts import Measurement, octaves, setting
-from scaling_limits.figures.claims import OptimumStays
+from scaling_limits.figures.claims import QUARTER, OptimumStays
 from scaling_limits.records import Results
-
-QUARTER = 0.25
-"""Octaves a doubling: half of what an exponent that is wrong by one half moves an optimum."""
 
 
 def measure(claim: OptimumStays, results: Results) -> Measurement:

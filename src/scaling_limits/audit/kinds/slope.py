@@ -96,7 +96,6 @@ def _bounds(claim: Slope) -> tuple[float, float]:
             -math.inf if at_least is None else at_least,
             math.inf if at_most is None else at_most,
         )
-    assert claim.tolerance is not None
     return claim.expected - claim.tolerance, claim.expected + claim.tolerance
 
 

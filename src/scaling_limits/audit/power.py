@@ -1,0 +1,309 @@
+"""Power: what the judge makes of values with which a claim is known to be true, false or void.
+
+Scenarios put simulated values in the place of those that a claim's own grids recorded: at the same
+settings and seeds, with the spread that the records show. References keep their records.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.interpolate import RegularGridInterpolator
+
+from scaling_limits.audit.judge import KINDS, select
+from scaling_limits.audit.kinds.agrees_with import relative_errors
+from scaling_limits.audit.points import grouped, ratio_column, steps_of, table_of
+from scaling_limits.audit.spread import Scale
+from scaling_limits.audit.verdicts import UndecidedError
+from scaling_limits.figures.claims import (
+    AgreesWith,
+    Bound,
+    Claim,
+    Gap,
+    ImprovesWith,
+    OptimumClaim,
+    OptimumMoves,
+    RankCorrelation,
+    Slope,
+    TransferCost,
+)
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.records import Results
+
+WRONG_BY = {"true": 0.0, "quarter": 0.25, "half": 0.5}
+"""By how much an exponent is wrong. Claims without an exponent are reversed where others are wrong by one half."""
+VOID = ("flat", "noise", "diverged")
+"""The same everywhere with the records' spread, with `LOUD` times as much, and no number anywhere."""
+LOUD = 5.0
+IDENTICAL = 1e-12
+"""What lacks no more than this to its top does so by rounding."""
+CLIFF = 1.5
+"""How far above all that converged a value has diverged, in logarithms."""
+
+
+@dataclass(frozen=True)
+class Power:
+    """The share of simulated records that hold, by scenario; None where one says nothing of the claim."""
+
+    holds: Mapping[str, float | None]
+
+    @property
+    def void(self) -> float:
+        """The largest share of void records that hold."""
+        return max(self.holds[scenario] or 0.0 for scenario in VOID)
+
+    @property
+    def decides(self) -> bool:
+        """The true holds more often than not, wrong by one half never, and void in one of twenty at most."""
+        return (self.holds["true"] or 0.0) > 0.5 and not self.holds["half"] and self.void <= 0.05
+
+
+@dataclass(frozen=True)
+class Simulated(Results):
+    """Cells whose quantities are `tables`, by the step that they are taken at."""
+
+    tables: Mapping[int | None, pd.DataFrame]
+
+    def quantity(self, quantity: Quantity) -> pd.DataFrame:
+        """The simulated values beside the cells' columns."""
+        return self.tables[quantity.step].copy()
+
+
+def power_of(claim: Claim, results: Results, repeats: int) -> Power:
+    """Judge `repeats` simulated records of a claim in each scenario.
+
+    Raises:
+        UndecidedError: its cells were not all run, or the records give no values to start from.
+    """
+    own = select(claim, results, claim.grids)
+    compared = [select(claim, results, names) for names in claim.compared]
+    generator = np.random.default_rng(0)
+    at = getattr(claim, "at", None)
+    recorded = {q.step: own.quantity(q) for q in steps_of(claim, own, at)}
+    models = [
+        _Model(claim, own, compared, quantity, recorded[quantity.step])
+        for quantity in steps_of(claim, own, at)
+    ]
+
+    def holds(scenario: str, repeat: int) -> bool:
+        tables = {
+            model.quantity.step: model.table.assign(value=model.values(scenario, repeat, generator))
+            for model in models
+        }
+        try:
+            found = KINDS[claim.kind](claim, Simulated(own.cells, own.records, tables), *compared)
+        except UndecidedError:
+            return False
+        return found.holds is True
+
+    shares = {}
+    for scenario in (*WRONG_BY, *VOID):
+        says = all(model.says(scenario) for model in models)
+        shares[scenario] = (
+            float(np.mean([holds(scenario, k) for k in range(repeats)])) if says else None
+        )
+    return Power(shares)
+
+
+class _Model:
+    """The values of a claim's quantity at one step, in all scenarios."""
+
+    def __init__(
+        self,
+        claim: Claim,
+        own: Results,
+        compared: Sequence[Results],
+        quantity: Quantity,
+        table: pd.DataFrame,
+    ) -> None:
+        self.claim, self.quantity, self.table = claim, quantity, table.reset_index(drop=True)
+        groups, points = _columns(claim)
+        found = table_of(claim, own, [*groups, *points], quantity=quantity)
+        spreads = grouped(found, groups, points)
+        self.recorded = self.table["value"].to_numpy(float)
+        self.scale = Scale.of([self.recorded], found.top)
+        self.seeds = self.table["seed"].to_numpy()
+        self.groups = (
+            self.table.groupby(groups, sort=True).ngroup().to_numpy() if groups else 0 * self.seeds
+        )
+        self.shared = np.array([np.sqrt(p.spread.shared) for p in spreads.values()])
+        self.own = np.array([np.sqrt(np.median(p.spread.own)) for p in spreads.values()])
+        self.reference = compared[0] if compared else None
+        self.errors = (
+            relative_errors(claim, own, compared[0]).rows if isinstance(claim, AgreesWith) else None
+        )
+
+    def says(self, scenario: str) -> bool:
+        """Whether a scenario says something of the claim."""
+        claim = self.claim
+        if scenario == "quarter" and isinstance(claim, ImprovesWith | Gap):
+            return False
+        if isinstance(claim, Bound) and scenario in ("quarter", "half"):
+            # what is exact up to rounding has no exponent
+            return self.scale.top is None or bool(
+                (self.recorded < self.scale.top - IDENTICAL).any()
+            )
+        if scenario in ("flat", "noise"):
+            if isinstance(claim, Bound | AgreesWith):
+                return False
+            # values that are the same everywhere have the slope 0
+            return not isinstance(claim, Slope) or bool(claim.expected)
+        return True
+
+    def values(self, scenario: str, repeat: int, generator: np.random.Generator) -> np.ndarray:
+        """Simulated values of the rows; odd repeats are wrong the other way where there are two."""
+        if scenario == "diverged":
+            return np.full(len(self.table), np.nan)
+        wrong = WRONG_BY.get(scenario, 0.0) * (1 if repeat % 2 else -1)
+        if self.errors is not None:
+            return self._about_the_limit(abs(wrong), generator)
+        if isinstance(self.claim, Gap):
+            exact = self._arm({"true": 0, "half": 2}.get(scenario, 1))
+        elif scenario in VOID:
+            exact = np.full(len(self.table), np.median(self.recorded[np.isfinite(self.recorded)]))
+        else:
+            exact = self._exact(wrong)
+        loud = LOUD if scenario == "noise" else 1.0
+        seeds, columns = np.unique(self.seeds, return_inverse=True)
+        luck = generator.standard_normal((len(self.shared), len(seeds)))[self.groups, columns]
+        noise = self.shared[self.groups] * luck
+        noise = noise + self.own[self.groups] * generator.standard_normal(len(self.table))
+        return self.scale.back(self.scale.to(exact) + loud * noise)
+
+    def _exact(self, wrong: float) -> np.ndarray:
+        claim = self.claim
+        if isinstance(claim, OptimumClaim | TransferCost):
+            return self._bowls(wrong)
+        if isinstance(claim, Slope):
+            return self._power(wrong)
+        if isinstance(claim, Bound):
+            # what a point lacks to the ideal falls more slowly along the size, or not at all
+            along = claim.where.ratio if claim.where else claim.by[:1]
+            size = ratio_column(claim, self.table, along)
+            lack = 1.0 - self.recorded if self.scale.top else self.recorded
+            lack = lack * (size / size.min()) ** abs(wrong)
+            return np.asarray(self.scale.top - lack if self.scale.top else lack)
+        if isinstance(claim, RankCorrelation):
+            top, bottom = (self.table[column].to_numpy(float) for column in claim.ratio)
+            powers = (1 - abs(wrong), 1.0) if wrong > 0 else (1.0, 1 - abs(wrong))
+            order = np.argsort(np.argsort(np.log(top) * powers[0] - np.log(bottom) * powers[1]))
+            return np.asarray(np.sort(self.recorded)[order])
+        return self._in_order(turned=bool(wrong))
+
+    def _bowls(self, wrong: float) -> np.ndarray:
+        """The smallest size's values, whose optimum moves along the size."""
+        claim = self.claim
+        assert isinstance(claim, OptimumClaim | TransferCost)
+        size = self.table[claim.along].to_numpy(float)
+        doublings = np.log2(size / size.min())
+        octaves = wrong * doublings
+        if isinstance(claim, OptimumMoves):
+            # the threshold is a quarter of an exponent from the truth
+            direction = 1 if claim.direction == "up" else -1
+            octaves = (
+                direction * (claim.min_shift / doublings.max() + 0.25 - abs(wrong)) * doublings
+            )
+        over = [claim.over] if isinstance(claim, OptimumClaim) else list(claim.over)
+        columns = _columns(claim)[1]
+        first = self.table[size == size.min()].groupby(columns)["value"].mean().sort_index()
+        axes = [np.log2(level) for level in _levels(first)]
+        bowl = self.scale.to(first.to_numpy(float)).reshape([len(axis) for axis in axes])
+        top = bowl[np.isfinite(bowl)].max()
+        # beyond the edge of stability; the edge moves with the bowl
+        bowl = np.where(np.isfinite(bowl), bowl, top + 2 * CLIFF)
+        moved = RegularGridInterpolator(axes, bowl, bounds_error=False, fill_value=None)
+        at = [
+            np.log2(self.table[c].to_numpy(float)) - (octaves if c in over else 0.0)
+            for c in columns
+        ]
+        values = moved(np.stack(at, axis=-1))
+        return self.scale.back(np.where(values > top + CLIFF, np.inf, values))
+
+    def _power(self, wrong: float) -> np.ndarray:
+        """A power of the size, from the smallest size's values on."""
+        claim = self.claim
+        assert isinstance(claim, Slope)
+        if claim.expected is not None:
+            exponent = claim.expected + wrong
+        elif claim.at_most is not None:
+            # the threshold is a quarter from the truth
+            exponent = claim.at_most - 0.25 + abs(wrong)
+        else:
+            assert claim.at_least is not None
+            exponent = claim.at_least + 0.25 - abs(wrong)
+        size = self.table[claim.along].to_numpy(float)
+        by_group = pd.DataFrame({"group": self.groups, "size": size, "value": self.recorded})
+        smallest = by_group.loc[by_group.groupby("group")["size"].transform("min") == size]
+        level = smallest.groupby("group")["value"].mean().to_numpy()[self.groups]
+        start = smallest.groupby("group")["size"].first().to_numpy()[self.groups]
+        return np.asarray(level * (size / start) ** exponent)
+
+    def _in_order(self, *, turned: bool) -> np.ndarray:
+        """As recorded, or the sizes' values in the opposite order."""
+        best = self._best(self.table, self.recorded)
+        sizes = sorted(best)
+        other = dict(zip(sizes, (best[size] for size in reversed(sizes)), strict=True))
+        return self._scaled(best, other if turned else best)
+
+    def _arm(self, steps: int) -> np.ndarray:
+        """As recorded (0 steps), at the reference's level (1), or beyond it by as much (2)."""
+        assert self.reference is not None
+        theirs = self.reference.quantity(self.quantity)
+        best = self._best(self.table, self.recorded)
+        other = self._best(theirs, theirs["value"].to_numpy(float))
+        return self._scaled(best, {s: best[s] * (other[s] / best[s]) ** steps for s in best})
+
+    def _best(self, table: pd.DataFrame, values: np.ndarray) -> dict[float, float]:
+        """The best mean over seeds at each size."""
+        claim = self.claim
+        assert isinstance(claim, ImprovesWith | Gap)
+        means = table.assign(value=values).groupby([claim.along, *claim.over])["value"].mean()
+        return dict(means.groupby(level=0).min())
+
+    def _scaled(self, best: Mapping[float, float], other: Mapping[float, float]) -> np.ndarray:
+        """The recorded means, with other best values at each size."""
+        claim = self.claim
+        assert isinstance(claim, ImprovesWith | Gap)
+        means = self.table.groupby([claim.along, *claim.over])["value"].transform("mean")
+        factors = [other[size] / best[size] for size in self.table[claim.along]]
+        return np.asarray(means.to_numpy(float) * np.array(factors))
+
+    def _about_the_limit(self, wrong: float, generator: np.random.Generator) -> np.ndarray:
+        """Errors that fall as a power of the size that is wrong, as large as recorded at one end."""
+        claim = self.claim
+        assert isinstance(claim, AgreesWith)
+        assert self.errors is not None
+        rows = self.errors[self.errors["step"] == (self.quantity.step or 0)]
+        key = [claim.along, *claim.by, "seed"]
+        limit = (
+            self.table[key]
+            .merge(rows[[*key, "limit"]], on=key, how="left")["limit"]
+            .to_numpy(float)
+        )
+        theory = 1.0 if (claim.slope_at_most or -0.5) < -0.75 else 0.5
+        size = self.table[claim.along].to_numpy(float)
+        sizes = rows[claim.along].to_numpy(float)
+        end = sizes.min() if wrong else sizes.max()
+        level = np.sqrt((rows["value"].to_numpy(float)[sizes == end] ** 2).mean())
+        error = level * (end / size) ** (theory - wrong)
+        sign = generator.standard_normal(len(limit)) if len(np.unique(self.seeds)) > 1 else 1.0
+        return np.asarray(limit * (1 + error * sign))
+
+
+def _levels(values: pd.Series) -> list[np.ndarray]:
+    """The distinct settings of each column of an index."""
+    return [np.unique(values.index.get_level_values(k)) for k in range(values.index.nlevels)]
+
+
+def _columns(claim: Claim) -> tuple[list[str], list[str]]:
+    """What groups of points share a seed's luck by, and what tells the points of a group apart."""
+    if isinstance(claim, OptimumClaim):
+        return [claim.along], [claim.over, *claim.profile]
+    if isinstance(claim, TransferCost | ImprovesWith | Gap):
+        return [claim.along], list(claim.over)
+    if isinstance(claim, Slope):
+        return list(claim.each), [claim.along]
+    if isinstance(claim, AgreesWith):
+        return [claim.along], list(claim.by)
+    return [], list(claim.by)

@@ -1,0 +1,118 @@
+"""What the judge tells apart: `python -m scaling_limits.commands.power_command PRESET...`, see `make power`."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import starmap
+from pathlib import Path
+
+import pandas as pd
+
+from scaling_limits.audit.judge import select
+from scaling_limits.audit.power import Power, power_of
+from scaling_limits.audit.verdicts import UndecidedError, setting, words
+from scaling_limits.commands.command_line import overrides
+from scaling_limits.configuration import load
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError
+from scaling_limits.figures.claims import Claim
+from scaling_limits.files import write_file
+from scaling_limits.records import Results
+
+PAGE = Path("docs", "power.md")
+REPEATS = 100
+_HEAD = f"""# What the claims' grids tell apart
+
+Made by `make power` from the records of a run: simulated values stand in the place of a claim's own, at the same
+settings and seeds and with the spread that the records show, and are judged as ever, {REPEATS} times each. Numbers are
+the share that holds.
+
+- *true*: as claimed (of claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
+- *1/4*, *1/2*: an exponent is wrong by so much, up or down. An optimum moves by so many octaves a doubling; what a
+  bounded quantity lacks grows so along the size. Thresholds on one side lie a quarter from the truth. Without an
+  exponent the order is reversed (1/2).
+- *void*: the same everywhere, five times as much noise, or everything diverged; the worst of these. A slope of 0 is
+  not void where it is claimed.
+- *decides*: the true holds more often than not, 1/2 never, void in at most one of twenty.
+
+Controls are not simulated: a claim whose control does not fail on the records is untested whatever its own grid tells.
+"""
+
+Row = tuple[str, ...]
+
+
+def table(preset: str, changes: dict[str, object], repeats: int, jobs: int) -> str:
+    """The power of every claim of the figures that a preset's results have, as Markdown.
+
+    Raises:
+        ConfigurationError: no figure was computed at this preset.
+    """
+    configuration = load(Path(), {**changes, "preset": preset})
+    work = [
+        (f"{paper}/{name}", claim, Path("results", preset, paper, name), repeats)
+        for paper in configuration.papers
+        for name in configuration.figures(paper)
+        for claim in configuration.figure(paper, name).claims
+        if Path("results", preset, paper, name, "cells.parquet").exists()
+    ]
+    if not work:
+        raise ConfigurationError(f"no figure was computed at the preset {preset}: make figures")
+    with ProcessPoolExecutor(jobs) as pool:
+        rows = list(pool.map(_row, *zip(*work, strict=True), chunksize=2))
+    columns = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides")
+    lines = [columns, ("---",) * len(columns), *rows]
+    decided = sum(row[-1] == "yes" for row in rows)
+    head = f"## Preset `{preset}`\n\n{decided} of {len(rows)} claims' grids decide.\n"
+    return "\n".join([head, *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _row(figure: str, claim: Claim, folder: Path, repeats: int) -> Row:
+    results = Results.read(folder)
+    named = (figure, f"`{claim.id}`", claim.kind.replace("_", " "))
+    try:
+        grid = ", ".join(_grid(claim, select(claim, results, claim.grids).cells))
+        power = power_of(claim, results, repeats)
+    except UndecidedError as reason:
+        return (*named, str(reason), *("",) * 5)
+    return (*named, grid, *_shares(power), "yes" if power.decides else "no")
+
+
+def _grid(claim: Claim, cells: pd.DataFrame) -> Iterator[str]:
+    """The sizes, the hyperparameters and the seeds of a claim's own cells, in words."""
+    along = getattr(claim, "along", None)
+    over = getattr(claim, "over", ())
+    sizes = [along] if along else [*getattr(claim, "by", ())]
+    for column in [c for c in sizes if c in cells]:
+        values = sorted(cells[column].unique())
+        yield f"{words(column)} {setting(values[0])} to {setting(values[-1])} ({len(values)})"
+    for column in [over] if isinstance(over, str) else over:
+        yield f"{cells[column].nunique()} {words(column)}s"
+    count = cells["seed"].nunique()
+    yield f"{count} seed{'s' if count > 1 else ''}"
+
+
+def _shares(power: Power) -> Iterator[str]:
+    for share in (*(power.holds[scenario] for scenario in ("true", "quarter", "half")), power.void):
+        yield "" if share is None else f"{share:.2f}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and write the page; a user's error ends it with its message and exit code 1."""
+    parser = argparse.ArgumentParser(description="Simulate what the judge tells apart.")
+    parser.add_argument("presets", nargs="+", metavar="PRESET", help="presets that were run")
+    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--repeats", type=int, default=REPEATS, metavar="N")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (2)")
+    options = parser.parse_args(arguments)
+    try:
+        changes = overrides(options.config)
+        given = [(preset, changes, options.repeats, options.jobs) for preset in options.presets]
+        page = "\n".join([_HEAD, *starmap(table, given), ""])
+    except ScalingLimitsError as error:
+        sys.exit(f"error: {error}")
+    print(page)
+    write_file(PAGE, page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What the judge makes of simulated records, on grids that decide and on grids that do not."""
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from scaling_limits.audit.power import Power, power_of
+from scaling_limits.figures.claims import Claim
+
+REPEATS = 8
+STAYS = {"kind": "optimum_stays", "along": "width", "over": "learning_rate", "max_shift": 1}
+SLOPE = {"kind": "slope", "along": "width", "expected": -1, "tolerance": 0.25, "by": None}
+
+
+def power(results, **said) -> Power:
+    common = {"id": "the-claim", "statement": "It is so.", "source": "Fig 1", "grids": ["main"]}
+    common |= {"quantity": {"metric": "train_loss"}, "control": ["control"]}
+    claim = common | {key: value for key, value in said.items() if value is not None}
+    return power_of(TypeAdapter(Claim).validate_python(claim), results, REPEATS)
+
+
+@pytest.mark.parametrize("doublings", [2, 3, 4])
+def test_an_exponent_wrong_by_one_half_never_holds(tabulate, bowl_rows, doublings):
+    widths = [32 * 2**k for k in range(doublings + 1)]
+    found = power(tabulate(bowl_rows(lambda width: -4, widths=widths)), **STAYS)
+    assert found.holds["true"] == 1
+    assert found.holds["half"] == 0
+    assert found.void == 0
+    assert found.decides
+
+
+def test_one_doubling_decides_nothing(tabulate, bowl_rows):
+    rows = bowl_rows(lambda width: -4, widths=[32, 64], noise=0.1)
+    assert not power(tabulate(rows), **STAYS).decides
+
+
+def test_noise_takes_the_power(tabulate, bowl_rows):
+    rows = bowl_rows(lambda width: -4, noise=0.4)
+    found = power(tabulate(rows), **STAYS)
+    assert found.holds["true"] < 0.5
+    assert not found.decides
+
+
+def falling(exponent: float, noise: float = 0.02) -> list[dict]:
+    rng = np.random.default_rng(0)
+    return [
+        {"grid": "main", "width": n, "seed": s, "value": n**exponent * np.exp(noise * rng.normal())}
+        for n in (32, 64, 128)
+        for s in range(3)
+    ]
+
+
+def test_slopes(tabulate):
+    found = power(tabulate(falling(-1.0)), **SLOPE)
+    assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
+    assert not power(tabulate(falling(-1.0, noise=1.0)), **SLOPE).decides
+
+
+def test_a_slope_of_nothing_is_not_void(tabulate):
+    found = power(tabulate(falling(0.0)), **{**SLOPE, "expected": 0})
+    assert found.holds["flat"] is None
+    assert found.decides
+
+
+def test_better_with_the_size(tabulate):
+    claim = {"kind": "improves_with", "along": "width", "tolerance": 0.05, "control": None}
+    found = power(tabulate(falling(-0.5)), **claim)
+    assert found.decides
+    assert found.holds["quarter"] is None
+    assert not power(tabulate(falling(-0.02, noise=0.1)), **claim).decides
+
+
+def test_a_tie_is_void(tabulate):
+    other = [{**row, "grid": "other", "value": 2 * row["value"]} for row in falling(-0.5)]
+    claim = {"kind": "gap", "along": "width", "reference": ["other"], "control": None}
+    found = power(tabulate([*falling(-0.5), *other]), **claim)
+    assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)

@@ -1,0 +1,95 @@
+"""Quantities of records written out by hand."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.records import Results
+
+LOSS = {
+    "one": {0: 9.0, 2: 4.0, 4: 1.0, 6: 2.0, 8: 7.0},
+    "other": {0: 8.0, 2: 6.0, 4: 13.0, 6: 3.0, 8: 5.0},
+}
+"""Of two seeds, by step: neither the first, nor the last, nor in the order of size."""
+SHUFFLED = (6, 0, 8, 4, 2)
+
+
+def rows(cell: str, metric: str, step: int, value: float, **axes: int) -> dict[str, Any]:
+    return {"cell_id": cell, "metric": metric, "step": step, "value": value} | axes
+
+
+@pytest.fixture
+def results() -> Results:
+    """Records that do not stand in the order of steps, and another metric between them."""
+    records = []
+    for step in SHUFFLED:
+        for cell in ("other", "one"):
+            records.append(rows(cell, "train_loss", step, LOSS[cell][step]))
+            records.append(rows(cell, "test_loss", step, 100.0))
+            for layer in (1, 2, 3):
+                records.append(rows(cell, "size", step, 10 * layer + step / 2, layer=layer))
+    table = pd.DataFrame(records)
+    axes = {axis: pd.array([pd.NA] * len(table), "Int32") for axis in ("inference_step", "index")}
+    table = table.assign(**axes).astype({"step": "Int32", "layer": "Int32"})
+    cells = pd.DataFrame({"grid": "main", "cell_id": ["one", "other"], "seed": [0, 1], "depth": 4})
+    return Results(cells, table)
+
+
+def of_seeds(results: Results, **words: Any) -> list[float]:
+    table = results.quantity(Quantity(metric="train_loss", **words))
+    return table.sort_values("seed")["value"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"reduce": "first"}, [9, 8]),
+        ({"reduce": "last"}, [7, 5]),
+        ({}, [7, 5]),
+        ({"reduce": "min"}, [1, 3]),
+        ({"reduce": "at", "step": 4}, [1, 13]),
+        ({"reduce": "last", "complement": True}, [-6, -4]),
+        ({"reduce": "first", "window": 2}, [13 / 2, 7]),
+        ({"reduce": "last", "window": 2}, [9 / 2, 4]),
+        ({"reduce": "min", "window": 2}, [3 / 2, 4]),
+        ({"reduce": "first", "window": 3}, [14 / 3, 9]),
+        ({"reduce": "last", "window": 3}, [10 / 3, 7]),
+        ({"reduce": "min", "window": 3}, [7 / 3, 7]),
+        ({"reduce": "min", "window": 5}, [23 / 5, 7]),
+        ({"reduce": "first", "window": 99}, [23 / 5, 7]),
+        ({"reduce": "last", "window": 99}, [23 / 5, 7]),
+    ],
+)
+def test_steps_are_reduced(results: Results, words: dict[str, Any], expected: list[float]) -> None:
+    """Windows are of consecutive records, whole ones only; all records where there are fewer."""
+    assert of_seeds(results, **words) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_cell_that_diverged_has_the_least_of_its_finite_records(results: Results) -> None:
+    chosen = (results.records["metric"] == "train_loss") & (results.records["cell_id"] == "one")
+    results.records.loc[chosen & (results.records["step"] == 8), "value"] = np.nan
+    assert of_seeds(results, reduce="min") == [1, 3]
+    assert not np.isfinite(of_seeds(results, reduce="last")[0])
+    # the last two are no number with it; the first are as they were
+    assert of_seeds(results, reduce="min", window=2)[0] == pytest.approx(3 / 2)
+    results.records.loc[chosen, "value"] = np.inf
+    assert of_seeds(results, reduce="min") == [np.inf, 3]
+
+
+def test_a_layer_is_chosen_or_kept(results: Results) -> None:
+    one = results.quantity(Quantity(metric="size", layer=2, reduce="first"))
+    assert one["value"].tolist() == [20, 20]
+    kept = results.quantity(Quantity(metric="size", per="layer", reduce="last"))
+    first = kept[kept["seed"] == 0]
+    assert first["value"].tolist() == [14, 24, 34]
+    assert first["relative_layer"].tolist() == [1 / 4, 2 / 4, 3 / 4]
+    assert len(kept) == 6
+
+
+def test_steps_may_be_kept(results: Results) -> None:
+    kept = results.quantity(Quantity(metric="train_loss", per="step"))
+    assert kept[kept["seed"] == 1]["value"].tolist() == list(LOSS["other"].values())
+    assert results.steps("train_loss") == [0, 2, 4, 6, 8]
