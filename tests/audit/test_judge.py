@@ -33,7 +33,7 @@ def still(width):
         {"colour": "blue"},
         {"grids": []},
         {"id": "With Spaces"},
-        {"kind": "slope", "along": "width", "expected": -1, "control": ["c"]},
+        {"kind": "slope", "along": "width", "control": ["c"]},
         {"kind": "bound", "at_least": 1, "at_most": 2},
         {"kind": "bound", "at_least": 1, "where": {"ratio": ["width", "depth"]}},
         {"kind": "slope", "along": "width", "at_most": -1},
