@@ -1,8 +1,8 @@
 """Spread: how values scatter over seeds, and the means that they leave plausible.
 
 Two or three seeds say little of the spread at one point, and many points together say a lot. So the
-spread of a point is its own, moderated by that of all points of the claim, which counts as
-`PRIOR_SEEDS` further seeds (a moderated t statistic). What all points of a size share, since a seed
+spread of a point is its own, moderated by that of all points of its size and the sizes beside it,
+which counts as `PRIOR_SEEDS` further seeds (a moderated t statistic). What all points of a size share, since a seed
 has one initialisation and one order of samples, is told apart from what is a point's own: the first
 cancels where points of one size are compared.
 """
@@ -15,7 +15,7 @@ from scipy.special import gammaincinv
 
 DRAWS = 1000
 PRIOR_SEEDS = 4
-"""How many further seeds the spread of all points counts as."""
+"""How many further seeds the spread of other points counts as."""
 ROUNDING = 1e-15
 LARGEST = 300.0
 """No logarithm that is drawn exceeds this, so that ratios are finite and have logarithms."""
@@ -80,7 +80,7 @@ class Spread:
 
 
 def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> list[Spread]:
-    """The spread of each group of points [P, S] that share a seed's luck, moderated by all groups.
+    """The spread of each group of points [P, S] that share a seed's luck, moderated by the groups beside it.
 
     `exact` values have no spread.
     """
@@ -93,22 +93,26 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
         own, shared = ((unit * share) ** 2 for share in (ONE_SEED_OWN, ONE_SEED_SHARED))
         return [Spread(np.full(len(v), own), shared, np.inf, scale) for v in groups]
     # a median of variances, as points near divergence scatter over orders of magnitude
-    owns = [
-        np.nanmedian(own) * degrees / (2 * gammaincinv(degrees / 2, 0.5))
-        for own, _, degrees in found
-        if degrees
-    ]
-    prior_own = float(np.mean(owns))
-    prior_shared = float(np.mean([shared for _, shared, degrees in found if degrees]))
-    return [
-        Spread(
-            _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees),
-            float(_moderated(np.array(shared), prior_shared, degrees)),
-            PRIOR_SEEDS + degrees,
-            scale,
-        )
-        for own, shared, degrees in found
-    ]
+    typical = np.array(
+        [
+            np.nanmedian(own) * degrees / (2 * gammaincinv(degrees / 2, 0.5)) if degrees else np.nan
+            for own, _, degrees in found
+        ]
+    )
+    in_common = np.array([shared if degrees else np.nan for _, shared, degrees in found])
+    spreads = []
+    for k, (own, shared, degrees) in enumerate(found):
+        prior_own, prior_shared = (_nearby(values, k) for values in (typical, in_common))
+        moderated = _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees)
+        common = float(_moderated(np.array(shared), prior_shared, degrees))
+        spreads.append(Spread(moderated, common, PRIOR_SEEDS + degrees, scale))
+    return spreads
+
+
+def _nearby(values: np.ndarray, at: int) -> float:
+    """The mean of a value and those beside it, as the spread may follow the size; of all if there is none."""
+    near = values[max(at - 1, 0) : at + 2]
+    return float(np.nanmean(near if np.isfinite(near).any() else values))
 
 
 def _variances(values: np.ndarray) -> tuple[np.ndarray, float, int]:
