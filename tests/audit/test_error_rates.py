@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from claim_examples import GAP, IMPROVES, STAYS, far, still
+from claim_examples import AGREES, COST, GAP, IMPROVES, STAYS, far, still
 
 from scaling_limits.records import Results
 
@@ -98,3 +98,34 @@ class TestOptimumStays:
     def test_a_flat_surface_never_holds(self, decide, tabulate, bowl_rows):
         results = self.results(tabulate, bowl_rows, still, 3, depth_of_bowl=0)
         assert verdicts(decide, results, STAYS, noise=0.05, times=40)["holds"] == 0
+
+
+class TestExtremes:
+    """Of many values that spread, the largest lies above the others; that is no sign that it does."""
+
+    @pytest.mark.parametrize("num_points", [3, 20])
+    def test_a_bound_that_is_kept_does_not_fail(self, decide, tabulate, map_rows, num_points):
+        """By two standard errors of each mean."""
+        level = np.exp(-2 * 0.03 / np.sqrt(3))
+        rows = map_rows(lambda n, d, s: level, widths=range(num_points), depths=(2,), steps=(0,))
+        claim = {"kind": "bound", "at_most": 1}
+        assert verdicts(decide, tabulate(rows), claim, noise=0.03, times=20)["fails"] <= 1
+
+    def test_agreement_does_not_fail(self, decide, tabulate, map_rows):
+        """Within two standard errors, of networks and their limit together, at ten points."""
+        depths = range(1, 11)
+        rows = map_rows(lambda n, d, s: 1.0, widths=(16, 256), depths=depths, steps=(0,))
+        rows += map_rows(lambda n, d, s: 1.0, widths=(1,), depths=depths, steps=(0,), grid="limit")
+        claim = AGREES | {"slope_at_most": None, "tolerance": 3 * 0.03 * np.sqrt(2 / 3)}
+        assert verdicts(decide, tabulate(rows), claim, noise=0.03, times=20)["fails"] <= 1
+
+    def test_a_flat_direction_costs_nothing(self, decide, tabulate, bowl_rows):
+        rows = bowl_rows(still, noise=0, depth_of_bowl=0.01, other_rates=(0.1, 1.0, 10.0))
+        assert verdicts(decide, tabulate(rows), COST, noise=0.1, times=20)["fails"] <= 1
+
+    def test_no_rise_where_the_loss_is_level(self, decide, tabulate, bowl_rows):
+        widths = [32 * 2**k for k in range(6)]
+        options = {"rates": (2.0**-4,), "noise": 0, "widths": widths}
+        rows = bowl_rows(still, level=lambda n: 1.0 if n == 32 else 0.5, **options)
+        claim = IMPROVES | {"over": []}
+        assert verdicts(decide, tabulate(rows), claim, noise=0.1, times=20)["fails"] <= 1

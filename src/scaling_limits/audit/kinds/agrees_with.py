@@ -10,8 +10,8 @@ from scaling_limits.audit.points import (
     Table,
     by_size,
     decide,
+    extreme_of,
     generator_of,
-    interval_of,
     named,
     points_of,
     steps_of,
@@ -51,7 +51,7 @@ def measure(claim: AgreesWith, results: Results, reference: Results) -> Measurem
     points = sizes[largest]
     row = int(np.argmax(np.abs(points.means)))
     value = float(np.abs(points.means[row]))
-    interval = interval_of(np.abs(points.draws(generator)).max(axis=0))
+    interval = extreme_of(value, np.abs(points.draws(generator)).max(axis=0), least=0.0)
     answers = [decide(value, interval, 0.0, claim.tolerance)]
     shown = claim.by if claim.at is None else points_by
     at = "".join(f", {words(c)} {setting(points.settings[c].iloc[row])}" for c in shown)

@@ -4,9 +4,9 @@ import numpy as np
 
 from scaling_limits.audit.points import (
     decide,
+    extreme_of,
     generator_of,
     inside,
-    interval_of,
     named,
     points_of,
     steps_of,
@@ -44,7 +44,7 @@ def measure(claim: Bound, results: Results) -> Measurement:
         where += "" if quantity.step is None or claim.at is None else f", step {quantity.step}"
         found.append((float(points.means[row]), where))
     value, where = (min if smallest else max)(found)
-    interval = interval_of(extreme(drawn, axis=0))
+    interval = extreme_of(value, extreme(drawn, axis=0))
     over = f"{num_points} points" + (f" at {len(steps)} steps" if claim.at is not None else "")
     return Measurement(
         holds=decide(value, interval, low, high),

@@ -8,6 +8,7 @@ from scaling_limits.audit.optima import open_edge
 from scaling_limits.audit.points import (
     by_size,
     decide,
+    extreme_of,
     generator_of,
     interval_of,
     named,
@@ -53,7 +54,7 @@ def measure(claim: ImprovesWith, results: Results) -> Measurement:
     steps = [float(ratio_of(best[large], best[small])) for small, large in pairwise(sizes)]
     drawn_steps = [ratio_of(drawn[large], drawn[small]) for small, large in pairwise(sizes)]
     step, allowed = max(steps), 1 + claim.tolerance
-    step_interval = interval_of(np.max(drawn_steps, axis=0))
+    step_interval = extreme_of(step, np.max(drawn_steps, axis=0), least=0.0)
     value = float(ratio_of(best[largest], best[smallest]))
     interval = interval_of(ratio_of(drawn[largest], drawn[smallest]))
     answers = (

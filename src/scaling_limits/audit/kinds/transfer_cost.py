@@ -7,8 +7,8 @@ from scaling_limits.audit.points import (
     Points,
     by_size,
     decide,
+    extreme_of,
     generator_of,
-    interval_of,
     named,
     ratio_of,
     table_of,
@@ -53,7 +53,7 @@ def measure(claim: TransferCost, results: Results) -> Measurement:
         chosen = np.take_along_axis(means, rows[drawn_best][None, :], axis=0)[0]
         drawn.append(ratio_of(chosen, means.min(axis=0)))
     far = max(others, key=lambda size: (ratios[size], size))
-    interval = interval_of(np.max(drawn, axis=0))
+    interval = extreme_of(ratios[far], np.max(drawn, axis=0), least=1.0)
     holds = decide(ratios[far], interval, 0.0, 1 + claim.tolerance)
     # an open edge of another size hides a larger cost: only a claim that fails does not need it closed
     for size in (reference,) if holds is False else sizes:
