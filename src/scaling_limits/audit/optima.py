@@ -178,7 +178,9 @@ def _reach(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.ndarra
         best = int(np.argmin(column))
         good = np.append(column[best:] <= column[best] + allowed, False)
         last = best + int(np.argmin(good)) - 1
-        below = octaves[last] if best else -np.inf
+        # a flat bowl may begin at the edge of the grid, and one that still falls there begins beyond
+        begins = best > 0 or bool((column[1:2] <= column[0] + allowed).any())
+        below = octaves[last] if begins else -np.inf
         if last + 1 == len(octaves):
             ends.append((below, np.inf))
         elif np.isinf(column[last + 1]):
@@ -186,7 +188,7 @@ def _reach(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.ndarra
         else:
             share = (column[best] + allowed - column[last]) / (column[last + 1] - column[last])
             end = octaves[last] + share * (octaves[last + 1] - octaves[last])
-            ends.append((end if best else -np.inf, end))
+            ends.append((end if begins else -np.inf, end))
     return np.array(ends).T
 
 

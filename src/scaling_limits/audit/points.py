@@ -84,17 +84,20 @@ def interval_of(low: np.ndarray, high: np.ndarray | None = None) -> Interval | N
     return float(np.sort(low)[ends[0]]), float(np.sort(high)[ends[1]])
 
 
-def extreme_of(value: float, drawn: np.ndarray, least: float = -np.inf) -> Interval | None:
+def extreme_of(
+    value: float, drawn: np.ndarray, *, least: float = -np.inf, most: float | None = None
+) -> Interval | None:
     """The interval of the smallest or largest of several values, of which [R] are `drawn`.
 
     Spread moves it away from the others, once as it is found and again as it is drawn: the truth may lie
-    as far on the other side, though not below the `least` possible.
+    as far on the other side, though not below the `least` possible or above the `most`.
     """
     interval = interval_of(drawn)
     if interval is None or not np.isfinite(value):
         return interval
     low, high = interval
-    return max(min(low, 2 * value - high), least), max(high, 2 * value - low)
+    high, low = max(high, 2 * value - low), min(low, 2 * value - high)
+    return max(low, least), high if most is None else min(high, max(most, value))
 
 
 def decide(value: float, interval: Interval | None, low: float, high: float) -> bool | None:

@@ -103,9 +103,9 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
     spreads = []
     for k, (own, shared, degrees) in enumerate(found):
         prior_own, prior_shared = (_nearby(values, k) for values in (typical, in_common))
-        moderated = _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees)
+        each = _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees)
         common = float(_moderated(np.array(shared), prior_shared, degrees))
-        spreads.append(Spread(moderated, common, PRIOR_SEEDS + degrees, scale))
+        spreads.append(Spread(each, common, PRIOR_SEEDS + degrees, scale))
     return spreads
 
 
