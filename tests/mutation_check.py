@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "scaling_limits"
-ENOUGH = 32
+ENOUGH = 36
 TIMEOUT = 900
 """Seconds of one run of the tests; what does not end by then notices nothing."""
 
@@ -364,6 +364,47 @@ FAULTS = (
         wrong='"scaling_limits.algorithms",',
         why="an edit of the algorithm leaves its cells' keys",
         tests=("tests/test_source_digest.py",),
+    ),
+    # the audit
+    Fault(
+        name="spread-not-moderated",
+        file="audit/spread.py",
+        right="(PRIOR_SEEDS * prior + degrees * own) / (PRIOR_SEEDS + degrees)",
+        wrong="own + 0.0 * prior",
+        why="two or three seeds alone say how far a point scatters",
+        tests=("tests/audit/test_spread.py",),
+    ),
+    Fault(
+        name="half-intervals",
+        file="audit/points.py",
+        right="TAIL = 0.025",
+        wrong="TAIL = 0.25",
+        why="intervals hold half of the draws",
+        tests=("tests/audit/test_points.py", "tests/audit/test_spread.py"),
+    ),
+    Fault(
+        name="quarter-octave-dropped",
+        file="audit/kinds/optimum_stays.py",
+        right="if not unclear and abs(widest.value) > told:",
+        wrong="if not unclear and abs(widest.value) > claim.max_shift:",
+        why="over two doublings an exponent that is wrong by one half keeps to max_shift",
+        tests=("tests/audit/test_optimum_claims.py",),
+    ),
+    Fault(
+        name="errors-not-paired",
+        file="audit/kinds/agrees_with.py",
+        right='paired = set(values.rows["seed"]) <= set(limit.rows["seed"])',
+        wrong="paired = False",
+        why="a network is compared with limits of other data than its own",
+        tests=("tests/audit/test_limit_claims.py",),
+    ),
+    Fault(
+        name="undecided-control",
+        file="audit/judge.py",
+        right="if control.holds is not False:",
+        wrong="if control.holds is True:",
+        why="a control whose interval reaches across counts as one that fails",
+        tests=("tests/audit/test_judge.py",),
     ),
 )
 
