@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 from scaling_limits.audit.power import Power, power_of
 from scaling_limits.figures.claims import Claim
 
-REPEATS = 8
+REPEATS = 4
 STAYS = {"kind": "optimum_stays", "along": "width", "over": "learning_rate", "max_shift": 1}
 SLOPE = {"kind": "slope", "along": "width", "expected": -1, "tolerance": 0.25, "by": None}
 
@@ -19,7 +19,7 @@ def power(results, **said) -> Power:
     return power_of(TypeAdapter(Claim).validate_python(claim), results, REPEATS)
 
 
-@pytest.mark.parametrize("doublings", [2, 3, 4])
+@pytest.mark.parametrize("doublings", [2, 4])
 def test_an_exponent_wrong_by_one_half_never_holds(tabulate, bowl_rows, doublings):
     widths = [32 * 2**k for k in range(doublings + 1)]
     found = power(tabulate(bowl_rows(lambda width: -4, widths=widths)), **STAYS)
@@ -27,11 +27,6 @@ def test_an_exponent_wrong_by_one_half_never_holds(tabulate, bowl_rows, doubling
     assert found.holds["half"] == 0
     assert found.void == 0
     assert found.decides
-
-
-def test_one_doubling_decides_nothing(tabulate, bowl_rows):
-    rows = bowl_rows(lambda width: -4, widths=[32, 64], noise=0.1)
-    assert not power(tabulate(rows), **STAYS).decides
 
 
 def test_noise_takes_the_power(tabulate, bowl_rows):

@@ -1,0 +1,64 @@
+"""The table of what the claims' grids tell apart."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import TypeAdapter
+
+from scaling_limits.commands import power_command
+from scaling_limits.figures.claims import Claim
+
+CLAIM = {
+    "id": "falls",
+    "kind": "slope",
+    "statement": "It falls.",
+    "source": "Fig 1",
+    "grids": ["main"],
+    "control": ["flat"],
+    "quantity": {"metric": "train_loss"},
+    "along": "width",
+    "expected": -1,
+}
+
+
+@pytest.fixture(name="run")
+def _run(tmp_path, monkeypatch):
+    """A folder with the results of one figure, whose claims the configuration has."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    folder = tmp_path / "results" / "smoke" / "mupc" / "fig5"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    rows = [(n, s, np.exp(0.02 * rng.normal()) / n) for n in (16, 64, 256) for s in (0, 1)]
+    cells = pd.DataFrame(rows, columns=["width", "seed", "value"])
+    cells = cells.assign(grid="main", cell_id=[f"c{k}" for k in range(len(cells))])
+    cells.drop(columns="value").to_parquet(folder / "cells.parquet")
+    records = cells[["cell_id", "value"]].assign(metric="train_loss", step=0)
+    records.to_parquet(folder / "records.parquet")
+    claims = [TypeAdapter(Claim).validate_python(CLAIM)]
+    claims.append(claims[0].model_copy(update={"id": "elsewhere", "grids": ("other",)}))
+    stub = SimpleNamespace(
+        papers=["mupc"],
+        figures=lambda paper: ["fig5", "fig6"],
+        figure=lambda paper, name: SimpleNamespace(claims=claims),
+    )
+    monkeypatch.setattr(power_command, "load", lambda root, changes: stub)
+    return tmp_path
+
+
+def test_every_claim_of_a_figure_that_was_run_has_a_row(run):
+    power_command.main(["smoke", "--repeats", "4", "--jobs", "1"])
+    lines = (run / "docs" / "power.md").read_text().splitlines()
+    assert "## Preset `smoke`" in lines
+    assert "1 of 2 claims' grids decide." in lines
+    row = next(line for line in lines if "`falls`" in line)
+    assert "width 16 to 256 (3), 2 seeds | 1.00 |" in row
+    assert row.endswith("| yes |")
+    assert "no cell of other was run" in next(line for line in lines if "elsewhere" in line)
+
+
+def test_nothing_was_run(run):
+    with pytest.raises(SystemExit, match="no figure was computed at the preset laptop"):
+        power_command.main(["laptop"])
