@@ -11,7 +11,7 @@ from scaling_limits.measurements import registry
     ("quantity", "words"),
     [
         ({"metric": "train_loss", "window": 5}, Words("training loss", "log", "min")),
-        ({"metric": "test_accuracy"}, Words("test accuracy", "linear", "max")),
+        ({"metric": "test_accuracy"}, Words("test accuracy", "linear", "max", 1.0)),
         (
             {"metric": "test_accuracy", "complement": True},
             Words("1 - test accuracy", "log", "min"),
