@@ -90,8 +90,8 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
     if not any(degrees for _, _, degrees in found):
         finite = np.concatenate([values[np.isfinite(values)] for values in groups])
         unit = 1.0 if scale.logarithmic else float(np.abs(finite).max(initial=0.0))
-        own, shared = ((unit * share) ** 2 for share in (ONE_SEED_OWN, ONE_SEED_SHARED))
-        return [Spread(np.full(len(v), own), shared, np.inf, scale) for v in groups]
+        each, common = ((unit * share) ** 2 for share in (ONE_SEED_OWN, ONE_SEED_SHARED))
+        return [Spread(np.full(len(v), each), common, np.inf, scale) for v in groups]
     # a median of variances, as points near divergence scatter over orders of magnitude
     typical = np.array(
         [
@@ -103,9 +103,9 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
     spreads = []
     for k, (own, shared, degrees) in enumerate(found):
         prior_own, prior_shared = (_nearby(values, k) for values in (typical, in_common))
-        each = _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees)
-        common = float(_moderated(np.array(shared), prior_shared, degrees))
-        spreads.append(Spread(each, common, PRIOR_SEEDS + degrees, scale))
+        owns = _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees)
+        shareds = _moderated(np.array(shared), prior_shared, degrees)
+        spreads.append(Spread(owns, float(shareds), PRIOR_SEEDS + degrees, scale))
     return spreads
 
 
