@@ -20,7 +20,7 @@ from scaling_limits.files import write_file
 from scaling_limits.records import Results
 
 PAGE = Path("docs", "power.md")
-REPEATS = 100
+REPEATS = 40
 _HEAD = f"""# What the claims' grids tell apart
 
 Made by `make power` from the records of a run: simulated values stand in the place of a claim's own, at the same
