@@ -17,6 +17,7 @@ from scaling_limits.audit.points import grouped, ratio_column, steps_of, table_o
 from scaling_limits.audit.spread import Scale
 from scaling_limits.audit.verdicts import UndecidedError
 from scaling_limits.figures.claims import (
+    QUARTER,
     AgreesWith,
     Bound,
     Claim,
@@ -202,7 +203,7 @@ class _Model:
             # the threshold is a quarter of an exponent from the truth
             direction = 1 if claim.direction == "up" else -1
             octaves = (
-                direction * (claim.min_shift / doublings.max() + 0.25 - abs(wrong)) * doublings
+                direction * (claim.min_shift / doublings.max() + QUARTER - abs(wrong)) * doublings
             )
         over = [claim.over] if isinstance(claim, OptimumClaim) else list(claim.over)
         columns = _columns(claim)[1]
@@ -228,10 +229,10 @@ class _Model:
             exponent = claim.expected + wrong
         elif claim.at_most is not None:
             # the threshold is a quarter from the truth
-            exponent = claim.at_most - 0.25 + abs(wrong)
+            exponent = claim.at_most - QUARTER + abs(wrong)
         else:
             assert claim.at_least is not None
-            exponent = claim.at_least + 0.25 - abs(wrong)
+            exponent = claim.at_least + QUARTER - abs(wrong)
         size = self.table[claim.along].to_numpy(float)
         by_group = pd.DataFrame({"group": self.groups, "size": size, "value": self.recorded})
         smallest = by_group.loc[by_group.groupby("group")["size"].transform("min") == size]
