@@ -101,8 +101,10 @@ def power_of(claim: Claim, results: Results, repeats: int) -> Power:
     shares = {}
     for scenario in (*WRONG_BY, *VOID):
         says = all(model.says(scenario) for model in models)
+        # nothing is random where everything diverged
+        count = 1 if scenario == "diverged" else repeats
         shares[scenario] = (
-            float(np.mean([holds(scenario, k) for k in range(repeats)])) if says else None
+            float(np.mean([holds(scenario, k) for k in range(count)])) if says else None
         )
     return Power(shares)
 

@@ -21,10 +21,10 @@ from scaling_limits.records import Results
 
 PAGE = Path("docs", "power.md")
 REPEATS = 40
-_HEAD = f"""# What the claims' grids tell apart
+_HEAD = """# What the claims' grids tell apart
 
 Made by `make power` from the records of a run: simulated values stand in the place of a claim's own, at the same
-settings and seeds and with the spread that the records show, and are judged as ever, {REPEATS} times each. Numbers are
+settings and seeds and with the spread that the records show, and are judged as ever, {repeats} times each. Numbers are
 the share that holds.
 
 - *true*: as claimed (of claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         changes = overrides(options.config)
         given = [(preset, changes, options.repeats, options.jobs) for preset in options.presets]
-        page = "\n".join([_HEAD, *starmap(table, given), ""])
+        page = "\n".join([_HEAD.format(repeats=options.repeats), *starmap(table, given), ""])
     except ScalingLimitsError as error:
         sys.exit(f"error: {error}")
     print(page)
