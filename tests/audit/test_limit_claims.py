@@ -34,7 +34,7 @@ def test_holds_beside_a_control_with_another_limit(decide, tabulate, map_rows, w
     verdict = decide(AGREES, tabulate(rows))
     assert verdict.verdict == "holds"
     assert verdict.value == pytest.approx(0.4 * 256**-0.5)
-    assert verdict.interval == pytest.approx((0.015, 0.035), abs=0.002)
+    assert verdict.interval == pytest.approx((0.017, 0.033), abs=0.002)
     assert verdict.threshold == "at most 0.05, slope at most -0.4"
     assert "over 6 points is 0.025 [0.01" in verdict.detail
     assert "log-log slope of -0.5 [-0.5, -0.5]; it should be" in verdict.detail

@@ -78,7 +78,7 @@ def test_grids_of_other_figures_are_left_out() -> None:
     }
     values = "width 128 to 2048 (5 values) instead of 128 to 8192 (7 values)"
     assert f"Differs from the paper (preset laptop) in networks: {values}." in shown["fig8"]
-    assert shown["fig9"] == "Mean over 3 seeds."
+    assert shown["fig9"] == "Mean over 10 seeds instead of 3."
 
 
 def test_grids_that_differ_alike_stand_together() -> None:

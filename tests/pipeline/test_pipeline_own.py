@@ -44,8 +44,10 @@ def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
     assert (stored, computed) == (0, count)
     folder = own / "results/smoke/own/mine"
     [verdict] = json.loads((folder / "verdicts.json").read_text())
-    # the example's claim, whatever the size: decided, and its control violates it
-    assert verdict["verdict"] == "holds"
+    # the example's best rate lies beside the edge of stability, which its octaves leave open
+    assert verdict["verdict"] == "untested"
+    assert "beside diverged cells" in verdict["detail"]
+    assert verdict["value"] is not None
     compared = json.loads((folder / "provenance.json").read_text())["compared"]
     assert list(compared["datasets"]) == ["rings"]
 

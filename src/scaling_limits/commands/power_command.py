@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import starmap
+from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
@@ -57,7 +58,8 @@ def table(preset: str, changes: dict[str, object], repeats: int, jobs: int) -> s
     ]
     if not work:
         raise ConfigurationError(f"no figure was computed at the preset {preset}: make figures")
-    with ProcessPoolExecutor(jobs) as pool:
+    # no forks: JAX, which a caller may have loaded, has threads
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         rows = list(pool.map(_row, *zip(*work, strict=True), chunksize=2))
     columns = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides")
     lines = [columns, ("---",) * len(columns), *rows]

@@ -5,8 +5,8 @@ import pandas as pd
 
 from scaling_limits.audit.points import (
     decide,
-    extreme_of,
     generator_of,
+    interval_of,
     named,
     points_of,
     ratio_column,
@@ -56,7 +56,7 @@ def measure(claim: RankCorrelation, results: Results) -> Measurement:
         drawn_means = points.draws(generator).T
         drawn.append(_spearman(drawn_means, np.broadcast_to(ratio, drawn_means.shape)))
     value = min(correlations)
-    interval = extreme_of(value, np.min(drawn, axis=0), least=-1.0, most=1.0)
+    interval = interval_of(np.min(drawn, axis=0))
     lowest = f", the lowest of {len(steps)} steps" if len(steps) > 1 else ""
     return Measurement(
         holds=decide(value, interval, claim.above, np.inf),
