@@ -124,7 +124,8 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
 
     low, high = (float(end) for end in located(points.means[:, None])[:, 0])
     # of a single rate both ends are open
-    at = _between(low, high) if np.isfinite([low, high]).any() else float(octaves[-1])
+    ends = [end for end in (low, high) if np.isfinite(end)] or [octaves[-1]]
+    at = float(np.mean(ends))
     reason = None
     if low < high:
         beside = (
@@ -134,11 +135,6 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     drawn = located(points.draws(generator))
     anywhere = generator.uniform(*np.where(np.isfinite(drawn).all(axis=0), drawn, 0.0))
     return Optimum(at, np.where(np.isfinite(drawn).all(axis=0), anywhere, drawn), reason)
-
-
-def _between(low: float, high: float) -> float:
-    ends = [end for end in (low, high) if np.isfinite(end)]
-    return float(np.mean(ends))
 
 
 def _profile(points: Points, over: str, rates: np.ndarray, means: np.ndarray) -> np.ndarray:

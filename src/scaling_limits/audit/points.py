@@ -5,7 +5,7 @@ by itself.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,6 +106,13 @@ def decide(value: float, interval: Interval | None, low: float, high: float) -> 
     if low <= first and last <= high:
         return True
     return False if last < low or first > high else None
+
+
+def together(answers: Collection[bool | None]) -> bool | None:
+    """Whether all answers hold: False if one does not, else None if one is open."""
+    if False in answers:
+        return False
+    return None if None in answers else True
 
 
 def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame) -> None:

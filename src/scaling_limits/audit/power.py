@@ -81,11 +81,7 @@ def power_of(claim: Claim, results: Results, repeats: int) -> Power:
     compared = [select(claim, results, names) for names in claim.compared]
     generator = np.random.default_rng(0)
     at = getattr(claim, "at", None)
-    recorded = {q.step: own.quantity(q) for q in steps_of(claim, own, at)}
-    models = [
-        _Model(claim, own, compared, quantity, recorded[quantity.step])
-        for quantity in steps_of(claim, own, at)
-    ]
+    models = [_Model(claim, own, compared, quantity) for quantity in steps_of(claim, own, at)]
 
     def holds(scenario: str, repeat: int) -> bool:
         tables = {
@@ -118,9 +114,9 @@ class _Model:
         own: Results,
         compared: Sequence[Results],
         quantity: Quantity,
-        table: pd.DataFrame,
     ) -> None:
-        self.claim, self.quantity, self.table = claim, quantity, table.reset_index(drop=True)
+        self.claim, self.quantity = claim, quantity
+        self.table = own.quantity(quantity).reset_index(drop=True)
         groups, points = _columns(claim)
         found = table_of(claim, own, [*groups, *points], quantity=quantity)
         spreads = grouped(found, groups, points)

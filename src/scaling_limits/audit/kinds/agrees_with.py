@@ -16,6 +16,7 @@ from scaling_limits.audit.points import (
     points_of,
     steps_of,
     table_of,
+    together,
 )
 from scaling_limits.audit.verdicts import (
     Measurement,
@@ -71,7 +72,7 @@ def measure(claim: AgreesWith, results: Results, reference: Results) -> Measurem
             f"{with_interval(slope, ends)}"
         )
     return Measurement(
-        holds=False if False in answers else None if None in answers else True,
+        holds=together(answers),
         value=value,
         interval=interval,
         threshold=threshold,

@@ -14,6 +14,7 @@ from scaling_limits.audit.points import (
     named,
     ratio_of,
     table_of,
+    together,
 )
 from scaling_limits.audit.verdicts import (
     Measurement,
@@ -63,7 +64,7 @@ def measure(claim: ImprovesWith, results: Results) -> Measurement:
     )
     along = words(claim.along)
     return Measurement(
-        holds=False if False in answers else None if None in answers else True,
+        holds=together(answers),
         value=value,
         interval=interval,
         threshold=f"below {setting(1 - claim.margin)}, no step above {setting(allowed)}",

@@ -14,6 +14,7 @@ from scaling_limits.audit.points import (
     log_slope,
     named,
     table_of,
+    together,
 )
 from scaling_limits.audit.verdicts import (
     Interval,
@@ -60,8 +61,7 @@ def measure(claim: Slope, results: Results) -> Measurement:
         fits.append((slope, decide(slope, interval, low, high), interval, span))
     if not fits:
         raise UndecidedError(f"there is only one {words(claim.along)}")
-    answers = [holds for _, holds, _, _ in fits]
-    holds = False if False in answers else None if None in answers else True
+    holds = together([answer for _, answer, _, _ in fits])
     slope, _, interval, span = max(
         (fit for fit in fits if fit[1] is holds),
         key=lambda fit: max(low - (fit[2] or fit[:1])[0], (fit[2] or fit[:1])[-1] - high),
