@@ -19,8 +19,11 @@ PRIOR_SEEDS = 4
 ROUNDING = 1e-15
 LARGEST = 300.0
 """No logarithm that is drawn exceeds this, so that ratios are finite and have logarithms."""
-ONE_SEED_OWN, ONE_SEED_SHARED = 0.02, 0.05
-"""The relative spread that is assumed where there is one seed, so none is measured."""
+ONE_SEED_OWN, ONE_SEED_SHARED = 0.1, 0.1
+"""The relative spread that is assumed where there is one seed, so none is measured.
+
+The upper quartile of what the papers' claims show at `laptop`, where the medians are a half of it.
+"""
 
 
 @dataclass(frozen=True)
