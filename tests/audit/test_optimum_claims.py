@@ -127,7 +127,8 @@ class TestOptimumStays:
         assert verdict.threshold == "at most 1 octave, 0.75 over 3 doublings"
         assert "octaves from width 32 to 256; allowed 1 octave, 0.75 over 3" in verdict.detail
         assert (
-            "; in the control 'control', the best learning rate moves by -3 [-3.0" in verdict.detail
+            "; in the control 'control', the best learning rate moves by -3 [-3.67,"
+            in verdict.detail
         )
 
     def test_fails(self, decide, tabulate, bowl_rows):
@@ -210,7 +211,7 @@ class TestOptimumStays:
         """What is assumed of its spread leaves a deep bowl resolved, and a shallow one not."""
         verdict = decide(STAYS, tabulate(bowl_rows(far, seeds=1)))
         assert verdict.verdict == "fails"
-        assert 0.01 < verdict.interval[1] - verdict.interval[0] < 0.5
+        assert 0.1 < verdict.interval[1] - verdict.interval[0] < 1.5
         shallow = bowl_rows(still, seeds=1, depth_of_bowl=0.01, noise=0)
         verdict = decide(STAYS, tabulate(shallow))
         assert (verdict.verdict, verdict.value) == ("untested", 0.0)

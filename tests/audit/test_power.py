@@ -65,6 +65,20 @@ def test_better_with_the_size(tabulate):
     assert not power(tabulate(falling(-0.02, noise=0.1)), **claim).decides
 
 
+def test_what_is_bounded_is_turned_beyond_its_bound(tabulate, map_rows):
+    rows = map_rows(lambda n, d, s: 0.5 * np.exp(0.1 * s))
+    found = power(tabulate(rows), kind="bound", at_most=1, control=None)
+    assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+    assert found.decides
+
+
+def test_an_order_is_turned(tabulate, map_rows):
+    rows = map_rows(lambda n, d, s: d / n)
+    claim = {"kind": "rank_correlation", "ratio": ["depth", "width"], "above": 0.9, "control": None}
+    found = power(tabulate(rows), **claim)
+    assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+
+
 def test_a_tie_is_void(tabulate):
     other = [{**row, "grid": "other", "value": 2 * row["value"]} for row in falling(-0.5)]
     claim = {"kind": "gap", "along": "width", "reference": ["other"], "control": None}

@@ -73,11 +73,11 @@ class TestSlope:
         assert verdict.detail == "there is only one width"
 
     def test_one_seed_has_an_assumed_spread(self, decide, tabulate, map_rows):
-        """Two percent of a point's own; what all widths share leaves the slope as it is."""
+        """Ten percent of a point's own; what all widths share leaves the slope as it is."""
         results = tabulate(self.rows(map_rows, -0.5, seeds=1, depths=(2,)))
         verdict = decide(SLOPE, results)
         assert verdict.verdict == "fails"
-        half = 1.96 * 0.02 / np.sqrt(10) / np.log(2)
+        half = 1.96 * 0.1 / np.sqrt(10) / np.log(2)
         assert verdict.interval == pytest.approx((-0.5 - half, -0.5 + half), abs=0.1 * half)
 
     def test_what_a_seed_does_to_all_sizes_leaves_no_interval(self, decide, tabulate, map_rows):

@@ -99,8 +99,8 @@ class TestVariances:
     @pytest.mark.parametrize(("scale", "unit"), [(LOG, 1.0), (COSINE, 1.0), (LINEAR, 0.5)])
     def test_of_one_seed_it_is_assumed(self, scale, unit):
         (found,) = spreads_of([np.array([[0.1], [0.5], [np.inf]])], scale, exact=False)
-        assert found.own == pytest.approx((0.02 * unit) ** 2)
-        assert found.shared == pytest.approx((0.05 * unit) ** 2)
+        assert found.own == pytest.approx((0.1 * unit) ** 2)
+        assert found.shared == pytest.approx((0.1 * unit) ** 2)
         assert found.degrees == np.inf
 
     def test_a_group_of_one_seed_has_the_spread_of_the_others(self):
@@ -112,7 +112,7 @@ class TestVariances:
 
     def test_one_seed_beside_others_that_diverged_is_assumed(self):
         _, found = spreads_of([np.full((2, 3), np.inf), np.ones((2, 1))], LOG, exact=False)
-        assert found.own == pytest.approx(0.02**2)
+        assert found.own == pytest.approx(0.1**2)
 
     def test_a_diverged_point_does_not_spoil_the_others(self):
         values = np.vstack([np.exp(OWN), [1.0, np.inf, 2.0]])
@@ -144,8 +144,8 @@ class TestDraws:
         (found,) = spreads_of([np.ones((2, 1))], LOG, exact=False)
         drawn = np.log(found.draws(np.ones(2), 1, generator))
         single, difference = (interval_of(v)[1] for v in (drawn[0], drawn[1] - drawn[0]))
-        assert single == pytest.approx(norm.ppf(0.975) * np.hypot(0.02, 0.05), rel=0.02)
-        assert difference == pytest.approx(norm.ppf(0.975) * np.hypot(0.02, 0.02), rel=0.02)
+        assert single == pytest.approx(norm.ppf(0.975) * np.hypot(0.1, 0.1), rel=0.02)
+        assert difference == pytest.approx(norm.ppf(0.975) * np.hypot(0.1, 0.1), rel=0.02)
 
     def test_no_cosine_is_drawn_above_one(self, generator):
         values = np.array([[0.2, 0.99, 0.999], [1.0, 1.0, 1.0]])

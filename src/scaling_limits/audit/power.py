@@ -135,7 +135,9 @@ class _Model:
     def says(self, scenario: str) -> bool:
         """Whether a scenario says something of the claim."""
         claim = self.claim
-        if scenario == "quarter" and isinstance(claim, ImprovesWith | Gap | RankCorrelation | Bound):
+        if scenario == "quarter" and isinstance(
+            claim, ImprovesWith | Gap | RankCorrelation | Bound
+        ):
             return False
         if scenario in ("flat", "noise"):
             if isinstance(claim, Bound | AgreesWith):
