@@ -7,6 +7,7 @@ index, value`; an axis that a metric does not have is missing (<NA>).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ import pandas as pd
 
 from scaling_limits.figures.quantities import Quantity
 
+GROWN = 10.0
+"""A training loss that has grown by this factor over its first has diverged."""
 AXES = ("step", "inference_step", "layer", "index")
 
 
@@ -47,12 +50,26 @@ class Results:
         steps = self.records.loc[self.records["metric"] == metric, "step"]
         return sorted({int(step) for step in steps.dropna()})
 
+    @cached_property
+    def diverged(self) -> pd.Series:
+        """The cells whose training loss is not finite, or at its end `GROWN` times its first, and the step at which
+        it came to that.
+        """
+        losses = self.records[self.records["metric"] == "train_loss"].sort_values("step")
+        losses = losses.dropna(subset="step")
+        by_cell = losses.groupby("cell_id")["value"]
+        grown = losses["value"] > GROWN * by_cell.transform("first").clip(lower=0)
+        finite = np.isfinite(losses["value"])
+        ends = (grown & (by_cell.transform("last") == losses["value"])) | ~finite
+        lost = losses[grown | ~finite].groupby("cell_id")["step"].min()
+        return lost[lost.index.isin(losses.loc[ends, "cell_id"])].astype(int)
+
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
         """The cells' columns with `value`, one row per (grid, cell), and per value of the axis `per`; a layer or
         index over the depth is a column `relative_<axis>`.
 
-        A cell that diverged before the step in question has a value that is not finite, but for `min`, which takes
-        the finite records; with none of them it is infinite.
+        What a cell comes to last is not finite if it `diverged`, nor what it is `per` step from there on. At a chosen
+        step it is as recorded; `min` takes the finite records, and is infinite with none of them.
         """
         records = self.records[self.records["metric"] == quantity.metric].sort_values(
             ["cell_id", "step"]
@@ -69,6 +86,11 @@ class Results:
         )
         if quantity.complement:
             values = 1.0 - values
+        lost = values.index.get_level_values("cell_id").map(self.diverged)
+        if quantity.per == "step":
+            values = values.where(~(values.index.get_level_values("step") >= lost))
+        elif quantity.reduce == "last":
+            values = values.where(lost.isna())
         table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
         if quantity.per in ("layer", "index"):
             table[f"relative_{quantity.per}"] = table[quantity.per] / table["depth"]

@@ -41,7 +41,7 @@ def write_summary(folder: Path | str) -> None:
     provenance = _read(folder / "provenance.json")
     varying, fixed = settings_of(pd.read_parquet(folder / "cells.parquet"))
     name = f"{figure['paper']} / {figure['figure']}"
-    notes = "".join(f"<li>{escape(str(note))}</li>" for note in figure.get("notes", []))
+    notes = "".join(f"<li>{escape(str(note))}</li>" for note in figure.get("differences", []))
     parts = [
         f"<h1>{escape(str(figure['title']))}</h1>",
         f"<p><small>{escape(name)}, preset {escape(str(figure['preset']))}</small></p>",

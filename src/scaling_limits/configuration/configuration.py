@@ -161,6 +161,16 @@ class Configuration:
         """The same, those together that compile once."""
         return shards(self.cells(slug, experiment))
 
+    def stated(self, slug: str, experiment: str) -> dict[str, str]:
+        """The settings of which the paper itself says a value, with the place; others were chosen.
+
+        Raises:
+            ConfigurationError: a name that is no setting, with the nearest one.
+        """
+        said = self.paper(slug).shared(experiment).tree("stated")
+        forms.refuse_unknown(said, "setting", self.vocabulary.names, "stated.")
+        return {key: str(value) for key, value in plain(said).items()}
+
     def substitutions(self, slug: str, experiment: str | None) -> dict[str, str]:
         """Datasets of the paper that other ones stand in for here, with their stand-ins."""
         if experiment is None:

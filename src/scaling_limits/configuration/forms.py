@@ -7,7 +7,7 @@ from scaling_limits.configuration.ranges import expanded
 from scaling_limits.configuration.trees import Leaf, Tree, Word, plain
 from scaling_limits.errors import ConfigurationError, unknown
 
-SHARED = frozenset({"symbols", "quantities", "judging", "bases"})
+SHARED = frozenset({"symbols", "quantities", "judging", "stated", "bases"})
 BASE = frozenset({"title", "extends", "measurements", "presets"})
 EXPERIMENT = frozenset(
     {"description", "extends", "grids", "measurements", "presets", "judging", "figures"}

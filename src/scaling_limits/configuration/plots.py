@@ -11,8 +11,10 @@ from scaling_limits.figures.quantities import Quantity
 
 Path = tuple[str | int, ...]
 _AT: Path = ("plot",)
-# of a scaling plot itself; all else that stands beside `kind` is of each of its panels
-_PLOT = {"kind", "panels", "hue_labels", "symbols"}
+# of a plot of lines itself; all else that stands beside `kind` is of each of its panels
+_PLOT = {"kind", "panels", "rows", "columns", "wrap", "hue_labels", "symbols"}
+# what panels of quantities over a hyperparameter have, if nothing else is said
+_TRANSFER = {"x": "learning_rate", "hue": "width"}
 
 
 def written_out(plot: dict[str, Any], words: Words) -> dict[str, Any]:
@@ -27,27 +29,6 @@ def written_out(plot: dict[str, Any], words: Words) -> dict[str, Any]:
     plot = _KINDS[kind](plot, words)
     symbols = {**words.symbols, **(plot.get("symbols") or {})}
     return {**plot, "symbols": symbols} if symbols else plot
-
-
-def _transfer(plot: dict[str, Any], words: Words) -> dict[str, Any]:
-    rows = plot.get("rows")
-    if isinstance(rows, list):
-        rows = [_row(row, words, (*_AT, "rows", index)) for index, row in enumerate(rows)]
-    panels = plot.get("panels")
-    chosen = words.every_grid() if panels is None else panels
-    titled = words.titled(chosen, (*_AT, "panels"))
-    return {**plot, "rows": rows, "panels": [_titled(grid, title) for grid, title in titled]}
-
-
-def _titled(grid: str, title: str | None) -> dict[str, Any]:
-    return {"grid": grid} if title is None else {"grid": grid, "title": title}
-
-
-def _row(said: Any, words: Words, path: Path) -> dict[str, Any]:
-    """A row of a transfer plot: a quantity with label, scale and direction of its metric."""
-    row = said if isinstance(said, Mapping) and "quantity" in said else {"quantity": said}
-    quantity = words.quantity(row["quantity"], path)
-    return {**_drawn(quantity), **row, "quantity": quantity}
 
 
 def _drawn(quantity: Any) -> dict[str, Any]:
@@ -70,19 +51,59 @@ def _maps(plot: dict[str, Any], words: Words) -> dict[str, Any]:
     return {**drawn, **plot, "quantity": quantity, "panels": panels}
 
 
-def _scaling(plot: dict[str, Any], words: Words) -> dict[str, Any]:
+def _lines(plot: dict[str, Any], words: Words) -> dict[str, Any]:
+    own = {key: plot[key] for key in ("kind", "wrap", "hue_labels", "symbols") if key in plot}
     shared = {key: value for key, value in plot.items() if key not in _PLOT}
+    if "panels" in plot:
+        for key in ("rows", "columns"):
+            if key in plot:
+                raise MisplacedError((*_AT, key), "stands in place of `panels`, not beside them")
+        said = [((*_AT, "panels", index), part) for index, part in enumerate(plot["panels"] or [])]
+    else:
+        said = _table(plot, words)
+        shared = {**_TRANSFER, **shared}
+        own = {"wrap": len(said) // len(plot["rows"]), **own} if said else own
     panels = []
-    for index, panel in enumerate(plot.get("panels") or []):
+    for path, panel in said:
         if not isinstance(panel, Mapping):
-            raise MisplacedError((*_AT, "panels", index), f"should be a mapping, not {panel!r}")
-        panels += _panels({**shared, **panel}, words, (*_AT, "panels", index))
-    own = {key: value for key, value in plot.items() if key in _PLOT}
+            raise MisplacedError(path, f"should be a mapping, not {panel!r}")
+        panels += _panels({**shared, **panel}, words, path)
     return {**own, "panels": panels}
 
 
+def _table(plot: dict[str, Any], words: Words) -> list[tuple[Path, dict[str, Any]]]:
+    """The panels of quantities in `rows` and grids in `columns` (default: every grid)."""
+    rows = plot.get("rows")
+    if not isinstance(rows, list):
+        raise MisplacedError(_AT, "give `rows`, a list of quantities, or `panels`")
+    chosen = plot.get("columns")
+    columns = words.titled(words.every_grid() if chosen is None else chosen, (*_AT, "columns"))
+    return [
+        (
+            (*_AT, "rows", index),
+            {**_row(row), "of": {grid: title}, "title": grid if title is None else title},
+        )
+        for index, row in enumerate(rows)
+        for grid, title in columns
+    ]
+
+
+def _row(said: Any) -> dict[str, Any]:
+    """What a row says of its panels: a quantity, or one with label, scale and limits beside it."""
+    return dict(said) if isinstance(said, Mapping) and "quantity" in said else {"quantity": said}
+
+
 def _panels(panel: dict[str, Any], words: Words, path: Path) -> list[dict[str, Any]]:
-    """The panels that one stands for: with `each`, one for each grid."""
+    """The panels that one stands for: with `each`, one for each grid; with `steps`, one for each step."""
+    if "steps" in panel:
+        rest = {key: value for key, value in panel.items() if key != "steps"}
+        at = [
+            {**rest, "title": str(rest.get("title", "{}")).replace("{}", str(step))}
+            for step in panel["steps"]
+        ]
+        for one, step in zip(at, panel["steps"], strict=True):
+            one["lines"] = [_at(line, step) for line in rest.get("lines", [])]
+        return [found for one in at for found in _panels(one, words, path)]
     if "each" not in panel:
         return [_panel(panel, words, path)]
     rest = {key: value for key, value in panel.items() if key != "each"}
@@ -93,23 +114,29 @@ def _panels(panel: dict[str, Any], words: Words, path: Path) -> list[dict[str, A
     ]
 
 
+def _at(line: Any, step: int) -> Any:
+    """A line of the quantity at a training step."""
+    if not isinstance(line, Mapping):
+        return line
+    said = line.get("quantity")
+    quantity = said if isinstance(said, Mapping) else {"quantity": said}
+    return {**line, "quantity": {**quantity, "reduce": "at", "step": step}}
+
+
 def _panel(panel: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
     """A panel with its lines: written out, or those of the grids that it is `of`."""
     if isinstance(panel.get("over"), str):
         panel = {**panel, "over": [panel["over"]]}
     lines = panel.get("lines")
     if "of" not in panel:
-        if isinstance(lines, list):
-            panel = {**panel, "lines": [_line(line, words, path) for line in lines]}
+        if isinstance(lines, list) and lines:
+            lines = [_line(line, words, path) for line in lines]
+            first = lines[0].get("quantity") if isinstance(lines[0], Mapping) else None
+            panel = {**_drawn(first), **panel, "lines": lines}
         return panel
     rest = {key: value for key, value in panel.items() if key not in ("of", "quantity")}
     quantity = words.quantity(panel.get("quantity"), path)
     drawn = _drawn(quantity)
-    best = drawn.pop("best", "min")
-    if best != "min" and rest.get("over"):
-        drawn["best"] = best
-    if rest.get("ring") is True:
-        rest["ring"] = best
     lines = []
     for grid, title in words.titled(panel["of"], path):
         named = {} if rest.get("hue") else {"label": grid if title is None else title}
@@ -124,8 +151,6 @@ def _line(line: Any, words: Words, path: Path) -> Any:
 
 
 _KINDS: dict[str, Callable[[dict[str, Any], Words], dict[str, Any]]] = {
-    "transfer": _transfer,
+    "lines": _lines,
     "maps": _maps,
-    "scaling": _scaling,
-    "curves": lambda plot, words: plot,
 }

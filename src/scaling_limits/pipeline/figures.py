@@ -15,10 +15,14 @@ from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.files import read_yaml
+from scaling_limits.datasets import catalogue
+from scaling_limits.figures.claims import OptimumClaim
+from scaling_limits.figures.plots import Plot
+from scaling_limits.figures.plots.maps import MapPanel
 from scaling_limits.files import write_file
+from scaling_limits.pipeline import notes
 from scaling_limits.pipeline.jobs import COLUMNS
 from scaling_limits.pipeline.keys import cell_key
-from scaling_limits.pipeline.notes import figure_notes
 from scaling_limits.records import Results
 from scaling_limits.runtime import library_versions
 
@@ -60,12 +64,24 @@ def collect(
     write_file(folder / "cells.parquet", cells.to_parquet(index=False))
     write_file(folder / "records.parquet", records.to_parquet(index=False))
     write_verdicts(folder, verdicts)
+    names = {
+        used: catalogue.info(used, configuration.user_datasets).title
+        for used in {point.settings.dataset for point in points}
+    }
     shown = {
-        "title": figure.title,
-        "caption": figure.caption,
+        "title": notes.filled(figure.title, cells, names),
+        "caption": notes.filled(figure.caption, cells, names),
         "kind": figure.plot.kind,
-        "plot": figure.plot.model_dump(mode="json", exclude_unset=True),
-        "notes": figure_notes(configuration, paper, name, meta),
+        "plot": _plot(figure.plot, cells, names),
+        "judged": [
+            {**claim.model_dump(mode="json", include={"over", "along", "within"})}
+            | {"quantity": claim.quantity.model_dump(mode="json", exclude={"label"})}
+            | {"grids": [*claim.grids, *claim.control]}
+            for claim in figure.claims
+            if isinstance(claim, OptimumClaim) and not claim.profile
+        ],
+        "notes": notes.on_the_picture(configuration, paper, name, cells),
+        "differences": notes.differences(configuration, paper, name, meta),
     }
     _write(folder / "figure.json", {**named, **shown})
     experiment = _experiment(configuration, paper, figure.experiment)
@@ -80,6 +96,17 @@ def collect(
         {"compared": {**named, **came_from}, "not_compared": _surroundings(meta)},
     )
     write_summary(folder)
+
+
+def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, Any]:
+    """The plot as written, the settings in the titles of its panels filled in from the cells that they show."""
+    said = plot.model_dump(mode="json", exclude_unset=True)
+    for panel, model in zip(said.get("panels", []), getattr(plot, "panels", ()), strict=True):
+        grids = [model.grid] if isinstance(model, MapPanel) else [x.grid for x in model.lines]
+        if panel.get("title"):
+            shown = cells[cells["grid"].isin(grids)]
+            panel["title"] = notes.filled(panel["title"], shown, names)
+    return said
 
 
 def _cells(points: Sequence[Point]) -> pd.DataFrame:

@@ -1,12 +1,16 @@
-"""What is written under a figure: everything in which it differs from the paper's setting."""
+"""What is written on and under a figure, and everything in which it differs from the paper's setting."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import pandas as pd
 
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment
 from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.datasets import catalogue
+from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import OWN
 from scaling_limits.pipeline.keys import cell_source
 
@@ -15,12 +19,73 @@ from scaling_limits.pipeline.keys import cell_source
 _SILENT = {"num_test", "seed"}
 _UNSET = {"num_train": "all", "input_shape": "the data's own"}
 _LISTED = 4
+_PLACE = re.compile(r"(?<![\\_^A-Za-z0-9}])\{([a-z_]+)\}")
+"""A setting's name in braces; braces of mathematics follow a letter, a backslash, `_`, `^` or another brace."""
 
 
-def figure_notes(
+def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """A text with settings in braces, as `{num_inference_steps}`, replaced by what the cells have.
+
+    `names` are the titles of datasets.
+
+    Raises:
+        ConfigurationError: the cells have no such column.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        column = found[1]
+        if column not in cells:
+            raise ConfigurationError(f"'{text}': {unknown('setting', column, cells.columns)}")
+        values = sorted(cells[column].dropna().unique())
+        words = [
+            names.get(str(v), f"{v:g}" if isinstance(v, int | float) else str(v)) for v in values
+        ]
+        if len(words) > 2 and not isinstance(values[0], str):
+            return f"{words[0]} to {words[-1]}"
+        return " and ".join(words) or "no"
+
+    return _PLACE.sub(value, text)
+
+
+def on_the_picture(
+    configuration: Configuration, paper: str, name: str, cells: pd.DataFrame
+) -> list[str]:
+    """The two lines under a figure: its data; its sizes and seeds."""
+    figure = configuration.figure(paper, name)
+    if figure.experiment is None:
+        return []
+    shown = cells[cells["grid"].isin(figure.plot.grids)]
+    replaced = configuration.substitutions(paper, figure.experiment)
+    data = []
+    for used in sorted(shown["dataset"].unique()):
+        info = catalogue.info(used, configuration.user_datasets)
+        for_others = [
+            catalogue.info(wanted, configuration.user_datasets).title
+            for wanted, stand_in in replaced.items()
+            if stand_in == used
+        ]
+        instead = f" in place of {' and '.join(for_others)}" if for_others else ""
+        data.append(f"{info.title}{instead}.{f' {info.note}' if info.note else ''}")
+    sizes = [
+        f"{words} {_range(shown[column])}"
+        for column, words in (("width", "width"), ("depth", "depth"), ("num_steps", "updates:"))
+        if shown[column].notna().any()
+    ]
+    seeds = shown.groupby("grid")["seed"].nunique()
+    count = f"{seeds.min()} to {seeds.max()}" if seeds.min() < seeds.max() else str(seeds.max())
+    number = "one seed" if count == "1" else f"means over {count} seeds"
+    smaller = differences(configuration, paper, name, {})
+    where = " What differs from the paper: summary.html." if len(smaller) > 1 else ""
+    return [f"Data: {' '.join(data)}", f"{', '.join([*sizes, number]).capitalize()}.{where}"]
+
+
+def differences(
     configuration: Configuration, paper: str, name: str, meta: Mapping[str, Any]
 ) -> list[str]:
-    """The lines under a figure: substitutions, reduced sizes, seeds, and cells of other sources kept on purpose."""
+    """Everything in which a figure differs: from the paper where that says something, else from the preset `paper`.
+
+    Substituted data first, then settings, seeds, and cells of other sources kept on purpose.
+    """
     figure = configuration.figure(paper, name)
     notes = _substitutions(configuration, paper, figure.experiment)
     if figure.experiment is None:
@@ -29,15 +94,24 @@ def figure_notes(
     original = None if paper == OWN else configuration.original(paper, figure.experiment)
     shown = [grid for grid in used.grids if grid in figure.grids]
     if original is not None:
-        differs = f"Differs from the paper (preset {configuration.main.preset})"
-        differing = _differences(original, used, shown, configuration.vocabulary)
-        notes += [f"{differs}{words}." for words in differing]
+        stated = configuration.stated(paper, figure.experiment)
+        for said, words in (
+            (True, "Differs from the paper"),
+            (False, "Differs from the preset paper, where the paper does not say"),
+        ):
+            found = _differences(original, used, shown, configuration.vocabulary, stated, said=said)
+            notes += [f"{words}{difference}." for difference in found]
     notes.append(_seeds(original, used, shown))
     current = {cell_source(p.cell) for p in configuration.points(paper, figure.experiment)}
     older = sorted({entry["source"] for entry in meta.values()} - current)
     if older:
         notes.append(f"Cells computed by accepted older source: {', '.join(older)}.")
     return notes
+
+
+def _range(values: pd.Series) -> str:
+    low, high = values.min(), values.max()
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def _substitutions(configuration: Configuration, paper: str, experiment: str | None) -> list[str]:
@@ -53,17 +127,24 @@ def _substitutions(configuration: Configuration, paper: str, experiment: str | N
 
 
 def _differences(
-    original: Experiment, used: Experiment, shown: Sequence[str], settings: Vocabulary
+    original: Experiment,
+    used: Experiment,
+    shown: Sequence[str],
+    settings: Vocabulary,
+    stated: Mapping[str, str],
+    *,
+    said: bool,
 ) -> list[str]:
-    """What differs, settings together that do so in the same grids."""
+    """What differs of settings that the paper states, or does not; those together that do so in the same grids."""
     shown = [grid for grid in shown if grid in original.grids]
     grids: dict[str, list[str]] = {}
     for grid in shown:
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
             then, now = (values.get(key, settings.default(key)) for values in (before, after))
-            if then != now:
-                grids.setdefault(f"{key} {_instead(key, now, then)}", []).append(grid)
+            if then != now and (key in stated) == said:
+                source = f" ({stated[key]})" if said else ""
+                grids.setdefault(f"{key} {_instead(key, now, then)}{source}", []).append(grid)
     together: dict[str, list[str]] = {}
     for words, differing in grids.items():
         together.setdefault(_where(differing, shown), []).append(words)

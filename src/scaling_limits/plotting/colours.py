@@ -1,25 +1,80 @@
-"""Colours of lines: in the order of sizes, or to tell labels apart."""
+"""Colours: one for each thing in all papers, and for sizes the darker the larger."""
 
 from collections.abc import Iterable
 
-import seaborn as sns
-
-from scaling_limits.plotting import style
-
-_PALETTES = (style.COLOUR_MAP, "plasma")
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.colors import to_rgb
 
 Colour = tuple[float, float, float]
 BLACK: Colour = (0.0, 0.0, 0.0)
 
+_SEQUENCES = (("viridis", 0.58), ("plasma", 0.62))
+"""Sequential palettes and where they are as light as a line on white may be (a contrast of 3 : 1)."""
+
+_BLUE, _ORANGE, _GREEN, _RED = "#08519C", "#D55E00", "#1A8F4A", "#A8336F"
+_BROWN, _CYAN, _GREY = "#7A5C00", "#2E86C1", "#666666"
+THINGS: dict[tuple[str, str, float | None], str] = {
+    # algorithm, scheme, exponent of the output's energy weight
+    ("backpropagation", "sp", None): _GREY,
+    ("backpropagation", "ntk", None): _BROWN,
+    ("backpropagation", "mup", None): _CYAN,
+    ("predictive_coding", "sp", None): _ORANGE,
+    ("predictive_coding", "ntk", None): _BROWN,
+    ("predictive_coding", "mup", None): _BLUE,
+    ("predictive_coding", "mup", 0.0): _BLUE,
+    ("predictive_coding", "mup", -1.0): _GREEN,
+    ("target_propagation", "sp", None): _ORANGE,
+    ("target_propagation", "mup", None): _RED,
+}
+_OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)
+
 
 def size_colours(values: Iterable[float], which: int = 0) -> dict[float, Colour]:
-    """Colours in the order of the values, evenly spaced; `which` chooses the palette."""
-    ordered = sorted(set(values))
-    colours = sns.color_palette(_PALETTES[which % len(_PALETTES)], len(ordered))
-    return dict(zip(ordered, colours, strict=True))
+    """A colour for each size by its logarithm, the largest the darkest; `which` chooses the palette."""
+    sizes = sorted(set(values))
+    name, lightest = _SEQUENCES[which % len(_SEQUENCES)]
+    logarithmic = sizes[0] > 0
+    places = np.log(sizes) if logarithmic else np.array(sizes, float)
+    span = places[-1] - places[0]
+    parts = (places - places[0]) / span if span else np.ones(len(sizes))
+    found = colormaps[name](lightest * (1 - parts))
+    return {size: to_rgb(colour) for size, colour in zip(sizes, found, strict=True)}
 
 
-def label_colours(labels: Iterable[str]) -> dict[str, Colour]:
-    """Colours that tell labels apart, in their order."""
-    names = list(dict.fromkeys(labels))
-    return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
+def exponent_colours(values: Iterable[float]) -> dict[float, Colour]:
+    """Colours of exponents of the output's energy weight: of 0 and -1 those of muP with them, else between."""
+    ends = [np.array(to_rgb(THINGS["predictive_coding", "mup", end])) for end in (0.0, -1.0)]
+    parts = {value: float(np.clip(-value, 0, 1)) for value in sorted(set(values))}
+    return {v: to_rgb(tuple((1 - t) * ends[0] + t * ends[1])) for v, t in parts.items()}
+
+
+def line_colours(rows: pd.DataFrame) -> dict[str, Colour]:
+    """The colour of each `line` of a table without hue, by what its cells are.
+
+    Two lines of one colour would be taken for the same: the second has one of its own.
+    """
+    colours: dict[str, Colour] = {}
+    for line, cells in rows.groupby("line", sort=False):
+        exponent = cells["energy_weight_exponent"].iloc[0]
+        scheme = _family(str(cells["parameterisation"].iloc[0]))
+        weight = None if scheme != "mup" or pd.isna(exponent) else float(exponent)
+        own = _thing(str(cells["algorithm"].iloc[0]), scheme, weight)
+        choices = [to_rgb(c) for c in ([own] if own else []) + list(_OTHERS)]
+        left = [colour for colour in choices if colour not in colours.values()]
+        colours[str(line)] = (left or choices)[0]
+    return colours
+
+
+def _family(scheme: str) -> str:
+    """The scheme of a row of the table, whatever the update rule or algorithm that it is for."""
+    for family in ("ntk", "sp"):
+        if scheme == family or scheme.startswith(f"{family}_"):
+            return family
+    return "mup" if scheme.endswith("mup") else scheme
+
+
+def _thing(algorithm: str, scheme: str, exponent: float | None) -> str | None:
+    exact = THINGS.get((algorithm, scheme, exponent))
+    return exact if exact is not None else THINGS.get((algorithm, scheme, None))

@@ -3,19 +3,22 @@
 import io
 import json
 import logging
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 from PIL import Image
 from pydantic import ValidationError
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.plots import DRAWN_BY, PLOT, Plot
 from scaling_limits.files import write_file
-from scaling_limits.plotting import style, text
+from scaling_limits.plotting import style
+from scaling_limits.plotting.page import Page
+from scaling_limits.plotting.tables import table_of
 from scaling_limits.records import Results
 
 # it warns of the dates that matplotlib's own mathematical fonts carry
@@ -27,7 +30,6 @@ _METADATA: dict[str, dict[str, str | None]] = {
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
 }
-_NOTES = "notes"
 
 
 class Markdown(str):
@@ -57,16 +59,18 @@ class Saved:
 class FigureFolder:
     """The content of `results/<preset>/<slug>/<figure>/` that a plot needs.
 
-    `plot` is validated for the figure's kind; `notes` say what is not as in the paper
-    (substitutions, sizes, seeds).
+    `plot` is validated for the figure's kind; `notes` are the two lines under the picture, data and sizes.
+    `judged` says where claims judge an optimum: `quantity`, `over`, `along`, `grids`, `within`.
     """
 
     path: Path
     name: str
+    preset: str
     title: str
     caption: str
     plot: Plot
     notes: tuple[str, ...]
+    judged: tuple[dict[str, Any], ...]
     verdicts: tuple[dict[str, Any], ...]
     results: Results
 
@@ -94,29 +98,43 @@ class FigureFolder:
         return cls(
             path=path,
             name=f"{figure['paper']}/{figure['figure']}",
+            preset=figure["preset"],
             title=figure["title"],
             caption=figure["caption"],
             plot=plot,
             notes=tuple(figure["notes"]),
+            judged=tuple(figure["judged"]),
             verdicts=tuple(verdicts),
             results=results,
         )
 
-    @style.applied()
-    def save(self, figure: Figure) -> Saved:
-        """Write the notes under the figure, then its png, pdf and svg, the same bytes each time.
+    def table(self) -> pd.DataFrame:
+        """What is drawn, one row for each panel, line, point and seed; see `tables.FIRST`.
 
+        Raises:
+            ScalingLimitsError: see `tables.table_of`.
+        """
+        return table_of(self.plot, self.results)
+
+    def page(self, size: tuple[float, float]) -> Page:
+        """A page for the figure, whose axes take a `size` in inches."""
+        notes = [*self.notes, *self._contradictions()]
+        return Page(self.title, self._verdict_line(), notes, size)
+
+    @style.applied()
+    def save(self, figure: Figure, *, record: bool = False) -> Saved:
+        """Write the figure as png, pdf and svg, the same bytes each time.
+
+        Only with `record` it becomes the figure of record; else it stands beside that one, as `edited`.
         Raises WriteError if one of them cannot be written; it is not there then.
         """
-        self._write_notes(figure)
-        frame = _frame(figure)
         contents = {}
         for suffix, metadata in _METADATA.items():
             buffer = io.BytesIO()
-            figure.savefig(buffer, format=suffix, bbox_inches=frame, metadata=metadata)
+            figure.savefig(buffer, format=suffix, metadata=metadata)
             contents[suffix] = buffer.getvalue()
         for suffix, content in contents.items():
-            write_file(self.path / f"figure.{suffix}", content)
+            write_file(self.path / f"{'figure' if record else 'edited'}.{suffix}", content)
         return Saved(self.name, _preview(contents["png"]))
 
     def describe(self) -> Markdown:
@@ -130,30 +148,50 @@ class FigureFolder:
         return Markdown("\n".join(_in_words(verdict) for verdict in self.verdicts))
 
     def describe_notes(self) -> Markdown:
-        """What is not as in the paper, as it is written under the figure."""
-        if not self.notes:
-            return Markdown("There are no notes on this figure.")
-        return Markdown("\n".join(f"- {note}" for note in self.notes))
-
-    def _write_notes(self, figure: Figure) -> None:
-        if not self.notes or any(old.get_gid() == _NOTES for old in figure.texts):
-            return
-        width, height = figure.get_size_inches()
-        bottom = min(0.0, figure.get_tightbbox().y0)
-        lines = [
-            f"{'' if continued else '– '}{line}"
-            for note in self.notes
-            for continued, line in enumerate(text.wrap(note, style.SMALL, width - 0.25))
-        ]
-        figure.text(
-            0.06 / width,
-            (bottom - 0.04) / height,
-            "\n".join(lines),
-            size=style.SMALL,
-            va="top",
-            color="0.25",
-            gid=_NOTES,
+        """What stands under the figure, and where the rest is."""
+        lines = [f"- {note}" for note in self.notes]
+        return Markdown(
+            "\n".join([*lines, "- Everything that differs from the paper: summary.html"])
         )
+
+    def _verdict_line(self) -> str:
+        """How many claims hold, fail and are untested."""
+        count = Counter(verdict["verdict"] for verdict in self.verdicts)
+        verbs = {
+            "holds": ("holds", "hold"),
+            "fails": ("fails", "fail"),
+            "untested": ("untested",) * 2,
+        }
+        said = [
+            f"{count[name]} {verb[count[name] > 1]}" for name, verb in verbs.items() if count[name]
+        ]
+        claims = f"Claims: {', '.join(said)}. " if said else ""
+        return f"{claims}Preset {self.preset}."
+
+    def _contradictions(self) -> list[str]:
+        """The paper's statements that fail here."""
+        return [f"Fails here: {v['statement']}" for v in self.verdicts if v["verdict"] == "fails"]
+
+
+def find(figure: str, preset: str, root: Path | str | None = None) -> Path:
+    """The folder of a figure that was computed: below `root`, or else the nearest folder upwards with results.
+
+    Raises ScalingLimitsError if there is none; says which figures there are.
+    """
+    here = Path.cwd()
+    places = [here, *here.parents] if root is None else [Path(root)]
+    results = [place / "results" / preset for place in places]
+    for folder in results:
+        if (folder / figure / "figure.json").exists():
+            return folder / figure
+    there = [
+        path.parent.relative_to(folder).as_posix()
+        for folder in results
+        for path in sorted(folder.glob("*/*/figure.json"))
+    ]
+    if not there:
+        raise ScalingLimitsError(f"no figure was computed at the preset {preset}: make figures")
+    raise ScalingLimitsError(unknown(f"figure computed at the preset {preset}", figure, there))
 
 
 def _json(path: Path) -> Any:
@@ -169,13 +207,6 @@ def _preview(png: bytes) -> bytes:
     with Image.open(io.BytesIO(png)) as image:
         image.convert("RGB").quantize(256).save(content, "png")
     return content.getvalue()
-
-
-def _frame(figure: Figure) -> Bbox:
-    """What is saved, in inches: the page, and whatever stands out of it."""
-    drawn = figure.get_tightbbox().padded(0.04)
-    width, height = figure.get_size_inches()
-    return Bbox.union([drawn, Bbox.from_extents(0, 0, width, height)])
 
 
 def _in_words(verdict: dict[str, Any]) -> str:

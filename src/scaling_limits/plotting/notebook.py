@@ -20,9 +20,9 @@ from scaling_limits.files import unwritable, write_file
 def execute(
     notebook: Path | str, folder: Path | str, output: Path | str, failed: Path | str
 ) -> None:
-    """Run `notebook` with the parameter `folder`; write it without times or machine paths.
+    """Run `notebook` in a figure's `folder`, for the record; write it without times or machine paths.
 
-    The kernel runs in the working directory, and gets `folder` relative to it. What cells print to
+    What cells print to
     standard error (warnings, which name files of the machine) goes to this process's own. If a cell
     fails, the notebook as far as it got is left at `failed`, nothing is written to `output`, and
     ScalingLimitsError says which error it was. WriteError says which file cannot be written.
@@ -37,7 +37,8 @@ def execute(
             done = papermill.execute_notebook(
                 copy.deepcopy(source),
                 os.path.relpath(failed),
-                parameters={"folder": relative},
+                parameters={"record": True},
+                cwd=relative,
                 kernel_name="python3",
                 record_timing=False,
                 progress_bar=False,
@@ -61,6 +62,8 @@ def execute(
 
 def _strip(done: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
     done.metadata = source.metadata
+    # run again it is the reader's, who changes it
+    done.cells = [c for c in done.cells if "injected-parameters" not in c.metadata.get("tags", [])]
     for number, cell in enumerate(done.cells):
         cell.id = f"cell-{number:02d}"
         for key in ("papermill", "execution"):

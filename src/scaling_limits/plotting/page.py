@@ -1,53 +1,123 @@
-"""A page whose parts are placed in inches from its top left corner: what all figures share.
+"""A page: pairs of axes under a title and what its verdicts say, over a legend and notes."""
 
-Panels keep their size whatever their labels are, and nothing overlaps.
-"""
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from collections.abc import Sequence
-
+import numpy as np
+import seaborn as sns
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogFormatterMathtext,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+)
 
 from scaling_limits.plotting import style, text
 
-NARROWEST = 4.2  # a page, in inches
-_TITLE = 0.19  # the height of one of its lines
+WIDTH = 7.2
+"""Of a page of several columns, in inches."""
+_NARROWEST = 4.2
+_MOST_TICKS = 6
+_CHARACTERS, _BOLD = 17, 12.5  # how many fill an inch of small text, and of a title
+_LINE, _TITLE_LINE, _PAD = 0.128, 0.17, 0.05  # heights in inches
 
 
-def titled(title: str, width: float, heights: Sequence[float]) -> tuple[Figure, float]:
-    """A page with its title and room for parts of `heights` under it, and where that begins."""
-    titles = text.wrap(title, style.LARGE, width - 0.1, bold=True)
-    top = len(titles) * _TITLE
-    total = top
-    for height in heights:
-        total += height
-    figure = Figure(figsize=(width, total))
-    write(figure, titles, 0.06, 0.02, style.LARGE)
-    return figure, top
+class Page:
+    """A figure: its title and what its verdicts say, a body of axes over a legend, notes."""
+
+    def __init__(
+        self, title: str, verdicts: str, notes: Sequence[str], size: tuple[float, float]
+    ) -> None:
+        """Lay out a page whose body has a `size` in inches, beside the legend."""
+        self.width = max(size[0], _NARROWEST)
+        titles = text.wrap(title, round(self.width * _BOLD))
+        small = [text.wrap(words, round(self.width * _CHARACTERS)) for words in notes]
+        lines = "\n".join(small)
+        head = (titles.count("\n") + 1) * _TITLE_LINE + bool(verdicts) * _LINE + _PAD
+        foot = (lines.count("\n") + 1) * _LINE + _PAD if lines else _PAD
+        self._heights = [head, size[1], foot]
+        self.figure = Figure(figsize=(self.width, sum(self._heights)), layout="constrained")
+        engine = self.figure.get_layout_engine()
+        engine.set(w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0)  # type: ignore[union-attr]
+        self._parts = GridSpec(3, 1, self.figure, height_ratios=self._heights)
+        self._top, self.body, self._bottom = map(self.figure.add_subfigure, self._parts)
+        self._write(titles, 1.0, head, size=style.LARGE, weight="bold", gid="title")
+        down = 1 - (titles.count("\n") + 1) * _TITLE_LINE / head
+        self._write(verdicts, down, head, size=style.SMALL, color="0.25", gid="verdicts")
+        look = {"size": style.SMALL, "color": "0.25", "gid": "notes", "va": "top"}
+        self._bottom.text(_PAD / self.width, 1.0, lines, **look)
+
+    def _write(self, words: str, y: float, height: float, **look: Any) -> None:
+        self._top.text(_PAD / self.width, y - 0.3 * _PAD / height, words, va="top", **look)
+
+    def axes(self, rows: int, columns: int) -> np.ndarray:
+        """Pairs of axes [rows, columns]."""
+        axes = self.body.subplots(rows, columns, squeeze=False)
+        for ax in axes.flat:
+            sns.despine(ax=ax)
+        return axes
+
+    def legend(self, entries: Mapping[str, Artist]) -> None:
+        """Explain colours and marks at the foot of the body, which grows by it."""
+        if not entries:
+            return
+        widest = max(text.length(label) for label in entries) + 6
+        columns = min(max(1, int(self.width * _CHARACTERS / widest)), len(entries))
+        lines = -(-len(entries) // columns)
+        columns = -(-len(entries) // lines)
+        self._heights[1] += lines * 1.15 * _LINE + _PAD
+        self.figure.set_size_inches(self.width, sum(self._heights))
+        self._parts.set_height_ratios(self._heights)
+        look = {"loc": "outside lower center", "ncols": columns, "handletextpad": 0.5}
+        self.body.legend(list(entries.values()), list(entries), labelspacing=0.3, **look)
+
+    def settle(self) -> Figure:
+        """The figure, its layout computed once and for all formats."""
+        self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+        return self.figure
 
 
-def add_axes(figure: Figure, left: float, top: float, wide: float, high: float) -> Axes:
-    """Axes with their top left corner at (left, top)."""
-    page, total = figure.get_size_inches()
-    return figure.add_axes((left / page, 1 - (top + high) / total, wide / page, high / total))
+def scale_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
+    """Ticks between two ends: round numbers in one notation."""
+    if scale == "linear":
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        return
+    if high / low < 300 and low > 2e-3 and high < 1e5:
+        # few decades near one: plain numbers
+        subs = (1, 2, 5) if high / low > 8 else (1, 1.5, 2, 3, 4, 5, 6, 8)
+        axis.set_major_locator(LogLocator(subs=subs, numticks=12))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        axis.set_major_locator(LogLocator(numticks=7))
+        axis.set_major_formatter(LogFormatterMathtext())
+    axis.set_minor_formatter(NullFormatter())
 
 
-def write(figure: Figure, lines: Sequence[str], left: float, top: float, size: float) -> None:
-    """Bold lines of text with their top left corner at (left, top)."""
-    page, total = figure.get_size_inches()
-    x, y = left / page, 1 - top / total
-    figure.text(x, y, "\n".join(lines), size=size, weight="bold", va="top")
+def size_ticks(axis: Axis, values: np.ndarray) -> None:
+    """Ticks at powers of two where values on a logarithmic axis are; else round numbers."""
+    values = np.unique(values)
+    octaves = np.log2(values)
+    if not np.allclose(octaves, octaves.round()):
+        scale_ticks(axis, "log", float(values[0]), float(values[-1]))
+        return
+    few = FixedLocator(values) if len(values) <= _MOST_TICKS else LogLocator(base=2, numticks=8)
+    axis.set_major_locator(few)
+    whole = values[0] >= 1 and values[-1] < 1e5
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    axis.set_major_formatter(plain if whole else LogFormatterMathtext(base=2))
+    axis.set_minor_locator(LogLocator(base=2, numticks=99))
+    axis.set_minor_formatter(NullFormatter())
 
 
-def centre_of(axes: Sequence[Axes]) -> float:
-    """The middle of some axes from left to right, relative to the page."""
-    boxes = [ax.get_position() for ax in axes]
-    return float(min(box.x0 for box in boxes) + max(box.x1 for box in boxes)) / 2
-
-
-def extent(ax: Axes) -> tuple[float, float]:
-    """The width and height of axes in inches."""
-    box, figure = ax.get_position(), ax.get_figure(root=True)
-    assert figure is not None
-    wide, high = figure.get_size_inches()
-    return box.width * wide, box.height * high
+def blank(ax: Axes, words: str) -> None:
+    """Words in the place of a drawing."""
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, words, ha="center", va="center", color="0.35", transform=ax.transAxes)

@@ -11,20 +11,25 @@ from typing import Any
 import matplotlib as mpl
 import seaborn as sns
 
-PAGE_WIDTH = 7.2  # inches
 SMALL, NORMAL, LARGE = 6.5, 7.5, 9.0  # font sizes, points
 COLOUR_MAP = "viridis"  # perceptually uniform, readable with colour-vision deficiencies and in grey
 
-# marks of points, and dashes of lines
-OPTIMUM: dict[str, Any] = {
+RING: dict[str, Any] = {
     "marker": "o",
     "markersize": 5.0,
     "markerfacecolor": "white",
     "markeredgewidth": 1.2,
     "linestyle": "none",
 }
-DIVERGED: dict[str, Any] = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
-LINES: dict[str, Any] = {"solid": "-", "dashed": (0, (3.5, 1.6)), "dotted": (0, (1, 1.3))}
+CROSS: dict[str, Any] = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
+_POINTS: dict[str, Any] = {"linewidth": 0.9, "markersize": 2.6, "markeredgewidth": 0.0}
+LINES: dict[str, dict[str, Any]] = {
+    "solid": {**_POINTS, "linestyle": "-"},
+    "dashed": {"linestyle": (0, (3.5, 1.6)), "linewidth": 0.9, "marker": None},
+    "dotted": {"linestyle": (0, (1, 1.3)), "linewidth": 0.9, "marker": None},
+    "markers": {**_POINTS, "linestyle": "none", "markersize": 3.2, "marker": "o"},
+}
+"""How lines of a style look; a solid one has marks of its own, where they are told apart by them."""
 
 _SETTINGS: dict[str, Any] = {
     "font.size": NORMAL,
@@ -55,11 +60,16 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
+def apply() -> None:
+    """Give all figures that are drawn from now on this look."""
+    mpl.rcdefaults()
+    for settings in (sns.axes_style("ticks"), sns.plotting_context("paper"), _SETTINGS):
+        mpl.rcParams.update(settings)  # type: ignore[arg-type]
+
+
 @contextmanager
 def applied() -> Iterator[None]:
-    """The style while the context (or the function decorated with it) runs."""
+    """This look while the context (or the function decorated with it) runs."""
     with mpl.rc_context():
-        mpl.rcdefaults()
-        for settings in (sns.axes_style("ticks"), sns.plotting_context("paper"), _SETTINGS):
-            mpl.rcParams.update(settings)  # type: ignore[arg-type]
+        apply()
         yield

@@ -4,15 +4,13 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from scaling_limits.figures.plots.curves import CurvesPlot
+from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.plots.maps import MapsPlot
 from scaling_limits.figures.plots.parameterisation_table import ParameterisationTablePlot
-from scaling_limits.figures.plots.scaling import ScalingPlot
-from scaling_limits.figures.plots.transfer import TransferPlot
 from scaling_limits.registry import Registry
 
 Plot = Annotated[
-    CurvesPlot | MapsPlot | ParameterisationTablePlot | ScalingPlot | TransferPlot,
+    LinesPlot | MapsPlot | ParameterisationTablePlot,
     Field(discriminator="kind"),
 ]
 PLOT: TypeAdapter[Plot] = TypeAdapter(Plot)
@@ -20,8 +18,8 @@ PLOT: TypeAdapter[Plot] = TypeAdapter(Plot)
 DRAWN_BY = Registry(
     "kind of plot",
     {
-        kind: f"scaling_limits.plotting.kinds.{kind}"
-        for kind in ("curves", "maps", "parameterisation_table", "scaling", "transfer")
+        kind: f"scaling_limits.plotting.{kind}"
+        for kind in ("lines", "maps", "parameterisation_table")
     },
 )
-"""The modules whose `draw` makes a figure of a folder."""
+"""The modules with which a notebook of that name draws a figure's folder."""

@@ -4,18 +4,20 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from scaling_limits.figures.plots.parts import Best, GridPanel, Limits, Scale
+from scaling_limits.figures.plots.parts import Best, Limits, Scale
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.strict import Strict
 
 
-class MapPanel(GridPanel):
-    """One map for each value of the column `along`, in colours of their own.
+class MapPanel(Strict):
+    """One row of maps, of a grid (so is a control): one for each value of the column `along`.
 
     `values` selects values of it; those that a preset leaves out are not shown (default: all there
     are). All maps show the optimum of that at `reference` (default: the first).
     """
 
+    grid: str
+    title: str | None = None
     along: str
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
     reference: float | None = None
@@ -25,8 +27,8 @@ class MapsPlot(Strict):
     """Colour over the columns `x` and `y`, one map for each size, or training step.
 
     With `best` the optimum of every map is marked, beside contours: does it move? Without it the
-    values are written in the cells. `limits` fixes the colours of all panels (default: each one's
-    own range). `ratio_lines` lists the k of lines x = k y. `symbols` maps a column of the cells to
+    values are written in the cells. All maps share their colours; `limits` are their ends (default: the
+    values' own, up to a hundred times the best). `ratio_lines` lists the k of lines x = k y. `symbols` maps a column of the cells to
     the paper's symbol (default: N for the width, H or L for the depth).
     """
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.plots.parameterisation_table import (
@@ -22,14 +21,15 @@ from scaling_limits.parameterisations.table import (
     Row,
     find_row,
 )
-from scaling_limits.plotting import page, style, text
+from scaling_limits.plotting import style, text
 from scaling_limits.plotting.figure_folder import FigureFolder
 
-# Inches.
-_LINE, _BASELINE = 0.19, 0.062  # a line's height, and of its baseline in it
-_GAP, _SIDE = 0.26, 0.06  # between columns; by which rules stand out
-_ABOVE, _BELOW = 0.04, 0.06  # around the table
-_HEAVY, _LIGHT = 0.9, 0.5  # points, rules
+_LINE, _CHARACTER, _GAP = (
+    0.2,
+    0.062,
+    4,
+)  # inches of a line and of a character; characters between columns
+_HEAVY, _LIGHT = 0.9, 0.5  # rules, points
 
 _SYMBOLS = {
     "depth_exponent": r"\alpha",
@@ -53,35 +53,27 @@ _PREMULTIPLIERS = {
 }
 
 
-@style.applied()
-def draw(folder: FigureFolder) -> Figure:
-    """The table, with rules above, below and under its header.
-
-    Raises ConfigurationError for a row that does not exist or has no such form.
-    """
-    plot = folder.plot
-    assert isinstance(plot, ParameterisationTablePlot)
-    table = entries(plot).reset_index()
-    columns = [[name, *table[name]] for name in table.columns]
-    widths = [max(text.width_of(cell, style.NORMAL) for cell in column) for column in columns]
-    inner = sum(widths) + _GAP * (len(widths) - 1)
-    width = max(page.NARROWEST, inner + 2 * (_SIDE + 0.06))
-    height = (len(table) + 1) * _LINE
-    figure, top = page.titled(folder.title, width, [_ABOVE, height, _BELOW])
-    total = top + _ABOVE + height + _BELOW
-    top, left = top + _ABOVE, (width - inner) / 2
-    for line, thickness in ((0, _HEAVY), (1, _LIGHT), (len(table) + 1, _HEAVY)):
-        ends = [(left - _SIDE) / width, (left + inner + _SIDE) / width]
-        y = 1 - (top + line * _LINE) / total
-        figure.add_artist(Line2D(ends, [y, y], color="black", linewidth=thickness))
-    for number, (column, wide) in enumerate(zip(columns, widths, strict=True)):
-        # labels of lines stand at their left edge, entries in their middle
-        x, side = (left, "left") if number == 0 else (left + wide / 2, "center")
-        for line, cell in enumerate(column):
-            y = 1 - (top + (line + 1) * _LINE - _BASELINE) / total
-            figure.text(x / width, y, cell, ha=side, va="baseline", size=style.NORMAL)
-        left += wide + _GAP
-    return figure
+def drawn(folder: FigureFolder, table: pd.DataFrame) -> Figure:
+    """The table, typeset, with rules above, below and under its header."""
+    table = table.reset_index()
+    lines = [list(table.columns), *table.to_numpy().tolist()]
+    widths = [max(text.length(line[k]) for line in lines) for k in range(len(lines[0]))]
+    width = _CHARACTER * (sum(widths) + _GAP * len(widths))
+    page = folder.page((width, _LINE * len(lines)))
+    ax = page.axes(1, 1)[0, 0]
+    ax.set_axis_off()
+    shares = [(wide + _GAP) / (sum(widths) + _GAP * len(widths)) for wide in widths]
+    cells = ax.table(lines, bbox=[0, 0, 1, 1], colWidths=shares, cellLoc="center", edges="open")
+    cells.auto_set_font_size(False)
+    for (_, column), cell in cells.get_celld().items():
+        cell.set_fontsize(style.NORMAL)
+        if column == 0:
+            cell.set_text_props(ha="left")
+    for line, thickness in ((0, _HEAVY), (1, _LIGHT), (len(lines), _HEAVY)):
+        y = 1 - line / len(lines)
+        rule = {"color": "black", "linewidth": thickness, "clip_on": False}
+        ax.plot([0, 1], [y, y], transform=ax.transAxes, **rule)
+    return page.settle()
 
 
 def entries(plot: ParameterisationTablePlot, rows: Sequence[Row] = TABLE) -> pd.DataFrame:

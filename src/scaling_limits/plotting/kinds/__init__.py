@@ -1,1 +1,0 @@
-"""One module for each kind of plot, each with `draw(folder) -> Figure`."""

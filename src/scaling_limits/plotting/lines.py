@@ -1,0 +1,311 @@
+"""Panels of lines: what the notebook `lines` draws its figure with."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.figures.plots.lines import Line, LinesPlot, Panel
+from scaling_limits.plotting import colours, marks, page, style, text
+from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.tables import visible
+
+_MARKERS = ("o", "s", "D", "^")
+_BAND = {"err_style": "band", "err_kws": {"linewidth": 0.0}}
+_BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
+_FREE = 0.08  # the share of an axis that is left free at its ends
+
+
+class Lines:
+    """A page with a pair of axes for each panel of a figure; `rows` of the table are those shown there."""
+
+    def __init__(self, folder: FigureFolder, table: pd.DataFrame) -> None:
+        """Lay out the page."""
+        plot = folder.plot
+        assert isinstance(plot, LinesPlot)
+        self.folder, self.plot, self.table = folder, plot, table
+        count = len(plot.panels)
+        num_rows = -(-count // plot.wrap)
+        self.columns = -(-count // num_rows)
+        width = min(page.WIDTH / self.columns, 2.6)
+        self.page = folder.page((self.columns * width, num_rows * (0.75 * width + 0.35)))
+        axes = self.page.axes(num_rows, self.columns)
+        self.axes: list[Axes] = list(axes.flat[:count])
+        for spare in axes.flat[count:]:
+            spare.remove()
+
+    @property
+    def panels(self) -> Iterator[tuple[Panel, Axes]]:
+        """Each panel and its axes; of panels that show the same cells only the first."""
+        for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
+            if number not in self._twins:
+                yield panel, ax
+
+    def rows(self, panel: Panel) -> pd.DataFrame:
+        """The rows of the table that a panel shows."""
+        return self.table[self.table["panel"] == self._number(panel)]
+
+    def lines(self, panel: Panel) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:
+        """The points of each line that have a place on the axes, and how seaborn is to draw them."""
+        own = self.rows(panel)
+        ends = self._own(panel)[panel.x].agg(["min", "max"])
+        for line, value, rows in self._each(panel):
+            points = visible(rows, log=panel.scale == "log")
+            look = self._look(panel, line, value)
+            if line.across and len(points):
+                points = pd.DataFrame({panel.x: ends, "value": points["value"].mean()})
+                look = {**look, "marker": None, "zorder": 1.8}
+            if len(points):
+                yield points, {**look, "label": str(own["quantity"].iloc[0])}
+
+    def marks(self, panel: Panel, ax: Axes) -> None:
+        """Guide lines; rings and bars of what is best where a claim judges it; crosses where training diverged."""
+        points = pd.concat(self._means(panel))
+        for slope in panel.slopes:
+            marks.guide(ax, slope, points, panel)
+        judged = [
+            (rows, self._colour(panel, line, value), claim)
+            for line, value, rows in self._each(panel)
+            if (claim := self._judging(panel, line)) is not None and value is not None
+        ]
+        marks.best(ax, panel, judged)
+        lost = [
+            (sorted(rows.loc[rows["diverged"], panel.x].unique()), self._colour(panel, line, value))
+            for line, value, rows in self._each(panel)
+            if not line.across
+        ]
+        marks.crosses(ax, lost, panel.best)
+
+    def finish(self) -> Figure:
+        """Scale, name and limit the axes, those alike that are compared, and write the legend."""
+        for panel, ax in self.panels:
+            if panel.x_scale == "log" and self._own(panel)[panel.x].min() <= 0:
+                raise ScalingLimitsError(f"{panel.x}: 0 has no place on a logarithmic axis")
+            ax.set_xscale(panel.x_scale)
+            ax.set_yscale(panel.scale)
+        for group in self._alike(lambda panel: (panel.x, panel.x_scale, self._kind(panel))):
+            values = pd.concat([self._own(panel)[panel.x] for panel, _ in group]).to_numpy(float)
+            for panel, ax in group:
+                self._finish_x(panel, ax, values)
+        for group in self._alike(self._comparable):
+            low, high = self._limits(group)
+            for panel, ax in group:
+                ax.set_ylim(low, high)
+                page.scale_ticks(ax.yaxis, panel.scale, low, high)
+        for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
+            self._name(number, panel, ax)
+        self.page.legend(self._legend())
+        return self.page.settle()
+
+    # what the page shows
+
+    def _number(self, panel: Panel) -> int:
+        return next(k for k, other in enumerate(self.plot.panels) if other is panel)
+
+    @cached_property
+    def _twins(self) -> dict[int, int]:
+        """Panels that show the same cells and quantities as an earlier one: under a substitution of data."""
+        twins, seen = {}, {}
+        for number, rows in self.table.groupby("panel"):
+            key = (tuple(sorted(rows["cell_id"].unique())), tuple(rows["quantity"].unique()))
+            layers = tuple(line.quantity.layer for line in self.plot.panels[number].lines)
+            first = seen.setdefault((*key, layers, self.plot.panels[number].x), number)
+            if first != number and self._differ(rows, first):
+                twins[int(number)] = int(first)
+        return twins
+
+    def _differ(self, rows: pd.DataFrame, first: int) -> bool:
+        """Whether grids differ by name only."""
+        return set(rows["grid"]) != set(self.table.loc[self.table["panel"] == first, "grid"])
+
+    def _each(self, panel: Panel) -> Iterator[tuple[Line, float | None, pd.DataFrame]]:
+        rows = self.rows(panel)
+        for line, name in zip(panel.lines, panel.names, strict=True):
+            own = rows[rows["line"] == name]
+            if panel.hue is None or not line.each:
+                yield line, None, own
+            else:
+                for value, part in own.groupby(panel.hue):
+                    yield line, float(value), part
+
+    def _means(self, panel: Panel) -> list[pd.DataFrame]:
+        """The means over seeds of each line's points that have a place, beside x."""
+        parts = [visible(rows, log=panel.scale == "log") for _, _, rows in self._each(panel)]
+        return [part.groupby(panel.x, as_index=False)["value"].mean() for part in parts]
+
+    def _own(self, panel: Panel) -> pd.DataFrame:
+        """The rows of a panel's lines that have an x of their own."""
+        rows = self.rows(panel)
+        across = [name for name, line in zip(panel.names, panel.lines, strict=True) if line.across]
+        return rows[~rows["line"].isin(across)]
+
+    @cached_property
+    def _colours(self) -> dict[tuple[str | None, str], dict[Any, colours.Colour]]:
+        """For each column of a hue and kind of network the colours of its values; without hue those of lines."""
+        groups: dict[tuple[str | None, str], list[pd.DataFrame]] = {}
+        for panel in self.plot.panels:
+            rows = self.rows(panel)
+            if panel.hue is not None:
+                own = [n for n, line in zip(panel.names, panel.lines, strict=True) if line.each]
+                rows = rows[rows["line"].isin(own)]
+            groups.setdefault(self._palette(panel), []).append(rows)
+        found: dict[tuple[str | None, str], dict[Any, colours.Colour]] = {}
+        sequences = 0
+        for (hue, network), parts in groups.items():
+            rows = pd.concat(parts)
+            if hue is None:
+                found[hue, network] = colours.line_colours(rows)
+            elif hue == "energy_weight_exponent":
+                found[hue, network] = colours.exponent_colours(rows[hue])
+            else:
+                found[hue, network] = colours.size_colours(rows[hue], sequences)
+                sequences += 1
+        return found
+
+    def _palette(self, panel: Panel) -> tuple[str | None, str]:
+        """What the colours of a panel are of: its hue, and the networks where sizes of several are shown."""
+        return (panel.hue, "" if panel.hue is None else self._kind(panel)[1])
+
+    def _colour(self, panel: Panel, line: Line, value: float | None) -> colours.Colour:
+        palette = self._colours[self._palette(panel)]
+        if panel.hue is None:
+            return palette[str(line.label)]
+        return colours.BLACK if value is None else palette[value]
+
+    def _look(self, panel: Panel, line: Line, value: float | None) -> dict[str, Any]:
+        look = {**style.LINES[line.style], "color": self._colour(panel, line, value)}
+        if "marker" not in look:
+            names = list(self._colours[self._palette(panel)])
+            which = names.index(str(line.label)) if panel.hue is None else 0
+            look["marker"] = _MARKERS[which % len(_MARKERS)]
+            if self.rows(panel)[panel.x].nunique() > 20:
+                look["marker"] = None
+        return {**look, **(_BARS if line.style == "markers" else _BAND)}
+
+    def _judging(self, panel: Panel, line: Line) -> dict[str, Any] | None:
+        """The claim that judges where a line is best."""
+        quantity = line.quantity.model_dump(exclude={"label"})
+        for claim in self.folder.judged:
+            if (claim["over"], claim["along"]) == (panel.x, panel.hue) and line.grid in claim[
+                "grids"
+            ]:
+                if {**claim["quantity"], "complement": quantity["complement"]} == quantity:
+                    return claim
+        return None
+
+    # axes
+
+    def _alike(self, key: Any) -> list[list[tuple[Panel, Axes]]]:
+        """Panels in groups that share an axis."""
+        groups: dict[Any, list[tuple[Panel, Axes]]] = {}
+        for panel, ax in self.panels:
+            groups.setdefault(key(panel), []).append((panel, ax))
+        return list(groups.values())
+
+    def _comparable(self, panel: Panel) -> tuple[Any, ...]:
+        """What panels have in common whose y axes are the same."""
+        row = self._number(panel) // self.columns
+        return (row, panel.label, panel.scale, panel.limits, self._kind(panel))
+
+    def _kind(self, panel: Panel) -> tuple[str, ...]:
+        """The data and the networks that a panel is of."""
+        rows = self.rows(panel)
+        return tuple(" ".join(sorted(rows[c].unique())) for c in ("dataset", "network"))
+
+    def _limits(self, group: list[tuple[Panel, Axes]]) -> tuple[float, float]:
+        """The ends of a y axis: of what is shown, with room for what stands at the edges.
+
+        What is far worse than most has no say, but every ring does.
+        """
+        panel = group[0][0]
+        log = panel.scale == "log"
+        shown = pd.concat([points["value"] for each, _ in group for points in self._means(each)])
+        if shown.empty:
+            return (0.1, 10.0) if log else (0.0, 1.0)
+        values = np.log(shown) if log else shown
+        low, high, middle = values.min(), values.max(), values.median()
+        rings = [v for _, ax in group for v in marks.heights(ax)]
+        rings = list(np.log(rings)) if log else rings
+        if panel.best == "min" and log:
+            high = max([min(high, middle + np.log(4.0)), *rings])
+        if panel.best == "max" and not log:
+            low = min([max(low, middle - 3 * (high - middle)), *rings])
+        if panel.limits:
+            low, high = np.log(panel.limits) if log else panel.limits
+            low, high = min([low, *rings]), max([high, *rings])
+        span = (high - low) or (abs(high) * 0.1 or 1.0)
+        bottom, top = (max(marks.room(ax)[end] for _, ax in group) for end in (0, 1))
+        bottom, top = max(bottom, _FREE), max(top, _FREE)
+        whole = span / (1 - bottom - top)
+        ends = np.array([low - bottom * whole, high + top * whole])
+        return tuple(np.exp(ends) if log else ends)
+
+    def _finish_x(self, panel: Panel, ax: Axes, values: np.ndarray) -> None:
+        if panel.x_scale == "linear":
+            page.scale_ticks(ax.xaxis, "linear", values.min(), values.max())
+            return
+        margin = 1.12 * (values.max() / values.min()) ** 0.03
+        ax.set_xlim(values.min() / margin, values.max() * margin)
+        page.size_ticks(ax.xaxis, values)
+
+    def _name(self, number: int, panel: Panel, ax: Axes) -> None:
+        """Titles where they change from above; labels where an axis is not that of the neighbour."""
+        above, left = number - self.columns, number - 1
+        if above < 0 or self.plot.panels[above].title != panel.title:
+            characters = round(page.WIDTH / max(self.columns, 3) * 15)
+            ax.set_title(text.wrap(panel.title, characters))
+        twin = self._twins.get(number)
+        if twin is not None:
+            page.blank(ax, text.wrap(f"the same cells as {self.plot.panels[twin].title}", 22))
+            return
+        label = panel.x_label or text.axis_label(panel.x, self.folder.results, self.plot.symbols)
+        below = number + self.columns
+        same_below = below < len(self.axes) and self._same_x(panel, self.plot.panels[below])
+        ax.set_xlabel("" if same_below else label)
+        ax.tick_params(labelbottom=not same_below)
+        first = number % self.columns == 0 or left in self._twins
+        alike = not first and self._comparable(self.plot.panels[left]) == self._comparable(panel)
+        ax.set_ylabel("" if alike else text.wrap(panel.label, 34))
+        ax.tick_params(labelleft=not alike)
+
+    def _same_x(self, panel: Panel, other: Panel) -> bool:
+        same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
+        return same and self._kind(panel) == self._kind(other)
+
+    def _legend(self) -> dict[str, Artist]:
+        entries: dict[str, Artist] = {}
+        hues = [hue for hue, _ in self._colours]
+        for (hue, network), palette in self._colours.items():
+            for which, (value, colour) in enumerate(palette.items()):
+                marker = _MARKERS[which % len(_MARKERS)] if hue is None else "o"
+                look = {"color": colour, "marker": marker, "markersize": 3.0}
+                if hue is None:
+                    entries[str(value)] = Line2D([], [], **look)
+                    continue
+                words = f"${text.symbol(hue, self.folder.results, self.plot.symbols)}$ = "
+                words = self.plot.hue_labels.get(f"{value:g}", words + text.short(value))
+                words += f" ({network})" if hues.count(hue) > 1 else ""
+                entries[words] = Line2D([], [], **look)
+        for panel in self.plot.panels:
+            for line in panel.lines:
+                if line.label and panel.hue is not None:
+                    look = {"markersize": 3.0, **style.LINES[line.style]}
+                    colour = "0.35" if line.each else "black"
+                    entries[line.label] = Line2D([], [], **{**look, "color": colour})
+        several = any(
+            rows.duplicated(panel.x).any() and not line.across
+            for panel, _ in self.panels
+            for line, _, rows in self._each(panel)
+        )
+        entries |= marks.legend(self.axes)
+        if several:
+            entries["range over seeds"] = Patch(facecolor="0.8", linewidth=0.0)
+        return entries

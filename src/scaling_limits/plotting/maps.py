@@ -1,0 +1,228 @@
+"""Maps of a quantity over two columns: what the notebook `maps` draws its figure with.
+
+If hyperparameters transfer, the best cell (star) stays inside the circle, which marks the best cell of the
+reference in all maps of a row (mupc Fig. 5).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+
+from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.plots.maps import MapPanel, MapsPlot
+from scaling_limits.plotting import page, style, text
+from scaling_limits.plotting.figure_folder import FigureFolder
+
+_STAR: dict[str, Any] = {
+    "marker": "*",
+    "markersize": 7.0,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.7,
+    "linestyle": "none",
+}
+_CIRCLE: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 10.0,
+    "markerfacecolor": "none",
+    "markeredgecolor": "white",
+    "markeredgewidth": 1.0,
+    "linestyle": "none",
+    "path_effects": [withStroke(linewidth=2.2, foreground="black")],
+}
+_DASHES = ("--", ":", "-.")
+_WORST = 100.0  # a logarithmic colour scale ends at this multiple of its best value
+_DIVERGED: dict[str, Any] = {"facecolor": "0.88", "hatch": "//////", "edgecolor": "0.45"}
+
+
+class Maps:
+    """A page with a row of maps for each panel, one map for each value of the panel's column."""
+
+    def __init__(self, folder: FigureFolder, table: pd.DataFrame) -> None:
+        """Lay out the page.
+
+        Raises:
+            ScalingLimitsError: a panel's reference is not among its maps.
+        """
+        plot = folder.plot
+        assert isinstance(plot, MapsPlot)
+        self.folder, self.plot, self.table = folder, plot, table
+        self._values = [
+            sorted(table.loc[table["panel"] == number, panel.along].unique())
+            for number, panel in enumerate(plot.panels)
+        ]
+        columns = max(map(len, self._values))
+        width = min((page.WIDTH - 0.6) / columns, 1.9)
+        num_x, num_y = (table[column].nunique() for column in (plot.x, plot.y))
+        high = float(np.clip(width * 1.1 * num_y / num_x, 0.75, 1.6))
+        self.page = folder.page((columns * width + 0.6, len(plot.panels) * (high + 0.4)))
+        self.axes = self.page.axes(len(plot.panels), columns)
+        self._lines: dict[str, Artist] = {}
+
+    @property
+    def maps(self) -> Iterator[tuple[MapPanel, float, Axes]]:
+        """Each map: its panel, its value of the panel's column, and its axes."""
+        for number, panel in enumerate(self.plot.panels):
+            for column, value in enumerate(self._values[number]):
+                yield panel, value, self.axes[number, column]
+
+    def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
+        """Means over seeds, y down and x across; NaN where there is none, infinite where a seed diverged."""
+        rows = self.table[self.table["title"] == (panel.title or panel.grid)]
+        rows = rows[rows[panel.along] == value]
+        values = rows["value"].where(~rows["diverged"], np.inf)
+        means = values.groupby([rows[self.plot.y], rows[self.plot.x]]).mean()
+        return means.unstack(self.plot.x)
+
+    @property
+    def norm(self) -> Normalize:
+        """The colours of all maps: from the best value to the worst that matters."""
+        values = self.table.loc[~self.table["diverged"], "value"]
+        log = self.plot.scale == "log"
+        values = values[values > 0] if log else values
+        low, high = (values.min(), values.max()) if len(values) else (1.0, 2.0)
+        if log and self.plot.best:
+            high = min(high, _WORST * low)
+        low, high = self.plot.limits or (low, high if high > low else low + abs(low) + 1.0)
+        return LogNorm(low, high) if log else Normalize(low, high)
+
+    def edges(self, values: pd.Index) -> np.ndarray:
+        """Where cells end on a logarithmic axis: half way between values."""
+        places = np.log(values.to_numpy(float))
+        steps = np.diff(places) if len(places) > 1 else np.array([np.log(2)])
+        inner = places[:-1] + np.diff(places) / 2
+        outer = [places[0] - steps[0] / 2], [places[-1] + steps[-1] / 2]
+        return np.exp(np.concatenate([outer[0], inner, outer[1]]))
+
+    def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
+        """What stands on a map: values or optima, and lines of a ratio."""
+        matrix = self.matrix(panel, value)
+        ax.set_facecolor("white")
+        lost = np.isinf(matrix)
+        if lost.to_numpy().any():
+            shape = np.ma.masked_where(~lost.to_numpy(), np.ones(matrix.shape))
+            edges = self.edges(matrix.columns), self.edges(matrix.index)
+            grey = ListedColormap(["0.88"])
+            ax.pcolor(*edges, shape, cmap=grey, hatch="//////", edgecolor="0.45", linewidth=0)
+            self._lines["diverged (at least one seed)"] = Patch(**_DIVERGED, linewidth=0)
+        if self.plot.best:
+            self._contours(ax, matrix)
+            self._optimum(ax, self.matrix(panel, self._reference(panel)), _CIRCLE)
+            self._optimum(ax, matrix, _STAR)
+        else:
+            self._write(ax, matrix)
+        self._ratios(ax, matrix)
+
+    def finish(self) -> Figure:
+        """Scale, name and limit the axes; the colour bar and the legend."""
+        number = 0
+        for number, panel in enumerate(self.plot.panels):
+            for column, ax in enumerate(self.axes[number]):
+                if column >= len(self._values[number]):
+                    ax.remove()
+                    continue
+                self._finish(number, column, panel, ax)
+        shown = ScalarMappable(self.norm, self.colours)
+        bar = self.page.body.colorbar(
+            shown, ax=list(self.page.body.axes), label=words_of(self.plot.quantity).label, aspect=30
+        )
+        page.scale_ticks(bar.ax.yaxis, self.plot.scale, self.norm.vmin or 0, self.norm.vmax or 1)
+        bar.outline.set_visible(False)  # type: ignore[operator]
+        entries: dict[str, Artist] = {}
+        if self.plot.best:
+            entries["optimum"] = Line2D([], [], **_STAR)
+            where = {self._at(panel, self._reference(panel)) for panel in self.plot.panels}
+            entries[f"optimum at {'; '.join(sorted(where))}"] = Line2D([], [], **_CIRCLE)
+        self.page.legend(entries | self._lines)
+        return self.page.settle()
+
+    @property
+    def colours(self) -> Any:
+        """From the best, dark, to the worst."""
+        return colormaps[style.COLOUR_MAP]
+
+    def _finish(self, number: int, column: int, panel: MapPanel, ax: Axes) -> None:
+        results, plot = self.folder.results, self.plot
+        matrix = self.matrix(panel, self._values[number][column])
+        ax.set(xscale="log", yscale="log")
+        for axis, values in ((ax.xaxis, matrix.columns), (ax.yaxis, matrix.index)):
+            page.size_ticks(axis, values.to_numpy(float))
+        ax.set_xlim(*self.edges(matrix.columns)[[0, -1]])
+        ax.set_ylim(*self.edges(matrix.index)[[0, -1]])
+        title = self._at(panel, self._values[number][column])
+        heading = panel.title if column == 0 and panel.title else ""
+        ax.set_title(
+            f"{heading}\n{title}" if heading else title, loc="left" if heading else "center"
+        )
+        last = number == len(self.plot.panels) - 1
+        if last:
+            ax.set_xlabel(plot.x_label or text.axis_label(plot.x, results, plot.symbols))
+        if column == 0:
+            ax.set_ylabel(plot.y_label or text.axis_label(plot.y, results, plot.symbols))
+        ax.tick_params(labelleft=column == 0)
+
+    def _at(self, panel: MapPanel, value: float) -> str:
+        size = text.symbol(panel.along, self.folder.results, self.plot.symbols)
+        return f"${size}$ = {text.short(value)}"
+
+    def _reference(self, panel: MapPanel) -> float:
+        values = self._values[self.plot.panels.index(panel)]
+        chosen = values[0] if panel.reference is None else panel.reference
+        if chosen not in values:
+            raise ScalingLimitsError(unknown("reference", chosen, values))
+        return chosen
+
+    def _optimum(self, ax: Axes, matrix: pd.DataFrame, look: dict[str, Any]) -> None:
+        finite = matrix.where(np.isfinite(matrix)).stack()
+        if len(finite):
+            y, x = finite.idxmin() if self.plot.best == "min" else finite.idxmax()
+            ax.plot([x], [y], clip_on=False, zorder=3, **look)
+
+    def _contours(self, ax: Axes, matrix: pd.DataFrame) -> None:
+        finite = matrix.to_numpy()[np.isfinite(matrix.to_numpy())]
+        spaced = np.geomspace if self.plot.scale == "log" else np.linspace
+        levels = spaced(self.norm.vmin, self.norm.vmax, 9)[1:-1]  # type: ignore[arg-type]
+        inside = [v for v in levels if finite.size and finite.min() < v < finite.max()]
+        if inside and min(matrix.shape) > 1:
+            z = np.ma.masked_invalid(matrix.to_numpy())
+            look = {"colors": "white", "linewidths": 0.5, "alpha": 0.7}
+            ax.contour(matrix.columns, matrix.index, z, inside, **look)
+
+    def _ratios(self, ax: Axes, matrix: pd.DataFrame) -> None:
+        ys = self.edges(matrix.index)
+        results, symbols = self.folder.results, self.plot.symbols
+        names = [text.symbol(column, results, symbols) for column in (self.plot.x, self.plot.y)]
+        for ratio, dashes in zip(self.plot.ratio_lines, _DASHES, strict=False):
+            factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"
+            # white under black dashes shows on dark and on light cells
+            ax.plot(ratio * ys, ys, color="white", linewidth=1.8)
+            (line,) = ax.plot(ratio * ys, ys, linestyle=dashes, color="black", linewidth=1.0)
+            self._lines[f"${names[0]} = {factor}{names[1]}$"] = line
+
+    def _write(self, ax: Axes, matrix: pd.DataFrame) -> None:
+        for (y, x), value in matrix.where(np.isfinite(matrix)).stack().items():
+            red, green, blue, _ = self.colours(self.norm(value))
+            light = 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
+            look = {"ha": "center", "va": "center", "color": "black" if light else "white"}
+            ax.text(x, y, _compact(value), size=5.0, zorder=3, **look)
+
+
+def _compact(value: float) -> str:
+    """Two digits in as little room as possible: `.97`, `3e-4`, `1`, `2.5`, `25`."""
+    if 0 < abs(value) < 0.01:
+        return f"{value:.0e}".replace("e-0", "e-")
+    if abs(value) < 1:
+        return f"{value:.2f}".replace("0.", ".", 1)
+    return f"{value:.2g}"

@@ -1,0 +1,111 @@
+"""Marks on lines: what is best, how far it is shared, where training diverged, and guide lines."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from scaling_limits.figures.plots.lines import Panel, Slope
+from scaling_limits.plotting import style
+from scaling_limits.plotting.colours import Colour
+from scaling_limits.plotting.tables import visible
+
+NEARLY = 0.1
+"""By how much what is nearly as good as the best may be worse."""
+_STEP, _EDGE = 0.042, 0.03  # of an axis: between marks at its ends, and from the end
+_RING, _BAR, _CROSS = "best", "within 10 % of the best", "diverged (at least one seed)"
+
+
+def best(
+    ax: Axes, panel: Panel, judged: Sequence[tuple[pd.DataFrame, Colour, dict[str, Any]]]
+) -> None:
+    """A ring where each line is best and, at the end of the axis, a bar over all x that are nearly as good.
+
+    Where a claim asks for the largest x `within` a share of the best, the ring stands there.
+    """
+    top = panel.best == "max"
+    for place, (rows, colour, claim) in enumerate(judged):
+        points = visible(rows, log=panel.scale == "log")
+        means = points.groupby(panel.x)["value"].mean()
+        if means.empty:
+            continue
+        lack = 1.0 - means if top else means
+        found = lack.idxmin()
+        if claim["within"] is not None:
+            found = lack.index[lack <= (1 + claim["within"]) * lack.min()].max()
+        ring = style.RING | {"color": colour, "label": _RING}
+        ax.plot([found], [means[found]], zorder=2.6, **ring)
+        nearly = lack.index[lack <= (1 + NEARLY) * lack.min()]
+        height = _EDGE + (len(judged) - 1 - place) * _STEP
+        height = 1 - height if top else height
+        bar = {"color": colour, "transform": ax.get_xaxis_transform(), "zorder": 2.5}
+        ends = [nearly.min(), nearly.max()]
+        ax.plot(ends, [height] * 2, linewidth=2.4, alpha=0.45, label=_BAR, **bar)
+        ax.plot([found], [height], marker="o", markersize=2.8, label="_", **bar)
+
+
+def crosses(
+    ax: Axes, diverged: Iterable[tuple[Sequence[float], Colour]], direction: str | None
+) -> None:
+    """Crosses at the worse end of the axis for what diverged of each line: its xs, in its colour.
+
+    Those of several lines stand over each other, the last one's at the end.
+    """
+    lines = [(xs, colour) for xs, colour in diverged if len(xs)]
+    for place, (xs, colour) in enumerate(lines, start=1):
+        height = _EDGE + (len(lines) - place) * _STEP
+        height = height if direction == "max" else 1.0 - height
+        look = {"color": colour, "transform": ax.get_xaxis_transform(), "label": _CROSS}
+        ax.plot(xs, [height] * len(xs), zorder=3.0, **style.CROSS, **look)
+
+
+def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
+    """A grey line under all points, named at its end; where values are relative, through their common one."""
+    if points.empty:
+        return
+    xs, values = points[panel.x].to_numpy(float), points["value"].to_numpy(float)
+    ends = np.array([xs.min(), xs.max()])
+    if panel.relative:
+        start = xs[np.argmin(np.abs(np.log(values)))]
+        factor = start**-slope.exponent
+    else:
+        factor = 0.6 * (values / xs**slope.exponent).min()
+    heights = factor * ends**slope.exponent
+    lower, lowest = int(np.argmin(heights)), 0.5 * values.min()
+    if heights[lower] < lowest:
+        ends[lower], heights[lower] = (lowest / factor) ** (1 / slope.exponent), lowest
+    ax.plot(ends, heights, color="0.6", linewidth=0.8, zorder=1.5, label=slope.label)
+    at = {"xy": (ends[-1], heights[-1]), "xytext": (2, 0), "textcoords": "offset points"}
+    ax.annotate(slope.label, va="center", size=style.SMALL, color="0.4", **at)
+
+
+def room(ax: Axes) -> tuple[float, float]:
+    """The shares of a y axis that marks at its lower and its upper end take."""
+    places = [
+        float(line.get_ydata()[0])  # type: ignore[index]
+        for line in ax.lines
+        if line.get_transform() == ax.get_xaxis_transform()
+    ]
+    low = [place for place in places if place < 0.5]
+    high = [1 - place for place in places if place >= 0.5]
+    return tuple(max(ends) + _STEP if ends else 0.0 for ends in (low, high))  # type: ignore[return-value]
+
+
+def heights(ax: Axes) -> list[float]:
+    """Where the rings of a panel stand."""
+    return [float(line.get_ydata()[0]) for line in ax.lines if line.get_label() == _RING]  # type: ignore[index]
+
+
+def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
+    """The entries of the marks that there are."""
+    there = {line.get_label() for ax in axes for line in ax.lines}
+    entries: dict[str, Artist] = {
+        _RING: Line2D([], [], color="0.35", **style.RING),
+        _BAR: Line2D([], [], color="0.35", linewidth=2.4, alpha=0.45),
+        _CROSS: Line2D([], [], color="0.35", **style.CROSS),
+    }
+    return {label: entry for label, entry in entries.items() if label in there}

@@ -1,0 +1,156 @@
+"""The tidy table behind a figure: what `scaling_limits.load` gives and notebooks draw."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.plots import Plot
+from scaling_limits.figures.plots.lines import Line, LinesPlot, Panel
+from scaling_limits.figures.plots.maps import MapPanel, MapsPlot
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.records import Results
+
+FIRST = ("panel", "title", "line", "quantity", "grid", "cell_id", "seed", "value", "diverged")
+"""The columns before those of the cells' settings.
+
+`panel` counts from 0 and `title` is its heading; `line` names a line inside of a panel, `quantity` what `value` is of; `diverged` says that at this point training of some seed diverged.
+"""
+
+
+def table_of(plot: Plot, results: Results) -> pd.DataFrame:
+    """One row for each panel, line, point and seed that a plot shows; no rows for a table.
+
+    Columns are `FIRST`, then the settings of the cells and the axis that the quantity keeps.
+
+    Raises:
+        ScalingLimitsError: a grid, column or metric does not exist, a grid varies over more than what is
+            drawn, or has none of the values that are to be shown.
+    """
+    parts: list[pd.DataFrame] = []
+    if isinstance(plot, LinesPlot):
+        parts = [
+            _line(results, panel, line).assign(panel=number, line=name)
+            for number, panel in enumerate(plot.panels)
+            for line, name in zip(panel.lines, panel.names, strict=True)
+        ]
+    elif isinstance(plot, MapsPlot):
+        parts = [
+            _map(results, plot, panel).assign(panel=number)
+            for number, panel in enumerate(plot.panels)
+        ]
+    if not parts:
+        return pd.DataFrame(columns=FIRST)
+    table = pd.concat(parts, ignore_index=True)
+    return table[[*FIRST, *(column for column in table if column not in FIRST)]]
+
+
+def visible(rows: pd.DataFrame, *, log: bool) -> pd.DataFrame:
+    """The rows that have a place on a logarithmic, or linear, axis."""
+    return rows[~rows["diverged"] & ((rows["value"] > 0) | (not log))]
+
+
+def best_rows(
+    rows: pd.DataFrame, by: Sequence[str], over: Sequence[str], best: str
+) -> pd.DataFrame:
+    """Of each combination of `by`, the rows of that combination of `over` whose mean over seeds is best.
+
+    What diverged is best nowhere; where everything did, the first combination stays.
+    """
+    means = rows.groupby([*by, *over])["value"].mean().reset_index()
+    worse = means["value"] if best == "min" else -means["value"]
+    means["value"] = worse.where(np.isfinite(worse), np.inf)
+    chosen = means.loc[means.groupby(list(by))["value"].idxmin(), [*by, *over]]
+    return rows.merge(chosen, on=[*by, *over])
+
+
+def _line(results: Results, panel: Panel, line: Line) -> pd.DataFrame:
+    by = [panel.hue, panel.x] if panel.hue and line.each else [panel.x]
+    rows = _values(results, line.grid, line.quantity, [*by, *panel.over])
+    if line.reference is not None:
+        rows = _errors(results, line, rows, by[:-1])
+    if panel.over:
+        assert panel.best is not None
+        rows = best_rows(rows, by, panel.over, panel.best)
+    if panel.hue and line.each and panel.values is not None:
+        rows = _chosen(rows, panel.hue, panel.values, line.grid)
+    if line.across and rows[panel.x].nunique() > 1:
+        raise ScalingLimitsError(
+            f"the grid '{line.grid}' has several values of '{panel.x}': it cannot go across"
+        )
+    if panel.relative:
+        rows = _relative(rows, panel.x, by[:-1])
+    label = words_of(line.quantity).label
+    return rows.assign(title=panel.title, quantity=label)
+
+
+def _map(results: Results, plot: MapsPlot, panel: MapPanel) -> pd.DataFrame:
+    rows = _values(results, panel.grid, plot.quantity, [panel.along, plot.y, plot.x])
+    if panel.values is not None:
+        rows = _chosen(rows, panel.along, panel.values, panel.grid)
+    title = panel.title or panel.grid
+    return rows.assign(title=title, line=panel.grid, quantity=words_of(plot.quantity).label)
+
+
+def _values(results: Results, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
+    """The `value` of a quantity for each combination of `by` and seed in a grid, infinite where it diverged."""
+    grids = sorted(results.cells["grid"].unique())
+    if grid not in grids:
+        raise ScalingLimitsError(unknown("grid", grid, grids))
+    rows = results.grids([grid]).quantity(quantity)
+    if rows.empty:
+        raise ScalingLimitsError(f"no records of the metric '{quantity.metric}' in '{grid}'")
+    if quantity.per:
+        rows = rows.astype({quantity.per: int})
+    for column in by:
+        if column not in rows:
+            columns = rows.columns.difference(["value", "cell_id", "grid"])
+            raise ScalingLimitsError(unknown("column of the cells", column, columns))
+    if rows.duplicated([*by, "seed"]).any():
+        others = rows.columns.difference([*by, "seed", "cell_id", "value", "grid"])
+        varying = [
+            name for name in others if rows.groupby(list(by))[name].nunique(dropna=False).max() > 1
+        ]
+        raise ScalingLimitsError(
+            f"the grid '{grid}' varies not only over {', '.join(by)} and seed: {', '.join(varying)}"
+        )
+    values = rows["value"].astype(float)
+    values = values.where(np.isfinite(values), np.inf)
+    lost = np.isinf(values).groupby([rows[column] for column in by]).transform("any")
+    return rows.assign(value=values, diverged=lost)
+
+
+def _chosen(rows: pd.DataFrame, column: str, values: Sequence[float], grid: str) -> pd.DataFrame:
+    chosen = rows[rows[column].isin(values)]
+    if chosen.empty:
+        shown = ", ".join(f"{value:g}" for value in values)
+        raise ScalingLimitsError(
+            f"the grid '{grid}' has none of the values of '{column}' to be shown: {shown}"
+        )
+    return chosen
+
+
+def _errors(results: Results, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Values relative to those of the line's reference, as errors, with the same seed."""
+    assert line.reference is not None
+    key = [*by, "seed"]
+    found = _values(results, line.reference, line.quantity, key)[[*key, "value"]]
+    paired = rows.merge(found, on=key, how="left", suffixes=("", "_reference"))
+    if paired["value_reference"].isna().any():
+        raise ScalingLimitsError(
+            f"the grid '{line.reference}' has not the {', '.join(key)} of '{line.grid}'"
+        )
+    errors = (paired["value"] / paired.pop("value_reference") - 1).abs()
+    return paired.assign(value=errors.where(np.isfinite(errors), np.inf))
+
+
+def _relative(rows: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
+    """Values over the mean at the smallest x that all lines have."""
+    key = list(by) or rows["grid"]
+    start = rows.groupby(key)[x].min().max()
+    firsts = rows["value"].where(np.isclose(rows[x], start))
+    means = firsts.groupby([rows[c] for c in by]).transform("mean") if by else firsts.mean()
+    # relative to what diverged everything did
+    return rows.assign(value=(rows["value"] / means).where(np.isfinite(means), np.inf))
