@@ -86,7 +86,7 @@ class Results:
         )
         if quantity.complement:
             values = 1.0 - values
-        lost = values.index.get_level_values("cell_id").map(self.diverged)
+        lost = values.index.get_level_values("cell_id").map(self.diverged).astype(float)
         if quantity.per == "step":
             values = values.where(~(values.index.get_level_values("step") >= lost))
         elif quantity.reduce == "last":
