@@ -15,8 +15,8 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
     """The table that a computed figure shows: one row for each panel, line, point and seed.
 
     Its columns are `panel` (from 0), `title`, `line`, `quantity`, `grid`, `cell_id`, `seed`, `value` and `diverged`
-    (some seed did at this point), then all settings of the cell as in `docs/settings.md`, and the axis that the quantity
-    keeps (`step`, `layer`, `index`, or over the depth `relative_layer`, `relative_index`), if it has one.
+    (some seed did at this point), then all settings of the cell as in `docs/settings.md`, and the axis that the
+    quantity keeps (`step`, `layer`, `index`, or over the depth `relative_layer`, `relative_index`), if it has one.
 
     `figure` is named as in `load("mupc/fig5")`; `root` is the project's folder (default: the nearest one above the
     working directory that has results).

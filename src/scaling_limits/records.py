@@ -62,7 +62,8 @@ class Results:
         finite = np.isfinite(losses["value"])
         ends = (grown & (by_cell.transform("last") == losses["value"])) | ~finite
         lost = losses[grown | ~finite].groupby("cell_id")["step"].min()
-        return lost[lost.index.isin(losses.loc[ends, "cell_id"])].astype(int)
+        found: pd.Series = lost[lost.index.isin(losses.loc[ends, "cell_id"])].astype(int)
+        return found
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
         """The cells' columns with `value`, one row per (grid, cell), and per value of the axis `per`; a layer or
@@ -86,11 +87,13 @@ class Results:
         )
         if quantity.complement:
             values = 1.0 - values
-        lost = values.index.get_level_values("cell_id").map(self.diverged).astype(float)
+        ids = values.index.get_level_values("cell_id")
+        lost = self.diverged.reindex(ids).to_numpy(float)
         if quantity.per == "step":
-            values = values.where(~(values.index.get_level_values("step") >= lost))
+            steps = values.index.get_level_values("step").to_numpy(float)
+            values = values.mask(steps >= lost)
         elif quantity.reduce == "last":
-            values = values.where(lost.isna())
+            values = values.mask(~np.isnan(lost))
         table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
         if quantity.per in ("layer", "index"):
             table[f"relative_{quantity.per}"] = table[quantity.per] / table["depth"]

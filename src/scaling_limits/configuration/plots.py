@@ -52,7 +52,9 @@ def _maps(plot: dict[str, Any], words: Words) -> dict[str, Any]:
 
 
 def _lines(plot: dict[str, Any], words: Words) -> dict[str, Any]:
-    own = {key: plot[key] for key in ("kind", "wrap", "hue_labels", "symbols") if key in plot}
+    own: dict[str, Any] = {
+        key: plot[key] for key in ("kind", "wrap", "hue_labels", "symbols") if key in plot
+    }
     shared = {key: value for key, value in plot.items() if key not in _PLOT}
     if "panels" in plot:
         for key in ("rows", "columns"):

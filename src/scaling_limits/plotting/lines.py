@@ -112,19 +112,18 @@ class Lines:
 
     @cached_property
     def _twins(self) -> dict[int, int]:
-        """Panels that show the same cells and quantities as an earlier one: under a substitution of data."""
-        twins, seen = {}, {}
-        for number, rows in self.table.groupby("panel"):
-            key = (tuple(sorted(rows["cell_id"].unique())), tuple(rows["quantity"].unique()))
-            layers = tuple(line.quantity.layer for line in self.plot.panels[number].lines)
-            first = seen.setdefault((*key, layers, self.plot.panels[number].x), number)
-            if first != number and self._differ(rows, first):
-                twins[int(number)] = int(first)
+        """Panels that show the same as an earlier one, of grids with other names: under a substitution of data."""
+        twins: dict[int, int] = {}
+        seen: dict[Any, tuple[int, set[str]]] = {}
+        for number, panel in enumerate(self.plot.panels):
+            rows = self.rows(panel)
+            quantities = [line.quantity.model_dump_json() for line in panel.lines]
+            key = (panel.x, tuple(sorted(rows["cell_id"].unique())), *quantities)
+            grids = set(rows["grid"])
+            first, its_grids = seen.setdefault(key, (number, grids))
+            if first != number and its_grids != grids:
+                twins[number] = first
         return twins
-
-    def _differ(self, rows: pd.DataFrame, first: int) -> bool:
-        """Whether grids differ by name only."""
-        return set(rows["grid"]) != set(self.table.loc[self.table["panel"] == first, "grid"])
 
     def _each(self, panel: Panel) -> Iterator[tuple[Line, float | None, pd.DataFrame]]:
         rows = self.rows(panel)
@@ -133,13 +132,13 @@ class Lines:
             if panel.hue is None or not line.each:
                 yield line, None, own
             else:
-                for value, part in own.groupby(panel.hue):
-                    yield line, float(value), part
+                for value in sorted(own[panel.hue].unique()):
+                    yield line, float(value), own[own[panel.hue] == value]
 
     def _means(self, panel: Panel) -> list[pd.DataFrame]:
         """The means over seeds of each line's points that have a place, beside x."""
         parts = [visible(rows, log=panel.scale == "log") for _, _, rows in self._each(panel)]
-        return [part.groupby(panel.x, as_index=False)["value"].mean() for part in parts]
+        return [part.groupby(panel.x)["value"].mean().reset_index() for part in parts]
 
     def _own(self, panel: Panel) -> pd.DataFrame:
         """The rows of a panel's lines that have an x of their own."""
@@ -192,13 +191,13 @@ class Lines:
 
     def _judging(self, panel: Panel, line: Line) -> dict[str, Any] | None:
         """The claim that judges where a line is best."""
-        quantity = line.quantity.model_dump(exclude={"label"})
+        # of an error and of the accuracy the best is the same
+        quantity = line.quantity.model_dump(exclude={"label", "complement"})
         for claim in self.folder.judged:
-            if (claim["over"], claim["along"]) == (panel.x, panel.hue) and line.grid in claim[
-                "grids"
-            ]:
-                if {**claim["quantity"], "complement": quantity["complement"]} == quantity:
-                    return claim
+            judged = {key: value for key, value in claim["quantity"].items() if key != "complement"}
+            over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
+            if over and line.grid in claim["grids"] and judged == quantity:
+                return claim
         return None
 
     # axes
@@ -286,7 +285,7 @@ class Lines:
         for (hue, network), palette in self._colours.items():
             for which, (value, colour) in enumerate(palette.items()):
                 marker = _MARKERS[which % len(_MARKERS)] if hue is None else "o"
-                look = {"color": colour, "marker": marker, "markersize": 3.0}
+                look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 3.0}
                 if hue is None:
                     entries[str(value)] = Line2D([], [], **look)
                     continue
@@ -298,8 +297,8 @@ class Lines:
             for line in panel.lines:
                 if line.label and panel.hue is not None:
                     look = {"markersize": 3.0, **style.LINES[line.style]}
-                    colour = "0.35" if line.each else "black"
-                    entries[line.label] = Line2D([], [], **{**look, "color": colour})
+                    look["color"] = "0.35" if line.each else "black"
+                    entries[line.label] = Line2D([], [], **look)
         several = any(
             rows.duplicated(panel.x).any() and not line.across
             for panel, _ in self.panels

@@ -104,15 +104,15 @@ class Maps:
         steps = np.diff(places) if len(places) > 1 else np.array([np.log(2)])
         inner = places[:-1] + np.diff(places) / 2
         outer = [places[0] - steps[0] / 2], [places[-1] + steps[-1] / 2]
-        return np.exp(np.concatenate([outer[0], inner, outer[1]]))
+        return np.asarray(np.exp(np.concatenate([outer[0], inner, outer[1]])))
 
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
         """What stands on a map: values or optima, and lines of a ratio."""
         matrix = self.matrix(panel, value)
         ax.set_facecolor("white")
-        lost = np.isinf(matrix)
-        if lost.to_numpy().any():
-            shape = np.ma.masked_where(~lost.to_numpy(), np.ones(matrix.shape))
+        lost = np.isinf(matrix.to_numpy())
+        if lost.any():
+            shape = np.ma.masked_where(~lost, np.ones(matrix.shape))
             edges = self.edges(matrix.columns), self.edges(matrix.index)
             grey = ListedColormap(["0.88"])
             ax.pcolor(*edges, shape, cmap=grey, hatch="//////", edgecolor="0.45", linewidth=0)
@@ -139,7 +139,7 @@ class Maps:
             shown, ax=list(self.page.body.axes), label=words_of(self.plot.quantity).label, aspect=30
         )
         page.scale_ticks(bar.ax.yaxis, self.plot.scale, self.norm.vmin or 0, self.norm.vmax or 1)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         entries: dict[str, Artist] = {}
         if self.plot.best:
             entries["optimum"] = Line2D([], [], **_STAR)
@@ -185,10 +185,14 @@ class Maps:
         return chosen
 
     def _optimum(self, ax: Axes, matrix: pd.DataFrame, look: dict[str, Any]) -> None:
-        finite = matrix.where(np.isfinite(matrix)).stack()
-        if len(finite):
-            y, x = finite.idxmin() if self.plot.best == "min" else finite.idxmax()
-            ax.plot([x], [y], clip_on=False, zorder=3, **look)
+        values = matrix.to_numpy(float)
+        finite = np.isfinite(values)
+        if finite.any():
+            badness = np.where(finite, values if self.plot.best == "min" else -values, np.inf)
+            y, x = np.unravel_index(np.argmin(badness), values.shape)
+            ax.plot(
+                matrix.columns[[int(x)]], matrix.index[[int(y)]], clip_on=False, zorder=3, **look
+            )
 
     def _contours(self, ax: Axes, matrix: pd.DataFrame) -> None:
         finite = matrix.to_numpy()[np.isfinite(matrix.to_numpy())]
@@ -197,7 +201,7 @@ class Maps:
         inside = [v for v in levels if finite.size and finite.min() < v < finite.max()]
         if inside and min(matrix.shape) > 1:
             z = np.ma.masked_invalid(matrix.to_numpy())
-            look = {"colors": "white", "linewidths": 0.5, "alpha": 0.7}
+            look: dict[str, Any] = {"colors": "white", "linewidths": 0.5, "alpha": 0.7}
             ax.contour(matrix.columns, matrix.index, z, inside, **look)
 
     def _ratios(self, ax: Axes, matrix: pd.DataFrame) -> None:
@@ -212,11 +216,18 @@ class Maps:
             self._lines[f"${names[0]} = {factor}{names[1]}$"] = line
 
     def _write(self, ax: Axes, matrix: pd.DataFrame) -> None:
-        for (y, x), value in matrix.where(np.isfinite(matrix)).stack().items():
+        values = matrix.to_numpy(float)
+        for y, x in np.argwhere(np.isfinite(values)):
+            value = values[y, x]
             red, green, blue, _ = self.colours(self.norm(value))
             light = 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
-            look = {"ha": "center", "va": "center", "color": "black" if light else "white"}
-            ax.text(x, y, _compact(value), size=5.0, zorder=3, **look)
+            look: dict[str, Any] = {
+                "ha": "center",
+                "va": "center",
+                "color": "black" if light else "white",
+            }
+            at = matrix.columns[x], matrix.index[y]
+            ax.text(*at, _compact(value), size=5.0, zorder=3, **look)
 
 
 def _compact(value: float) -> str:

@@ -33,19 +33,20 @@ def best(
         means = points.groupby(panel.x)["value"].mean()
         if means.empty:
             continue
-        lack = 1.0 - means if top else means
-        found = lack.idxmin()
+        xs, values = means.index.to_numpy(float), means.to_numpy(float)
+        lack = 1.0 - values if top else values
+        at = int(lack.argmin())
         if claim["within"] is not None:
-            found = lack.index[lack <= (1 + claim["within"]) * lack.min()].max()
+            at = int(np.flatnonzero(lack <= (1 + claim["within"]) * lack.min())[-1])
         ring = style.RING | {"color": colour, "label": _RING}
-        ax.plot([found], [means[found]], zorder=2.6, **ring)
-        nearly = lack.index[lack <= (1 + NEARLY) * lack.min()]
+        ax.plot(xs[[at]], values[[at]], zorder=2.6, **ring)
+        nearly = xs[lack <= (1 + NEARLY) * lack.min()]
         height = _EDGE + (len(judged) - 1 - place) * _STEP
         height = 1 - height if top else height
-        bar = {"color": colour, "transform": ax.get_xaxis_transform(), "zorder": 2.5}
-        ends = [nearly.min(), nearly.max()]
-        ax.plot(ends, [height] * 2, linewidth=2.4, alpha=0.45, label=_BAR, **bar)
-        ax.plot([found], [height], marker="o", markersize=2.8, label="_", **bar)
+        bar: dict[str, Any] = {"color": colour, "transform": ax.get_xaxis_transform()}
+        bar["zorder"] = 2.5
+        ax.plot(nearly[[0, -1]], [height] * 2, linewidth=2.4, alpha=0.45, label=_BAR, **bar)
+        ax.plot(xs[[at]], [height], marker="o", markersize=2.8, label="_", **bar)
 
 
 def crosses(
@@ -59,8 +60,8 @@ def crosses(
     for place, (xs, colour) in enumerate(lines, start=1):
         height = _EDGE + (len(lines) - place) * _STEP
         height = height if direction == "max" else 1.0 - height
-        look = {"color": colour, "transform": ax.get_xaxis_transform(), "label": _CROSS}
-        ax.plot(xs, [height] * len(xs), zorder=3.0, **style.CROSS, **look)
+        look: dict[str, Any] = {"color": colour, "transform": ax.get_xaxis_transform()}
+        ax.plot(xs, [height] * len(xs), zorder=3.0, label=_CROSS, **style.CROSS, **look)
 
 
 def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
@@ -79,25 +80,30 @@ def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
     if heights[lower] < lowest:
         ends[lower], heights[lower] = (lowest / factor) ** (1 / slope.exponent), lowest
     ax.plot(ends, heights, color="0.6", linewidth=0.8, zorder=1.5, label=slope.label)
-    at = {"xy": (ends[-1], heights[-1]), "xytext": (2, 0), "textcoords": "offset points"}
+    at: dict[str, Any] = {
+        "xy": (ends[-1], heights[-1]),
+        "xytext": (2, 0),
+        "textcoords": "offset points",
+    }
     ax.annotate(slope.label, va="center", size=style.SMALL, color="0.4", **at)
 
 
 def room(ax: Axes) -> tuple[float, float]:
     """The shares of a y axis that marks at its lower and its upper end take."""
     places = [
-        float(line.get_ydata()[0])  # type: ignore[index]
+        float(np.asarray(line.get_ydata())[0])
         for line in ax.lines
         if line.get_transform() == ax.get_xaxis_transform()
     ]
     low = [place for place in places if place < 0.5]
     high = [1 - place for place in places if place >= 0.5]
-    return tuple(max(ends) + _STEP if ends else 0.0 for ends in (low, high))  # type: ignore[return-value]
+    return max(low, default=-_STEP) + _STEP, max(high, default=-_STEP) + _STEP
 
 
 def heights(ax: Axes) -> list[float]:
     """Where the rings of a panel stand."""
-    return [float(line.get_ydata()[0]) for line in ax.lines if line.get_label() == _RING]  # type: ignore[index]
+    rings = [line for line in ax.lines if line.get_label() == _RING]
+    return [float(np.asarray(line.get_ydata())[0]) for line in rings]
 
 
 def legend(axes: Iterable[Axes]) -> dict[str, Artist]:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import (
     FixedLocator,
     FuncFormatter,
@@ -43,15 +44,16 @@ class Page:
         head = (titles.count("\n") + 1) * _TITLE_LINE + bool(verdicts) * _LINE + _PAD
         foot = (lines.count("\n") + 1) * _LINE + _PAD if lines else _PAD
         self._heights = [head, size[1], foot]
-        self.figure = Figure(figsize=(self.width, sum(self._heights)), layout="constrained")
-        engine = self.figure.get_layout_engine()
-        engine.set(w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0)  # type: ignore[union-attr]
+        engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0)
+        self.figure = Figure(figsize=(self.width, sum(self._heights)), layout=engine)
         self._parts = GridSpec(3, 1, self.figure, height_ratios=self._heights)
-        self._top, self.body, self._bottom = map(self.figure.add_subfigure, self._parts)
+        self._top, self.body, self._bottom = (
+            self.figure.add_subfigure(self._parts[row]) for row in range(3)
+        )
         self._write(titles, 1.0, head, size=style.LARGE, weight="bold", gid="title")
         down = 1 - (titles.count("\n") + 1) * _TITLE_LINE / head
         self._write(verdicts, down, head, size=style.SMALL, color="0.25", gid="verdicts")
-        look = {"size": style.SMALL, "color": "0.25", "gid": "notes", "va": "top"}
+        look: dict[str, Any] = {"size": style.SMALL, "color": "0.25", "gid": "notes", "va": "top"}
         self._bottom.text(_PAD / self.width, 1.0, lines, **look)
 
     def _write(self, words: str, y: float, height: float, **look: Any) -> None:
@@ -59,7 +61,7 @@ class Page:
 
     def axes(self, rows: int, columns: int) -> np.ndarray:
         """Pairs of axes [rows, columns]."""
-        axes = self.body.subplots(rows, columns, squeeze=False)
+        axes: np.ndarray = self.body.subplots(rows, columns, squeeze=False)
         for ax in axes.flat:
             sns.despine(ax=ax)
         return axes
@@ -75,8 +77,14 @@ class Page:
         self._heights[1] += lines * 1.15 * _LINE + _PAD
         self.figure.set_size_inches(self.width, sum(self._heights))
         self._parts.set_height_ratios(self._heights)
-        look = {"loc": "outside lower center", "ncols": columns, "handletextpad": 0.5}
-        self.body.legend(list(entries.values()), list(entries), labelspacing=0.3, **look)
+        self.body.legend(
+            list(entries.values()),
+            list(entries),
+            loc="outside lower center",
+            ncols=columns,
+            handletextpad=0.5,
+            labelspacing=0.3,
+        )
 
     def settle(self) -> Figure:
         """The figure, its layout computed once and for all formats."""
@@ -108,7 +116,11 @@ def size_ticks(axis: Axis, values: np.ndarray) -> None:
     if not np.allclose(octaves, octaves.round()):
         scale_ticks(axis, "log", float(values[0]), float(values[-1]))
         return
-    few = FixedLocator(values) if len(values) <= _MOST_TICKS else LogLocator(base=2, numticks=8)
+    few = (
+        FixedLocator(values.tolist())
+        if len(values) <= _MOST_TICKS
+        else LogLocator(base=2, numticks=8)
+    )
     axis.set_major_locator(few)
     whole = values[0] >= 1 and values[-1] < 1e5
     plain = FuncFormatter(lambda value, _: f"{value:g}")

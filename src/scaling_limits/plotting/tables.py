@@ -16,7 +16,8 @@ from scaling_limits.records import Results
 FIRST = ("panel", "title", "line", "quantity", "grid", "cell_id", "seed", "value", "diverged")
 """The columns before those of the cells' settings.
 
-`panel` counts from 0 and `title` is its heading; `line` names a line inside of a panel, `quantity` what `value` is of; `diverged` says that at this point training of some seed diverged.
+`panel` counts from 0 and `title` is its heading; `line` names a line inside of a panel; `value` is of the
+`quantity`, and `diverged` says that at this point training of some seed diverged.
 """
 
 
@@ -118,7 +119,7 @@ def _values(results: Results, grid: str, quantity: Quantity, by: Sequence[str]) 
         )
     values = rows["value"].astype(float)
     values = values.where(np.isfinite(values), np.inf)
-    lost = np.isinf(values).groupby([rows[column] for column in by]).transform("any")
+    lost = (values == np.inf).groupby([rows[column] for column in by]).transform("any")
     return rows.assign(value=values, diverged=lost)
 
 
