@@ -21,6 +21,8 @@ from scaling_limits.plotting.tables import visible
 _MARKERS = ("o", "s", "D", "^")
 _BAND = {"err_style": "band", "err_kws": {"linewidth": 0.0}}
 _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
+_Part = tuple[Line, float | None, pd.DataFrame]
+"""A line, a value of the hue (None: it has none), and its rows."""
 _FREE = 0.08  # the share of an axis that is left free at its ends
 
 
@@ -32,6 +34,9 @@ class Lines:
         plot = folder.plot
         assert isinstance(plot, LinesPlot)
         self.folder, self.plot, self.table = folder, plot, table
+        self._rows = {int(number): rows for number, rows in table.groupby("panel")}  # type: ignore[arg-type]
+        self._parts = [self._split(panel, self._rows[k]) for k, panel in enumerate(plot.panels)]
+        self._kinds = [self._kind_of(self._rows[k]) for k in range(len(plot.panels))]
         count = len(plot.panels)
         num_rows = -(-count // plot.wrap)
         self.columns = -(-count // num_rows)
@@ -51,7 +56,7 @@ class Lines:
 
     def rows(self, panel: Panel) -> pd.DataFrame:
         """The rows of the table that a panel shows."""
-        return self.table[self.table["panel"] == self._number(panel)]
+        return self._rows[self._number(panel)]
 
     def lines(self, panel: Panel) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:
         """The points of each line that have a place on the axes, and how seaborn is to draw them."""
@@ -125,20 +130,32 @@ class Lines:
                 twins[number] = first
         return twins
 
-    def _each(self, panel: Panel) -> Iterator[tuple[Line, float | None, pd.DataFrame]]:
-        rows = self.rows(panel)
+    def _each(self, panel: Panel) -> list[_Part]:
+        """The rows of each line and value of the hue."""
+        return self._parts[self._number(panel)]
+
+    @staticmethod
+    def _split(panel: Panel, rows: pd.DataFrame) -> list[_Part]:
+        found: list[_Part] = []
         for line, name in zip(panel.lines, panel.names, strict=True):
             own = rows[rows["line"] == name]
             if panel.hue is None or not line.each:
-                yield line, None, own
+                found.append((line, None, own))
             else:
-                for value in sorted(own[panel.hue].unique()):
-                    yield line, float(value), own[own[panel.hue] == value]
+                values = sorted(own[panel.hue].unique())
+                found += [(line, float(v), own[own[panel.hue] == v]) for v in values]
+        return found
+
+    @staticmethod
+    def _kind_of(rows: pd.DataFrame) -> tuple[str, ...]:
+        return tuple(" ".join(sorted(rows[c].unique())) for c in ("dataset", "network"))
 
     def _means(self, panel: Panel) -> list[pd.DataFrame]:
         """The means over seeds of each line's points that have a place, beside x."""
-        parts = [visible(rows, log=panel.scale == "log") for _, _, rows in self._each(panel)]
-        return [part.groupby(panel.x)["value"].mean().reset_index() for part in parts]
+        return [
+            visible(rows, log=panel.scale == "log").groupby(panel.x)["value"].mean().reset_index()
+            for _, _, rows in self._each(panel)
+        ]
 
     def _own(self, panel: Panel) -> pd.DataFrame:
         """The rows of a panel's lines that have an x of their own."""
@@ -216,8 +233,7 @@ class Lines:
 
     def _kind(self, panel: Panel) -> tuple[str, ...]:
         """The data and the networks that a panel is of."""
-        rows = self.rows(panel)
-        return tuple(" ".join(sorted(rows[c].unique())) for c in ("dataset", "network"))
+        return self._kinds[self._number(panel)]
 
     def _limits(self, group: list[tuple[Panel, Axes]]) -> tuple[float, float]:
         """The ends of a y axis: of what is shown, with room for what stands at the edges.

@@ -1,6 +1,6 @@
 """The tidy table behind a figure: what `scaling_limits.load` gives and notebooks draw."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,9 @@ FIRST = ("panel", "title", "line", "quantity", "grid", "cell_id", "seed", "value
 """
 
 
+_Grids = Mapping[str, Results]
+
+
 def table_of(plot: Plot, results: Results) -> pd.DataFrame:
     """One row for each panel, line, point and seed that a plot shows; no rows for a table.
 
@@ -31,15 +34,16 @@ def table_of(plot: Plot, results: Results) -> pd.DataFrame:
             drawn, or has none of the values that are to be shown.
     """
     parts: list[pd.DataFrame] = []
+    grids = {name: results.grids([name]) for name in results.cells["grid"].unique()}
     if isinstance(plot, LinesPlot):
         parts = [
-            _line(results, panel, line).assign(panel=number, line=name)
+            _line(grids, panel, line).assign(panel=number, line=name)
             for number, panel in enumerate(plot.panels)
             for line, name in zip(panel.lines, panel.names, strict=True)
         ]
     elif isinstance(plot, MapsPlot):
         parts = [
-            _map(results, plot, panel).assign(panel=number)
+            _map(grids, plot, panel).assign(panel=number)
             for number, panel in enumerate(plot.panels)
         ]
     if not parts:
@@ -67,11 +71,11 @@ def best_rows(
     return rows.merge(chosen, on=[*by, *over])
 
 
-def _line(results: Results, panel: Panel, line: Line) -> pd.DataFrame:
+def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
     by = [panel.hue, panel.x] if panel.hue and line.each else [panel.x]
-    rows = _values(results, line.grid, line.quantity, [*by, *panel.over])
+    rows = _values(grids, line.grid, line.quantity, [*by, *panel.over])
     if line.reference is not None:
-        rows = _errors(results, line, rows, by[:-1])
+        rows = _errors(grids, line, rows, by[:-1])
     if panel.over:
         assert panel.best is not None
         rows = best_rows(rows, by, panel.over, panel.best)
@@ -87,20 +91,19 @@ def _line(results: Results, panel: Panel, line: Line) -> pd.DataFrame:
     return rows.assign(title=panel.title, quantity=label)
 
 
-def _map(results: Results, plot: MapsPlot, panel: MapPanel) -> pd.DataFrame:
-    rows = _values(results, panel.grid, plot.quantity, [panel.along, plot.y, plot.x])
+def _map(grids: _Grids, plot: MapsPlot, panel: MapPanel) -> pd.DataFrame:
+    rows = _values(grids, panel.grid, plot.quantity, [panel.along, plot.y, plot.x])
     if panel.values is not None:
         rows = _chosen(rows, panel.along, panel.values, panel.grid)
     title = panel.title or panel.grid
     return rows.assign(title=title, line=panel.grid, quantity=words_of(plot.quantity).label)
 
 
-def _values(results: Results, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
+def _values(grids: _Grids, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
     """The `value` of a quantity for each combination of `by` and seed in a grid, infinite where it diverged."""
-    grids = sorted(results.cells["grid"].unique())
     if grid not in grids:
-        raise ScalingLimitsError(unknown("grid", grid, grids))
-    rows = results.grids([grid]).quantity(quantity)
+        raise ScalingLimitsError(unknown("grid", grid, sorted(grids)))
+    rows = grids[grid].quantity(quantity)
     if rows.empty:
         raise ScalingLimitsError(f"no records of the metric '{quantity.metric}' in '{grid}'")
     if quantity.per:
@@ -133,11 +136,11 @@ def _chosen(rows: pd.DataFrame, column: str, values: Sequence[float], grid: str)
     return chosen
 
 
-def _errors(results: Results, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+def _errors(grids: _Grids, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Values relative to those of the line's reference, as errors, with the same seed."""
     assert line.reference is not None
     key = [*by, "seed"]
-    found = _values(results, line.reference, line.quantity, key)[[*key, "value"]]
+    found = _values(grids, line.reference, line.quantity, key)[[*key, "value"]]
     paired = rows.merge(found, on=key, how="left", suffixes=("", "_reference"))
     if paired["value_reference"].isna().any():
         raise ScalingLimitsError(
