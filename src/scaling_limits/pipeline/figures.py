@@ -68,9 +68,10 @@ def collect(
         used: catalogue.info(used, configuration.user_datasets).title
         for used in {point.settings.dataset for point in points}
     }
+    drawn = cells[cells["grid"].isin(figure.plot.grids)]
     shown = {
-        "title": notes.filled(figure.title, cells, names),
-        "caption": notes.filled(figure.caption, cells, names),
+        "title": notes.filled(figure.title, drawn, names),
+        "caption": notes.filled(figure.caption, drawn, names),
         "kind": figure.plot.kind,
         "plot": _plot(figure.plot, cells, names),
         "judged": [
