@@ -33,7 +33,7 @@ TABLE = {
 WIDE = {
     "description": "wider ones",
     "extends": "transfer",
-    "grids": {"main": {"width": [64, 128]}, "one": {"width": 8}},
+    "grids": {"main": {"width": [64, 128]}, "one": {"width": 4}},
     "figures": {"fig3": FIGURE},
 }
 WHOLE = merged(
@@ -102,6 +102,19 @@ def test_an_experiment_that_figures_share_is_counted_once(project: Path) -> None
     assert found.total.memory == max(first.memory, wide.memory)
     alone = estimated(project, SHARED[:1]).total.seconds
     assert estimated(project, SHARED).total.seconds == pytest.approx(alone + table.seconds)
+
+
+def test_a_cell_that_experiments_share_is_counted_once(tmp_path: Path) -> None:
+    again = {"description": "the same and wider ones", "extends": "transfer"}
+    again |= {"grids": {"main": {"width": [16, 32]}}, "figures": {"fig3": FIGURE}}
+    project = write_project(tmp_path, paper=merged(PAPER, {"again": again}))
+    found = estimated(project, [("toy", "fig1"), ("toy", "fig3")])
+    first, second = (load(project).cells("toy", name) for name in ("transfer", "again"))
+    keys = [set(map(cell_key, cells)) for cells in (first, second)]
+    assert keys[0] & keys[1]
+    assert found.figures["toy/fig3"].cells == len(keys[1])
+    assert found.total.cells == len(keys[0] | keys[1])
+    assert found.total.shards == 3
 
 
 def test_no_job_is_divided_among_cores(project: Path) -> None:

@@ -1,7 +1,9 @@
 """Cells in packs, and packs turned into records."""
 
+import fcntl
 import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -131,6 +133,33 @@ def test_only_missing_cells_are_trained(run: Run, capsys: pytest.CaptureFixture[
     run([first, cell(**BACKPROPAGATION, seed=1), cell(**BACKPROPAGATION, width=16)])
     assert "3 cells: 1 stored, 2 to compute in 2 shards" in capsys.readouterr().err
     assert run.store.path(cell_key(first)).stat().st_mtime_ns == stamp
+
+
+def test_a_shard_that_another_process_is_at_comes_last(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with (tmp_path / "a").open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        turns = jobs._in_turn(["a", "b", "c"], tmp_path)
+        assert [next(turns), next(turns)] == ["b", "c"]
+    assert list(turns) == ["a"]
+
+
+def test_what_another_job_has_computed_meanwhile_is_not_computed_again(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [cell(**BACKPROPAGATION), cell(**BACKPROPAGATION, seed=1)]
+    stamps = []
+
+    def wait_for_another(shards: list[str], locks: Path) -> Iterator[str]:
+        monkeypatch.undo()
+        run(cells)
+        stamps.extend(run.store.path(cell_key(c)).stat().st_mtime_ns for c in cells)
+        yield from shards
+
+    monkeypatch.setattr(jobs, "_in_turn", wait_for_another)
+    table = run(cells)
+    assert stamps == [run.store.path(cell_key(c)).stat().st_mtime_ns for c in cells]
+    assert set(table["cell_id"]) == set(map(cell_key, cells))
 
 
 def test_cells_stored_before_a_failure_are_kept(

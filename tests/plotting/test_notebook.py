@@ -133,3 +133,26 @@ def test_a_failed_execution_is_kept_in_the_logs_and_explained(
     assert str(failed) in str(caught.value)
     assert "Traceback" in failed.read_text() or "traceback" in failed.read_text()
     assert not output.exists()
+
+
+def test_a_cell_leaves_what_it_prints_and_what_its_last_line_comes_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = [
+        'folder = ""',
+        "import sys\nprint('said')\nprint('warned', file=sys.stderr)\n[folder]",
+        "other = 1",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "", "language": "python"}
+    notebook.cells[0].metadata.tags = ["parameters"]
+    nbformat.write(notebook, "source.ipynb")
+    execute("source.ipynb", "there", "out.ipynb", "logs/failed.ipynb")
+    assert capsys.readouterr().err == "warned\n"
+    done = [cell.get("outputs") for cell in nbformat.read("out.ipynb", as_version=4).cells]
+    assert done[:2] == [[], []]
+    assert done[3] == []
+    printed, value = done[2]
+    assert (printed.name, printed.text) == ("stdout", "said\n")
+    assert (value.output_type, value.data) == ("execute_result", {"text/plain": "['there']"})

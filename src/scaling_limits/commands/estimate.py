@@ -1,7 +1,7 @@
 """What figures will cost: their cells, what of them is stored, and the time and memory of the rest."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scaling_limits.cells import Cell
 from scaling_limits.commands.command_line import aligned, duration, scaled, size
@@ -50,7 +50,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Of figures `<paper>/<figure>`, and of all together, where experiments that figures share are computed once."""
+    """Of figures `<paper>/<figure>`, and of all together, where cells that figures share are computed once."""
 
     figures: Mapping[str, Estimate]
     total: Estimate
@@ -75,17 +75,18 @@ def estimate(
         ConfigurationError: there is no such figure, or the configuration is not valid.
     """
     experiments = [(paper, configuration.figure(paper, name).experiment) for paper, name in figures]
-    known = {
-        (paper, experiment): _experiment(configuration, paper, experiment, rates, store)
-        for paper, experiment in experiments
-    }
     drawing = Estimate(seconds=rates["figure"])
+    total = Estimate(seconds=rates["run"] + len(figures) * rates["figure"])
+    seen: set[str] = set()
+    known = {}
+    for key in dict.fromkeys(experiments):
+        known[key] = _experiment(configuration, *key, rates, store, set())
+        total += _experiment(configuration, *key, rates, store, seen)
     found = {
         f"{paper}/{name}": known[key] + drawing
         for (paper, name), key in zip(figures, experiments, strict=True)
     }
-    total = sum(known.values(), Estimate(seconds=rates["run"]))
-    return Estimates(found, replace(total, seconds=total.seconds + len(found) * drawing.seconds))
+    return Estimates(found, total)
 
 
 def _experiment(
@@ -94,7 +95,9 @@ def _experiment(
     experiment: str | None,
     rates: Rates,
     store: Store | None,
+    seen: set[str],
 ) -> Estimate:
+    """What the cells cost whose keys are not in `seen`, which they are added to."""
     accepted = configuration.main.accept_source
 
     def stored(cell: Cell) -> bool:
@@ -103,7 +106,9 @@ def _experiment(
         )
 
     total = Estimate()
-    for job in pack(configuration.shards(paper, experiment), configuration.preset.job_seconds):
+    for packed in pack(configuration.shards(paper, experiment), configuration.preset.job_seconds):
+        job = [cell for cell in packed if cell_key(cell) not in seen]
+        seen.update(map(cell_key, job))
         missing: dict[str, list[Cell]] = {}
         count = 0
         for cell in job:

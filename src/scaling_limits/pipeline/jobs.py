@@ -1,6 +1,7 @@
 """Jobs: packs of shards that share a process. A job loads what is stored and trains the rest."""
 
 import contextlib
+import fcntl
 import json
 import sys
 import time
@@ -69,8 +70,17 @@ def run_job(
         flush=True,
     )
     progress = _Progress(count)
-    for shard in missing.values():
-        for key, trained in _train(shard, store, datasets_folder):
+    for name in _in_turn(list(missing), store.folder / "locks"):
+        left = []
+        for key, cell in missing[name]:
+            # another job may have computed it in the meantime
+            stored = _stored(cell, key, store, accepted_sources)
+            if stored is None:
+                left.append((key, cell))
+            else:
+                found[key] = stored
+                progress.advance()
+        for key, trained in _train(left, store, datasets_folder) if left else ():
             found[key] = trained
             progress.advance()
     tables = [_tidy(key, found[key]) for key in sorted(found)]
@@ -82,6 +92,26 @@ def run_job(
 def _stored(cell: Cell, key: str, store: Store, accepted: Sequence[str]) -> StoredCell | None:
     candidates = [key, *(cell_key(cell, source) for source in accepted)]
     return next((stored for name in candidates if (stored := store.load(name)) is not None), None)
+
+
+def _in_turn(shards: Sequence[str], locks: Path) -> Iterator[str]:
+    """Each shard while no other process computes it: one that another process is at comes last, when that has ended.
+
+    Experiments may share cells, and their jobs run at the same time. Where a file system knows no locks, both compute.
+    """
+    locks.mkdir(parents=True, exist_ok=True)
+    others: list[str] = []
+    for names, how in ((shards, fcntl.LOCK_EX | fcntl.LOCK_NB), (others, fcntl.LOCK_EX)):
+        for name in names:
+            with (locks / name).open("w") as file:
+                try:
+                    fcntl.flock(file, how)
+                except BlockingIOError:
+                    others.append(name)
+                    continue
+                except OSError:
+                    pass
+                yield name
 
 
 def _train(
