@@ -1,5 +1,7 @@
 """Strict numerics for all tests, and data for those that train."""
 
+import gc
+import os
 from pathlib import Path
 
 import jax
@@ -7,6 +9,12 @@ import pytest
 
 from scaling_limits.datasets.preparation import prepare
 
+# most programs of tests run once or twice: optimising them takes longer than they do
+os.environ["XLA_FLAGS"] = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
+# what is compiled stays for the session, and every collection would go through all of it
+gc.set_threshold(100_000)
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
