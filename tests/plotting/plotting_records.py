@@ -62,13 +62,53 @@ def cells(grid: str, value: Callable[..., dict[str, Any]], **axes: Any) -> Rows:
     return rows
 
 
+TRAIN, ACCURACY = ({"metric": metric} for metric in ("train_loss", "test_accuracy"))
+_OF_RATES = {"over": "learning_rate", "along": "width", "within": None}
+# what a claim says of a quantity when the pipeline writes it
+_SAID = {"layer": None, "index": None, "per": None, "reduce": "last", "step": None, "window": 1}
+
+
+def judged(quantity: dict[str, Any], *grids: str, **said: Any) -> dict[str, Any]:
+    """A claim as `figure.json` has it."""
+    whole = {**_SAID, "complement": False, **quantity}
+    return {**_OF_RATES, "quantity": whole, "grids": list(grids), **said}
+
+
+def rate_rows(grid: str, *, drift: float = 0.0, widths: tuple[int, ...] = (8, 32)) -> Rows:
+    """Over octaves of the rate a flat bowl around 2^-4, `drift` octaves lower for each doubling of the width.
+
+    Two octaves above, the first seed's loss is 10^6; from three on it is not finite.
+    """
+
+    def value(width: int, learning_rate: float, seed: int, **_: Any) -> dict[str, Any]:
+        above = np.log2(learning_rate) + 4 + drift * np.log2(width / 8)
+        loss = 0.1 * (1 + 0.05 * above**2) * (1 + 0.2 * seed) * (8 / width) ** 0.1
+        if above < 2 or seed:
+            return {"train_loss": loss, "test_accuracy": 1 - loss / 2}
+        return {"train_loss": 1e6 if above < 3 else np.inf, "test_accuracy": 0.1}
+
+    scheme = ("sp",) if drift else ("mupc",)
+    rates = tuple(2.0**k for k in range(-7, 1))
+    return cells(
+        grid, value, width=widths, learning_rate=rates, seed=(0, 1), parameterisation=scheme
+    )
+
+
+def rate_panel(grid: str, quantity: dict[str, Any] = TRAIN, **said: Any) -> dict[str, Any]:
+    """A panel of a quantity over the rate."""
+    lines = [{"grid": grid, "quantity": quantity}]
+    usual = {"title": grid, "x": "learning_rate", "hue": "width", "label": "training loss"}
+    return {**usual, "lines": lines, **said}
+
+
 def results(rows: Rows) -> Results:
-    """The tables of `rows`."""
-    named = [({**cell, "cell_id": f"c{number}"}, said) for number, (cell, said) in enumerate(rows)]
+    """The tables of `rows`; cells of the same settings are the same, whatever their grid."""
+    named = [(cell | {"cell_id": str([*cell.values()][1:])}, said) for cell, said in rows]
     records = [(cell["cell_id"], *record) for cell, said in named for record in said]
     table = pd.DataFrame(records, columns=["cell_id", "metric", "step", "index", "value"])
     for axis in AXES:
         table[axis] = table.get(axis, pd.Series(pd.NA, index=table.index)).astype("Int32")
+    table = table.drop_duplicates(["cell_id", "metric", "step", "index"])
     return Results(pd.DataFrame([cell for cell, _ in named]), table.astype({"value": float}))
 
 
