@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 from plotting_records import NOTES, VERDICT
+from scaling_limits.plotting.kinds import curves as curves_module
+from scaling_limits.plotting.kinds import maps
+from scaling_limits.plotting.kinds import scaling as scaling_module
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import WriteError
 from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.kinds import curves as curves_module
-from scaling_limits.plotting.kinds import maps
-from scaling_limits.plotting.kinds import scaling as scaling_module
 
 
 @pytest.mark.parametrize(
