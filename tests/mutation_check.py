@@ -326,11 +326,11 @@ FAULTS = (
     ),
     Fault(
         name="diverged-seeds-left-out",
-        file="plotting/aggregation.py",
-        right="table.assign(value=values.where(np.isfinite(values), np.inf))",
-        wrong="table.assign(value=values)",
+        file="plotting/tables.py",
+        right="values = values.where(np.isfinite(values), np.inf)",
+        wrong="values = values.astype(float)",
         why="a mean passes over seeds whose loss is not a number",
-        tests=("tests/plotting/test_aggregation.py",),
+        tests=("tests/plotting/test_tables.py",),
     ),
     # store and keys
     Fault(

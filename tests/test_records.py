@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.figures.quantities import Quantity
-from scaling_limits.records import Results
+from scaling_limits.records import AXES, Results
 
 LOSS = {
     "one": {0: 9.0, 2: 4.0, 4: 1.0, 6: 2.0, 8: 7.0},
@@ -93,3 +93,55 @@ def test_steps_may_be_kept(results: Results) -> None:
     kept = results.quantity(Quantity(metric="train_loss", per="step"))
     assert kept[kept["seed"] == 1]["value"].tolist() == list(LOSS["other"].values())
     assert results.steps("train_loss") == [0, 2, 4, 6, 8]
+
+
+def of_losses(**losses: dict[int, float]) -> Results:
+    """Cells with these training losses by step, and an accuracy of a half at each."""
+    steps = [(cell, step, loss) for cell, said in losses.items() for step, loss in said.items()]
+    records = [rows(cell, "train_loss", step, loss) for cell, step, loss in steps]
+    records += [rows(cell, "accuracy", step, 0.5) for cell, step, _ in steps]
+    table = pd.DataFrame(records).astype({"step": "Int32", "value": float})
+    axes = {axis: pd.array([pd.NA] * len(table), "Int32") for axis in AXES if axis != "step"}
+    cells = pd.DataFrame({"grid": "main", "cell_id": list(losses), "seed": 0, "depth": 4})
+    return Results(cells, table.assign(**axes))
+
+
+RUNS = {
+    "steady": {0: 1.0, 1: 2.0, 2: 0.5},
+    "grown": {0: 1.0, 1: 11.0, 2: 12.0},
+    "at_ten": {0: 1.0, 1: 5.0, 2: 10.0},
+    "spike": {0: 1.0, 1: 99.0, 2: 0.5},
+    "no_number": {0: 1.0, 1: np.nan, 2: 0.5},
+    "infinite": {0: 1.0, 1: 2.0, 2: np.inf},
+    "never": {0: np.nan, 1: np.nan, 2: np.nan},
+}
+
+
+def test_what_has_diverged_and_at_which_step() -> None:
+    """A loss that is no number anywhere, or ends at more than ten times its first; not one that recovers."""
+    found = of_losses(**RUNS).diverged
+    assert found.to_dict() == {"grown": 1, "no_number": 1, "infinite": 2, "never": 0}
+    assert of_losses(steady=RUNS["steady"], spike=RUNS["spike"]).diverged.empty
+
+
+@pytest.mark.parametrize("names", [["steady", "spike"], list(RUNS)])
+def test_the_last_of_what_diverged_is_no_number(names: list[str]) -> None:
+    results = of_losses(**{name: RUNS[name] for name in names})
+    lost = results.diverged
+
+    def found(**words: Any) -> dict[Any, Any]:
+        table = results.quantity(Quantity(metric="accuracy", **words))
+        return table.set_index(["cell_id", "step"] if "per" in words else "cell_id")[
+            "value"
+        ].to_dict()
+
+    last = found()
+    assert {name for name, value in last.items() if np.isnan(value)} == set(lost.index)
+    assert {value for value in last.values() if not np.isnan(value)} == {0.5}
+    # as recorded
+    for words in ({"reduce": "at", "step": 2}, {"reduce": "min"}, {"reduce": "first"}):
+        assert set(found(**words).values()) == {0.5}
+    kept = found(per="step")
+    assert len(kept) == 3 * len(names)
+    for (name, step), value in kept.items():
+        assert np.isnan(value) == (step >= lost.get(name, np.inf)), (name, step)

@@ -34,7 +34,7 @@ def test_summary(tmp_path):
         "title": "T < U",
         "caption": "A & B",
     }
-    figure |= {"kind": "heatmap", "plot": {}, "notes": ["digits stand in for <MNIST>"]}
+    figure |= {"kind": "maps", "plot": {}, "differences": ["digits stand in for <MNIST>"]}
     (tmp_path / "figure.json").write_text(json.dumps(figure))
     provenance = {"versions": {"jax": "0.1"}, "seeds": [0, 1], "device": "cpu"}
     (tmp_path / "provenance.json").write_text(json.dumps(provenance))

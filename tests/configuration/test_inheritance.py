@@ -44,7 +44,7 @@ FAMILY: dict[str, Any] = {
             "fig1": {
                 "title": "A figure",
                 "caption": "What it shows.",
-                "plot": {"kind": "transfer", "rows": ["loss"], "panels": "activations"},
+                "plot": {"kind": "lines", "rows": ["loss"], "columns": "activations"},
                 "claims": {
                     "small": {
                         "statement": "It is small.",
@@ -155,11 +155,17 @@ def test_figures_are_written_in_words_of_the_paper(tmp_path: Path) -> None:
     figure = family(tmp_path).figure("toy", "fig1")
     loss = {"metric": "train_loss", "window": 2}
     assert figure.plot.model_dump(exclude_unset=True, mode="json") == {
-        "kind": "transfer",
-        "rows": [{"label": "training loss", "quantity": loss}],
+        "kind": "lines",
+        "wrap": 2,
         "panels": [
-            {"grid": "activations_linear", "title": "linear"},
-            {"grid": "activations_relu", "title": "ReLU"},
+            {
+                "title": title,
+                "x": "learning_rate",
+                "hue": "width",
+                "label": "training loss",
+                "lines": [{"grid": f"activations_{grid}", "quantity": loss}],
+            }
+            for grid, title in (("linear", "linear"), ("relu", "ReLU"))
         ],
         "symbols": {"width": "M"},
     }
@@ -276,7 +282,7 @@ def test_show_says_every_value_with_its_place(
         "* seed [5, 6] config/papers/toy/parent.yaml:",
         "dataset digits config/papers/toy/paper.yaml:",
         "performance end config/papers/toy/parent.yaml:",
-        "kind: transfer",
+        "kind: lines",
         "id: large",
     ):
         assert words in text

@@ -1,13 +1,17 @@
-"""Whatever differs from the paper's setting is written under the figure."""
+"""What is written on and under a figure, and all that differs from the paper's setting."""
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from scaling_limits.configuration import load
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.keys import cell_source
-from scaling_limits.pipeline.notes import figure_notes
+from scaling_limits.pipeline.notes import differences, filled, on_the_picture
 
 PROJECT = Path(__file__).parents[2]
 EXPERIMENT = "hyperparameter_transfer_tanh"
@@ -16,7 +20,74 @@ EXPERIMENT = "hyperparameter_transfer_tanh"
 def notes(settings: dict[str, Any] | None = None, meta: Any = None, **main: Any) -> str:
     changes = {"mupc": {"experiments": {EXPERIMENT: settings or {}}}}
     configuration = load(PROJECT, {**main, "papers": changes})
-    return " ".join(figure_notes(configuration, "mupc", "fig5", meta or {}))
+    return " ".join(differences(configuration, "mupc", "fig5", meta or {}))
+
+
+CELLS = pd.DataFrame(
+    {
+        "width": [8, 16, 32],
+        "learning_rate": [0.001, 0.001, 0.001],
+        "num_inference_steps": [4, 4, 20],
+        "activation": ["relu", "tanh", "linear"],
+        "dataset": ["digits", "digits", "mnist"],
+        "energy_weight": [np.nan] * 3,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("after {num_inference_steps} steps", "after 4 and 20 steps"),
+        ("widths {width}", "widths 8 to 32"),
+        ("{learning_rate}", "0.001"),
+        ("{activation} networks", "linear and relu and tanh networks"),
+        ("on {dataset}", "on handwritten digits and MNIST"),
+        ("weights: {energy_weight}", "weights: no"),
+        (r"$\mathrm{width}^{width}_{width}$", r"$\mathrm{width}^{width}_{width}$"),
+        (r"$\frac{width}{depth}$ and $e^{-1}$", r"$\frac{width}{depth}$ and $e^{-1}$"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_settings_in_braces_are_those_of_the_cells(text: str, expected: str) -> None:
+    assert filled(text, CELLS, {"digits": "handwritten digits", "mnist": "MNIST"}) == expected
+
+
+def test_an_unknown_setting_in_braces_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="unknown setting 'widht'; did you mean 'width'"):
+        filled("of {widht}", CELLS, {})
+
+
+@pytest.mark.parametrize(
+    ("preset", "seeds"), [("smoke", "one seed"), ("paper", "means over 3 seeds")]
+)
+def test_two_lines_stand_on_the_picture(preset: str, seeds: str) -> None:
+    configuration = load(PROJECT, {"preset": preset})
+    cells = pipeline_cells(configuration.points("mupc", EXPERIMENT))
+    data, sizes = on_the_picture(configuration, "mupc", "fig5", cells)
+    assert data.startswith("Data: ")
+    assert ("in place of MNIST" in data) == (preset == "smoke")
+    assert sizes.startswith("Width ")
+    assert seeds in sizes
+    # one line is always there, of the seeds
+    assert ("What differs from the paper: summary.html." in sizes) == (preset == "smoke")
+    assert on_the_picture(configuration, "mupc", "table1", cells) == []
+
+
+def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:
+    changes = {"mupc": {"experiments": {EXPERIMENT: {"batch_size": 32, "activation": "relu"}}}}
+    stated = {"mupc": {"stated": {"batch_size": "section 5"}}}
+    merged = {"mupc": {**changes["mupc"], **stated["mupc"]}}
+    configuration = load(PROJECT, {"preset": "paper", "papers": merged})
+    assert configuration.stated("mupc", EXPERIMENT) == {"batch_size": "section 5"}
+    assert differences(configuration, "mupc", "fig5", {}) == [
+        "Differs from the paper: batch_size 32 instead of 64 (section 5).",
+        "Differs from the preset paper, where the paper does not say: activation relu instead of tanh.",
+        "Mean over 3 seeds.",
+    ]
+    wrong = {"mupc": {"stated": {"batch_sise": "section 5"}}}
+    with pytest.raises(ConfigurationError, match="'batch_sise'; did you mean 'batch_size'"):
+        load(PROJECT, {"papers": wrong}).stated("mupc", EXPERIMENT)
 
 
 def test_the_papers_own_setting_has_only_its_seeds() -> None:
@@ -73,11 +144,11 @@ def test_grids_of_other_figures_are_left_out() -> None:
     cells = [p.cell for p in configuration.points("depth-mup", "linear_limit")]
     meta = {str(index): {"source": cell_source(cell)} for index, cell in enumerate(cells)}
     shown = {
-        figure: " ".join(figure_notes(configuration, "depth-mup", figure, meta))
+        figure: " ".join(differences(configuration, "depth-mup", figure, meta))
         for figure in ("fig8", "fig9")
     }
     values = "width 128 to 2048 (5 values) instead of 128 to 8192 (7 values)"
-    assert f"Differs from the paper (preset laptop) in networks: {values}." in shown["fig8"]
+    assert f"where the paper does not say in networks: {values}." in shown["fig8"]
     assert shown["fig9"] == "Mean over 10 seeds instead of 3."
 
 
@@ -92,8 +163,8 @@ def test_grids_that_differ_alike_stand_together() -> None:
     }
     papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
     configuration = load(PROJECT, {"preset": "paper", "papers": papers})
-    differs = "Differs from the paper (preset paper)"
-    assert figure_notes(configuration, "mupc", "fig5", {}) == [
+    differs = "Differs from the preset paper, where the paper does not say"
+    assert differences(configuration, "mupc", "fig5", {}) == [
         f"{differs}: batch_size 32 instead of 64.",
         f"{differs} in depth: width 8 instead of 512.",
         f"{differs}, except in control_depth: num_steps 10 instead of 937.",
@@ -110,7 +181,7 @@ def test_lists_of_the_same_range_are_told_apart() -> None:
     changes = {"grids": {"width": {"width": moved}}}
     papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
     text = " ".join(
-        figure_notes(load(PROJECT, {"preset": "paper", "papers": papers}), "mupc", "fig5", {})
+        differences(load(PROJECT, {"preset": "paper", "papers": papers}), "mupc", "fig5", {})
     )
     before, after = (", ".join(map(str, values)) for values in (wide, moved))
     assert f"in width: width {after} instead of {before}." in text

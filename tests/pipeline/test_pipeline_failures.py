@@ -81,7 +81,7 @@ def test_a_failing_notebook_is_kept_and_named(project: Project) -> None:
         "results/smoke/pcn-limits/fig1/records.parquet"
     ]
     notebook = "workflow/notebooks/maps.ipynb"
-    call = "figure_folder.save(maps.draw(figure_folder))"
+    call = "figure.save(page.finish(), record=record)"
     project.edit(notebook, call, "raise ValueError('no such colour')")
     target = "figures/pcn-limits/fig1.png"
     output = project(target, fails=True)

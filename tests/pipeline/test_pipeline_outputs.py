@@ -45,9 +45,12 @@ def test_twice_from_scratch_byte_by_byte(template: Path, finished: Project, tmp_
 
 def test_substitution_and_reduced_sizes_are_written_down(finished: Project) -> None:
     folder = finished / "results/smoke/mupc/fig5"
-    notes = " ".join(json.loads((folder / "figure.json").read_bytes())["notes"])
-    assert "in place of MNIST" in notes
-    assert "num_steps 5 instead of 937" in notes
+    figure = json.loads((folder / "figure.json").read_bytes())
+    assert "in place of MNIST" in figure["notes"][0]
+    differences = " ".join(figure["differences"])
+    assert "in place of MNIST" in differences
+    assert "num_steps 5 instead of 937" in differences
+    assert "num_steps 5 instead of 937" in (folder / "summary.html").read_text("utf-8")
     provenance = json.loads((folder / "provenance.json").read_bytes())["compared"]
     assert provenance["substitutions"] == {"mnist": "digits"}
     text = (folder / "figure.svg").read_text("utf-8")

@@ -52,8 +52,8 @@ def test_an_edited_algorithm_retrains_its_cells_and_an_edit_undone_none(project:
 @pytest.mark.parametrize(
     ("path", "edit", "expected"),
     [
-        ("plotting/kinds/maps.py", "# a comment\n", set()),
-        ("plotting/kinds/maps.py", "EDIT = 1\n", {"draw", "publish"}),
+        ("plotting/maps.py", "# a comment\n", set()),
+        ("plotting/maps.py", "EDIT = 1\n", {"draw", "publish"}),
         ("parameterisations/table.py", "EDIT = 1\n", None),
         ("datasets/cifar10.py", "EDIT = 1\n", None),
     ],

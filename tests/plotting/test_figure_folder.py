@@ -1,55 +1,52 @@
-"""Reading a figure's folder, and the files that are left in it."""
+"""Reading a figure's folder, what stands beside the drawing, and the files that are left."""
 
 import dataclasses
 import errno
 import json
 import os
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
-from plotting_records import NOTES, VERDICT
+from plotting_records import NOTES, VERDICT, Drawn
 
+import scaling_limits
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import WriteError
-from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.kinds import curves as curves_module
-from scaling_limits.plotting.kinds import maps
-from scaling_limits.plotting.kinds import scaling as scaling_module
+from scaling_limits.plotting.figure_folder import FigureFolder, find
 
 
-@pytest.mark.parametrize(
-    ("name", "draw"),
-    [
-        ("transfer", maps.draw),
-        ("cosine", maps.draw),
-        ("curves", curves_module.draw),
-        ("scaling", scaling_module.draw),
-    ],
-)
-def test_saved_files_are_the_same_each_time(
-    name: str, draw: Callable[[FigureFolder], Figure], request: pytest.FixtureRequest
-) -> None:
-    path: Path = request.getfixturevalue(name)
-    contents = []
-    for _ in range(2):
-        folder = FigureFolder.open(path)
-        figure = draw(folder)
-        folder.save(figure)
-        contents.append([(path / f"figure.{s}").read_bytes() for s in ("png", "pdf", "svg")])
+@pytest.fixture
+def folder(rates_folder: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(rates_folder, tmp_path / "f")
+
+
+def with_verdicts(folder: FigureFolder, *names: str) -> FigureFolder:
+    said = [
+        VERDICT | {"verdict": name, "statement": f"It {name} {k}."} for k, name in enumerate(names)
+    ]
+    return dataclasses.replace(folder, verdicts=tuple(said))
+
+
+def test_saved_files_are_the_same_each_time(folder: Path, rates: Drawn) -> None:
+    opened, contents = FigureFolder.open(folder), []
+    for name, record in (("edited", False), ("figure", True)):
+        before = {path.name for path in folder.iterdir()}
+        shown = opened.save(rates.figure, record=record)
+        files = [f"{name}.{suffix}" for suffix in ("png", "pdf", "svg")]
+        assert {path.name for path in folder.iterdir()} - before == set(files)
+        contents.append([(folder / file).read_bytes() for file in files])
     assert contents[0] == contents[1]
-    folder.save(figure)  # the notes are written once
-    assert (path / "figure.png").read_bytes() == contents[0][0]
     assert b"<dc:date>" not in contents[0][2]
     assert b"CreationDate" not in contents[0][1]
+    assert shown._repr_png_()[:4] == b"\x89PNG"
+    assert len(shown.png) < len(contents[0][0])
+    assert repr(shown) == "mupc/fig5"
 
 
 def test_a_full_disk_leaves_no_partial_figure(
-    curves: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, rates: Drawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = FigureFolder.open(curves)
-    figure = curves_module.draw(folder)
     replace = os.replace
 
     def full(source: Path, target: Path) -> None:
@@ -59,18 +56,69 @@ def test_a_full_disk_leaves_no_partial_figure(
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(WriteError, match=r"cannot write .*figure\.pdf: No space left on device"):
-        folder.save(figure)
-    assert sorted(path.name for path in curves.glob("figure.*")) == ["figure.json", "figure.png"]
-    assert not list(curves.glob("*.tmp"))
+        FigureFolder.open(folder).save(rates.figure, record=True)
+    assert sorted(path.name for path in folder.glob("figure.*")) == ["figure.json", "figure.png"]
+    assert not list(folder.glob("*.tmp"))
 
 
-def test_descriptions(transfer: Path) -> None:
-    folder = FigureFolder.open(transfer)
-    assert folder.describe().startswith("## mupc/fig5: Learning rates transfer")
-    assert "**tanh**" in folder.describe()
-    assert folder.describe_notes().count("- ") == len(NOTES)
-    assert folder.describe_verdicts() == (
-        "- **holds**: The best learning rates do not depend on the width. (measured 0.123; "
+def test_what_is_written_on_a_page(folder: Path) -> None:
+    opened = FigureFolder.open(folder)
+    said = with_verdicts(opened, "holds", "holds", "holds", "fails", "untested")
+    page = said.page((6.0, 2.0))
+    (title, verdicts), (notes,) = (part.texts for part in (page._top, page._bottom))
+    assert title.get_text() == "Transfer of the rate over the width"
+    assert verdicts.get_text() == "Claims: 3 hold, 1 fails, 1 untested. Preset smoke."
+    assert notes.get_text().split("\n") == [*NOTES, "Fails here: It fails 3."]
+    lines = [
+        with_verdicts(opened, *names).page((6.0, 2.0))._top.texts[1].get_text()
+        for names in ((), ("holds",), ("fails", "fails"))
+    ]
+    smoke = "Preset smoke."
+    assert lines == [smoke, f"Claims: 1 holds. {smoke}", f"Claims: 2 fail. {smoke}"]
+
+
+def test_long_words_are_wrapped_and_the_page_grows(folder: Path) -> None:
+    opened = FigureFolder.open(folder)
+    short, long = (
+        dataclasses.replace(opened, title="T" + " and more" * k, notes=("n" + " of it" * k,))
+        for k in (0, 30)
+    )
+    pages = [each.page((3.0, 2.0)) for each in (short, long)]
+    heights = [page.figure.get_size_inches()[1] for page in pages]
+    assert heights[1] > heights[0] + 0.5
+    assert pages[1]._top.texts[0].get_text().count("\n") >= 3
+    assert pages[0].figure.get_size_inches()[0] > 3  # the narrowest that is read with ease
+
+
+def test_figures_are_found_and_loaded(
+    rates_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = rates_folder.parents[3]
+    assert find("mupc/fig5", "smoke", root) == rates_folder
+    table = scaling_limits.load("mupc/fig5", root=root)
+    assert set(table["title"]) == {"main", "control"}
+    below = root / "results" / "smoke"
+    monkeypatch.chdir(below)
+    assert scaling_limits.load("mupc/fig5").equals(table)
+    with pytest.raises(ScalingLimitsError, match="'mupc/fig6'; did you mean 'mupc/fig5'"):
+        find("mupc/fig6", "smoke")
+    with pytest.raises(
+        ScalingLimitsError, match="no figure was computed at the preset laptop: make"
+    ):
+        find("mupc/fig5", "laptop")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScalingLimitsError, match="no figure was computed"):
+        scaling_limits.load("mupc/fig5")
+
+
+def test_descriptions(folder: Path) -> None:
+    opened = FigureFolder.open(folder)
+    assert opened.describe().startswith("## mupc/fig5: Transfer of the rate")
+    assert "**tanh**" in opened.describe()
+    assert opened.describe_notes().splitlines()[:-1] == [f"- {note}" for note in NOTES]
+    assert "summary.html" in opened.describe_notes()
+    assert opened.describe_verdicts() == (
+        "- **holds**: The best rates do not depend on the width. (measured 0.123; "
         "interval 0 to 0.5; threshold: at most 1 octave; source: Fig 5) "
         "The optimum is resolved in 4 of 5 panels."
     )
@@ -80,29 +128,29 @@ def test_descriptions(transfer: Path) -> None:
         "interval": None,
         "registered": "The paper is silent.",
     }
-    words = dataclasses.replace(folder, verdicts=(untested,)).describe_verdicts()
+    words = dataclasses.replace(opened, verdicts=(untested,)).describe_verdicts()
     assert "**untested**" in words
     assert "measured" not in words
     assert words.endswith("*Registered deviation:* The paper is silent.")
-    assert "No claim" in dataclasses.replace(folder, verdicts=()).describe_verdicts()
+    assert "No claim" in dataclasses.replace(opened, verdicts=()).describe_verdicts()
 
 
-def test_a_missing_or_broken_file_is_named(transfer: Path) -> None:
-    (transfer / "verdicts.json").write_text("[{")
+def test_a_missing_or_broken_file_is_named(folder: Path) -> None:
+    (folder / "verdicts.json").write_text("[{")
     with pytest.raises(ScalingLimitsError, match=r"verdicts\.json cannot be read"):
-        FigureFolder.open(transfer)
-    (transfer / "verdicts.json").write_text("[]")
-    (transfer / "cells.parquet").unlink()
+        FigureFolder.open(folder)
+    (folder / "verdicts.json").write_text("[]")
+    (folder / "cells.parquet").unlink()
     with pytest.raises(ScalingLimitsError, match=r"not complete.*cells\.parquet"):
-        FigureFolder.open(transfer)
+        FigureFolder.open(folder)
 
 
-def test_an_unknown_kind_or_option_is_refused(transfer: Path) -> None:
-    description = json.loads((transfer / "figure.json").read_text())
-    (transfer / "figure.json").write_text(json.dumps(description | {"kind": "map"}))
+def test_an_unknown_kind_or_option_is_refused(folder: Path) -> None:
+    description = json.loads((folder / "figure.json").read_text())
+    (folder / "figure.json").write_text(json.dumps(description | {"kind": "map"}))
     with pytest.raises(ScalingLimitsError, match="did you mean 'maps'"):
-        FigureFolder.open(transfer)
+        FigureFolder.open(folder)
     description["plot"]["colour"] = "red"
-    (transfer / "figure.json").write_text(json.dumps(description))
+    (folder / "figure.json").write_text(json.dumps(description))
     with pytest.raises(ScalingLimitsError, match="colour"):
-        FigureFolder.open(transfer)
+        FigureFolder.open(folder)

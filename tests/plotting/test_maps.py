@@ -1,7 +1,6 @@
-"""What maps show, read from the artists of the figures."""
+"""What maps show, read from their artists."""
 
-import json
-from itertools import pairwise
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,165 +8,150 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from plotting_records import (
-    BETAS,
-    COSINE_PLOT,
-    ETAS,
-    TRANSFER_PLOT,
-    cosine_rows,
-    transfer_rows,
-    write_folder,
-)
+from plotting_records import TRAIN, Drawn, Rows, cells, drawn, write_folder
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting import text
-from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.kinds import maps
+
+PLOT: dict[str, Any] = {
+    "kind": "maps",
+    "quantity": {"metric": "gradient_cosine", "per": "step"},
+    "x": "width",
+    "y": "depth",
+    "scale": "linear",
+    "best": None,
+    "limits": [0, 1],
+    "panels": [{"grid": "main", "along": "step", "values": [0, 10]}],
+    "ratio_lines": [1, 16],
+}
 
 
-def titled(figure: Figure) -> list[Axes]:
-    return [ax for ax in figure.axes if ax.get_title()]
-
-
-def mark(ax: Axes, name: str) -> tuple[float, float]:
-    (line,) = [line for line in ax.lines if line.get_label() == name]
+def mark(ax: Axes, shape: str) -> tuple[float, float]:
+    """Where the optimum (*) or that of the reference (o) stands."""
+    (line,) = [line for line in ax.lines if line.get_marker() == shape]
     return float(line.get_xdata()[0]), float(line.get_ydata()[0])
 
 
-def norm(ax: Axes) -> Any:
-    (mesh,) = [c for c in ax.collections if isinstance(c, QuadMesh)]
-    return mesh.norm
+def mesh(ax: Axes) -> QuadMesh:
+    (found,) = [c for c in ax.collections if isinstance(c, QuadMesh)]
+    return found
 
 
-def hatched(ax: Axes) -> list[Rectangle]:
-    return [p for p in ax.patches if isinstance(p, Rectangle) and p.get_hatch()]
+def hatched(ax: Axes) -> Any:
+    """The cells that are hatched, [y, x]."""
+    return [c for c in ax.collections if c.get_hatch()]
 
 
-def legend(figure: Figure) -> list[str]:
-    return [text.get_text() for box in figure.legends for text in box.get_texts()]
+@pytest.fixture(scope="module")
+def cosines(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """Values over sizes at two steps; one pair of sizes is not there."""
+
+    def value(width: int, depth: int) -> dict[str, Any]:
+        return {"gradient_cosine": dict.fromkeys((0, 5, 10), 0.9 / (1 + depth / width))}
+
+    rows = cells("main", value, width=(4, 16, 64), depth=(2, 4))[:-1]
+    return drawn(write_folder(tmp_path_factory.mktemp("maps") / "f", PLOT, rows))
 
 
-def test_optima_and_the_reference_are_marked_in_each_panel(transfer: Path) -> None:
-    figure = maps.draw(FigureFolder.open(transfer))
-    small, large, control_small, control_large = titled(figure)
-    assert [ax.get_title() for ax in (small, large)] == ["$N$ = 64", "$N$ = 128"]
-    best = (BETAS.index(50.0), ETAS.index(0.1))
-    for ax in (small, large, control_small):
-        assert mark(ax, "optimum") == best
-    for ax in titled(figure):
-        assert mark(ax, "reference optimum") == best
-    assert mark(control_large, "optimum") == (BETAS.index(5.0), ETAS.index(0.1))
-    assert small.get_ylabel() == r"weight learning rate $\eta$"
-    words = [text.get_text() for text in figure.texts]
-    assert {"Width transfer ($H$ = 8)", "Control: wrong exponent"} <= set(words)
-    assert r"activity learning rate $\beta$" in words
+def test_optima_and_those_of_the_reference(bowls: Drawn) -> None:
+    small, large, control_small, control_large = bowls.axes
+    assert [mark(ax, "*") for ax in (small, large, control_small)] == [(0.5, 0.5)] * 3
+    assert mark(control_large, "*") == (0.25, 0.5)
+    # the first is the reference unless another one is named
+    assert [mark(ax, "o") for ax in (small, large)] == [(0.5, 0.5)] * 2
+    assert [mark(ax, "o") for ax in (control_small, control_large)] == [(0.25, 0.5)] * 2
+    assert list(bowls.legend)[:2] == ["optimum", "optimum at $N$ = 16; $N$ = 8"]
 
 
-def test_colours_are_shared_within_a_panel_and_logarithmic(transfer: Path) -> None:
-    figure = maps.draw(FigureFolder.open(transfer))
-    small, large, control, _ = titled(figure)
-    assert norm(small) is norm(large)
-    assert norm(small) is not norm(control)
-    # Half way in colour between 0.01 and 1 is 0.1 on a logarithmic scale.
-    low, high = norm(small).vmin, norm(small).vmax
-    assert norm(small)(np.sqrt(low * high)) == pytest.approx(0.5)
-
-
-def test_every_cell_is_labelled_upright_where_labels_would_touch(
-    transfer: Path, cosine: Path
-) -> None:
-    figure = maps.draw(FigureFolder.open(transfer))
-    figure.canvas.draw()
-    ticks = titled(figure)[0].get_xticklabels()
-    assert [tick.get_text() for tick in ticks] == [text.short(beta) for beta in BETAS]
-    assert {tick.get_rotation() for tick in ticks} == {90}
-    boxes = [tick.get_window_extent() for tick in ticks]
-    assert not any(left.overlaps(right) for left, right in pairwise(boxes))
-    ticks = titled(maps.draw(FigureFolder.open(cosine)))[0].get_xticklabels()
-    assert {tick.get_rotation() for tick in ticks} == {0}
-
-
-def test_nearly_diverged_cells_do_not_take_the_colours(tmp_path: Path) -> None:
-    rows = transfer_rows("width", [(64, 8)]) + transfer_rows("control", [(64, 8)])
-    rows[0][1][:] = [("train_loss", 0, 1e12)]
-    folder = write_folder(tmp_path / "f", "maps", TRANSFER_PLOT, rows)
-    figure = maps.draw(FigureFolder.open(folder))
-    assert norm(titled(figure)[0]).vmax < 10
-
-
-def test_cells_where_a_seed_diverged_are_hatched_and_explained(transfer: Path) -> None:
-    figure = maps.draw(FigureFolder.open(transfer))
-    for ax in titled(figure):
-        places = [(BETAS.index(beta) - 0.5, ETAS.index(0.5) - 0.5) for beta in (500.0, 1000.0)]
-        assert [tuple(patch.get_xy()) for patch in hatched(ax)] == places
-    assert "diverged (at least one seed)" in legend(figure)
-
-
-def test_a_named_reference(transfer: Path) -> None:
-    description = json.loads((transfer / "figure.json").read_text())
-    description["plot"]["panels"][1]["reference"] = 128
-    (transfer / "figure.json").write_text(json.dumps(description))
-    figure = maps.draw(FigureFolder.open(transfer))
-    assert mark(titled(figure)[2], "reference optimum") == (BETAS.index(5.0), ETAS.index(0.1))
-    assert "optimum at $N$ = 64; $N$ = 128" in legend(figure)
-
-    description["plot"]["panels"][1]["reference"] = 100
-    (transfer / "figure.json").write_text(json.dumps(description))
+def test_a_reference_that_is_not_there_is_refused(bowls: Drawn, tmp_path: Path) -> None:
+    rows = cells("main", lambda **_: {"train_loss": 1.0}, depth=(2, 4), learning_rate=(0.1, 0.2))
+    panel = {"grid": "main", "along": "width", "reference": 100}
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "learning_rate"}
     with pytest.raises(ScalingLimitsError, match=r"unknown reference '100\.0'"):
-        maps.draw(FigureFolder.open(transfer))
+        drawn(write_folder(tmp_path / "f", plot | {"panels": [panel]}, rows))
 
 
-def test_a_grid_that_varies_over_something_else_is_refused(tmp_path: Path) -> None:
-    rows = transfer_rows("width", [(64, 8), (64, 16)]) + transfer_rows("control", [(64, 8)])
-    folder = write_folder(tmp_path / "f", "maps", TRANSFER_PLOT, rows)
-    with pytest.raises(ScalingLimitsError, match=r"varies not only .*: depth, num_hidden_layers"):
-        maps.draw(FigureFolder.open(folder))
+def test_all_maps_have_the_same_colours(bowls: Drawn, cosines: Drawn) -> None:
+    norms = [mesh(ax).norm for ax in bowls.axes]
+    assert len({(norm.vmin, norm.vmax) for norm in norms}) == 1
+    # of single seeds, not of their means
+    assert (norms[0].vmin, norms[0].vmax) == pytest.approx((1, 6.06))
+    assert norms[0](np.sqrt(norms[0].vmin * norms[0].vmax)) == pytest.approx(0.5)
+    assert (mesh(cosines.axes[0]).norm.vmin, mesh(cosines.axes[0]).norm.vmax) == (0, 1)
+    assert mesh(cosines.axes[0]).norm(0.25) == 0.25
 
 
-def test_there_is_a_map_for_each_step(cosine: Path) -> None:
-    figure = maps.draw(FigureFolder.open(cosine))
-    main_0, main_10, control_0, _ = titled(figure)
-    assert [main_0.get_title(), main_10.get_title()] == ["$t$ = 0", "$t$ = 10"]
-    assert [tick.get_text() for tick in main_0.get_xticklabels()] == ["4", "16", "64"]
-    assert [tick.get_text() for tick in main_0.get_yticklabels()] == ["2", "4"]
-    assert main_0.get_ylabel() == "depth $L$"
-    assert "width $N$" in [text.get_text() for text in figure.texts]
-    assert (norm(main_0).vmin, norm(main_0).vmax) == (0, 1)
-    # 1/(1 + (2/4)^1.3) = 0.7112 and 0.3 of it, less 0.0005: depth 2, width 4, mean of two seeds.
-    assert next(text for text in main_0.texts if text.get_position() == (0, 0)).get_text() == ".711"
-    assert next(t for t in control_0.texts if t.get_position() == (0, 0)).get_text() == ".213"
-    assert legend(figure) == ["$N = L$", r"$N = 16\,L$"]
+def test_nearly_diverged_cells_do_not_take_the_colours(bowls: Drawn) -> None:
+    table = bowls.page.table.copy()
+    table.loc[table.index[0], "value"] = 1e12
+    page = type(bowls.page)(bowls.page.folder, table)
+    assert (page.norm.vmin, page.norm.vmax) == (1, 100)
+    best = dataclasses.replace(page.folder, plot=page.plot.model_copy(update={"best": None}))
+    assert type(page)(best, table).norm.vmax == 1e12
 
 
-def test_ratio_lines_pass_through_their_cells(cosine: Path) -> None:
-    ax = titled(maps.draw(FigureFolder.open(cosine)))[0]
-    line = next(line for line in ax.lines if line.get_linestyle() == ":")
-    # N = 16 L at L = 4 is N = 64: the third column of the second row.
-    assert np.interp(1.0, line.get_ydata(), line.get_xdata()) == pytest.approx(2.0)
+def test_cells_where_a_seed_diverged_are_hatched_and_explained(bowls: Drawn) -> None:
+    assert "diverged (at least one seed)" in bowls.legend
+    for ax in bowls.axes:
+        (lost,) = hatched(ax)
+        boxes = [path.get_extents() for path in lost.get_paths()]
+        assert [(box.x0, box.y0) for box in boxes] == [pytest.approx((2**-0.5, 2**0.5))]
+        assert np.ma.getmaskarray(mesh(ax).get_array()).reshape(3, 3).tolist() == [
+            [False] * 3,
+            [False] * 3,
+            [False, False, True],
+        ]
 
 
-def test_all_recorded_steps_are_shown_if_none_are_named(tmp_path: Path) -> None:
-    plot = COSINE_PLOT | {"panels": [{"grid": "main", "along": "step"}]}
-    rows = cosine_rows("main", (4, 8), (2, 3), (0, 5, 10, 20, 40))
-    folder = write_folder(tmp_path / "f", "maps", plot, rows)
-    figure = maps.draw(FigureFolder.open(folder))
-    assert [ax.get_title() for ax in titled(figure)] == [f"$t$ = {t}" for t in (0, 5, 10, 20, 40)]
+def test_a_map_of_a_grid_in_which_everything_diverged(tmp_path: Path) -> None:
+    rows = cells("main", lambda **_: {"train_loss": np.nan}, depth=(2, 4), learning_rate=(0.1, 0.2))
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "learning_rate"}
+    panels = {"panels": [{"grid": "main", "along": "width"}]}
+    found = drawn(write_folder(tmp_path / "f", plot | panels, rows))
+    (ax,) = found.axes
+    assert not ax.lines
+    assert len(hatched(ax)) == 1
 
 
-def test_a_panel_none_of_whose_values_is_there_is_refused(tmp_path: Path) -> None:
-    plot = COSINE_PLOT | {"panels": [{"grid": "main", "along": "step", "values": [7]}]}
-    rows = cosine_rows("main", (4, 8), (2, 3), (0, 5))
-    folder = write_folder(tmp_path / "f", "maps", plot, rows)
-    with pytest.raises(ScalingLimitsError, match="none of the values of 'step' to be shown: 7"):
-        maps.draw(FigureFolder.open(folder))
+def test_there_is_a_map_for_each_step_with_its_values(cosines: Drawn) -> None:
+    first, last = cosines.axes
+    assert [ax.get_title() for ax in (first, last)] == ["$t$ = 0", "$t$ = 10"]
+    assert (first.get_xlabel(), first.get_ylabel()) == ("width $N$", "depth $L$")
+    assert [tick.get_text() for tick in first.get_xticklabels()] == ["4", "16", "64"]
+    assert [tick.get_text() for tick in first.get_yticklabels()] == ["2", "4"]
+    written = {text.get_position(): text.get_text() for text in first.texts}
+    assert written[4, 2] == ".60"
+    assert written[16, 4] == ".72"
+    assert len(written) == 5
+    # the pair of sizes that is not there is neither written nor hatched
+    assert (64, 4) not in written
+    assert not hatched(first)
+    assert np.ma.getmaskarray(mesh(first).get_array()).sum() == 1
 
 
-def test_what_is_best_may_be_the_largest(transfer: Path) -> None:
-    description = json.loads((transfer / "figure.json").read_text())
-    description["plot"]["best"] = "max"
-    (transfer / "figure.json").write_text(json.dumps(description))
-    figure = maps.draw(FigureFolder.open(transfer))
-    # the farthest corner of the bowl that has not diverged
-    assert mark(titled(figure)[0], "optimum") == (BETAS.index(0.01), ETAS.index(0.01))
+def test_cells_end_half_way_between_values(cosines: Drawn) -> None:
+    assert cosines.axes[0].get_xlim() == pytest.approx((2, 128))
+    assert cosines.axes[0].get_ylim() == pytest.approx((2**0.5, 4 * 2**0.5))
+
+
+def test_ratio_lines_pass_through_their_cells(cosines: Drawn) -> None:
+    assert list(cosines.legend) == ["$N = L$", r"$N = 16\,L$"]
+    dotted = next(line for line in cosines.axes[0].lines if line.get_linestyle() == ":")
+    assert dotted.get_xdata() == pytest.approx(16 * dotted.get_ydata())
+
+
+def test_rows_and_columns_are_titled(bowls: Drawn) -> None:
+    assert bowls.axes[0].get_title(loc="left") == "Transfer\n$N$ = 8"
+    assert [ax.get_title() for ax in bowls.axes[1:]] == ["$N$ = 16", "$N$ = 8", "$N$ = 16"]
+    assert [ax.get_ylabel() != "" for ax in bowls.axes] == [True, False, True, False]
+    assert [ax.get_xlabel() != "" for ax in bowls.axes] == [False, False, True, True]
+
+
+def test_two_panels_of_one_title_are_two(tmp_path: Path) -> None:
+    def rows(grid: str, width: int) -> Rows:
+        over = {"width": (width,), "depth": (2, 4), "learning_rate": (0.1, 0.2)}
+        return cells(grid, lambda width, **_: {"train_loss": width}, **over)
+
+    panels = [{"grid": grid, "along": "seed", "title": "One"} for grid in ("a", "b")]
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "learning_rate"}
+    folder = write_folder(tmp_path / "f", plot | {"panels": panels}, rows("a", 8) + rows("b", 16))
+    assert [mesh(ax).get_array().mean() for ax in drawn(folder).axes] == [8, 16]

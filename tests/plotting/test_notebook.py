@@ -1,4 +1,4 @@
-"""Notebooks hold no logic, and come out of their execution the same each time."""
+"""Notebooks hold little logic, and come out of their execution the same each time."""
 
 import ast
 import contextlib
@@ -7,85 +7,102 @@ import resource
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import matplotlib as mpl
 import nbformat
 import pytest
+from plotting_records import NOTEBOOKS
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.plots import DRAWN_BY
 from scaling_limits.files import WriteError
 from scaling_limits.plotting.notebook import execute
 
-NOTEBOOKS = Path(__file__).parents[2] / "workflow" / "notebooks"
+
+@pytest.fixture
+def folder(rates_folder: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(rates_folder, tmp_path / "f")
 
 
 def test_there_is_a_notebook_for_each_kind_of_plot() -> None:
     assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == set(DRAWN_BY.modules)
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_a_notebook_holds_no_logic(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
+@pytest.mark.parametrize("kind", DRAWN_BY.modules)
+def test_a_notebook_is_short_and_has_no_outputs(kind: str) -> None:
+    notebook = nbformat.read(NOTEBOOKS / f"{kind}.ipynb", as_version=4)
     nbformat.validate(notebook)
-    assert notebook.nbformat_minor == 5
     assert notebook.metadata.kernelspec.name == "python3"
     assert [cell.id for cell in notebook.cells] == [
         f"cell-{n:02d}" for n in range(len(notebook.cells))
     ]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert [cell.source for cell in code if "parameters" in cell.metadata.get("tags", [])]
     assert not any(cell.outputs or cell.execution_count for cell in code)
-    for cell in code:
-        for node in ast.walk(ast.parse(cell.source)):
-            assert not isinstance(
-                node,
-                ast.FunctionDef
-                | ast.ClassDef
-                | ast.For
-                | ast.While
-                | ast.If
-                | ast.Lambda
-                | ast.comprehension,
-            )
-            assert not isinstance(node, ast.Import)
-            if isinstance(node, ast.ImportFrom):
-                assert node.module
-                assert node.module.startswith("scaling_limits.plotting")
+    (parameters,) = [c for c in code if "parameters" in c.metadata.get("tags", [])]
+    assert parameters.source.startswith("record = False")
+    trees = [ast.parse(cell.source) for cell in code]
+    defined = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.If, ast.While)
+    assert not any(isinstance(node, defined) for tree in trees for node in ast.walk(tree))
+    assert max(len(cell.source.splitlines()) for cell in code) <= 15
 
 
-@pytest.mark.parametrize(("folder", "kind"), [("transfer", "maps"), ("rates", "transfer")])
-def test_execution_gives_the_same_bytes_in_another_place(
-    folder: str,
-    kind: str,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    source, written = request.getfixturevalue(folder), []
+@pytest.fixture(scope="module")
+def executed(rates_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The figure's folder, after its notebook ran in two places."""
+    root, folders = tmp_path_factory.mktemp("executed"), []
     for place in ("a", "Größe und Länge"):
-        root = tmp_path / place
-        shutil.copytree(source, root / "results" / "fig5")
-        monkeypatch.chdir(root)
-        execute(
-            NOTEBOOKS / f"{kind}.ipynb",
-            "results/fig5",
-            "results/fig5/notebook.ipynb",
-            "logs/fig5.ipynb",
-        )
-        written.append({path.name: path.read_bytes() for path in Path("results/fig5").iterdir()})
-        assert not Path("logs/fig5.ipynb").exists()
-    assert written[0] == written[1]
-    text = written[0]["notebook.ipynb"].decode()
-    assert str(tmp_path) not in text
+        folder = root / place / "results" / "fig5"
+        shutil.copytree(rates_folder, folder)
+        with contextlib.chdir(root / place):
+            execute(
+                NOTEBOOKS / "lines.ipynb",
+                "results/fig5",
+                "results/fig5/notebook.ipynb",
+                "logs/fig5.ipynb",
+            )
+            assert not Path("logs/fig5.ipynb").exists()
+        folders.append(folder)
+    return folders
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_execution_gives_the_same_bytes_in_another_place(executed: list[Path]) -> None:
+    first, second = map(contents, executed)
+    assert first == second
+    assert {"figure.png", "figure.pdf", "figure.svg", "notebook.ipynb"} <= set(first)
+    assert not any(name.startswith("edited") for name in first)
+    text = first["notebook.ipynb"].decode()
+    assert str(executed[0].parents[2]) not in text
     assert len(text) < 500_000
     notebook = nbformat.reads(text, as_version=4)
     nbformat.validate(notebook)
-    shown = [out for cell in notebook.cells for out in cell.get("outputs", [])]
-    assert any("image/png" in out.get("data", {}) for out in shown)
-    assert any(
-        "**holds**" in "".join(out.get("data", {}).get("text/markdown", "")) for out in shown
-    )
+    shown = [out.get("data", {}) for c in notebook.cells for out in c.get("outputs", [])]
+    assert any("image/png" in data for data in shown)
+    assert any("**holds**" in "".join(data.get("text/markdown", "")) for data in shown)
+    assert any("<th>diverged</th>" in data.get("text/html", "") for data in shown)
     assert "papermill" not in json.dumps(notebook.metadata)
+
+
+def test_an_executed_notebook_is_the_readers(executed: list[Path]) -> None:
+    """It has no injected parameters, and run again in its own folder it leaves the record alone."""
+    folder, before = executed[0], contents(executed[0])
+    notebook = nbformat.read(folder / "notebook.ipynb", as_version=4)
+    source = nbformat.read(NOTEBOOKS / "lines.ipynb", as_version=4)
+    assert [cell.source for cell in notebook.cells] == [cell.source for cell in source.cells]
+    names: dict[str, Any] = {}
+    with mpl.rc_context(), contextlib.chdir(folder):
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                exec(cell.source, names)
+    after = contents(folder)
+    assert set(after) - set(before) == {"edited.png", "edited.pdf", "edited.svg"}
+    assert {name: after[name] for name in before} == before
+    # drawn in another process it is the same picture
+    assert after["edited.png"] == before["figure.png"]
 
 
 @contextlib.contextmanager
@@ -105,31 +122,31 @@ def files_up_to(size: int) -> Iterator[None]:
 )
 def test_a_full_disk_is_said_and_leaves_no_partial_file(
     tmp_path: Path,
-    transfer: Path,
+    folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     size: int,
     error: type[Exception],
     file: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    before = {path: path.read_bytes() for path in transfer.iterdir()}
-    output, failed = transfer / "notebook.ipynb", tmp_path / "logs" / "failed.ipynb"
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    output, failed = folder / "notebook.ipynb", tmp_path / "logs" / "failed.ipynb"
     with files_up_to(size), pytest.raises(error) as caught:
-        execute(NOTEBOOKS / "maps.ipynb", transfer, output, failed)
+        execute(NOTEBOOKS / "lines.ipynb", folder, output, failed)
     assert "cannot write" in str(caught.value)
     assert f"{file}: File too large; cells stored so far are kept" in str(caught.value)
-    assert {path: path.read_bytes() for path in transfer.iterdir()} == before
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_a_failed_execution_is_kept_in_the_logs_and_explained(
-    tmp_path: Path, transfer: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (transfer / "records.parquet").unlink()
+    (folder / "records.parquet").unlink()
     output, failed = tmp_path / "out.ipynb", tmp_path / "logs" / "fig5.ipynb"
     output.write_text("older")
     with pytest.raises(ScalingLimitsError, match=r"records\.parquet") as caught:
-        execute(NOTEBOOKS / "maps.ipynb", transfer, output, failed)
+        execute(NOTEBOOKS / "lines.ipynb", folder, output, failed)
     assert str(failed) in str(caught.value)
     assert "Traceback" in failed.read_text() or "traceback" in failed.read_text()
     assert not output.exists()

@@ -1,14 +1,14 @@
-"""Numbers and lines of text on figures."""
+"""Numbers, symbols and lines of text on figures."""
 
-import math
-
-from plotting_records import BETAS
+import pandas as pd
+import pytest
+from plotting_records import cells, results
 
 from scaling_limits.plotting import text
 
 
 def test_short_numbers() -> None:
-    numbers = [64, 0.05, 1000, 1e-5, 5e-4, 2e6, 0]
+    numbers = [64, 0.05, 1000, 1e-5, 5e-4, 2e6, 0, -1.5, 0.012345]
     assert [text.short(n) for n in numbers] == [
         "64",
         "0.05",
@@ -17,48 +17,29 @@ def test_short_numbers() -> None:
         r"$5{\cdot}10^{-4}$",
         r"$2{\cdot}10^{6}$",
         "0",
+        "\N{MINUS SIGN}1.5",
+        "0.01235",
     ]
-    assert text.log_ticks(0.02, 30.0) == [0.1, 1, 10]
-    assert text.value_labels([0.25, 0.5, 1]) == ["$2^{-2}$", "$2^{-1}$", "$2^{0}$"]
-    assert text.value_labels([0.5, 1, 1.5]) == ["0.5", "1", "1.5"]
 
 
-def test_values_that_can_stand_on_an_axis() -> None:
-    assert text.are_short([16, 64, 2048])
-    assert text.are_short([2.0**-10, 0.25])
-    assert text.are_short([0.01, 0.05, 1e-5])
-    assert not text.are_short([0.000125, 0.00025])
-    assert not text.are_short(range(1, 30))
-
-
-def test_labels_are_thinned_to_powers_of_ten_until_they_fit() -> None:
-    extents = [0.2] * len(BETAS)
-
-    def shown(spacing: float) -> list[float]:
-        return [
-            BETAS[i] for i in text.readable_subset(BETAS, extents, [i * spacing for i in range(11)])
-        ]
-
-    assert shown(0.3) == list(BETAS)
-    assert shown(0.15) == [0.01, 0.1, 1, 10, 100, 1000]
-    assert shown(0.1) == [0.01, 1, 100]
-    assert shown(0.001) == [0.01]
-
-
-def test_powers_of_ten_are_preferred_where_they_look_as_on_a_logarithmic_axis() -> None:
-    uneven = [0.01, 0.1, 1, 5, 10, 20, 50, 100, 1000]
-
-    def shown(places: list[float]) -> list[float]:
-        return [uneven[i] for i in text.readable_subset(uneven, [0.2] * 9, places)]
-
-    assert shown([0.15 * i for i in range(9)]) == [0.01, 1, 10, 50, 1000]
-    assert shown([0.3 * math.log10(v) for v in uneven]) == [0.01, 0.1, 1, 10, 100, 1000]
-
-
-def test_wrapped_lines_fit_and_keep_mathematics_together() -> None:
-    words = "the output multiplier $N^{-1/2} \\cdot 3$ instead of another one"
-    lines = text.wrap(words, 7.0, 1.2)
+@pytest.mark.parametrize("width", [1, 20, 1000])
+def test_wrapped_lines_keep_their_words_and_mathematics_together(width: int) -> None:
+    words = r"the multiplier $N^{-1/2} \cdot 3$, not ($a + b = c$) another one"
+    lines = text.wrap(words, width).split("\n")
     assert " ".join(lines) == words
-    assert len(lines) > 1
     assert all(line.count("$") % 2 == 0 for line in lines)
-    assert all(text.width_of(line, 7.0) <= 1.2 for line in lines)
+    assert all(text.length(line) <= width for line in lines if " " in line.split("$")[0].strip())
+    assert len(lines) == {1: 7, 20: 4, 1000: 1}[width]
+
+
+def test_commands_of_mathematics_are_one_character_long() -> None:
+    assert [text.length(words) for words in (r"$\eta$ = 1", r"$\mathrm{N}_{2}$")] == [5, 3]
+
+
+def test_symbols_and_labels_of_axes() -> None:
+    tables = results(cells("main", lambda width: {}, width=(8,)))
+    labels = [text.axis_label(c, tables, {"width": "M"}) for c in ("width", "step", "batch_size")]
+    assert labels == ["width $M$", "training step $t$", "batch size"]
+    assert text.symbol("depth", tables, {}) == "L"
+    hidden = pd.DataFrame(tables.cells.assign(depth=2))
+    assert text.symbol("depth", type(tables)(hidden, tables.records), {}) == "H"
