@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from scaling_limits.figures.plots import DRAWN_BY, PLOT
+from scaling_limits.figures.quantities import Quantity
 
 LOSS = {"metric": "train_loss"}
 COSINE = {"metric": "gradient_cosine", "per": "step"}
@@ -79,3 +80,8 @@ def test_each_kind_has_a_model_and_a_module_that_draws():
 def test_plots_are_read_without_matplotlib():
     code = "import sys, scaling_limits.figures.plots; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_steps_are_kept_or_reduced():
+    with pytest.raises(ValidationError, match="nothing to reduce"):
+        Quantity(metric="train_loss", per="step", window=5)

@@ -1,0 +1,120 @@
+"""Plots of lines: rows of quantities and columns of grids, or panels one by one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling_limits.configuration import load
+from scaling_limits.errors import ConfigurationError
+from toys import FIGURE, PAPER, merged, write_project
+
+LINE = {"grid": "main", "quantity": "loss"}
+
+
+def plot(path: Path, **said: Any) -> Any:
+    figure = {**FIGURE, "plot": {"kind": "lines", **said}}
+    words = {
+        "paper": {"quantities": {"accuracy": {"metric": "test_accuracy", "window": 3}}},
+        "transfer": {
+            "grids": {"pair": {"title": "of", "grids": {"a": {"title": "A"}, "b": {"title": "B"}}}},
+        },
+    }
+    paper = merged(PAPER, words)
+    paper["transfer"]["figures"] = {"fig1": figure}
+    return load(write_project(path, paper=paper)).figure("toy", "fig1").plot
+
+
+def shown(found: Any) -> list[tuple[str, list[str], str]]:
+    return [
+        (p.title, [line.grid for line in p.lines], p.lines[0].quantity.metric) for p in found.panels
+    ]
+
+
+def test_rows_are_quantities_and_columns_grids(tmp_path: Path) -> None:
+    columns = {"main": "Main", "one": "One"}
+    found = plot(
+        tmp_path, rows=["loss", {"quantity": "accuracy", "limits": [0, 1]}], columns=columns
+    )
+    assert shown(found) == [
+        ("Main", ["main"], "train_loss"),
+        ("One", ["one"], "train_loss"),
+        ("Main", ["main"], "test_accuracy"),
+        ("One", ["one"], "test_accuracy"),
+    ]
+    assert found.wrap == 2
+    # a row is that of its metric: how it is drawn need not be said
+    drawn = [(p.label, p.scale, p.best, p.limits) for p in found.panels[::2]]
+    assert drawn == [
+        ("training loss", "log", "min", None),
+        ("test accuracy", "linear", "max", (0, 1)),
+    ]
+    assert {(p.x, p.hue) for p in found.panels} == {("learning_rate", "width")}
+    assert found.panels[2].lines[0].quantity.window == 3
+
+
+def test_columns_are_every_grid_unless_named(tmp_path: Path) -> None:
+    found = plot(tmp_path / "a", rows=["loss"])
+    assert [p.lines[0].grid for p in found.panels] == ["main", "one", "pair_a", "pair_b"]
+    found = plot(tmp_path / "b", rows=["loss"], columns="pair", wrap=1, hue="seed", x="width")
+    assert [p.title for p in found.panels] == ["A", "B"]
+    assert (found.wrap, {(p.x, p.hue) for p in found.panels}) == (1, {("width", "seed")})
+
+
+def test_a_panel_is_of_grids(tmp_path: Path) -> None:
+    panel = {
+        "title": "All",
+        "x": "width",
+        "over": "learning_rate",
+        "quantity": "loss",
+        "of": "pair",
+    }
+    (found,) = plot(tmp_path / "a", panels=[panel]).panels
+    assert [(line.grid, line.label) for line in found.lines] == [("pair_a", "A"), ("pair_b", "B")]
+    assert (found.label, found.hue, found.over) == ("training loss", None, ("learning_rate",))
+    # with a hue its colours name the lines
+    (found,) = plot(tmp_path / "b", panels=[{**panel, "hue": "seed"}]).panels
+    assert [line.label for line in found.lines] == [None, None]
+
+
+def test_a_panel_for_each_grid_and_for_each_step(tmp_path: Path) -> None:
+    each = {"each": "pair", "quantity": "accuracy"}
+    shared = {"x": "width", "hue": "seed"}
+    found = plot(tmp_path / "a", panels=[each], **shared)
+    assert shown(found) == [("A", ["pair_a"], "test_accuracy"), ("B", ["pair_b"], "test_accuracy")]
+    assert {p.scale for p in found.panels} == {"linear"}
+    steps = {"title": "At step {}", "steps": [1, 5], "lines": [LINE, {**LINE, "grid": "one"}]}
+    found = plot(tmp_path / "b", panels=[steps], **shared)
+    assert [p.title for p in found.panels] == ["At step 1", "At step 5"]
+    quantities = [[line.quantity for line in p.lines] for p in found.panels]
+    assert [[(q.reduce, q.step) for q in row] for row in quantities] == [
+        [("at", 1)] * 2,
+        [("at", 5)] * 2,
+    ]
+    assert {q.metric for row in quantities for q in row} == {"train_loss"}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"rows": ["loss"], "panels": []}, r"plot\.rows: stands in place of `panels`"),
+        ({"columns": "pair", "panels": []}, r"plot\.columns: stands in place of `panels`"),
+        ({}, "give `rows`, a list of quantities, or `panels`"),
+        ({"rows": "loss"}, "give `rows`, a list of quantities, or `panels`"),
+        ({"rows": ["los"]}, "unknown quantity 'los'; did you mean 'loss'"),
+        ({"rows": ["loss"], "columns": "mian"}, "unknown grid 'mian'; did you mean 'main'"),
+        (
+            {"panels": [{"each": "piar", "quantity": "loss"}]},
+            r"plot\.panels\.0.*unknown grid 'piar'; did you mean 'pair'",
+        ),
+        (
+            {"panels": [{"lines": [{**LINE, "quantity": "los"}]}]},
+            r"plot\.panels\.0.*unknown quantity 'los'",
+        ),
+        ({"panels": ["loss"]}, r"plot\.panels\.0: should be a mapping, not 'loss'"),
+        ({"rows": ["loss"], "colour": "red"}, "colour"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, said: Any, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        plot(tmp_path, **said)
