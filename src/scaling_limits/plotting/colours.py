@@ -55,16 +55,25 @@ def line_colours(rows: pd.DataFrame) -> dict[str, Colour]:
 
     Two lines of one colour would be taken for the same: the second has one of its own.
     """
+    things = {
+        str(line): _thing_of(cells.iloc[0]) for line, cells in rows.groupby("line", sort=False)
+    }
+    taken: list[str] = []
     colours: dict[str, Colour] = {}
-    for line, cells in rows.groupby("line", sort=False):
-        exponent = cells["energy_weight_exponent"].iloc[0]
-        scheme = _family(str(cells["parameterisation"].iloc[0]))
-        weight = None if scheme != "mup" or pd.isna(exponent) else float(exponent)
-        own = _thing(str(cells["algorithm"].iloc[0]), scheme, weight)
-        choices = [to_rgb(c) for c in ([own] if own else []) + list(_OTHERS)]
-        left = [colour for colour in choices if colour not in colours.values()]
-        colours[str(line)] = (left or choices)[0]
-    return colours
+    # those that are known first, so that no other takes theirs
+    for line in sorted(things, key=lambda name: things[name] is None):
+        own = things[line]
+        left = [c for c in ([own] if own else []) + list(_OTHERS) if c not in taken]
+        taken.append((left or list(_OTHERS))[0])
+        colours[line] = to_rgb(taken[-1])
+    return {line: colours[line] for line in things}
+
+
+def _thing_of(cell: pd.Series) -> str | None:
+    """The colour of what a cell is of, if that has one."""
+    scheme, exponent = _family(str(cell["parameterisation"])), cell["energy_weight_exponent"]
+    weight = None if scheme != "mup" or pd.isna(exponent) else float(exponent)
+    return _thing(str(cell["algorithm"]), scheme, weight)
 
 
 def _family(scheme: str) -> str:
@@ -72,7 +81,7 @@ def _family(scheme: str) -> str:
     for family in ("ntk", "sp"):
         if scheme == family or scheme.startswith(f"{family}_"):
             return family
-    return "mup" if scheme.endswith("mup") else scheme
+    return "mup" if scheme.endswith(("mup", "mupc")) else scheme
 
 
 def _thing(algorithm: str, scheme: str, exponent: float | None) -> str | None:

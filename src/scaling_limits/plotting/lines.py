@@ -60,7 +60,6 @@ class Lines:
 
     def lines(self, panel: Panel) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:
         """The points of each line that have a place on the axes, and how seaborn is to draw them."""
-        own = self.rows(panel)
         ends = self._own(panel)[panel.x].agg(["min", "max"])
         for line, value, rows in self._each(panel):
             points = visible(rows, log=panel.scale == "log")
@@ -69,7 +68,7 @@ class Lines:
                 points = pd.DataFrame({panel.x: ends, "value": points["value"].mean()})
                 look = {**look, "marker": None, "zorder": 1.8}
             if len(points):
-                yield points, {**look, "label": str(own["quantity"].iloc[0])}
+                yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
         """Guide lines; rings and bars of what is best where a claim judges it; crosses where training diverged."""
@@ -247,6 +246,8 @@ class Lines:
             return (0.1, 10.0) if log else (0.0, 1.0)
         values = np.log(shown) if log else shown
         low, high, middle = values.min(), values.max(), values.median()
+        guides = [v for each, ax in group for v in marks.guides(ax, each)]
+        low = min([low, *np.log(guides)]) if log else low
         rings = [v for _, ax in group for v in marks.heights(ax)]
         rings = list(np.log(rings)) if log else rings
         if panel.best == "min" and log:
@@ -283,7 +284,8 @@ class Lines:
             return
         label = panel.x_label or text.axis_label(panel.x, self.folder.results, self.plot.symbols)
         below = number + self.columns
-        same_below = below < len(self.axes) and self._same_x(panel, self.plot.panels[below])
+        drawn = below < len(self.axes) and below not in self._twins
+        same_below = drawn and self._same_x(panel, self.plot.panels[below])
         ax.set_xlabel("" if same_below else label)
         ax.tick_params(labelbottom=not same_below)
         first = number % self.columns == 0 or left in self._twins

@@ -80,7 +80,7 @@ class Maps:
 
     def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
         """Means over seeds, y down and x across; NaN where there is none, infinite where a seed diverged."""
-        rows = self.table[self.table["title"] == (panel.title or panel.grid)]
+        rows = self.table[self.table["panel"] == self.plot.panels.index(panel)]
         rows = rows[rows[panel.along] == value]
         values = rows["value"].where(~rows["diverged"], np.inf)
         means = values.groupby([rows[self.plot.y], rows[self.plot.x]]).mean()

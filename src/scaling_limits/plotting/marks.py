@@ -106,6 +106,13 @@ def heights(ax: Axes) -> list[float]:
     return [float(np.asarray(line.get_ydata())[0]) for line in rings]
 
 
+def guides(ax: Axes, panel: Panel) -> list[float]:
+    """The lower ends of a panel's guide lines."""
+    names = [slope.label for slope in panel.slopes]
+    lines = [line for line in ax.lines if line.get_label() in names]
+    return [float(np.asarray(line.get_ydata()).min()) for line in lines]
+
+
 def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
     """The entries of the marks that there are."""
     there = {line.get_label() for ax in axes for line in ax.lines}

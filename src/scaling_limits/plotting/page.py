@@ -19,6 +19,7 @@ from matplotlib.ticker import (
     MaxNLocator,
     NullFormatter,
 )
+from matplotlib.transforms import Bbox
 
 from scaling_limits.plotting import style, text
 
@@ -90,6 +91,11 @@ class Page:
         """The figure, its layout computed once and for all formats."""
         self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
+        # the last bits of what the solver finds depend on where its variables lie in memory
+        for part in self.figure.subfigs:
+            part.bbox_relative.set_points(np.round(part.bbox_relative.get_points(), 6))
+            for ax in part.axes:
+                ax.set_position(Bbox(np.round(ax.get_position().get_points(), 6)))
         return self.figure
 
 

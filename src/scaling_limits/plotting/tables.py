@@ -75,7 +75,7 @@ def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
     by = [panel.hue, panel.x] if panel.hue and line.each else [panel.x]
     rows = _values(grids, line.grid, line.quantity, [*by, *panel.over])
     if line.reference is not None:
-        rows = _errors(grids, line, rows, by[:-1])
+        rows = _errors(grids, line, rows, by)
     if panel.over:
         assert panel.best is not None
         rows = best_rows(rows, by, panel.over, panel.best)
@@ -137,17 +137,20 @@ def _chosen(rows: pd.DataFrame, column: str, values: Sequence[float], grid: str)
 
 
 def _errors(grids: _Grids, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Values relative to those of the line's reference, as errors, with the same seed."""
+    """Values relative to those of the line's reference, as errors, with the same seed; the last of `by` is x."""
     assert line.reference is not None
-    key = [*by, "seed"]
+    key = [*by[:-1], "seed"]
     found = _values(grids, line.reference, line.quantity, key)[[*key, "value"]]
     paired = rows.merge(found, on=key, how="left", suffixes=("", "_reference"))
     if paired["value_reference"].isna().any():
         raise ScalingLimitsError(
             f"the grid '{line.reference}' has not the {', '.join(key)} of '{line.grid}'"
         )
-    errors = (paired["value"] / paired.pop("value_reference") - 1).abs()
-    return paired.assign(value=errors.where(np.isfinite(errors), np.inf))
+    reference = paired.pop("value_reference")
+    known = np.isfinite(reference) & (reference != 0)
+    errors = (paired["value"] / reference - 1).abs().where(known, np.inf)
+    lost = (errors == np.inf).groupby([paired[column] for column in by]).transform("any")
+    return paired.assign(value=errors, diverged=paired["diverged"] | lost)
 
 
 def _relative(rows: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
@@ -155,6 +158,10 @@ def _relative(rows: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
     key = list(by) or rows["grid"]
     start = rows.groupby(key)[x].min().max()
     firsts = rows["value"].where(np.isclose(rows[x], start))
-    means = firsts.groupby([rows[c] for c in by]).transform("mean") if by else firsts.mean()
+    means = pd.Series(firsts.mean(), rows.index)
+    if by:
+        means = firsts.groupby([rows[c] for c in by]).transform("mean")
     # relative to what diverged everything did
-    return rows.assign(value=(rows["value"] / means).where(np.isfinite(means), np.inf))
+    known = np.isfinite(means)
+    values = (rows["value"] / means).where(known, np.inf)
+    return rows.assign(value=values, diverged=rows["diverged"] | ~known)

@@ -40,7 +40,7 @@ def wrap(words: str, width: int) -> str:
 
 def length(words: str) -> int:
     """About how many characters wide a text is, commands of mathematics counted as one."""
-    return len(re.sub(r"[${}_^]", "", re.sub(r"\\(mathrm|bar)|\\[a-zA-Z]+", "x", words)))
+    return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+", "x", words)))
 
 
 def symbol(column: str, results: Results, given: dict[str, str]) -> str:

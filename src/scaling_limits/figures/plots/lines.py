@@ -61,11 +61,15 @@ class Panel(Strict):
 
     @property
     def names(self) -> list[str]:
-        """What each line is called: its label, else its grid; with its metric where two would be called alike."""
+        """What each line is called: its label, else its grid; with its metric, or number, where two would be called alike."""
         names = [line.label or line.grid for line in self.lines]
-        return [
+        names = [
             f"{name}, {line.quantity.metric}" if names.count(name) > 1 else name
             for name, line in zip(names, self.lines, strict=True)
+        ]
+        return [
+            f"{name}, {number}" if names.count(name) > 1 else name
+            for number, name in enumerate(names)
         ]
 
     @model_validator(mode="after")
