@@ -79,7 +79,7 @@ def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:
     stated = {"mupc": {"stated": {"batch_size": "section 5"}}}
     merged = {"mupc": {**changes["mupc"], **stated["mupc"]}}
     configuration = load(PROJECT, {"preset": "paper", "papers": merged})
-    assert configuration.stated("mupc", EXPERIMENT) == {"batch_size": "section 5"}
+    assert configuration.stated("mupc", EXPERIMENT)["batch_size"] == "section 5"
     assert differences(configuration, "mupc", "fig5", {}) == [
         "Differs from the paper: batch_size 32 instead of 64 (section 5).",
         "Differs from the preset paper, where the paper does not say: activation relu instead of tanh.",

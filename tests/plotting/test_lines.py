@@ -172,7 +172,8 @@ def test_colours_and_styles_are_explained(rates: Drawn, sizes: Drawn) -> None:
 
 def test_styles_of_lines(sizes: Drawn) -> None:
     width, _, depth, *_ = sizes.axes
-    shallow, deep, *expected = [line for line in lines(width, "excess") if len(line.get_xdata())]
+    drawn = [*lines(width, "excess"), *lines(width, "expected")]
+    shallow, deep, *expected = [line for line in drawn if len(line.get_xdata())]
     assert (shallow.get_linestyle(), shallow.get_marker()) == ("None", "o")
     assert shallow.get_ydata() == pytest.approx(1.1 * 2 / np.array([8, 32, 128]))
     assert deep.get_xdata().tolist() == [32, 128]
@@ -187,9 +188,8 @@ def test_styles_of_lines(sizes: Drawn) -> None:
 
 
 def test_a_limit_goes_across(sizes: Drawn) -> None:
-    *each, shallow, deep = (
-        line for line in lines(sizes.axes[5], "expected") if len(line.get_xdata())
-    )
+    drawn = [*lines(sizes.axes[5], "expected"), *lines(sizes.axes[5], "excess")]
+    *each, shallow, deep = (line for line in drawn if len(line.get_xdata()))
     for across, line in zip((shallow, deep), each, strict=True):
         assert across.get_xdata().tolist() == [8, 128]
         assert across.get_ydata().tolist() == [0.01, 0.01]

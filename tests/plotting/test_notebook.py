@@ -40,7 +40,7 @@ def test_a_notebook_is_short_and_has_no_outputs(kind: str) -> None:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not any(cell.outputs or cell.execution_count for cell in code)
     (parameters,) = [c for c in code if "parameters" in c.metadata.get("tags", [])]
-    assert parameters.source.startswith("record = False")
+    assert parameters.source.endswith("record = False")
     trees = [ast.parse(cell.source) for cell in code]
     defined = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.If, ast.While)
     assert not any(isinstance(node, defined) for tree in trees for node in ast.walk(tree))
@@ -157,19 +157,19 @@ def test_a_cell_leaves_what_it_prints_and_what_its_last_line_comes_to(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     cells = [
-        'folder = ""',
-        "import sys\nprint('said')\nprint('warned', file=sys.stderr)\n[folder]",
+        "record = False",
+        "import sys\nprint('said')\nprint('warned', file=sys.stderr)\n[record]",
         "other = 1",
     ]
     notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "", "language": "python"}
     notebook.cells[0].metadata.tags = ["parameters"]
     nbformat.write(notebook, "source.ipynb")
-    execute("source.ipynb", "there", "out.ipynb", "logs/failed.ipynb")
+    execute("source.ipynb", ".", "out.ipynb", "logs/failed.ipynb")
     assert capsys.readouterr().err == "warned\n"
     done = [cell.get("outputs") for cell in nbformat.read("out.ipynb", as_version=4).cells]
-    assert done[:2] == [[], []]
-    assert done[3] == []
-    printed, value = done[2]
+    assert done[0] == []
+    assert done[2] == []
+    printed, value = done[1]
     assert (printed.name, printed.text) == ("stdout", "said\n")
-    assert (value.output_type, value.data) == ("execute_result", {"text/plain": "['there']"})
+    assert (value.output_type, value.data) == ("execute_result", {"text/plain": "[True]"})
