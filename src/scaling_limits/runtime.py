@@ -24,9 +24,6 @@ _ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "2",
 }
 
-# compiling takes 0.7 of the time, and what is compiled for a CPU is as fast (docs/performance.md)
-_ON_CPU = " --xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true"
-
 NUMERICAL_LIBRARIES = ("jax", "jaxlib", "flax", "optax", "numpy")
 
 
@@ -47,8 +44,6 @@ def configure(
     if "jax" in sys.modules:
         raise RuntimeError("runtime.configure must run before jax is imported")
     os.environ.update(_ENVIRONMENT)
-    if device == "cpu":
-        os.environ["XLA_FLAGS"] += _ON_CPU
     os.environ["JAX_PLATFORMS"] = "cuda,cpu" if device == "gpu" else "cpu"
     import jax
 
