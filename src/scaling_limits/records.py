@@ -56,7 +56,9 @@ class Results:
         it came to that.
         """
         losses = self.records[self.records["metric"] == "train_loss"].sort_values("step")
-        losses = losses.dropna(subset="step")
+        # a loss of the whole network at a step
+        whole = losses["step"].notna() & losses.filter(["layer", "index"]).isna().all(axis=1)
+        losses = losses[whole]
         by_cell = losses.groupby("cell_id")["value"]
         grown = losses["value"] > GROWN * by_cell.transform("first").clip(lower=0)
         finite = np.isfinite(losses["value"])

@@ -61,7 +61,7 @@ class Panel(Strict):
 
     @property
     def names(self) -> list[str]:
-        """What each line is called: its label, else its grid; with its metric, or number, where two would be called alike."""
+        """What each line is called: its label, else its grid; with its metric, or number, where two were alike."""
         names = [line.label or line.grid for line in self.lines]
         names = [
             f"{name}, {line.quantity.metric}" if names.count(name) > 1 else name
