@@ -43,7 +43,7 @@ _CIRCLE: dict[str, Any] = {
     "path_effects": [withStroke(linewidth=2.2, foreground="black")],
 }
 _DASHES = ("--", ":", "-.")
-_WORST = 100.0  # a logarithmic colour scale ends at this multiple of its best value
+_WORST = 4.0  # a logarithmic colour scale with a best ends at this multiple of its median
 _DIVERGED: dict[str, Any] = {"facecolor": "0.88", "hatch": "//////", "edgecolor": "0.45"}
 
 
@@ -94,7 +94,7 @@ class Maps:
         values = values[values > 0] if log else values
         low, high = (values.min(), values.max()) if len(values) else (1.0, 2.0)
         if log and self.plot.best:
-            high = min(high, _WORST * low)
+            high = min(high, _WORST * values.median())
         low, high = self.plot.limits or (low, high if high > low else low + abs(low) + 1.0)
         return LogNorm(low, high) if log else Normalize(low, high)
 

@@ -28,7 +28,7 @@ class MapsPlot(Strict):
 
     With `best` the optimum of every map is marked, beside contours: does it move? Without it the
     values are written in the cells. All maps share their colours; `limits` are their ends (default: the
-    values' own, up to a hundred times the best). `ratio_lines` lists the k of lines x = k y. `symbols` maps
+    values' own, up to four times the median). `ratio_lines` lists the k of lines x = k y. `symbols` maps
     a column of the cells to the paper's symbol (default: N for the width, H or L for the depth).
     """
 
