@@ -81,7 +81,7 @@ def test_every_figure_is_there(
     assert reader.find("h1").text == described["title"]
     page = reader.find("body").text
     assert " ".join(described["caption"].split()) in page
-    for note in described["notes"]:
+    for note in described["differences"]:
         assert note in page
     assert "learning_rate" in page
     for verdict in verdicts:
