@@ -40,11 +40,6 @@ class Results:
         cells = self.cells[self.cells["grid"].isin(list(names))]
         return Results(cells, self.records[self.records["cell_id"].isin(cells["cell_id"])])
 
-    def metric(self, name: str) -> pd.DataFrame:
-        """The records of one metric beside the columns of their cells, one row per (grid, record)."""
-        chosen = self.records[self.records["metric"] == name].drop(columns="metric")
-        return self.cells.merge(chosen, on="cell_id", how="inner")
-
     def steps(self, metric: str) -> list[int]:
         """The training steps at which a metric was recorded, in order."""
         steps = self.records.loc[self.records["metric"] == metric, "step"]
@@ -60,12 +55,12 @@ class Results:
         whole = losses["step"].notna() & losses.filter(["layer", "index"]).isna().all(axis=1)
         losses = losses[whole]
         by_cell = losses.groupby("cell_id")["value"]
-        grown = losses["value"] > GROWN * by_cell.transform("first").clip(lower=0)
-        finite = np.isfinite(losses["value"])
-        ends = (grown & (by_cell.transform("last") == losses["value"])) | ~finite
-        lost = losses[grown | ~finite].groupby("cell_id")["step"].min()
-        found: pd.Series = lost[lost.index.isin(losses.loc[ends, "cell_id"])].astype(int)
-        return found
+        limit = GROWN * by_cell.transform("first").clip(lower=0)
+        infinite = ~np.isfinite(losses["value"])
+        ended = losses.loc[infinite | (by_cell.transform("last") > limit), "cell_id"]
+        beyond = losses[infinite | (losses["value"] > limit)]
+        found: pd.Series = beyond[beyond["cell_id"].isin(ended)].groupby("cell_id")["step"].min()
+        return found.astype(int)
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
         """The cells' columns with `value`, one row per (grid, cell), and per value of the axis `per`; a layer or

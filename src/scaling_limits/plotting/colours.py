@@ -73,7 +73,8 @@ def _thing_of(cell: pd.Series) -> str | None:
     """The colour of what a cell is of, if that has one."""
     scheme, exponent = _family(str(cell["parameterisation"])), cell["energy_weight_exponent"]
     weight = None if scheme != "mup" or pd.isna(exponent) else float(exponent)
-    return _thing(str(cell["algorithm"]), scheme, weight)
+    algorithm = str(cell["algorithm"])
+    return THINGS.get((algorithm, scheme, weight)) or THINGS.get((algorithm, scheme, None))
 
 
 def _family(scheme: str) -> str:
@@ -82,8 +83,3 @@ def _family(scheme: str) -> str:
         if scheme == family or scheme.startswith(f"{family}_"):
             return family
     return "mup" if scheme.endswith(("mup", "mupc")) else scheme
-
-
-def _thing(algorithm: str, scheme: str, exponent: float | None) -> str | None:
-    exact = THINGS.get((algorithm, scheme, exponent))
-    return exact if exact is not None else THINGS.get((algorithm, scheme, None))

@@ -5,6 +5,7 @@ reference in all maps of a row (mupc Fig. 5).
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ _CIRCLE: dict[str, Any] = {
 }
 _DASHES = ("--", ":", "-.")
 _WORST = 4.0  # a logarithmic colour scale with a best ends at this multiple of its median
-_DIVERGED: dict[str, Any] = {"facecolor": "0.88", "hatch": "//////", "edgecolor": "0.45"}
+_GREY = "0.88"
+_HATCHED: dict[str, Any] = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
 
 class Maps:
@@ -86,7 +88,7 @@ class Maps:
         means = values.groupby([rows[self.plot.y], rows[self.plot.x]]).mean()
         return means.unstack(self.plot.x)
 
-    @property
+    @cached_property
     def norm(self) -> Normalize:
         """The colours of all maps: from the best value to the worst that matters."""
         values = self.table.loc[~self.table["diverged"], "value"]
@@ -103,8 +105,8 @@ class Maps:
         places = np.log(values.to_numpy(float))
         steps = np.diff(places) if len(places) > 1 else np.array([np.log(2)])
         inner = places[:-1] + np.diff(places) / 2
-        outer = [places[0] - steps[0] / 2], [places[-1] + steps[-1] / 2]
-        return np.asarray(np.exp(np.concatenate([outer[0], inner, outer[1]])))
+        ends = places[0] - steps[0] / 2, places[-1] + steps[-1] / 2
+        return np.asarray(np.exp([ends[0], *inner, ends[1]]))
 
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
         """What stands on a map: values or optima, and lines of a ratio."""
@@ -114,9 +116,8 @@ class Maps:
         if lost.any():
             shape = np.ma.masked_where(~lost, np.ones(matrix.shape))
             edges = self.edges(matrix.columns), self.edges(matrix.index)
-            grey = ListedColormap(["0.88"])
-            ax.pcolor(*edges, shape, cmap=grey, hatch="//////", edgecolor="0.45", linewidth=0)
-            self._lines["diverged (at least one seed)"] = Patch(**_DIVERGED, linewidth=0)
+            ax.pcolor(*edges, shape, cmap=ListedColormap([_GREY]), **_HATCHED)
+            self._lines["diverged (at least one seed)"] = Patch(facecolor=_GREY, **_HATCHED)
         if self.plot.best:
             self._contours(ax, matrix)
             self._optimum(ax, self.matrix(panel, self._reference(panel)), _CIRCLE)
@@ -127,7 +128,6 @@ class Maps:
 
     def finish(self) -> Figure:
         """Scale, name and limit the axes; the colour bar and the legend."""
-        number = 0
         for number, panel in enumerate(self.plot.panels):
             for column, ax in enumerate(self.axes[number]):
                 if column >= len(self._values[number]):
