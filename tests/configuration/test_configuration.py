@@ -113,6 +113,24 @@ def claiming(**changes: Any) -> Any:
             id="quantity",
         ),
         pytest.param(
+            {"figures": {"fig1": {"title": "of width {widht}"}}},
+            ["figures.fig1.title: unknown setting 'widht'", "'width'"],
+            id="setting in a title",
+        ),
+        pytest.param(
+            {
+                "figures": {
+                    "fig1": {
+                        "plot": {
+                            "panels": [{"grid": "main", "along": "width", "title": "of {widht}"}]
+                        }
+                    }
+                }
+            },
+            ["figures.fig1.plot: unknown setting 'widht'", "'width'"],
+            id="setting in a panel's title",
+        ),
+        pytest.param(
             {"figures": {"fig1": {"plot": {"panels": [{"grid": "mian", "along": "width"}]}}}},
             ["figures.fig1.plot", "mian", "'main'"],
             id="plot's grid",

@@ -53,11 +53,6 @@ def test_settings_in_braces_are_those_of_the_cells(text: str, expected: str) -> 
     assert filled(text, CELLS, {"digits": "handwritten digits", "mnist": "MNIST"}) == expected
 
 
-def test_an_unknown_setting_in_braces_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="unknown setting 'widht'; did you mean 'width'"):
-        filled("of {widht}", CELLS, {})
-
-
 @pytest.mark.parametrize(
     ("preset", "seeds"), [("smoke", "one seed"), ("paper", "means over 3 seeds")]
 )

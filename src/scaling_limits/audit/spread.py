@@ -24,6 +24,8 @@ ONE_SEED_OWN, ONE_SEED_SHARED = 0.1, 0.1
 
 The upper quartile of what the papers' claims show at `laptop`, where the medians are a half of it.
 """
+ONE_SEED_DEGREES = 2
+"""Degrees of freedom of the assumed spread: it is trusted no more than one that three seeds show."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Scale:
 class Spread:
     """Variances over seeds on a `scale`: `own` [P] of every point, `shared` by all.
 
-    `degrees` of freedom are those of both; infinite where the spread is assumed, or nothing is random.
+    `degrees` of freedom are those of both; infinite where nothing is random.
     """
 
     own: np.ndarray
@@ -94,7 +96,7 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
         finite = np.concatenate([values[np.isfinite(values)] for values in groups])
         unit = 1.0 if scale.logarithmic else float(np.abs(finite).max(initial=0.0))
         each, common = ((unit * share) ** 2 for share in (ONE_SEED_OWN, ONE_SEED_SHARED))
-        return [Spread(np.full(len(v), each), common, np.inf, scale) for v in groups]
+        return [Spread(np.full(len(v), each), common, ONE_SEED_DEGREES, scale) for v in groups]
     # a median of variances, as points near divergence scatter over orders of magnitude
     typical = np.array(
         [

@@ -1,5 +1,6 @@
 """From what is said of a figure to the typed model of it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from scaling_limits.configuration import judging, plots
@@ -9,6 +10,7 @@ from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
 from scaling_limits.configuration.words import MisplacedError, Words, label
 from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures import places
 
 
 def figure(paper: Paper, name: str) -> Figure:
@@ -37,7 +39,21 @@ def figure(paper: Paper, name: str) -> Figure:
             if grid not in words.nodes:
                 where = f"{origin_at(said, tuple(part.split('.')))}: figures.{name}.{part}"
                 raise ConfigurationError(f"{where}: {unknown('grid', grid, words.nodes)}")
+    settings = {*paper.library.settings, *places.COUNTS}
+    for path, text in _texts(found):
+        for setting in places.named(text):
+            if setting not in settings:
+                where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
+                raise ConfigurationError(f"{where}: {unknown('setting', setting, settings)}")
     return found
+
+
+def _texts(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What is written on a figure with settings in it, and where that is said."""
+    yield ("title",), figure.title
+    yield ("caption",), figure.caption
+    for panel in getattr(figure.plot, "panels", ()):
+        yield ("plot",), panel.title or ""
 
 
 def _words(paper: Paper, name: str, holder: str | None, composed: Composed | None) -> Words:

@@ -1,6 +1,5 @@
 """What is written on and under a figure, and everything in which it differs from the paper's setting."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +9,7 @@ from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment
 from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.datasets import catalogue
-from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.figures import OWN
+from scaling_limits.figures import OWN, places
 from scaling_limits.pipeline.keys import cell_source
 
 # settings of which one differs between grids of the paper and its reduced version without being worth a line;
@@ -19,23 +17,12 @@ from scaling_limits.pipeline.keys import cell_source
 _SILENT = {"num_test", "seed"}
 _UNSET = {"num_train": "all", "input_shape": "the data's own"}
 _LISTED = 4
-_PLACE = re.compile(r"(?<![\\_^A-Za-z0-9}])\{([a-z_]+)\}")
-"""A setting's name in braces; braces of mathematics follow a letter, a backslash, `_`, `^` or another brace."""
 
 
 def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """A text with settings in braces, as `{num_inference_steps}`, replaced by what the cells have.
+    """A text whose places name settings, with what the cells have in them; `names` are the titles of datasets."""
 
-    `names` are the titles of datasets.
-
-    Raises:
-        ConfigurationError: the cells have no such column.
-    """
-
-    def value(found: re.Match[str]) -> str:
-        column = found[1]
-        if column not in cells:
-            raise ConfigurationError(f"'{text}': {unknown('setting', column, cells.columns)}")
+    def value(column: str) -> str:
         values = sorted(cells[column].dropna().unique())
         words = [
             names.get(str(v), f"{v:g}" if isinstance(v, int | float) else str(v)) for v in values
@@ -44,7 +31,7 @@ def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
             return f"{words[0]} to {words[-1]}"
         return " and ".join(words) or "no"
 
-    return _PLACE.sub(value, text)
+    return places.filled(text, value)
 
 
 def on_the_picture(
