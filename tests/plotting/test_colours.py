@@ -1,6 +1,6 @@
 """Colours can be told apart from white and from each other, and stand for one thing each."""
 
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,42 @@ LINES = {
     "PC, muP, -1": ("predictive_coding", "pc_mup", -1.0),
     "TP, muP": ("target_propagation", "tp_mup", np.nan),
 }
+
+
+# linear red, green and blue as seen without one kind of cones: Machado, Oliveira and Fernandes 2009, severity 1
+SEEN = {
+    "by all cones": np.eye(3),
+    "without red": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "without green": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+}
+# sRGB's primaries in CIE XYZ, relative to its white
+TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+) / np.array([[0.95047], [1.0], [1.08883]])
+
+
+def perceived(colour: colours.Colour | str, seen: np.ndarray) -> np.ndarray:
+    """Lightness and the two opponent axes of CIE Lab [3], in which a distance of 2 is just noticed."""
+    srgb = np.array(to_rgb(colour))
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    x, y, z = np.cbrt(TO_XYZ @ np.clip(seen @ linear, 0, 1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
 def luminance(colour: colours.Colour) -> float:
@@ -59,6 +95,12 @@ def test_every_thing_stands_out_from_white() -> None:
     named = [to_rgb(colour) for colour in colours.THINGS.values()]
     between = colours.exponent_colours(np.linspace(-1, 0, 9)).values()
     assert min(map(contrast, [*named, *between])) >= 3
+
+
+@pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN)
+def test_things_are_told_apart_by_the_colour_blind(seen: np.ndarray) -> None:
+    found = [perceived(colour, seen) for colour in set(colours.THINGS.values())]
+    assert min(float(np.linalg.norm(a - b)) for a, b in combinations(found, 2)) >= 20
 
 
 def test_exponents_are_between_those_of_the_two_ends() -> None:

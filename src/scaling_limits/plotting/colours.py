@@ -13,8 +13,8 @@ BLACK: Colour = (0.0, 0.0, 0.0)
 _SEQUENCES = (("viridis", 0.58), ("plasma", 0.62))
 """Sequential palettes and where they are as light as a line on white may be (a contrast of 3 : 1)."""
 
-_BLUE, _ORANGE, _GREEN, _RED = "#08519C", "#D55E00", "#1A8F4A", "#A8336F"
-_BROWN, _CYAN, _GREY = "#7A5C00", "#2E86C1", "#666666"
+_BLUE, _ORANGE, _GREEN, _RED = "#08519C", "#D55E00", "#1A8F50", "#8A1C5A"
+_BROWN, _CYAN, _GREY = "#4F3A00", "#3A93CF", "#858585"
 THINGS: dict[tuple[str, str, float | None], str] = {
     # algorithm, scheme, exponent of the output's energy weight
     ("backpropagation", "sp", None): _GREY,
