@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from scaling_limits import networks
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs import memory
 from scaling_limits.configuration.costs.count import Count, counted, flops
@@ -59,8 +60,9 @@ def compiled(chosen: Cell) -> Any:
         lambda v: jnp.uint32(v) if isinstance(v, int) else kind(v), chosen.traced()
     )
     order = jax.ShapeDtypeStruct((chosen.num_steps + 1, chosen.batch_size), jnp.int32)
+    initial = jax.eval_shape(lambda n: loop.drawn(chosen, networks.build(net), n), numbers)
     program = jax.jit(loop.cell_function(chosen))
-    return program.lower(numbers, order, loop.Data(*arrays)).compile()
+    return program.lower(numbers, order, initial, loop.Data(*arrays)).compile()
 
 
 # One step without a loop over layers or steps of inference: XLA counts what is in a loop once.

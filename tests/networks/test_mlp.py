@@ -148,6 +148,15 @@ def test_draws_of_layers_and_seeds_differ():
             assert abs(np.corrcoef(a.ravel(), b.ravel())[0, 1]) < 0.5
 
 
+@pytest.mark.parametrize("distribution", ["normal", "uniform", "orthogonal"])
+def test_draws_by_programs_of_their_own_have_the_bits_of_those_within_another(distribution):
+    network, key = networks.build(spec()), jax.random.key(0)
+    alone = network.init(key, SCALING, distribution, jnp.float32)
+    within = initialise(network, distribution=distribution, dtype=jnp.float32)
+    for a, b in zip(alone, within, strict=True):
+        np.testing.assert_array_equal(a["linear"]["kernel"], b["linear"]["kernel"])
+
+
 def test_keys_depend_on_purpose_and_layer():
     key = jax.random.key(0)
     keys = [layer_key(key, purpose, layer) for purpose in ("a", "b") for layer in (1, 2)]

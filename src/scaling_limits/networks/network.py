@@ -6,6 +6,7 @@ pass and batched in `predictions`, so compile time does not grow with depth.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 import flax.linen as nn
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.networks.draws import layer_key, unit_draw
+from scaling_limits.networks.draws import scaled_draws
 
 Params = tuple[Any, ...]
 Scaling = Mapping[str, Mapping[str, Any]]
@@ -98,13 +99,13 @@ class Network:
         """The weights of the feedback nodes, as `init` draws the others; raises as it does."""
         feedback, x = [], self._input(dtype)
         for segment, back in zip(self.segments, (None, *self.feedback), strict=False):
-            x = _shapes(segment, x, key, scaling)[0]
+            x = _shapes(segment, x)[0]
             if back is not None:
                 feedback.append(_draw(back, "feedback", x, key, scaling, distribution)[1])
         return tuple(feedback)
 
-    def _input(self, dtype: Any) -> Any:
-        return jax.eval_shape(lambda: jnp.zeros((1, self.input_dim), dtype))
+    def _input(self, dtype: Any) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((1, self.input_dim), dtype)
 
     def forward(
         self, params: Params, scaling: Scaling, x: Float[Array, "batch in"]
@@ -145,11 +146,11 @@ class Network:
             observed.append(inputs)
         return x, tuple(observed)
 
-    def shifts(self, scaling: Scaling, x: Float[Array, "batch in"]) -> Params:
+    def shifts(self, x: Float[Array, "batch in"]) -> Params:
         """The zeros that `observed` takes."""
-        key, zeros = jax.random.key(0), []
+        shape, zeros = jax.ShapeDtypeStruct(x.shape, x.dtype), []
         for segment in self.segments:
-            x, variables = _shapes(segment, x, key, scaling)
+            shape, variables = _shapes(segment, shape)
             outputs = _renamed(variables["perturbations"], "kernel")
             zeros.append(
                 jax.tree.map(lambda s, n=segment.count: jnp.zeros((n, *s.shape), s.dtype), outputs)
@@ -238,9 +239,11 @@ def shift_up(stacks: Stacks, last: Array) -> Stacks:
     return tuple(shifted)
 
 
-def _shapes(segment: Segment, x: Any, key: Array, scaling: Scaling) -> tuple[Any, Any]:
-    """Shapes of a node's output and of its variables, from that of its input."""
-    numbers = scaling[segment.role]
+@cache
+def _shapes(segment: Segment, x: jax.ShapeDtypeStruct) -> tuple[Any, Any]:
+    """Shapes of a node's output and of its variables, from that of its input; its numbers do not matter."""
+    numbers = {"multiplier": 1.0, "branch": 1.0}
+    key = jax.eval_shape(lambda: jax.random.key(0))
     shapes: tuple[Any, Any] = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
     return shapes
 
@@ -249,16 +252,12 @@ def _draw(
     segment: Segment, purpose: str, x: Any, key: Array, scaling: Scaling, distribution: str
 ) -> tuple[Any, Any]:
     """The shape of a segment's output and its stacked weights, from the shape of its input."""
-    y, variables = _shapes(segment, x, key, scaling)
+    y, variables = _shapes(segment, x)
+    layers, std = (segment.first, segment.count), scaling[segment.role]["init_std"]
 
     def draw(path: Any, leaf: Any) -> Array:
         name = purpose + jax.tree_util.keystr(path)
-
-        def one(layer: Array) -> Array:
-            return unit_draw(layer_key(key, name, layer), distribution, leaf.shape, leaf.dtype)
-
-        std = jnp.asarray(scaling[segment.role]["init_std"], leaf.dtype)
-        return std * jax.vmap(one)(segment.indices())
+        return scaled_draws(key, name, layers, std, leaf, distribution)
 
     return y, jax.tree_util.tree_map_with_path(draw, variables["params"])
 

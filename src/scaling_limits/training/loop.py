@@ -5,6 +5,7 @@ Nothing here runs Python per step: a scan goes over the measured steps, a loop o
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Int
 
-from scaling_limits import measurements
+from scaling_limits import measurements, networks
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.datasets.order import batch_indices
@@ -22,9 +23,9 @@ from scaling_limits.measured import Measured
 from scaling_limits.measurements.context import Context
 from scaling_limits.networks.network import Weights
 from scaling_limits.training.state import State
-from scaling_limits.training.step import Data, Training
+from scaling_limits.training.step import Data, Training, drawn
 
-Program = Callable[[dict[str, Any], Array, Data], dict[str, dict[str, Array]]]
+Program = Callable[[dict[str, Any], Array, Weights, Data], dict[str, dict[str, Array]]]
 
 
 @dataclass(frozen=True)
@@ -77,17 +78,16 @@ def cell_function(cell: Cell) -> Program:
     """The training of any cell of this cell's shard.
 
     The function takes the traced numbers, the batches' sample indices `[steps + 1, batch]` (the last one for what is
-    measured after the last update; feedback weights that are trained alone take the first ones), and training and test
-    set, and returns `{"curves": {metric: [steps]}, <measurement>: {metric: [measured steps, ...]}}`. Losses that are
-    not finite are recorded as they are: divergence is a result.
+    measured after the last update; feedback weights that are trained alone take the first ones), the initial weights,
+    and training and test set, and returns `{"curves": {metric: [steps]}, <measurement>: {metric: [measured steps,
+    ...]}}`. Losses that are not finite are recorded as they are: divergence is a result.
     """
     schedule = Schedule.of(cell)
 
     def run(
-        numbers: dict[str, Any], order: Int[Array, "steps batch"], data: Data
+        numbers: dict[str, Any], order: Int[Array, "steps batch"], initial: Weights, data: Data
     ) -> dict[str, dict[str, Array]]:
         training = Training(cell, numbers, order, data)
-        initial = training.drawn()
         return _trained(training, schedule, initial, training.begin(initial))
 
     return run
@@ -149,12 +149,19 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
     kind = jnp.float64 if cell.dtype == "float64" else jnp.float32
     parts = (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
     data = Data(*(jnp.asarray(part, kind) for part in parts))
-    program = jax.jit(run if size == 1 else jax.vmap(run, in_axes=(0, 0, None)))
-    arguments = _arguments([cell], size)
-    compiled = program.lower(*arguments, data).compile()
+    draw = partial(drawn, cell, networks.build(cell.network))
+    if size > 1:
+        draw, run = jax.vmap(draw), jax.vmap(run, in_axes=(0, 0, 0, None))
+
+    def arguments(cells: list[Cell]) -> tuple[Any, ...]:
+        numbers, orders = _arguments(cells, size)
+        # by programs of their own: other cells have weights of these shapes, too
+        return numbers, orders, draw(numbers), data
+
+    compiled = jax.jit(run).lower(*arguments([cell])).compile()
 
     def train(cells: list[Cell]) -> list[dict[str, Measured]]:
-        outputs = jax.device_get(compiled(*_arguments(cells, size), data))
+        outputs = jax.device_get(compiled(*arguments(cells)))
         if size == 1:
             return [_measured(cell, outputs)]
         return [

@@ -27,6 +27,13 @@ class Data(NamedTuple):
     test_targets: Array
 
 
+def drawn(cell: Cell, network: Network, numbers: Mapping[str, Any]) -> Weights:
+    """The weights of a cell at initialisation, by its traced `numbers`."""
+    key = jax.random.key(numbers["seed"])
+    how = numbers["scaling"], cell.init_distribution, jnp.dtype(cell.dtype)
+    return Weights(network.init(key, *how), network.init_feedback(key, *how))
+
+
 @dataclass(frozen=True)
 class Training:
     """What stays the same in a cell's training: its traced numbers, the samples of all batches, the data."""
@@ -51,12 +58,6 @@ class Training:
         """The update rule of each group of weights."""
         numbers = self.numbers
         return groups.rules(self.cell, numbers["optimiser"], numbers["scaling"], self.network)
-
-    def drawn(self) -> Weights:
-        """The weights at initialisation."""
-        key = jax.random.key(self.numbers["seed"])
-        how = self.numbers["scaling"], self.cell.init_distribution, self.data.inputs.dtype
-        return Weights(self.network.init(key, *how), self.network.init_feedback(key, *how))
 
     def problem(self, weights: Weights, step: Array, batch: Array) -> Problem:
         """What the algorithm works on at a step, of the samples `batch`."""

@@ -43,7 +43,7 @@ def observed_update(
         output, inputs = network.observed(params, scaling, problem.x, shifts)
         return problem.loss(output), inputs
 
-    shifts = network.shifts(scaling, problem.x)
+    shifts = network.shifts(problem.x)
     of_both = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)
     (value, inputs), (gradients, cotangents) = of_both(problem.params, shifts)
     operations = {"inputs": inputs, "cotangents": cotangents}
