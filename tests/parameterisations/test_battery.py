@@ -34,6 +34,7 @@ from toys import gradients
 
 INPUT_DIM, OUTPUT_DIM, BATCH, HIDDEN = 16, 3, 8, 3
 WIDTHS, CONTROL_WIDTHS, BLOCKS = (128, 256, 512, 1024), (128, 512), (16, 64, 256)
+SEEDS, CONTROL_SEEDS = 8, 2
 TOLERANCE, DETECTED = 0.15, 0.35
 RULES = {"sgd": optax.identity(), "adam": optax.scale_by_adam(eps=0.0)}
 LAYERED = ("preactivation", "error", "gradient", "update")
@@ -239,7 +240,7 @@ def measured_scaling(case, width, num_hidden, changes):
     }
 
 
-def measure(case, width, num_hidden, changes, num_seeds=8):
+def measure(case, width, num_hidden, changes, num_seeds=SEEDS):
     """Logarithms of sizes, averaged over seeds."""
     scaling = measured_scaling(case, width, num_hidden, changes)
     run = program(width, num_hidden, case.skip, case.algorithm)
@@ -250,9 +251,9 @@ def measure(case, width, num_hidden, changes, num_seeds=8):
     return {name: np.mean([np.log(size[name]) for size in sizes], axis=0) for name in sizes[0]}
 
 
-def width_slopes(case, widths=WIDTHS, **changes):
+def width_slopes(case, widths=WIDTHS, num_seeds=SEEDS, **changes):
     """Slopes of a network of three hidden layers, by name."""
-    sizes = [measure(case, width, HIDDEN, changes) for width in widths]
+    sizes = [measure(case, width, HIDDEN, changes, num_seeds) for width in widths]
 
     def slope(name):
         values = np.stack([np.atleast_1d(size[name]) for size in sizes])
@@ -281,7 +282,7 @@ def test_a_wrong_power_of_width_shows(case):
         wrong.append(("output", "energy_weight"))
     for role, name in wrong:
         changes = {role: {name: {"width": 0.5}}}
-        slopes = width_slopes(case, CONTROL_WIDTHS, **changes)
+        slopes = width_slopes(case, CONTROL_WIDTHS, CONTROL_SEEDS, **changes)
         # an infinity or not a number shows as well
         assert not deviation(slopes, case.theory()) <= DETECTED, (role, name)
 
@@ -358,7 +359,7 @@ def test_target_propagation(scheme, rates):
     def rms(z):
         return np.sqrt((z**2).mean())
 
-    logs = [np.mean(np.log([sizes(w, s) for s in range(8)]), axis=0) for w in WIDTHS]
+    logs = [np.mean(np.log([sizes(w, s) for s in range(SEEDS)]), axis=0) for w in WIDTHS]
     slopes = np.polyfit(np.log(WIDTHS), logs, 1)[0]
     np.testing.assert_allclose(slopes[:3], rates, atol=TOLERANCE)
     # the output's own weights and the change below them are independent: one half, not one

@@ -90,7 +90,8 @@ class Page:
     def settle(self) -> Figure:
         """The figure, its layout computed once and for all formats."""
         self.figure.draw_without_rendering()
-        self.figure.set_layout_engine("none")
+        # with an engine left, also with the one called "none", every format would draw the page twice
+        self.figure.set_layout_engine(None)
         # the last bits of what the solver finds depend on where its variables lie in memory
         for part in self.figure.subfigs:
             part.bbox_relative.set_points(np.round(part.bbox_relative.get_points(), 6))
