@@ -62,8 +62,8 @@ class RoleScaling(Strict):
     """What a parameterisation says of the weights of one role, as numbers.
 
     `init_std` multiplies unit-variance draws, `multiplier` the weight in the forward pass, `branch` a whole residual
-    branch, `learning_rate` and `epsilon` (Adam) the optimiser's own; `energy_weight` is that of predictive coding's
-    error of the weight's node (pc-tp gamma_l).
+    branch, `learning_rate`, `epsilon` (Adam) and both `damping`s (of Kronecker factors) the optimiser's own;
+    `energy_weight` is that of predictive coding's error of the weight's node (pc-tp gamma_l).
     """
 
     init_std: Traced
@@ -72,6 +72,8 @@ class RoleScaling(Strict):
     learning_rate: Traced
     epsilon: Traced
     energy_weight: Traced
+    input_damping: Traced = 1.0
+    output_damping: Traced = 1.0
 
 
 class AlgorithmSpec(Strict):

@@ -54,7 +54,7 @@ class Resolver:
             settings, catalogue.info(settings.dataset, self.user_datasets)
         )
         network: NetworkSpec = parts.network.spec(settings, dataset)
-        parameterisation = self._parameterisation(settings, network, parts.network)
+        parameterisation = self._parameterisation(settings, network, parts)
         layers = parts.network.layers(network)
         cell = Cell(
             limit=settings.limit,
@@ -81,12 +81,12 @@ class Resolver:
         return Resolved(settings, cell.model_copy(update={"cells_per_batch": count}))
 
     def _parameterisation(
-        self, settings: Any, network: NetworkSpec, part: ModuleType
+        self, settings: Any, network: NetworkSpec, parts: Parts
     ) -> table.Parameterisation:
         """The numbers of the row, by all that they depend on."""
-        layers = part.layers(network)
+        layers = parts.network.layers(network)
         if network.feedback is not None:
-            layers += part.feedback_layers(network)
+            layers += parts.network.feedback_layers(network)
         given = {
             "scheme": settings.parameterisation,
             "optimiser": settings.optimiser,
@@ -103,7 +103,7 @@ class Resolver:
             "pivot_depth": settings.pivot_depth,
         }
         factors = _declared(settings, table.Factors.__dataclass_fields__)
-        exponents = _declared(settings, EXPONENTS)
+        exponents = _exponents(settings, parts.optimiser)
         key = json.dumps([given, factors, exponents], sort_keys=True)
         if key not in self._known:
             rows = [*self.rows, *table.TABLE]
@@ -132,6 +132,12 @@ def _known(declared: type[Strict], names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in declared.model_fields)
 
 
+def _exponents(settings: Any, optimiser: ModuleType) -> dict[str, Any]:
+    """Those of the settings, and those that the optimiser supplies; e_B is 0 where nothing preconditions."""
+    supplied = optimiser.exponents(settings) if hasattr(optimiser, "exponents") else {}
+    return {"preconditioner_exponent": 0.0, **_declared(settings, EXPONENTS), **supplied}
+
+
 def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmSpec:
     part = parts.algorithm
     model: type[AlgorithmSpec] = getattr(part, "Options", AlgorithmSpec)
@@ -143,7 +149,10 @@ def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmS
 
 def _optimiser(settings: Any, part: ModuleType) -> OptimiserSpec:
     model: type[OptimiserSpec] = getattr(part, "Spec", OptimiserSpec)
-    return model(name=settings.optimiser, **_declared(settings, model.model_fields))
+    options = _declared(settings, model.model_fields)
+    if hasattr(part, "options"):
+        options |= part.options(settings)
+    return model(name=settings.optimiser, **options)
 
 
 def _measurements(

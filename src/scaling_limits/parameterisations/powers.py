@@ -9,14 +9,29 @@ Distribution = Literal["normal", "uniform", "orthogonal"]
 
 ROLES = ("input", "hidden", "output")
 FEEDBACK_ROLES = ("feedback_hidden", "feedback_output")
-QUANTITIES = ("init_std", "multiplier", "branch", "learning_rate", "epsilon", "energy_weight")
+QUANTITIES = (
+    "init_std",
+    "multiplier",
+    "branch",
+    "learning_rate",
+    "epsilon",
+    "energy_weight",
+    "input_damping",
+    "output_damping",
+)
 AXES = ("width", "depth")
 EXPONENTS = (
     "depth_exponent",
     "depth_lr_exponent",
     "energy_weight_exponent",
+    "output_init_exponent",
+    "input_preconditioner_exponent",
     "preconditioner_exponent",
+    "input_damping_exponent",
+    "output_damping_exponent",
 )
+USUAL = {"output_init_exponent": 1.0, "input_preconditioner_exponent": 0.0}
+"""What exponents are that need not be given: b_L of muP, and e_A of what preconditions errors alone."""
 
 
 class Exponent(Strict):
@@ -26,7 +41,11 @@ class Exponent(Strict):
     depth_exponent: float = 0.0
     depth_lr_exponent: float = 0.0
     energy_weight_exponent: float = 0.0
+    output_init_exponent: float = 0.0
+    input_preconditioner_exponent: float = 0.0
     preconditioner_exponent: float = 0.0
+    input_damping_exponent: float = 0.0
+    output_damping_exponent: float = 0.0
 
     @cached_property
     def named(self) -> dict[str, float]:
@@ -75,6 +94,8 @@ class RolePowers(Strict):
     learning_rate: Power = Power()
     epsilon: Power = Power()
     energy_weight: Power = Power()
+    input_damping: Power = Power()
+    output_damping: Power = Power()
 
     def power(self, quantity: str) -> Power:
         """The entry of one of `QUANTITIES`."""

@@ -1,8 +1,11 @@
 """The rows of the table. The papers' symbols: alpha is `depth_exponent`, gamma `depth_lr_exponent`
-(depth-mup), gamma_L `energy_weight_exponent` (pc-tp, with a bar), gamma_0 `output_scale`.
+(depth-mup), gamma_L `energy_weight_exponent` (pc-tp, with a bar), gamma_0 `output_scale`, b_L
+`output_init_exponent`, e_A and e_B `input_preconditioner_exponent` and `preconditioner_exponent`, d_A and
+d_B `input_damping_exponent` and `output_damping_exponent` (second-order).
 """
 
 from scaling_limits.parameterisations.powers import (
+    ROLES,
     Distribution,
     Exponent,
     Power,
@@ -17,18 +20,60 @@ _BRANCH = Power(depth=Exponent(depth_exponent=-1.0))
 def _standard(
     update_rule: str, scheme: str, scale: float, distribution: Distribution, source: str
 ) -> Row:
-    role = RolePowers(init_std=Power(scale=scale, fan_in=-0.5))
+    init = Power(scale=scale, fan_in=-0.5)
+    role = RolePowers(init_std=init)
+    roles = {name: RolePowers(init_std=init, **_damping(update_rule, name)) for name in ROLES}
     return Row(
         scheme=scheme,
         update_rule=update_rule,
         init_distribution=distribution,
-        input=role,
-        hidden=role,
-        output=role,
+        **roles,
         feedback_hidden=role,
         feedback_output=role,
         source=source,
     )
+
+
+def _of_preconditioner(
+    update_rule: str, scheme: str, rates: dict[str, Power], output_init: Power, source: str
+) -> Row:
+    """Unit multipliers, hidden weights of variance 1/fan_in."""
+    roles = {
+        role: RolePowers(
+            init_std=output_init if role == "output" else _FAN_IN,
+            learning_rate=rates[role],
+            **_damping(update_rule, role),
+        )
+        for role in ROLES
+    }
+    return Row(scheme=scheme, update_rule=update_rule, **roles, source=source)
+
+
+def _preconditioned_mup(update_rule: str) -> Row:
+    rates = {
+        "input": Power(width=Exponent(constant=1.0, preconditioner_exponent=-1.0)),
+        "hidden": Power(
+            width=Exponent(input_preconditioner_exponent=1.0, preconditioner_exponent=-1.0)
+        ),
+        "output": Power(width=Exponent(constant=-1.0, input_preconditioner_exponent=1.0)),
+    }
+    # 1/sqrt(fan_in) at the base width
+    init = Power(fan_in=-0.5, width=Exponent(constant=0.5, output_init_exponent=-1.0))
+    source = (
+        "second-order Prop. 4.1, (9), Table 1, (S.81), at the optimiser's (e_A, e_B): SGD (0, 0), FOOF (1, 0), "
+        "K-FAC (1, 1), Shampoo (e, e). With e_A = 0, pc-tp Prop. 3.3, (11): SGD with the Gauss-Newton target"
+    )
+    return _of_preconditioner(update_rule, "preconditioned_mup", rates, init, source)
+
+
+def _lazy(update_rule: str) -> Row:
+    later = Power(width=Exponent(constant=-1.0, input_preconditioner_exponent=1.0))
+    rates = {"input": Power(), "hidden": later, "output": later}
+    source = (
+        "second-order (S.83), (S.84), Table S.3: r = 1/2, where the sign of e_B (2 r - 1), which is "
+        "misprinted in (S.82), decides nothing"
+    )
+    return _of_preconditioner(update_rule, "lazy", rates, _FAN_IN, source)
 
 
 _GAUSSIAN = "mupc Table 1 (PC, SP): variance 1/fan_in, unit multipliers"
@@ -51,6 +96,22 @@ _PC_EPSILON = Power(width=Exponent(constant=-1.0, energy_weight_exponent=-1.0))
 
 _DEPTH_OUTPUT_INIT = Power(fan_in=-1.0)
 
+# second-order (7): of the factors whose size is the width
+_INPUT_DAMPING = Power(width=Exponent(input_damping_exponent=-1.0))
+_OUTPUT_DAMPING = Power(width=Exponent(output_damping_exponent=-1.0))
+_DAMPING = {
+    "input": {"output_damping": _OUTPUT_DAMPING},
+    "hidden": {"input_damping": _INPUT_DAMPING, "output_damping": _OUTPUT_DAMPING},
+    "output": {"input_damping": _INPUT_DAMPING},
+}
+_KRONECKER = ("kfac", "foof")
+PRECONDITIONED = ("sgd", *_KRONECKER, "shampoo")
+"""Update rules that second-order compares: each supplies its own e_A and e_B."""
+
+
+def _damping(update_rule: str, role: str) -> dict[str, Power]:
+    return _DAMPING[role] if update_rule in _KRONECKER else {}
+
 
 def _pc_tp(scheme: str, output_init: Power, source: str, **feedback: RolePowers) -> Row:
     """Targets of order one in the input and hidden layers: GNT and TP have the same rates."""
@@ -70,6 +131,8 @@ TABLE: tuple[Row, ...] = (
     _standard("adam", "sp_gaussian", 1.0, "normal", _GAUSSIAN),
     _standard("sgd", "sp_uniform", 3.0**-0.5, "uniform", _UNIFORM),
     _standard("adam", "sp_uniform", 3.0**-0.5, "uniform", _UNIFORM),
+    *(_standard(r, "sp_gaussian", 1.0, "normal", _GAUSSIAN) for r in PRECONDITIONED[1:]),
+    *(_standard(r, "sp_uniform", 3.0**-0.5, "uniform", _UNIFORM) for r in PRECONDITIONED[1:]),
     Row(
         scheme="ntk",
         update_rule="sgd",
@@ -176,20 +239,8 @@ TABLE: tuple[Row, ...] = (
         ),
         source="pc-tp (5), (S.21), (S.71)-(S.74)",
     ),
-    Row(
-        scheme="preconditioned_mup",
-        update_rule="sgd",
-        input=RolePowers(
-            init_std=_FAN_IN,
-            learning_rate=Power(width=Exponent(constant=1.0, preconditioner_exponent=-1.0)),
-        ),
-        hidden=RolePowers(
-            init_std=_FAN_IN,
-            learning_rate=Power(width=Exponent(preconditioner_exponent=-1.0)),
-        ),
-        output=RolePowers(init_std=_SMALL_INIT, learning_rate=Power(width=-1.0)),
-        source="pc-tp Prop. 3.3, (11): muP of SGD at e_B = 0, of GNT at 1",
-    ),
+    *(_preconditioned_mup(rule) for rule in PRECONDITIONED),
+    *(_lazy(rule) for rule in PRECONDITIONED),
     _pc_tp("gnt_mup", _SMALL_INIT, "pc-tp Table 1 (GNT), (11) with e_B = 1"),
     _pc_tp(
         "tp_mup",

@@ -2,7 +2,7 @@
 
 Symbols: `output_scale` gamma_0 (pcn-limits); `init_scale` sigma', `energy_weight` gamma_l, `output_energy_weight`
 gamma', `energy_weight_exponent` of gamma_L (pc-tp); `branch_multiplier` a, `depth_lr_exponent` gamma (depth-mup);
-`depth_exponent` alpha (pcn-limits, depth-mup).
+`depth_exponent` alpha (pcn-limits, depth-mup); `output_init_exponent` b_L (second-order).
 """
 
 from typing import Any
@@ -31,6 +31,9 @@ class Settings(Strict):
         default=None, description="of residual networks, where the row has one"
     )
     energy_weight_exponent: float | None = Field(default=None, description="where the row has one")
+    output_init_exponent: float | None = Field(
+        default=None, description="of the width in the output's initial weights; 1 if absent"
+    )
     exponent_changes: dict[str, dict[str, dict[str, float]]] = Field(
         default_factory=dict,
         description="added to the row's exponents: role -> quantity -> width or depth (controls)",
@@ -51,7 +54,7 @@ class EnergyWeights(Strict):
 
 
 def refuse(settings: Any) -> None:
-    """Refuse what scales residual branches or feedback weights where there are none.
+    """Refuse what scales residual branches or feedback weights where there are none, and powers of a ratio of one.
 
     Raises:
         ConfigurationError: naming the key.
@@ -65,6 +68,11 @@ def refuse(settings: Any) -> None:
         for key, is_given in given.items():
             if is_given:
                 raise ConfigurationError(f"{key}: scales residual branches; it needs skip: true")
+    if settings.output_init_exponent not in (None, 1.0) and settings.width == settings.base_width:
+        raise ConfigurationError(
+            f"output_init_exponent: {settings.output_init_exponent:g} acts on nothing at the base width "
+            f"{settings.base_width}; take 1 there"
+        )
     if not hasattr(settings, "feedback"):
         for role in FEEDBACK_ROLES:
             for quantity in settings.exponent_changes.get(role, {}):

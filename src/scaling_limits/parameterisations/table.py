@@ -2,8 +2,8 @@
 
 A row belongs to a scheme and an update rule and gives, per role of a weight, the standard deviation
 that multiplies its unit draws, the multiplier of its forward pass, that of its residual branch, its
-learning rate and Adam's epsilon relative to the optimiser's, and the weight of its error in
-predictive coding's energy; and, for the network as a whole, the inference step relative to the
+learning rate, Adam's epsilon and the damping of both Kronecker factors relative to the optimiser's, and
+the weight of its error in predictive coding's energy; and, for the network as a whole, the inference step relative to the
 activity learning rate. Each is a product of powers (`Power`).
 
 `width / base_width` and `depth / base_depth` stand in the powers: `sp_*` has none; `mup` equals
@@ -22,6 +22,7 @@ from scaling_limits.parameterisations.powers import (
     FEEDBACK_ROLES,
     QUANTITIES,
     ROLES,
+    USUAL,
     Distribution,
     Exponent,
     Power,
@@ -85,21 +86,28 @@ class Factors:
 
 @dataclass(frozen=True)
 class Exponents:
-    """Values of the named exponents, None where a row has none: alpha (pcn-limits, depth-mup), gamma
-    (depth-mup), gamma_L of pc-tp, and e_B of its Gauss-Newton targets.
+    """Values of the named exponents, None where a row has none or it is the usual one: alpha (pcn-limits,
+    depth-mup), gamma (depth-mup), gamma_L of pc-tp, b_L of second-order, e_A and e_B of preconditioners and
+    of pc-tp's Gauss-Newton targets, and d_A and d_B of the damping of both Kronecker factors.
     """
 
     depth_exponent: float | None = None
     depth_lr_exponent: float | None = None
     energy_weight_exponent: float | None = None
+    output_init_exponent: float | None = None
+    input_preconditioner_exponent: float | None = None
     preconditioner_exponent: float | None = None
+    input_damping_exponent: float | None = None
+    output_damping_exponent: float | None = None
 
     def value(self, exponent: Exponent) -> float:
         """The number that a linear expression takes."""
-        named = exponent.named
-        return exponent.constant + sum(
-            c * (getattr(self, name) or 0.0) for name, c in named.items()
-        )
+
+        def given(name: str) -> float:
+            found: float | None = getattr(self, name)
+            return USUAL.get(name, 0.0) if found is None else found
+
+        return exponent.constant + sum(c * given(name) for name, c in exponent.named.items())
 
     def check(self, row: Row, *, skip: bool) -> None:
         """Refuse a value that the row has no use for, and the lack of one that it uses.
@@ -113,7 +121,7 @@ class Exponents:
                 raise ConfigurationError(
                     f"parameterisation {row.scheme} has no {name}; leave it unset"
                 )
-            if not given and name in row.exponents(skip=skip):
+            if not given and name in row.exponents(skip=skip) - set(USUAL):
                 raise ConfigurationError(f"parameterisation {row.scheme} needs {name}")
 
 

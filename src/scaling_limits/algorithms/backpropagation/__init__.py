@@ -1,11 +1,17 @@
 """Backpropagation of the loss."""
 
-from typing import Any
+from typing import Any, Literal
 
-from scaling_limits.cells import Cell
+from scaling_limits.cells import AlgorithmSpec, Cell
 
-OBSERVES = ("inputs", "cotangents")
+OBSERVES = ("inputs", "cotangents", "fisher")
 """What it gives optimisers beside gradients, of every linear operation."""
+
+
+class Options(AlgorithmSpec):
+    """Of which kind the Fisher information is, for an optimiser that needs it."""
+
+    fisher: Literal["exact", "sampled"] | None = None
 
 
 def work(cell: Cell, count: Any) -> None:

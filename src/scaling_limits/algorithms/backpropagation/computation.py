@@ -6,8 +6,10 @@ from typing import Any
 import jax
 from jax import Array
 
+from scaling_limits.algorithms.fisher import directions
 from scaling_limits.algorithms.layerwise import backward_pass
 from scaling_limits.algorithms.problem import Problem
+from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.network import Params, Stacks, Weights
 
 
@@ -32,21 +34,29 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
 def observed_update(
     problem: Problem, state: Any
 ) -> tuple[Weights, Any, dict[str, Array], dict[str, Params]]:
-    """As `update`, in the same pass with the `inputs` and `cotangents` of every linear operation:
-    trees like the weights, with what its kernel is applied to and the derivative of the loss by what
-    comes out, before the multiplier. A kernel's gradient is the product of both, summed over samples
-    and positions.
+    """As `update`, in the same pass with what there is of every linear operation: trees like the weights.
+
+    `inputs [count, batch, ..., in]` are what its kernel is applied to, `cotangents [count, batch, ...,
+    out]` the derivative of the loss by what comes out, before the multiplier: a kernel's gradient is
+    the product of both, summed over samples and positions. With the option `fisher` there is `fisher
+    [count, directions, batch, ..., out]` as well: each sample's derivatives of its log-likelihood by
+    the same (`fisher.directions`); targets are drawn anew at every step, by seed and step.
     """
     network, scaling = problem.network, problem.scaling
 
-    def loss(params: Params, shifts: Params) -> tuple[Array, Params]:
-        output, inputs = network.observed(params, scaling, problem.x, shifts)
-        return problem.loss(output), inputs
+    def forward(params: Params, shifts: Params) -> tuple[Array, Params]:
+        return network.observed(params, scaling, problem.x, shifts)
 
     shifts = network.shifts(problem.x)
-    of_both = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)
-    (value, inputs), (gradients, cotangents) = of_both(problem.params, shifts)
+    output, pull, inputs = jax.vjp(forward, problem.params, shifts, has_aux=True)
+    value, slope = jax.value_and_grad(problem.loss)(output)
+    gradients, cotangents = pull(slope)
     operations = {"inputs": inputs, "cotangents": cotangents}
+    kind = getattr(problem.options, "fisher", None)
+    if kind is not None:
+        key = layer_key(jax.random.key(problem.numbers["seed"]), "fisher", problem.numbers["step"])
+        rows = directions(kind, problem.options.loss, output, key)
+        operations["fisher"] = jax.vmap(lambda row: pull(row)[1], out_axes=1)(rows)
     return Weights(gradients), state, {"train_loss": value}, operations
 
 

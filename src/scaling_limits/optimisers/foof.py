@@ -1,0 +1,73 @@
+"""FOOF: gradients times the inverse of the second moment of the layer's inputs, then momentum.
+
+Source: second-order (2) with e_A = 1 and e_B = 0, (S.81); Benzing 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.optimisers.preconditioned import (
+    KroneckerSettings,
+    accumulation,
+    damping_exponents,
+    kronecker_damping,
+    refuse_kronecker,
+)
+from scaling_limits.optimisers.preconditioned import KroneckerSpec as Spec
+
+if TYPE_CHECKING:
+    import optax
+
+
+__all__ = ["Settings", "Spec", "build"]
+
+NEEDS = ("inputs", "cotangents")
+READS = frozenset({"input_damping"})
+"""What it reads of a row, besides the learning rate."""
+
+
+class Settings(KroneckerSettings):
+    """As of K-FAC's first factor."""
+
+
+def refuse(settings: Any) -> None:
+    """Refuse what the damping rule does not take, and the rule that takes two factors.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    refuse_kronecker(settings)
+    if settings.damping_rule == "heuristic":
+        raise ConfigurationError(
+            "damping_rule: 'heuristic' weighs two factors, and foof has one; take rescaled or fixed"
+        )
+
+
+def options(settings: Any) -> dict[str, Any]:
+    """The damping rule as numbers, and how factors accumulate."""
+    damping = kronecker_damping(settings)
+    idle = ("output_damping", "other_power")
+    own = {name: value for name, value in damping.items() if name not in idle}
+    return {**own, **accumulation(settings)}
+
+
+def exponents(settings: Any) -> dict[str, float]:
+    """e_A and e_B, d_A and d_B of the row."""
+    powers = {"input_preconditioner_exponent": 1.0, "preconditioner_exponent": 0.0}
+    return {**powers, **damping_exponents(settings)}
+
+
+def build(
+    numbers: Mapping[str, Any], factors: Mapping[str, Any]
+) -> optax.GradientTransformationExtraArgs:
+    """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
+    import optax
+
+    from scaling_limits.optimisers import kronecker
+
+    preconditioned = kronecker.preconditioned(numbers, factors, exponents=(1, 0))
+    return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))

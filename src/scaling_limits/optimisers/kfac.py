@@ -1,0 +1,76 @@
+"""K-FAC: gradients times the inverses of both Kronecker factors of the Fisher information, then momentum.
+
+Source: second-order (2) with e_A = e_B = 1, (S.73)-(S.76); convolutions by Grosse & Martens 2016 (KFC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from scaling_limits.cells import Cell
+from scaling_limits.optimisers.preconditioned import (
+    KroneckerSettings,
+    accumulation,
+    damping_exponents,
+    kronecker_damping,
+    refuse_kronecker,
+)
+from scaling_limits.optimisers.preconditioned import KroneckerSpec as Spec
+
+if TYPE_CHECKING:
+    import optax
+
+
+__all__ = ["Settings", "Spec", "build"]
+
+NEEDS = ("inputs", "cotangents", "fisher")
+READS = frozenset({"input_damping", "output_damping"})
+"""What it reads of a row, besides the learning rate."""
+
+
+class Settings(KroneckerSettings):
+    """The second factor's damping, and how the Fisher information is found."""
+
+    output_damping: float | None = Field(
+        default=None, gt=0, description="rho_B', with damping_rule: fixed; damping if absent"
+    )
+    output_damping_exponent: float | None = Field(
+        default=None, description="d_B, with damping_rule: fixed; 1 if absent"
+    )
+    fisher: Literal["exact", "sampled"] = Field(
+        default="exact", description="all outputs, or one target drawn for each sample and step"
+    )
+
+
+def refuse(settings: Any) -> None:
+    """Refuse what the damping rule does not take; raises ConfigurationError."""
+    refuse_kronecker(settings)
+
+
+def options(settings: Any) -> dict[str, Any]:
+    """The damping rule as numbers, and how factors accumulate."""
+    damping = kronecker_damping(settings)
+    if settings.output_damping is not None:
+        damping["output_damping"] = settings.output_damping
+    return {**damping, **accumulation(settings)}
+
+
+def exponents(settings: Any) -> dict[str, float]:
+    """e_A and e_B, d_A and d_B of the row."""
+    powers = {"input_preconditioner_exponent": 1.0, "preconditioner_exponent": 1.0}
+    return {**powers, **damping_exponents(settings)}
+
+
+def build(
+    numbers: Mapping[str, Any], factors: Mapping[str, Any]
+) -> optax.GradientTransformationExtraArgs:
+    """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
+    import optax
+
+    from scaling_limits.optimisers import kronecker
+
+    preconditioned = kronecker.preconditioned(numbers, factors, exponents=(1, 1))
+    return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))

@@ -1,0 +1,174 @@
+"""Gradients between the damped inverses of Kronecker factors (second-order 2, S.74).
+
+A layer's gradient is `G = C^T X`, X `[rows, in]` what enters it at all samples and positions and C `[rows, out]`
+the derivative of the loss by what leaves it. Its factors are `A = X^T X / rows` and `B = D^T D / batch`, D being the
+derivatives of the log-likelihood by what the weight in the forward pass, `multiplier` times the kernel, gives. So A
+is a mean over positions and B a sum, whose product is that of KFC (Grosse & Martens 2016). Then
+
+    (B + rho_B)^-1 G (A + rho_A)^-1
+
+is found in the smaller of weight space and sample space, by `C^T X (X^T X + rho)^-1 = C^T (X X^T + rho)^-1 X` (Eq. 10)
+and by Woodbury's identity, as C need not be in the span of D.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jax.lax.linalg import cholesky, triangular_solve
+from jaxtyping import Float
+
+from scaling_limits.optimisers.layers import (
+    Matrices,
+    Operations,
+    Preconditioned,
+    accumulate,
+    layer_by_layer,
+    over,
+    rows,
+)
+
+SMALLEST = 16
+"""Machine epsilons of a factor's trace that its damping is at least: less does not survive rounding."""
+
+
+class Factor(NamedTuple):
+    """A positive semi-definite matrix of `size` as its trace and, over that, the `matrix` itself or, of `rows^T rows`,
+    the matrix `rows rows^T`, which has the same eigenvalues but for zeros. `squares` are the sum of those of the rows.
+    """
+
+    trace: Float[Array, ""]
+    size: int
+    matrix: Float[Array, "n n"]
+    squares: Float[Array, ""]
+    rows: Float[Array, "n size"] | None = None
+
+    @classmethod
+    def of(cls, rows: Float[Array, "rows size"], scale: Any) -> "Factor":
+        """`scale rows^T rows`, by its rows if these are fewer than its size."""
+        size = rows.shape[1]
+        kept = rows if len(rows) < size else None
+        matrix = rows.T @ rows if kept is None else rows @ rows.T
+        squares = jnp.trace(matrix)
+        return cls(scale * squares, size, over(matrix, squares), squares, kept)
+
+    @classmethod
+    def of_matrix(cls, matrix: Float[Array, "size size"]) -> "Factor":
+        """A matrix."""
+        trace = jnp.trace(matrix)
+        return cls(trace, len(matrix), over(matrix, trace), trace)
+
+    def mean(self) -> Float[Array, ""]:
+        """The mean eigenvalue."""
+        return self.trace / self.size
+
+    def relative(self, damping: Float[Array, ""]) -> Float[Array, ""]:
+        """A damping over the trace, at least `SMALLEST`."""
+        return jnp.maximum(over(damping, self.trace), SMALLEST * jnp.finfo(self.trace.dtype).eps)
+
+
+def preconditioned(
+    numbers: Mapping[str, Any], factors: Mapping[str, Any], *, exponents: tuple[int, int]
+) -> optax.GradientTransformationExtraArgs:
+    """The transformation of gradients by A to the power -e_A and B to -e_B, `exponents` (e_A, e_B) being 0 or 1.
+
+    It takes `inputs`, `cotangents`, and with e_B `fisher`, of all weights. `numbers` are those of a `KroneckerSpec`,
+    `factors` a role's.
+    """
+    sides = [side for side, power in zip(("input", "output"), exponents, strict=True) if power]
+    accumulated = "factor_decay" in numbers
+
+    def layer(
+        gradient: Array, operations: Operations, kept: Matrices, count: Array
+    ) -> Preconditioned:
+        roots = _roots(operations, factors, sides)
+        if accumulated:
+            batch = {side: scale * root.T @ root for side, (root, scale) in roots.items()}
+            kept = {s: accumulate(kept[s], batch[s], count, numbers) for s in sides}
+            found = {side: Factor.of_matrix(kept[side]) for side in sides}
+        else:
+            found = {side: Factor.of(*root) for side, root in roots.items()}
+        damping = dampings(numbers, factors, {s: f.mean() for s, f in found.items()})
+        seen = {f"{side}_damping": damping[side] for side in sides}
+        seen |= {f"{side}_trace": found[side].trace for side in sides}
+        return Preconditioned(_direction(gradient, operations, found, damping), kept, seen)
+
+    return layer_by_layer(layer, sides, accumulated=accumulated)
+
+
+def dampings(
+    numbers: Mapping[str, Any], factors: Mapping[str, Any], means: Mapping[str, Array]
+) -> dict[str, Array]:
+    """rho_A and rho_B by side, `means` being the mean eigenvalues m: `c factor m^p m_other^q`.
+
+    (7), (14) and (15) of second-order differ in these numbers alone.
+    """
+
+    def of(side: str, other: str) -> Array:
+        own = numbers[f"{side}_damping"] * factors[f"{side}_damping"]
+        own = own * means[side] ** numbers["own_power"]
+        return own * means[other] ** numbers["other_power"] if other in means else own
+
+    others = {"input": "output", "output": "input"}
+    return {side: of(side, others[side]) for side in means}
+
+
+def _roots(
+    operations: Operations, factors: Mapping[str, Any], sides: list[str]
+) -> dict[str, tuple[Array, Any]]:
+    """Of each side rows and a number, whose `number rows^T rows` is the batch's factor."""
+    found: dict[str, tuple[Array, Any]] = {}
+    if "input" in sides:
+        entering = rows(operations["inputs"])
+        found["input"] = entering, 1.0 / len(entering)
+    if "output" in sides:
+        batch = len(operations["inputs"])
+        found["output"] = rows(operations["fisher"]), 1.0 / (factors["multiplier"] ** 2 * batch)
+    return found
+
+
+def _direction(
+    gradient: Float[Array, "out in"],
+    operations: Operations,
+    found: Mapping[str, Factor],
+    damping: Mapping[str, Array],
+) -> Float[Array, "out in"]:
+    """(B + rho_B)^-1 G (A + rho_A)^-1."""
+    # what becomes of G is `left right`: C^T X, or G itself as `left` alone
+    left, right = gradient, None
+    if "input" in found:
+        factor, rho = found["input"], found["input"].relative(damping["input"])
+        if factor.rows is not None:
+            left, right = rows(operations["cotangents"]).T, rows(operations["inputs"])
+        left = _solved(left, factor.matrix, rho)
+    if "output" in found:
+        left = _times_inverse(left.T, found["output"], damping["output"]).T
+    direction = left if right is None else left @ right
+    for factor in found.values():
+        direction = over(direction, factor.trace)
+    return direction
+
+
+def _times_inverse(
+    left: Float[Array, "rows size"], factor: Factor, damping: Float[Array, ""]
+) -> Float[Array, "rows size"]:
+    """`left (F + rho)^-1` of a factor over its trace."""
+    rho = factor.relative(damping)
+    if factor.rows is None:
+        return _solved(left, factor.matrix, rho)
+    explained = over(_solved(left @ factor.rows.T, factor.matrix, rho), factor.squares)
+    return (left - explained @ factor.rows) / rho
+
+
+def _solved(
+    left: Float[Array, "rows size"], matrix: Float[Array, "size size"], rho: Float[Array, ""]
+) -> Float[Array, "rows size"]:
+    """`left (matrix + rho)^-1`."""
+    damped = matrix + rho * jnp.eye(len(matrix), dtype=matrix.dtype)
+    # from the right: on a CPU what is solved for would be transposed otherwise, which takes as long
+    root = cholesky(damped, symmetrize_input=False)
+    half = triangular_solve(root, left, left_side=False, lower=True, transpose_a=True)
+    return triangular_solve(root, half, left_side=False, lower=True)

@@ -1,0 +1,124 @@
+"""What optimisers that precondition gradients by the curvature take, and the numbers that their cells hold.
+
+Symbols (second-order): `damping` rho', `averaging_weight` tau = 1 - xi; of Kronecker factors `input_damping_exponent`
+d_A, `output_damping` rho_B', `output_damping_exponent` d_B.
+"""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from scaling_limits.cells import OptimiserSpec, Traced, TracedOrNone
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.strict import Strict
+
+
+class Settings(Strict):
+    """Damping, momentum, and of which batches both factors of every layer are."""
+
+    momentum: float = Field(default=0.0, ge=0, lt=1, description="decay of the sum of directions")
+    damping: float = Field(gt=0, description="added to the factors, times what the rule says")
+    accumulation: Literal["none", "averaged", "summed"] = Field(
+        default="none", description="factors of each batch alone, their moving average, their sum"
+    )
+    averaging_weight: float | None = Field(
+        default=None, gt=0, le=1, description="of the newest batch; with accumulation: averaged"
+    )
+
+
+class Spec(OptimiserSpec):
+    """`accumulated` factors are `factor_decay` times the old ones and `factor_weight` times the batch's.
+
+    Without both numbers they are those of one batch.
+    """
+
+    momentum: Traced
+    accumulated: bool
+    factor_decay: TracedOrNone = None
+    factor_weight: TracedOrNone = None
+
+
+class KroneckerSettings(Settings):
+    """The rule by which the factors are damped.
+
+    `rescaled`: damping times the trace over the size that the factor has at the base width (second-order 15, normalised
+    at the base width). `heuristic`: the roots of damping times the ratio of both factors' mean eigenvalues, either way
+    (14, the pi-rule). `fixed`: damping, times the width relative to its base to the power -d_A or -d_B (7).
+    """
+
+    damping_rule: Literal["rescaled", "heuristic", "fixed"] = Field(
+        default="rescaled", description="by the trace, by both factors' mean eigenvalues, or given"
+    )
+    input_damping_exponent: float | None = Field(
+        default=None, description="d_A, with damping_rule: fixed; -1 if absent"
+    )
+
+
+class KroneckerSpec(Spec):
+    """A factor's damping is its number times `m^own_power n^other_power`, m and n its and the other one's mean
+    eigenvalues; of the second factor none where there is only one.
+    """
+
+    input_damping: Traced
+    output_damping: Traced = 0.0
+    own_power: Traced
+    other_power: Traced = 0.0
+
+
+def refuse(settings: Any) -> None:
+    """Refuse a weight of averages where there are none, and the lack of it.
+
+    Raises:
+        ConfigurationError: naming the key.
+    """
+    averaged = settings.accumulation == "averaged"
+    if averaged and settings.averaging_weight is None:
+        raise ConfigurationError("averaging_weight: accumulation: averaged needs it")
+    if not averaged and settings.averaging_weight is not None:
+        raise ConfigurationError(
+            "averaging_weight: acts only with accumulation: averaged; leave it out"
+        )
+
+
+def refuse_kronecker(settings: Any) -> None:
+    """Refuse sums, and exponents and dampings that the rule does not take; raises as `refuse`."""
+    refuse(settings)
+    if settings.accumulation == "summed":
+        raise ConfigurationError(
+            f"accumulation: 'summed' acts only with optimiser: shampoo, this is '{settings.optimiser}'; take averaged"
+        )
+    if settings.damping_rule != "fixed":
+        for key in ("input_damping_exponent", "output_damping", "output_damping_exponent"):
+            if getattr(settings, key, None) is not None:
+                raise ConfigurationError(f"{key}: acts only with damping_rule: fixed; leave it out")
+
+
+def accumulation(settings: Any) -> dict[str, Any]:
+    """The numbers of `Spec` that say how factors accumulate (second-order S.75, S.79)."""
+    if settings.accumulation == "none":
+        return {"accumulated": False}
+    tau = settings.averaging_weight
+    decay, weight = (1.0, 1.0) if settings.accumulation == "summed" else (1.0 - tau, tau)
+    return {"accumulated": True, "factor_decay": decay, "factor_weight": weight}
+
+
+def kronecker_damping(settings: Any) -> dict[str, float]:
+    """The numbers of `KroneckerSpec` that the rule comes to, so that rules share a program."""
+    rho = settings.damping
+    if settings.damping_rule == "heuristic":
+        rho, own, other = rho**0.5, 0.5, -0.5
+    else:
+        own, other = (1.0 if settings.damping_rule == "rescaled" else 0.0), 0.0
+    return {"input_damping": rho, "own_power": own, "output_damping": rho, "other_power": other}
+
+
+def damping_exponents(settings: Any) -> dict[str, float]:
+    """d_A and d_B of the row that the rule takes, -1 and 1 being those of (8).
+
+    Under the rescaled one, damping over a mean eigenvalue grows as the size of the factor.
+    """
+    given = {"rescaled": (-1.0, -1.0), "heuristic": (0.0, 0.0), "fixed": (-1.0, 1.0)}
+    names = ("input_damping_exponent", "output_damping_exponent")
+    exponents = dict(zip(names, given[settings.damping_rule], strict=True))
+    own = {name: getattr(settings, name, None) for name in names}
+    return exponents | {name: value for name, value in own.items() if value is not None}

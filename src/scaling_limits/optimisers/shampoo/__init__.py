@@ -1,0 +1,45 @@
+"""Shampoo: gradients between roots of the inverses of their own second moments, then momentum.
+
+Source: second-order (3), (S.44)-(S.51), (S.77)-(S.80), with the moments of the batch's gradient.
+"""
+
+from typing import Any
+
+from pydantic import Field
+
+from scaling_limits.cells import Cell, Traced
+from scaling_limits.optimisers import preconditioned
+from scaling_limits.optimisers.preconditioned import accumulation
+
+NEEDS = ("inputs", "cotangents")
+
+
+class Settings(preconditioned.Settings):
+    """The power of both moments together; the damping is relative to the largest eigenvalue."""
+
+    preconditioner_exponent: float = Field(
+        default=0.5, ge=0, description="e: each of both moments is taken to the power -e/2"
+    )
+
+
+class Spec(preconditioned.Spec):
+    """The damping, over each moment's largest eigenvalue, and e."""
+
+    damping: Traced
+    preconditioner_exponent: Traced
+
+
+def refuse(settings: Any) -> None:
+    """Refuse a weight of averages where there are none; raises ConfigurationError."""
+    preconditioned.refuse(settings)
+
+
+def options(settings: Any) -> dict[str, Any]:
+    """How moments accumulate."""
+    return accumulation(settings)
+
+
+def exponents(settings: Any) -> dict[str, float]:
+    """e_A = e_B = e of the row."""
+    e = settings.preconditioner_exponent
+    return {"input_preconditioner_exponent": e, "preconditioner_exponent": e}
