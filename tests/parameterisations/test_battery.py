@@ -14,12 +14,16 @@ import numpy as np
 import optax
 import pytest
 
-from scaling_limits import algorithms, networks
+from scaling_limits import algorithms, networks, optimisers
+from scaling_limits.algorithms.backpropagation import Options as Backpropagation
+from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.predictive_coding import Options as PredictiveCoding
 from scaling_limits.algorithms.predictive_coding.exact import rescaling_matrix
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import AlgorithmSpec, NetworkSpec
 from scaling_limits.networks.network import shift_down
+from scaling_limits.optimisers import foof, kfac
+from scaling_limits.optimisers.shampoo import computation as shampoo
 from scaling_limits.parameterisations.table import (
     ROLES,
     TABLE,
@@ -36,13 +40,31 @@ INPUT_DIM, OUTPUT_DIM, BATCH, HIDDEN = 16, 3, 8, 3
 WIDTHS, CONTROL_WIDTHS, BLOCKS = (128, 256, 512, 1024), (128, 512), (16, 64, 256)
 SEEDS, CONTROL_SEEDS = 8, 2
 TOLERANCE, DETECTED = 0.15, 0.35
-RULES = {"sgd": optax.identity(), "adam": optax.scale_by_adam(eps=0.0)}
+RULES = {"sgd": lambda _: optax.identity(), "adam": lambda _: optax.scale_by_adam(eps=0.0)}
+RESCALED = {"momentum": 0.0, "own_power": 1.0, "other_power": 0.0} | {
+    f"{side}_damping": 1.0 for side in ("input", "output")
+}
+"""second-order (15), at a damping of a tenth of the trace."""
+SHAMPOO = {"momentum": 0.0, "damping": 1e-2, "preconditioner_exponent": 0.5}
+PRECONDITIONING = {
+    "foof": lambda factors: foof.build(RESCALED, factors),
+    "kfac": lambda factors: kfac.build(RESCALED, factors),
+    "shampoo": lambda factors: shampoo.build(SHAMPOO, factors),
+}
+FACTORS = {"input_damping_exponent": -1.0, "output_damping_exponent": -1.0}
+SUPPLIED = {
+    "sgd": {"preconditioner_exponent": 0.0},
+    "foof": {"input_preconditioner_exponent": 1.0, "preconditioner_exponent": 0.0, **FACTORS},
+    "kfac": {"input_preconditioner_exponent": 1.0, "preconditioner_exponent": 1.0, **FACTORS},
+    "shampoo": {"input_preconditioner_exponent": 0.5, "preconditioner_exponent": 0.5},
+}
+"""What optimisers supply to rows."""
 LAYERED = ("preactivation", "error", "gradient", "update")
 NONE = Exponents()
-NUMBERS = {"activity_learning_rate": jnp.float32(1.0), "seed": 0}
+NUMBERS = {"activity_learning_rate": jnp.float32(1.0), "seed": 0, "step": 0}
 
 OPTIONS = {
-    "backpropagation": AlgorithmSpec(name="backpropagation"),
+    "backpropagation": Backpropagation(name="backpropagation", fisher="exact"),
     "gauss_newton_target": AlgorithmSpec(name="gauss_newton_target"),
     "predictive_coding": PredictiveCoding(
         name="predictive_coding",
@@ -55,6 +77,10 @@ OPTIONS = {
     ),
     "equilibrium": PredictiveCoding(name="predictive_coding", inference="exact"),
 }
+
+
+def needed(rule):
+    return optimisers.needs(rule) if rule in PRECONDITIONING else ()
 
 
 @functools.cache
@@ -70,10 +96,11 @@ def unit_weights(width, num_hidden, seed):
 
 
 @functools.cache
-def program(width, num_hidden, skip, algorithm):
+def program(width, num_hidden, skip, algorithm, preconditioning):
     """Root mean squares of one step of each update rule, at zero epsilon: those of `LAYERED` are
     `[L]`, `output_change` and `rescaling` numbers.
     """
+    rules = PRECONDITIONING if preconditioning else RULES
     network = networks.build(
         NetworkSpec(
             name="mlp",
@@ -96,12 +123,14 @@ def program(width, num_hidden, skip, algorithm):
     def rms(stacks):
         return jnp.concatenate([jnp.sqrt((stack**2).mean(axis=(1, 2))) for stack in stacks])
 
-    def step(rule, params, scaling, inputs, grads):
+    def step(rule, params, scaling, inputs, grads, operations):
         """Layers' changes of their preactivation; the output's by all but the output weights."""
         moves, changes = [], []
-        for segment, gradient, entering in zip(network.segments, grads, inputs, strict=True):
-            numbers = scaling[segment.role]
-            update, _ = RULES[rule].update(gradient, RULES[rule].init(gradient))
+        for index, segment in enumerate(network.segments):
+            numbers, gradient, entering = scaling[segment.role], grads[index], inputs[index]
+            given = {name: operations[name][index] for name in needed(rule)}
+            transformation = rules[rule](numbers)
+            update, _ = transformation.update(gradient, transformation.init(gradient), **given)
             changes.append(jax.tree.map(lambda u, n=numbers: -n["learning_rate"] * u, update))
             moved = jnp.einsum("lbi,loi->lbo", entering, changes[-1]["linear"]["kernel"])
             moves.append(numbers["multiplier"] * moved)
@@ -127,7 +156,9 @@ def program(width, num_hidden, skip, algorithm):
             "rescaling": jnp.linalg.norm(rescaling),
         }
         inputs = shift_down(x, activities)
-        return {rule: common | step(rule, params, scaling, inputs, grads) for rule in RULES}
+        operations = backpropagation.observed_update(problem, ())[3] if preconditioning else {}
+        given = params, scaling, inputs, grads, operations
+        return {rule: common | step(rule, *given) for rule in rules}
 
     return run
 
@@ -171,9 +202,22 @@ class Case:
         )
 
 
-def plain(algorithm, *schemes):
+def plain(algorithm, *schemes, rules=RULES):
     rows = [row for scheme in schemes for row in TABLE if row.scheme == scheme]
-    return [Case(row, algorithm=algorithm) for row in rows]
+    return [Case(row, algorithm=algorithm) for row in rows if row.update_rule in rules]
+
+
+def second_order():
+    """second-order's rows of all optimisers, each at its own (e_A, e_B)."""
+    cases = plain("backpropagation", "sp_gaussian", "sp_uniform", rules=PRECONDITIONING)
+    rules = ["sgd", *PRECONDITIONING]
+    cases += plain("backpropagation", "preconditioned_mup", "lazy", rules=rules)
+
+    def supplied(row):
+        names = row.exponents(skip=False)
+        return {k: v for k, v in SUPPLIED[row.update_rule].items() if k in names}
+
+    return [replace(case, exponents=Exponents(**supplied(case.row))) for case in cases]
 
 
 def residual(algorithm):
@@ -192,7 +236,7 @@ def weighted(*schemes):
 
 def preconditioned():
     """pc-tp's (11) at both ends and in the middle."""
-    cases = plain("gauss_newton_target", "preconditioned_mup")
+    cases = plain("gauss_newton_target", "preconditioned_mup", rules=["sgd"])
     values = (0.0, 0.5, 1.0)
     return [
         replace(case, exponents=Exponents(preconditioner_exponent=value))
@@ -213,6 +257,7 @@ CASES = [
         Case(find_row("sp_gaussian", "sgd"), algorithm="predictive_coding"), changes=OVERWEIGHTED
     ),
     *weighted("pc_mup", "pc_ntk"),
+    *second_order(),
     *plain("gauss_newton_target", "sp_gaussian", "gnt_mup"),
     *preconditioned(),
 ]
@@ -243,11 +288,12 @@ def measured_scaling(case, width, num_hidden, changes):
 def measure(case, width, num_hidden, changes, num_seeds=SEEDS):
     """Logarithms of sizes, averaged over seeds."""
     scaling = measured_scaling(case, width, num_hidden, changes)
-    run = program(width, num_hidden, case.skip, case.algorithm)
+    rule = case.row.update_rule
+    run = program(width, num_hidden, case.skip, case.algorithm, rule in PRECONDITIONING)
     units = [unit_weights(width, num_hidden, seed) for seed in range(num_seeds)]
     given = case.exponents.preconditioner_exponent
     exponent = 1.0 if given is None else given
-    sizes = [run(unit, scaling, exponent)[case.row.update_rule] for unit in units]
+    sizes = [run(unit, scaling, exponent)[rule] for unit in units]
     return {name: np.mean([np.log(size[name]) for size in sizes], axis=0) for name in sizes[0]}
 
 

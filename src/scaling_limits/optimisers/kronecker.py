@@ -67,7 +67,9 @@ class Factor(NamedTuple):
 
     def relative(self, damping: Float[Array, ""]) -> Float[Array, ""]:
         """A damping over the trace, at least `SMALLEST`."""
-        return jnp.maximum(over(damping, self.trace), SMALLEST * jnp.finfo(self.trace.dtype).eps)
+        return jnp.maximum(
+            over(damping, self.trace), SMALLEST * float(np.finfo(self.trace.dtype).eps)
+        )
 
 
 def preconditioned(
@@ -108,7 +110,7 @@ def dampings(
     """
 
     def of(side: str, other: str) -> Array:
-        own = numbers[f"{side}_damping"] * factors[f"{side}_damping"]
+        own: Array = numbers[f"{side}_damping"] * factors[f"{side}_damping"]
         own = own * means[side] ** numbers["own_power"]
         return own * means[other] ** numbers["other_power"] if other in means else own
 

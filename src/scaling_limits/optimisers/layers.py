@@ -1,6 +1,7 @@
 """Preconditioning layer by layer: what optimisers with a factor on either side of a gradient share."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -26,7 +27,7 @@ class State(NamedTuple):
     and, of the last update, each layer's traces and dampings `[count]`. All are trees as the weights are.
     """
 
-    count: Array
+    updates: Array
     factors: dict[str, Any]
     seen: dict[str, Any]
 
@@ -56,25 +57,35 @@ def layer_by_layer(
     def update(
         gradients: Any, state: State, params: Any = None, **operations: Any
     ) -> tuple[Any, State]:
-        leaves, structure = jax.tree.flatten(gradients)
+        def of_layer(gradient: Array, *others: Array) -> Preconditioned:
+            each = dict(zip((*operations, *state.factors), others, strict=True))
+            own, kept = (
+                {name: each[name] for name in names} for names in (operations, state.factors)
+            )
+            return layer(gradient, own, kept, state.updates)
 
-        def by_leaf(trees: Mapping[str, Any]) -> list[Matrices]:
-            found = {name: structure.flatten_up_to(tree) for name, tree in trees.items()}
-            return [{name: each[i] for name, each in found.items()} for i in range(len(leaves))]
+        others = (*operations.values(), *state.factors.values())
+        found = jax.tree.map(partial(_stacked, of_layer), gradients, *others)
 
-        run = jax.vmap(lambda *of_layer: layer(*of_layer, state.count))
-        given = zip(leaves, by_leaf(operations), by_leaf(state.factors), strict=True)
-        found = [run(*of_leaf) for of_leaf in given]
+        def part(field: str, *name: str) -> Any:
+            def of(layers: Preconditioned) -> Any:
+                found = getattr(layers, field)
+                return found[name[0]] if name else found
 
-        def together(part: list[Any]) -> Any:
-            return jax.tree.map(lambda *each: structure.unflatten(each), *part)
+            return jax.tree.map(of, found, is_leaf=lambda v: isinstance(v, Preconditioned))
 
-        seen = together([each.seen for each in found])
-        kept = together([each.factors for each in found])
-        directions = structure.unflatten([each.direction for each in found])
-        return directions, State(state.count + 1, kept, seen)
+        factors = {side: part("factors", side) for side in state.factors}
+        seen = {name: part("seen", name) for name in state.seen}
+        return part("direction"), State(state.updates + 1, factors, seen)
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def _stacked(run: Callable[..., Any], *stacks: Array) -> Any:
+    """`run` for each layer of a stack, one after the other: on a CPU batches of products are slow."""
+    if len(stacks[0]) > 1:
+        return jax.lax.map(lambda layers: run(*layers), stacks)
+    return jax.tree.map(lambda leaf: leaf[None], run(*(stack[0] for stack in stacks)))
 
 
 def accumulate(

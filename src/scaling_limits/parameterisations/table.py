@@ -2,9 +2,9 @@
 
 A row belongs to a scheme and an update rule and gives, per role of a weight, the standard deviation
 that multiplies its unit draws, the multiplier of its forward pass, that of its residual branch, its
-learning rate, Adam's epsilon and the damping of both Kronecker factors relative to the optimiser's, and
-the weight of its error in predictive coding's energy; and, for the network as a whole, the inference step relative to the
-activity learning rate. Each is a product of powers (`Power`).
+learning rate, Adam's epsilon and the damping of both Kronecker factors relative to the optimiser's,
+and the weight of its error in predictive coding's energy; and, for the network as a whole, the
+inference step relative to the activity learning rate. Each is a product of powers (`Power`).
 
 `width / base_width` and `depth / base_depth` stand in the powers: `sp_*` has none; `mup` equals
 `sp_gaussian` at `base_width`; the papers' formulas of `ntk`, `mean_field` and `mupc` are absolute,

@@ -21,7 +21,10 @@ each hidden layer multiplies by N^g or N^max(0, g) again. Errors e_l of hidden l
 One step changes layer l's preactivation by a_l dW_l h_{l-1}. The gradient's entries are a_l e_l
 h_{l-1}. SGD: dW_l = -eta a_l e_l h_{l-1}^T, and h_{l-1}^T h_{l-1} adds N coherent terms: a^2 eta
 e_l h_{l-1}^2 N. Adam's first step has entries of size eta whose signs are those of the gradient,
-again coherent with h_{l-1}: a eta h_{l-1} N. The factor N is 1 in the input layer. The change of the
+again coherent with h_{l-1}: a eta h_{l-1} N. The factor N is 1 in the input layer. Preconditioners with a
+damping of the order of what it is added to (second-order Def. A.6) divide the gradient by the powers
+of A ~ h_{l-1}^2 N and B ~ (df/du_l)^2 N, which has no N in the output layer; Shampoo by those of both
+its moments, the squared norm of the derivative by a_l W_l. The change of the
 last hidden activity is coherent with the initial output weights too: N^(a + sigma + 1) times it
 (pc-tp (S.65)).
 
@@ -41,6 +44,11 @@ from scaling_limits.parameterisations.table import (
     Row,
     check_changes,
 )
+
+PRECONDITIONERS = {"foof": (1.0, 0.0), "kfac": (1.0, 1.0)}
+"""Powers (e_A, e_B) of both Kronecker factors."""
+SHAMPOO = 0.5
+"""Shampoo's power e."""
 
 Algorithm = Literal["backpropagation", "predictive_coding", "gauss_newton_target"]
 
@@ -109,10 +117,14 @@ def width_exponents(
     inputs = [0.0, *forward[:-1]]
 
     gradient, update = [], []
-    for role, sent, entering in zip(roles, error, inputs, strict=True):
-        coherent = entering + (0.0 if role == "input" else 1.0)
+    for role, sent, entering, to_output in zip(roles, error, inputs, [*slope, 0.0], strict=True):
+        size_in, size_out = (0.0 if role == fixed else 1.0 for fixed in ("input", "output"))
+        coherent = entering + size_in
         gradient.append(multiplier[role] + sent + entering)
-        step = power(role, "learning_rate") + (gradient[-1] if row.update_rule == "sgd" else 0.0)
+        factors = (2 * entering + size_in, 2 * to_output + size_out)
+        of_weight = 2 * (sent + entering) + size_in + size_out
+        step = power(role, "learning_rate")
+        step += _direction(row.update_rule, gradient[-1], factors, of_weight)
         update.append(multiplier[role] + step + coherent)
     carried = [update[i] + growth * (num_hidden_layers - 1 - i) for i in hidden]
     return WidthExponents(
@@ -123,6 +135,18 @@ def width_exponents(
         output_change=max(carried) + size["output"] + 1.0,
         rescaling=energy_weight + 2 * max(slope) + 1.0,
     )
+
+
+def _direction(
+    update_rule: str, gradient: float, factors: tuple[float, float], moment: float
+) -> float:
+    """The power of the direction's entries, from those of the gradient, of A and B, and of Shampoo's moments."""
+    if update_rule == "adam":
+        return 0.0
+    if update_rule == "shampoo":
+        return gradient - SHAMPOO * moment
+    powers = PRECONDITIONERS.get(update_rule, (0.0, 0.0))
+    return gradient - sum(e * order for e, order in zip(powers, factors, strict=True))
 
 
 def depth_exponents(

@@ -110,4 +110,4 @@ def _root(
     values = jnp.maximum(values, 0.0)
     damped = values + rho * values[-1]
     powers = jnp.where(trace == 0, 0.0, damped**-power * trace**-power)
-    return (vectors * powers) @ vectors.T, trace, rho * values[-1] * trace
+    return (vectors * powers[None]) @ vectors.T, trace, rho * values[-1] * trace
