@@ -179,6 +179,15 @@ class Case:
         return "-".join([self.row.scheme, self.row.update_rule, *kind, self.algorithm, *given])
 
     @property
+    def num_seeds(self):
+        return 2 if self.row.update_rule in PRECONDITIONING else 8
+
+    @property
+    def widths(self):
+        """Preconditioned steps take several times as long, and spread less."""
+        return WIDTHS[:3] if self.row.update_rule in PRECONDITIONING else WIDTHS
+
+    @property
     def factors(self):
         """pc-tp's orders are those of an infinitesimal gamma' where C grows.
 
@@ -209,7 +218,7 @@ def plain(algorithm, *schemes, rules=RULES):
 
 def second_order():
     """second-order's rows of all optimisers, each at its own (e_A, e_B)."""
-    cases = plain("backpropagation", "sp_gaussian", "sp_uniform", rules=PRECONDITIONING)
+    cases = plain("backpropagation", "sp_gaussian", rules=PRECONDITIONING)
     rules = ["sgd", *PRECONDITIONING]
     cases += plain("backpropagation", "preconditioned_mup", "lazy", rules=rules)
 
@@ -285,20 +294,21 @@ def measured_scaling(case, width, num_hidden, changes):
     }
 
 
-def measure(case, width, num_hidden, changes, num_seeds=SEEDS):
+def measure(case, width, num_hidden, changes, num_seeds=None):
     """Logarithms of sizes, averaged over seeds."""
     scaling = measured_scaling(case, width, num_hidden, changes)
     rule = case.row.update_rule
     run = program(width, num_hidden, case.skip, case.algorithm, rule in PRECONDITIONING)
-    units = [unit_weights(width, num_hidden, seed) for seed in range(num_seeds)]
+    units = [unit_weights(width, num_hidden, seed) for seed in range(num_seeds or case.num_seeds)]
     given = case.exponents.preconditioner_exponent
     exponent = 1.0 if given is None else given
     sizes = [run(unit, scaling, exponent)[rule] for unit in units]
     return {name: np.mean([np.log(size[name]) for size in sizes], axis=0) for name in sizes[0]}
 
 
-def width_slopes(case, widths=WIDTHS, num_seeds=SEEDS, **changes):
+def width_slopes(case, widths=None, num_seeds=None, **changes):
     """Slopes of a network of three hidden layers, by name."""
+    widths = widths or case.widths
     sizes = [measure(case, width, HIDDEN, changes, num_seeds) for width in widths]
 
     def slope(name):

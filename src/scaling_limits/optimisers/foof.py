@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scaling_limits.cells import Cell
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.optimisers.preconditioned import (
     KroneckerSettings,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import Cell
 from scaling_limits.optimisers.preconditioned import (
     KroneckerSettings,
     accumulation,

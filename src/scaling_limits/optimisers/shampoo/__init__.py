@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from scaling_limits.cells import Cell, Traced
+from scaling_limits.cells import Traced
 from scaling_limits.optimisers import preconditioned
 from scaling_limits.optimisers.preconditioned import accumulation
 

@@ -1,0 +1,40 @@
+"""Small networks with a batch, for what optimisers observe of them."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from scaling_limits import networks
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.cells import Cell
+from toys import BACKPROPAGATION, cell
+
+IMAGES: dict[str, Any] = {
+    "input_shape": [16, 16],
+    "depth_kind": "weight_layers",
+    "skip": None,
+    "parameterisation": "sp_gaussian",
+    "width": 1,
+}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "skips": {"depth": 4, "activation": "gelu"},
+    "one hidden layer": {"depth": 1},
+    "after weight": {"depth": 3, "activation_position": "after_weight", "mean_subtraction": True},
+    "cnn": {**IMAGES, "network": "cnn", "depth": 3},
+    "vgg5": {**IMAGES, "network": "vgg5", "depth": 7},
+}
+
+
+def chosen(**changes: Any) -> Cell:
+    return cell(**BACKPROPAGATION | {"dtype": "float64", "batch_size": 6} | changes)
+
+
+def problem_of(own: Cell) -> Problem:
+    rng = np.random.default_rng(0)
+    network, scaling = networks.build(own.network), own.traced()["scaling"]
+    params = network.init(jax.random.key(0), scaling, "normal", jnp.float64)
+    x = jnp.asarray(rng.normal(size=(6, own.network.input_dim)))
+    y = jnp.asarray(rng.normal(size=(6, own.network.output_dim)))
+    return Problem(network, params, scaling, x, y, own.algorithm, {"seed": 0, "step": 0})
