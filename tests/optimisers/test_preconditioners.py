@@ -1,5 +1,6 @@
 """K-FAC, FOOF and Shampoo against explicit matrices, in float64; second-order's T2 to T5, T9 and T10."""
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -44,19 +45,37 @@ def numbers(name: str, rule: str = "rescaled", **changes: float) -> dict[str, fl
     return {"momentum": 0.0, **own, **changes}
 
 
+@functools.cache
+def observing(network: Any, fisher: str, loss: str) -> Any:
+    options = Options(name="backpropagation", loss=loss, fisher=fisher)
+
+    def run(params: Any, scaling: Any, x: Any, y: Any, drawing: Any) -> Any:
+        given = Problem(network, params, scaling, x, y, options, drawing)
+        gradients, _, _, operations = backpropagation.observed_update(given, ())
+        return gradients.forward, operations
+
+    return jax.jit(run)
+
+
 def observed(problem: Problem, fisher: str = "exact", loss: str = "mean_squared_error") -> Any:
     """Gradients and operations."""
-    options = Options(name="backpropagation", loss=loss, fisher=fisher)
-    given = replace(problem, options=options)
-    gradients, _, _, operations = backpropagation.observed_update(given, ())
-    return gradients.forward, operations
+    run = observing(problem.network, fisher, loss)
+    return run(problem.params, problem.scaling, problem.x, problem.y, problem.numbers)
+
+
+@functools.cache
+def preconditioning(name: str) -> Any:
+    def run(gradients: Any, operations: Any, own: Any, factors: Any) -> Any:
+        rule = optimisers.registry.get(name).build(own, factors)
+        needed = {key: operations[key] for key in optimisers.needs(name)}
+        return rule.update(gradients, rule.init(gradients), **needed)
+
+    return jax.jit(run)
 
 
 def direction(name: str, gradients: Any, operations: Any, own: Any, factors: Any = ONE) -> Any:
     """What an optimiser makes of all gradients, and its state."""
-    rule = optimisers.registry.get(name).build(own, factors)
-    needed = {key: operations[key] for key in optimisers.needs(name)}
-    return rule.update(gradients, rule.init(gradients), **needed)
+    return preconditioning(name)(gradients, operations, own, factors)
 
 
 def kernels(tree: Any) -> list[np.ndarray]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scaling_limits.cells import Cell
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.optimisers import costs
 from scaling_limits.optimisers.preconditioned import (
     KroneckerSettings,
     accumulation,
@@ -70,3 +72,13 @@ def build(
 
     preconditioned = kronecker.preconditioned(numbers, factors, exponents=(1, 0))
     return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The factors."""
+    costs.kronecker(cell, count, 0)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
+    return {"weights": 5 + costs.copies(cell, 0)}

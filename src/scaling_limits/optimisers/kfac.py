@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from scaling_limits.cells import Cell
+from scaling_limits.optimisers import costs
 from scaling_limits.optimisers.preconditioned import (
     KroneckerSettings,
     accumulation,
@@ -73,3 +75,14 @@ def build(
 
     preconditioned = kronecker.preconditioned(numbers, factors, exponents=(1, 1))
     return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))
+
+
+def work(cell: Cell, count: Any) -> None:
+    """A pass down of the log-likelihood's derivatives, and both factors."""
+    count.backward(cell.batch_size * costs.fisher_directions(cell))
+    costs.kronecker(cell, count, costs.fisher_directions(cell))
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
+    return {"weights": 5 + costs.copies(cell, costs.fisher_directions(cell))}

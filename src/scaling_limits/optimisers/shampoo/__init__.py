@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import Field
 
-from scaling_limits.cells import Traced
-from scaling_limits.optimisers import preconditioned
+from scaling_limits.cells import Cell, Traced
+from scaling_limits.optimisers import costs, preconditioned
 from scaling_limits.optimisers.preconditioned import accumulation
 
 NEEDS = ("inputs", "cotangents")
@@ -43,3 +43,13 @@ def exponents(settings: Any) -> dict[str, float]:
     """e_A = e_B = e of the row."""
     e = settings.preconditioner_exponent
     return {"input_preconditioner_exponent": e, "preconditioner_exponent": e}
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Moments and their decompositions."""
+    costs.shampoo(cell, count)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Copies of the weights."""
+    return {"weights": 5 + costs.copies(cell, 0)}
