@@ -15,6 +15,11 @@ PLAIN = {**BACKPROPAGATION, "skip": False, "optimiser": "sgd", "parameterisation
 # one of every kind of algorithm and optimiser that has numbers of its own
 CELLS = {
     "predictive_coding": BASE,
+    "kfac": cell(
+        **PLAIN
+        | {"optimiser": "kfac", "damping": 0.1, "fisher": "sampled"}
+        | {"accumulation": "averaged", "averaging_weight": 0.1}
+    ),
     "gauss_newton_target": cell(
         **PLAIN | {"algorithm": "gauss_newton_target", "preconditioner_exponent": 0.25}
     ),
@@ -32,11 +37,17 @@ TRACED_NAMES = {
     "energy_weight",
     "epsilon",
     "feedback_learning_rate",
+    "factor_decay",
+    "factor_weight",
     "feedback_weight_decay",
     "init_std",
+    "input_damping",
     "learning_rate",
     "momentum",
     "multiplier",
+    "other_power",
+    "output_damping",
+    "own_power",
     "preconditioner_exponent",
     "seed",
     "target_step",
@@ -47,6 +58,7 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "targets": "scalar",
     "inference": "exact",
     "loss": "cross_entropy",
+    "fisher": "exact",
     "activity_initialisation": "zeros",
     "inference_order": "sequential",
     "limit": "linear_dmft",

@@ -355,7 +355,7 @@ IMPOSSIBLE = [
     ({**BACKPROPAGATION, "fixed_predictions": True}, "fixed_predictions"),
     (
         {**BACKPROPAGATION, "preconditioner_exponent": 0.5},
-        "preconditioner_exponent: 0.5 acts only with algorithm: gauss_newton_target",
+        "preconditioner_exponent: 0.5 acts only with algorithm: gauss_newton_target, or optimiser: shampoo",
     ),
     ({**BACKPROPAGATION, "algorithm": "gauss_newton_target", "inference": "exact"}, "inference"),
     ({"limit": "linear_dmf"}, "unknown limit 'linear_dmf'; did you mean 'linear_dmft'"),

@@ -11,12 +11,68 @@ WEIGHTED = "algorithm: predictive_coding, or measurements: equilibrium_alignment
 SGD: dict[str, Any] = {"optimiser": "sgd", "parameterisation": "sp_gaussian"}
 
 
+PRECONDITIONED: dict[str, Any] = {
+    **BACKPROPAGATION,
+    "skip": False,
+    "parameterisation": "preconditioned_mup",
+    "damping": 0.1,
+}
+KFAC: dict[str, Any] = {**PRECONDITIONED, "optimiser": "kfac"}
+SHAMPOO: dict[str, Any] = {**PRECONDITIONED, "optimiser": "shampoo"}
+REFUSED = [
+    (
+        {**KFAC, "damping_rule": "heuristics"},
+        "unknown value 'heuristics'; did you mean 'heuristic'",
+    ),
+    ({**KFAC, "optimiser": "foof", "damping_rule": "heuristic"}, "take rescaled or fixed"),
+    ({**KFAC, "accumulation": "summed"}, "acts only with optimiser: shampoo"),
+    ({**KFAC, "accumulation": "averaged"}, "averaging_weight: accumulation: averaged needs it"),
+    ({**KFAC, "damping": None}, "damping: is needed with optimiser: foof or kfac or shampoo"),
+    (
+        {**KFAC, "output_init_exponent": 2, "base_width": 8},
+        "output_init_exponent: 2 acts on nothing",
+    ),
+    ({**KFAC, **EXACT, "activation": "linear"}, "only with algorithm: backpropagation"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED)
+def test_preconditioners_refuse_what_they_have_no_use_for(settings: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        cell(**settings)
+
+
 def changed(role: str, quantity: str) -> dict[str, Any]:
     return {"exponent_changes": {role: {quantity: {"width": 0.5}}}}
 
 
 IDLE = [
-    ({"momentum": 0.9}, "momentum: 0.9 acts only with optimiser: sgd"),
+    (
+        {"momentum": 0.9},
+        "momentum: 0.9 acts only with optimiser: foof or kfac or sgd or shampoo",
+    ),
+    ({**SGD, "damping": 0.1}, "damping: 0.1 acts only with optimiser: foof or kfac or shampoo"),
+    ({**SHAMPOO, "fisher": "exact"}, "fisher: exact acts only with optimiser: kfac"),
+    (
+        {**SHAMPOO, "damping_rule": "fixed"},
+        "damping_rule: fixed acts only with optimiser: foof or kfac",
+    ),
+    (
+        {**KFAC, "output_damping": 0.1},
+        "output_damping: acts only with damping_rule: fixed",
+    ),
+    (
+        {**KFAC, "input_damping_exponent": 1.0},
+        "input_damping_exponent: acts only with damping_rule: fixed",
+    ),
+    (
+        {**KFAC, "averaging_weight": 0.1},
+        "averaging_weight: acts only with accumulation: averaged",
+    ),
+    (
+        {**SGD, **changed("hidden", "input_damping")},
+        "exponent_changes.hidden.input_damping: acts only with optimiser: foof or kfac",
+    ),
     ({**SGD, "beta1": 0.8}, "beta1: 0.8 acts only with optimiser: adam"),
     ({**SGD, "beta2": 0.99}, "beta2: 0.99 acts only with optimiser: adam"),
     ({**SGD, "epsilon": 1e-6}, "epsilon: 1e-06 acts only with optimiser: adam"),

@@ -64,6 +64,26 @@ def test_alone_in_a_shard_of_44_and_in_a_split_one(datasets_folder: Path) -> Non
         assert_same_bits(a, b)
 
 
+@pytest.mark.parametrize(
+    "accumulation", [{}, {"accumulation": "averaged"}], ids=["one", "averaged"]
+)
+def test_preconditioned_cells_depend_on_no_other(datasets_folder: Path, accumulation: Any) -> None:
+    """Rules of damping, their numbers and those of averages are one shard."""
+    given = {**BACKPROPAGATION, "optimiser": "kfac", "skip": False, "fisher": "sampled"}
+    given |= {"parameterisation": "preconditioned_mup", "base_width": 4, **accumulation}
+    weight = {"averaging_weight": 0.3} if accumulation else {}
+    rules = itertools.product(("rescaled", "heuristic", "fixed"), (0.1, 2.0), (0, 1))
+    cells = [
+        cell(**given, **weight, damping_rule=rule, damping=damping, seed=seed)
+        for rule, damping, seed in rules
+    ]
+    assert len({c.shard() for c in cells}) == 1
+    together = train(cells, datasets_folder, anew=True)
+    assert len({r["train_loss"].values.tobytes() for r in together}) == len(cells)
+    (alone,) = train([cells[5]], datasets_folder, anew=True)
+    assert_same_bits(alone, together[5])
+
+
 def test_batches_of_cells_agree_with_single_cells(datasets_folder: Path) -> None:
     single = train(grid(measure={"gradient_alignment": [0, 3]})[:4], datasets_folder)
     batched = train(grid(cells_per_batch=4)[:4], datasets_folder)

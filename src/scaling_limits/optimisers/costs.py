@@ -66,7 +66,7 @@ def copies(cell: Cell, directions: int) -> float:
     return numbers / sum(layer.weights for layer in layers)
 
 
-# at the rate of products: triangular solutions and Cholesky's decomposition, and eigenvectors over the cube of their size
+# at the rate of products: triangular solutions, Cholesky's decomposition, and eigenvectors over the cube of their size
 _SOLVING = 3.0
 _DECOMPOSING = 4.0 / 3.0
 _EIGENVECTORS = 40.0

@@ -85,4 +85,4 @@ def work(cell: Cell, count: Any) -> None:
 
 def memory(cell: Cell) -> dict[str, float]:
     """Copies of the weights."""
-    return {"weights": 5 + costs.copies(cell, costs.fisher_directions(cell))}
+    return {"weights": 4 + costs.copies(cell, costs.fisher_directions(cell))}

@@ -52,4 +52,4 @@ def work(cell: Cell, count: Any) -> None:
 
 def memory(cell: Cell) -> dict[str, float]:
     """Copies of the weights."""
-    return {"weights": 5 + costs.copies(cell, 0)}
+    return {"weights": 4 + costs.copies(cell, 0)}
