@@ -98,6 +98,7 @@ mutations: setup
 benchmarks: setup
 	$(RUN)/python benchmarks/inference_step.py
 	$(RUN)/python benchmarks/sweep.py
+	$(RUN)/python benchmarks/preconditioners.py
 
 lint: setup
 	$(RUN)/snakemake --lint

@@ -45,6 +45,14 @@ SEQUENTIAL: dict[str, Any] = {
     "inference_order": "sequential",
     "optimiser": "sgd",
 }
+PRECONDITIONED: dict[str, Any] = {
+    **BACKPROPAGATION,
+    "skip": False,
+    "depth": 3,
+    "parameterisation": "preconditioned_mup",
+    "damping": 0.1,
+}
+AVERAGED = {"accumulation": "averaged", "averaging_weight": 0.1}
 
 
 def compiled(chosen: Cell) -> Any:
@@ -124,6 +132,9 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
         cell(width=128, depth=8, batch_size=64),
         cell(width=32, depth=32, batch_size=64, dtype="float64"),
         cell(width=256, batch_size=64, **SEQUENTIAL),
+        cell(width=256, batch_size=64, **PRECONDITIONED, optimiser="kfac", fisher="sampled"),
+        cell(width=64, batch_size=16, **PRECONDITIONED, optimiser="kfac"),
+        cell(width=256, batch_size=64, **PRECONDITIONED, optimiser="shampoo", **AVERAGED),
         cell(
             width=64,
             depth=16,
@@ -131,7 +142,7 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
             **{**EXACT, **LINEAR},
         ),
     ],
-    ids=["performance", "stages", "float64", "sequential", "exact"],
+    ids=["performance", "stages", "float64", "sequential", "kfac", "fisher", "shampoo", "exact"],
 )
 def test_memory_is_what_xla_plans_within_a_factor_of_two(chosen: Cell) -> None:
     analysis = compiled(chosen).memory_analysis()
