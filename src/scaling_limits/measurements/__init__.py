@@ -13,6 +13,7 @@ registry = Registry(
     {
         name: f"scaling_limits.measurements.{name}"
         for name in (
+            "curvature",
             "equilibrium_alignment",
             "error_alignment",
             "feature_changes",
@@ -22,7 +23,9 @@ registry = Registry(
             "gradient_alignment",
             "output_alignment",
             "performance",
+            "preconditioning",
             "rescaling",
+            "weight_changes",
         )
     },
 )

@@ -1,5 +1,6 @@
 """What a measurement may look at."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,11 +10,17 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Params, Stacks
 
 
+def _no_direction() -> tuple[Params, Params, Any]:
+    raise NotImplementedError("a context outside of training has no optimiser")
+
+
 @dataclass(frozen=True)
 class Context:
     """A network after some training steps with the batch that the next update would use, and the test set.
 
     `initial` are its weights before training, `algorithm` is the module of the cell's own, and `state` its state.
+    `direction` gives the gradients of the next update, what the optimiser makes of them without momentum and rates, and
+    its state after that.
     """
 
     problem: Problem
@@ -22,6 +29,7 @@ class Context:
     y_test: Float[Array, "samples output"]
     algorithm: Any
     state: Any = ()
+    direction: Callable[[], tuple[Params, Params, Any]] = _no_direction
 
     def gradients(self, problem: Problem) -> Params:
         """The cell's own algorithm's gradients of the weights."""

@@ -134,6 +134,7 @@ def _context(training: Training, state: State, step: Array, initial: Weights) ->
         y_test=training.data.test_targets,
         algorithm=training.algorithm,
         state=state.algorithm,
+        direction=lambda: training.direction(state, step),
     )
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Int
 from scaling_limits import algorithms, networks, optimisers
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
-from scaling_limits.networks.network import Network, Weights
+from scaling_limits.networks.network import Network, Params, Weights
 from scaling_limits.optimisers import groups
 from scaling_limits.training.state import State
 
@@ -92,6 +92,20 @@ class Training:
     def step(self, state: State, index: Array) -> tuple[State, dict[str, Array]]:
         """The state after a step, and the metrics of the batch before it."""
         return self._updated(state, index, self.order[index], list(self.rules))
+
+    def direction(self, state: State, index: Array) -> tuple[Params, Params, Any]:
+        """The gradients of a step, what the optimiser makes of them without momentum and rates, and its state."""
+        numbers = {**self.numbers["optimiser"], "momentum": 0.0, "learning_rate": -1.0}
+        scaling = {
+            role: {**factors, "learning_rate": 1.0}
+            for role, factors in self.numbers["scaling"].items()
+        }
+        rule = groups.rules(self.cell, numbers, scaling, self.network)["forward"]
+        problem = self.problem(state.weights, index, self.order[index])
+        gradients, _, _, operations = self._gradients(problem, state.algorithm)
+        weights, before = state.weights.forward, state.optimiser.forward
+        directions, after = rule.update(gradients.forward, before, weights, **operations)
+        return gradients.forward, directions, after
 
     def _updated(
         self, state: State, step: Array, batch: Array, moving: Sequence[str]

@@ -1,0 +1,70 @@
+"""Both factors of the curvature of every layer, and their dampings.
+
+Source: second-order Fig. S.17 (mean eigenvalues are traces over sizes), Sec. 4.2. Of Shampoo they are its moments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+from scaling_limits.measurements.layers import labels
+from scaling_limits.measurements.requirements import lacking
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
+
+__all__ = ["AXES", "labels", "measure"]
+
+AXES: dict[str, tuple[str, ...]] = {
+    "input_trace": ("layer",),
+    "output_trace": ("layer",),
+    "input_damping": ("layer",),
+    "output_damping": ("layer",),
+}
+_HAVING = ("kfac", "shampoo")
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """Traces of the factors that the next update uses, A or R of what enters and B or L of what leaves, and what is
+    added to them.
+    """
+    import jax.numpy as jnp
+    import optax
+    from jax import tree
+
+    state = context.direction()[2]
+    by_role = {
+        role: optax.tree.get(state.inner_states[role], "seen") for role in state.inner_states
+    }
+    roles = [segment.role for segment in context.problem.network.segments]
+
+    def layers(name: str) -> Array:
+        # each role's state has the places of the others' segments, empty
+        found = [by_role[role][name][index] for index, role in enumerate(roles)]
+        return jnp.concatenate(tree.leaves(found))
+
+    return {name: layers(name) for name in AXES}
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse optimisers without both factors, and weights that have none; raises ConfigurationError."""
+    if cell.optimiser.name not in _HAVING:
+        raise lacking(
+            "curvature", f"is of optimiser: {' or '.join(_HAVING)}, this is '{cell.optimiser.name}'"
+        )
+    if cell.frozen:
+        raise lacking("curvature", "is of weights that are trained; frozen should be empty")
+
+
+def work(cell: Cell, count: Any) -> None:
+    """An update that is not made."""
+    count.gradient()
+    count.update(count.trained)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Factors of the batch."""
+    return {"units": 2}
