@@ -115,14 +115,13 @@ def assert_close(found: Any, expected: list[np.ndarray], rtol: float = 1e-8) -> 
         np.testing.assert_allclose(a, b, rtol=0, atol=rtol * np.abs(b).max())
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
-    ("rule", "fisher", "loss"),
+    ("rule", "fisher", "loss", "size"),
     [
-        ("fixed", "exact", "mean_squared_error"),
-        ("heuristic", "sampled", "mean_squared_error"),
-        ("rescaled", "sampled", "cross_entropy"),
-        ("rescaled", "exact", "cross_entropy"),
+        ("fixed", "exact", "mean_squared_error", "narrow"),
+        ("heuristic", "sampled", "mean_squared_error", "wide"),
+        ("rescaled", "exact", "cross_entropy", "wide"),
+        ("rescaled", "sampled", "cross_entropy", "cnn"),
     ],
 )
 def test_kfac_and_foof_are_explicit_inverses(rule: str, fisher: str, loss: str, size: str) -> None:
@@ -184,11 +183,11 @@ def test_factors_accumulate() -> None:
     for decay, weight in ((0.7, 0.3), (1.0, 1.0)):
         own = numbers("kfac", factor_decay=decay, factor_weight=weight)
         rule = optimisers.registry.get("kfac").build(own, ONE)
-        state = rule.init(gradients)
+        state, update = rule.init(gradients), jax.jit(rule.update)
         for scale in (1.0, 2.0, 3.0):
             inputs = jax.tree.map(lambda x, s=scale: s * x, operations["inputs"])
             given = {**operations, "inputs": inputs}
-            _, state = rule.update(gradients, state, **given)
+            _, state = update(gradients, state, **given)
         grown = decay * (decay + 4 * weight) + 9 * weight
         expected = [grown * a for a, _ in factors_of(operations)]
         assert_close(state[0].factors["input"], expected)
@@ -264,8 +263,9 @@ def test_convolutions_enter_as_windows() -> None:
     assert kernels(operations["fisher"])[0].shape == (10, 6, 12, 12, 4)
 
 
-@pytest.mark.parametrize("name", ["kfac", "foof", "shampoo"])
-@pytest.mark.parametrize("accumulated", [False, True])
+@pytest.mark.parametrize(
+    ("name", "accumulated"), [("kfac", True), ("kfac", False), ("shampoo", False)]
+)
 def test_stacked_layers_are_single_layers(name: str, accumulated: bool) -> None:
     gradients, operations = observed(problem_of(chosen(width=9, depth=4)))
     own = numbers(name, **(FIRST if accumulated else {}))
@@ -282,8 +282,9 @@ def test_stacked_layers_are_single_layers(name: str, accumulated: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["kfac", "foof", "shampoo"])
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("accumulated", [False, True])
+@pytest.mark.parametrize(
+    ("size", "accumulated"), [("wide", False), ("wide", True), ("narrow", False)]
+)
 def test_zero_heads_and_exploded_weights(name: str, size: str, accumulated: bool) -> None:
     """What has no gradient stays, and what is infinite becomes not a number instead of an error."""
     problem = problem_of(chosen(**SIZES[size]))
