@@ -180,7 +180,7 @@ class Case:
 
     @property
     def num_seeds(self):
-        return 2 if self.row.update_rule in PRECONDITIONING else 8
+        return CONTROL_SEEDS if self.row.update_rule in PRECONDITIONING else SEEDS
 
     @property
     def widths(self):
