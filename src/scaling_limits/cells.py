@@ -42,7 +42,8 @@ class NetworkSpec(Strict):
     derives its own from this.
 
     `input_shape` is that of images, where the network depends on it. `feedback` is the activation of feedback nodes,
-    None without any (pc-tp psi).
+    None without any (pc-tp psi). `num_statistics` is of how many training samples at most a network with batch norm
+    takes the statistics that it is evaluated with, None without batch norm.
     """
 
     name: str
@@ -56,6 +57,7 @@ class NetworkSpec(Strict):
     mean_subtraction: bool
     input_shape: tuple[int, ...] | None = None
     feedback: str | None = None
+    num_statistics: int | None = None
 
 
 class RoleScaling(Strict):

@@ -120,7 +120,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "scheme", "algorithm", "gamma"), CASES)
 def test_width(name, scheme, algorithm, gamma):
     """The same powers as for an mlp: changes of order one in muP, and (-1/2, 1/2, 1) in SP (pc-tp B1)."""
-    num_hidden = len(ARCHITECTURES[name])
+    num_hidden = len(ARCHITECTURES[name].variants[0])
     found = slopes(name, scheme, algorithm, energy_weight_exponent=gamma)
     assert deviation(found, scheme, algorithm, gamma, num_hidden) < TOLERANCE
     flat = {"ntk": [-0.5, -0.5, 0.0], "sp_gaussian": [-0.5, 0.5, 1.0]}.get(scheme, 0.0)

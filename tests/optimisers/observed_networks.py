@@ -24,6 +24,13 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "after weight": {"depth": 3, "activation_position": "after_weight", "mean_subtraction": True},
     "cnn": {**IMAGES, "network": "cnn", "depth": 3},
     "vgg5": {**IMAGES, "network": "vgg5", "depth": 7},
+    "resnet": {
+        **IMAGES,
+        "network": "resnet_bottleneck",
+        "input_shape": [8, 8],
+        "depth": 8,
+        "depth_kind": "blocks",
+    },
 }
 
 

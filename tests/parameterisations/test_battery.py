@@ -338,7 +338,7 @@ def test_a_wrong_power_of_width_shows(case):
         wrong.append(("output", "energy_weight"))
     for role, name in wrong:
         changes = {role: {name: {"width": 0.5}}}
-        slopes = width_slopes(case, CONTROL_WIDTHS, 2 if case in COSTLY else 8, **changes)
+        slopes = width_slopes(case, CONTROL_WIDTHS, CONTROL_SEEDS, **changes)
         # an infinity or not a number shows as well
         assert not deviation(slopes, case.theory()) <= DETECTED, (role, name)
 

@@ -21,6 +21,7 @@ class Context:
     `initial` are its weights before training, `algorithm` is the module of the cell's own, and `state` its state.
     `direction` gives the gradients of the next update, what the optimiser makes of them without momentum and rates, and
     its state after that.
+    `reference` are the training samples that a network with batch norm takes its statistics of where it is evaluated.
     """
 
     problem: Problem
@@ -30,6 +31,14 @@ class Context:
     algorithm: Any
     state: Any = ()
     direction: Callable[[], tuple[Params, Params, Any]] = _no_direction
+    reference: Float[Array, "some input"] | None = None
+
+    def outputs(self, x: Float[Array, "samples input"]) -> Float[Array, "samples output"]:
+        """f(x) of samples that are no batch: each one's own, also with batch norm."""
+        problem = self.problem
+        if self.reference is None:
+            return replace(problem, x=x).forward()
+        return problem.network.evaluate(problem.params, problem.scaling, x, self.reference)
 
     def gradients(self, problem: Problem) -> Params:
         """The cell's own algorithm's gradients of the weights."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
+from scaling_limits.measurements.requirements import lacking
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
@@ -51,6 +52,19 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
         "error_cosine_gn_damped": cosines(own, damped),
         "error_cosine_bp_gn": cosines(bp, gn),
     }
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse batch norm, with which a sample's output has derivatives by all samples' activities.
+
+    Raises:
+        ConfigurationError: naming the network.
+    """
+    if cell.network.num_statistics is not None:
+        raise lacking(
+            "error_alignment",
+            f"takes each sample by itself, which network '{cell.network.name}' with its batch norm does not",
+        )
 
 
 def work(cell: Cell, count: Any) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scaling_limits import networks
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import lacking
 
@@ -44,10 +45,12 @@ def measure(context: Context) -> dict[str, Array]:
 
 def refuse(cell: Cell) -> None:
     """Refuse pooling before the output weights; raises ConfigurationError."""
-    if cell.network.name == "cnn":
+    below, output = networks.registry.part(cell.network.name).layers(cell.network)[-2:]
+    if below.outputs * below.positions != output.inputs:
         raise lacking(
             "output_alignment",
-            "is for output weights without pooling before them, as those of mlp and vgg5, network is 'cnn'",
+            "is for output weights without pooling before them, as those of mlp and vgg5, network is "
+            f"'{cell.network.name}'",
         )
 
 

@@ -24,17 +24,17 @@ def measure(context: Context) -> dict[str, Array]:
     from scaling_limits.losses import accuracy
 
     problem = replace(context.problem, x=context.x_test, y=context.y_test)
-    outputs = problem.forward()
+    outputs = context.outputs(context.x_test)
     # the largest of outputs that are no numbers would be the first class
     classified = jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, context.y_test), jnp.nan)
     return {"test_loss": problem.loss(outputs), "test_accuracy": classified}
 
 
 def work(cell: Cell, count: Any) -> None:
-    """The outputs of the test set."""
-    count.forward(cell.dataset.num_test)
+    """The outputs of the test set, and of the samples whose statistics batch norm takes."""
+    count.forward(cell.dataset.num_test + (cell.network.num_statistics or 0))
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Activities of the test set."""
-    return {"samples": cell.dataset.num_test}
+    """Activities of the test set, with batch norm of so many samples at once as give it its statistics."""
+    return {"samples": cell.network.num_statistics or cell.dataset.num_test}

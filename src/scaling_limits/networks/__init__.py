@@ -13,6 +13,10 @@ registry = Registry(
     {
         "cnn": "scaling_limits.networks.convolutional",
         "mlp": "scaling_limits.networks.mlp",
+        "myrtle5": "scaling_limits.networks.convolutional",
+        "resnet_basic": "scaling_limits.networks.resnet",
+        "resnet_bottleneck": "scaling_limits.networks.resnet",
+        "vgg": "scaling_limits.networks.convolutional",
         "vgg5": "scaling_limits.networks.convolutional",
     },
 )

@@ -4,9 +4,9 @@
 pass and batched in `predictions`, so compile time does not grow with depth.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, NamedTuple, cast
 
 import flax.linen as nn
@@ -34,29 +34,53 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class Segment:
-    """`count` equal nodes of one role; `first` is the 1-based index of the first of them."""
+    """`count` equal nodes of one role; `first` is the 1-based index of the first of them.
+
+    `role` says whose numbers in `scaling` a node and its weight have. A node of several weights names
+    those of each in `weights`, by its module's name: pairs, so that segments can be compared.
+    """
 
     node: nn.Module
     role: str
     count: int
     first: int
+    weights: tuple[tuple[str, str], ...] = ()
 
-    def apply(self, params: Any, scaling: Scaling, x: Array) -> Array:
+    @property
+    def roles(self) -> Any:
+        """Whose numbers the weights have: one name for all, or one for each, a prefix of their tree."""
+        return dict(self.weights) or self.role
+
+    def numbers(self, scaling: Scaling) -> Any:
+        """What a node is called with: its role's numbers, or those of each of its weights by name."""
+        return jax.tree.map(lambda role: scaling[role], self.roles)
+
+    def apply(self, params: Any, scaling: Scaling, x: Array, statistics: Any = ()) -> Array:
         """One node of the segment: `params` without the stacking axis, `x` and the result `[batch,
-        units]`.
+        units]`. With `statistics`, it normalises by these instead of by those of `x`.
         """
-        y: Any = self.node.apply({"params": params}, x, scaling[self.role])
+        collections = {"params": params, **({"statistics": statistics} if statistics else {})}
+        y: Any = self.node.apply(collections, x, self.numbers(scaling))
         return cast(Array, y)
 
     def observe(self, params: Any, scaling: Scaling, x: Array, shift: Any) -> tuple[Array, Any]:
         """As `apply`, with `shift` added to what comes out of every kernel, and what enters each."""
         collections = {"params": params, "perturbations": _renamed(shift, "output")}
-        numbers = scaling[self.role]
-        y, sown = self.node.apply(collections, x, numbers, mutable=["intermediates"])
-        entering = _renamed(sown["intermediates"], "kernel")
+        y, sown = self._sown("intermediates", collections, scaling, x)
+        return y, _renamed(sown, "kernel")
+
+    def statistics(self, params: Any, scaling: Scaling, x: Array) -> tuple[Array, Any]:
+        """As `apply`, and what it normalises by; nothing if it does not normalise."""
+        return self._sown("statistics", {"params": params}, scaling, x)
+
+    def _sown(
+        self, collection: str, variables: Any, scaling: Scaling, x: Array
+    ) -> tuple[Array, Any]:
+        y, changed = self.node.apply(variables, x, self.numbers(scaling), mutable=[collection])
+        sown = changed.get(collection, {})
         # flax keeps a tuple of all calls, and each is called once
-        inputs = jax.tree.map(lambda calls: calls[0], entering, is_leaf=lambda v: type(v) is tuple)
-        return cast(Array, y), inputs
+        once = jax.tree.map(lambda calls: calls[0], sown, is_leaf=lambda v: type(v) is tuple)
+        return cast(Array, y), once
 
     def indices(self) -> Array:
         """The 1-based layer indices `[count]`."""
@@ -68,7 +92,7 @@ class Network:
     """Pure functions of `params` (a tuple over segments, each leaf stacked `[count, ...]`) and
     `scaling`.
 
-    `scaling` maps a role to its `init_std`, `multiplier` and `branch`. `linear` says that every node is a
+    `scaling` maps a name of `Segment.roles` to its `init_std`, `multiplier` and `branch`. `linear` says that every node is a
     linear map. `feedback`, if there are feedback nodes, has a segment for every segment above the
     first: its node g_l maps the outputs of node l to outputs of node l - 1 (pc-tp S.11).
     """
@@ -115,6 +139,33 @@ class Network:
             x, _ = _run(segment, stacked, scaling, x, keep=False)
         return x
 
+    def evaluate(
+        self,
+        params: Params,
+        scaling: Scaling,
+        x: Float[Array, "samples in"],
+        reference: Float[Array, "some in"],
+    ) -> Float[Array, "samples out"]:
+        """The output f(x) with batches normalised by the statistics of the samples `reference`, so
+        that it is each sample's own. No more samples are held at once than there are in `reference`.
+        """
+        entries: list[tuple[Any, Any]] = []
+        for segment, stacked in zip(self.segments, params, strict=True):
+            reference, found = _through(
+                segment, lambda y, p, s=segment: s.statistics(p, scaling, y), reference, stacked
+            )
+            entries.append((stacked, found))
+
+        def step(segment: Segment, y: Array, entry: tuple[Any, Any]) -> tuple[Array, None]:
+            return segment.apply(entry[0], scaling, y, entry[1]), None
+
+        def output(y: Array) -> Array:
+            for segment, entry in zip(self.segments, entries, strict=True):
+                y, _ = _through(segment, partial(step, segment), y, entry)
+            return y
+
+        return _in_chunks(output, x, len(reference))
+
     def activities(self, params: Params, scaling: Scaling, x: Float[Array, "batch in"]) -> Stacks:
         """The outputs of all nodes in the forward pass; the last is f(x)."""
         stacks = []
@@ -142,7 +193,12 @@ class Network:
         """
         observed = []
         for segment, stacked, shift in zip(self.segments, params, shifts, strict=True):
-            x, inputs = _run_observed(segment, stacked, scaling, x, shift)
+            x, inputs = _through(
+                segment,
+                lambda x, e, s=segment: s.observe(e[0], scaling, x, e[1]),
+                x,
+                (stacked, shift),
+            )
             observed.append(inputs)
         return x, tuple(observed)
 
@@ -151,7 +207,7 @@ class Network:
         shape, zeros = jax.ShapeDtypeStruct(x.shape, x.dtype), []
         for segment in self.segments:
             shape, variables = _shapes(segment, shape)
-            outputs = _renamed(variables["perturbations"], "kernel")
+            outputs = _renamed(variables.get("perturbations", {}), "kernel")
             zeros.append(
                 jax.tree.map(lambda s, n=segment.count: jnp.zeros((n, *s.shape), s.dtype), outputs)
             )
@@ -164,7 +220,7 @@ class Network:
             kept = min(count, segment.count)
             if kept:
                 first = segment.first + segment.count - kept
-                segments.insert(0, Segment(segment.node, segment.role, kept, first))
+                segments.insert(0, replace(segment, count=kept, first=first))
             count -= kept
         return Network(tuple(segments), self.input_dim, self.linear)
 
@@ -242,7 +298,7 @@ def shift_up(stacks: Stacks, last: Array) -> Stacks:
 @cache
 def _shapes(segment: Segment, x: jax.ShapeDtypeStruct) -> tuple[Any, Any]:
     """Shapes of a node's output and of its variables, from that of its input; its numbers do not matter."""
-    numbers = {"multiplier": 1.0, "branch": 1.0}
+    numbers = jax.tree.map(lambda _: {"multiplier": 1.0, "branch": 1.0}, segment.roles)
     key = jax.eval_shape(lambda: jax.random.key(0))
     shapes: tuple[Any, Any] = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
     return shapes
@@ -253,13 +309,13 @@ def _draw(
 ) -> tuple[Any, Any]:
     """The shape of a segment's output and its stacked weights, from the shape of its input."""
     y, variables = _shapes(segment, x)
-    layers, std = (segment.first, segment.count), scaling[segment.role]["init_std"]
+    layers, own = (segment.first, segment.count), dict(segment.weights)
 
     def draw(path: Any, leaf: Any) -> Array:
-        name = purpose + jax.tree_util.keystr(path)
-        return scaled_draws(key, name, layers, std, leaf, distribution)
+        name, role = purpose + jax.tree_util.keystr(path), own.get(path[0].key, segment.role)
+        return scaled_draws(key, name, layers, scaling[role]["init_std"], leaf, distribution)
 
-    return y, jax.tree_util.tree_map_with_path(draw, variables["params"])
+    return y, jax.tree_util.tree_map_with_path(draw, variables.get("params", {}))
 
 
 def _batched(
@@ -274,27 +330,32 @@ def _batched(
 def _run(
     segment: Segment, stacked: Any, scaling: Scaling, x: Array, *, keep: bool
 ) -> tuple[Array, Any]:
-    if segment.count == 1:
-        y = segment.apply(jax.tree.map(lambda leaf: leaf[0], stacked), scaling, x)
-        return y, y[None] if keep else None
-
     def step(x: Array, params: Any) -> tuple[Array, Array | None]:
         y = segment.apply(params, scaling, x)
         return y, y if keep else None
 
-    return jax.lax.scan(step, x, stacked)
+    return _through(segment, step, x, stacked)
 
 
-def _run_observed(
-    segment: Segment, stacked: Any, scaling: Scaling, x: Array, shifts: Any
+def _through(
+    segment: Segment, step: Callable[[Array, Any], tuple[Array, Any]], x: Array, entries: Any
 ) -> tuple[Array, Any]:
+    """`step(x, entry) -> (y, kept)` of all nodes of a segment, of entries and results `[count, ...]`."""
     if segment.count == 1:
-        params, shift = jax.tree.map(lambda leaf: leaf[0], (stacked, shifts))
-        y, inputs = segment.observe(params, scaling, x, shift)
-        return y, jax.tree.map(lambda leaf: leaf[None], inputs)
-    return jax.lax.scan(
-        lambda x, node: segment.observe(node[0], scaling, x, node[1]), x, (stacked, shifts)
-    )
+        y, kept = step(x, jax.tree.map(lambda leaf: leaf[0], entries))
+        return y, jax.tree.map(lambda leaf: leaf[None], kept)
+    return jax.lax.scan(step, x, entries)
+
+
+def _in_chunks(run: Callable[[Array], Array], x: Float[Array, "samples in"], most: int) -> Array:
+    """`run(x)` of at most so many samples at once."""
+    count = -(-len(x) // most)
+    if count == 1:
+        return run(x)
+    size = -(-len(x) // count)
+    padded = jnp.pad(x, ((0, count * size - len(x)), (0, 0)))
+    y = jax.lax.map(run, padded.reshape(count, size, -1))
+    return y.reshape(count * size, -1)[: len(x)]
 
 
 def _renamed(operations: Mapping[str, Any], name: str) -> dict[str, Any]:

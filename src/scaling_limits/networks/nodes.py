@@ -20,6 +20,9 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 
 RoleNumbers = Mapping[str, Any]
 
+VARIANCE_ADDED = 1e-5
+"""PyTorch's default: a channel of equal numbers becomes zero."""
+
 
 @jax.custom_jvp
 def _times_transpose(
@@ -63,6 +66,28 @@ class Linear(nn.Module):
         product = _times_transpose(x, kernel) if kernel.size > x.size else x @ kernel.T
         product = self.perturb("output", product)
         return jnp.asarray(multiplier, x.dtype) * product
+
+
+class BatchNorm(nn.Module):
+    """Every channel less its mean, over its standard deviation: of all samples and positions of the
+    batch, or the `statistics` that are given. It has no gain and no shift.
+
+    Its mean and variance are sown as `statistics`, which costs nothing unless they are asked for.
+    """
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "*batch channels"]) -> Float[Array, "*batch channels"]:
+        """Normalise the last axis; the variance is that of the samples themselves, not an estimate."""
+        if self.has_variable("statistics", "mean"):
+            mean = self.get_variable("statistics", "mean")
+            variance = self.get_variable("statistics", "variance")
+        else:
+            axes = tuple(range(x.ndim - 1))
+            mean, variance = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
+            self.sow("statistics", "mean", mean)
+            self.sow("statistics", "variance", variance)
+        normalised: Array = (x - mean) * jax.lax.rsqrt(variance + VARIANCE_ADDED)
+        return normalised
 
 
 class Layer(nn.Module):

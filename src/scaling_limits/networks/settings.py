@@ -57,6 +57,24 @@ def structure(settings: Any, dataset: DatasetSpec, **options: Any) -> NetworkSpe
     )
 
 
+def batch_norm(dataset: DatasetSpec) -> dict[str, Any]:
+    """The options of a network with batch norm: evaluated with statistics of 1024 training samples, or all if fewer."""
+    return {"num_statistics": min(1024, dataset.num_train)}
+
+
+def refuse_batch_norm(settings: Any) -> None:
+    """Refuse algorithms that take each sample by itself, for networks that normalise a batch's samples together.
+
+    Raises:
+        ConfigurationError: naming the key and what is valid.
+    """
+    if settings.algorithm != "backpropagation":
+        raise ConfigurationError(
+            f"algorithm: '{settings.algorithm}' takes each sample by itself, and batch norm ties those of a batch "
+            f"together; with network: {settings.network} use backpropagation"
+        )
+
+
 def refuse(settings: Settings) -> None:
     """Refuse networks without a hidden layer.
 

@@ -31,8 +31,8 @@ def rules(
             times = _times(-(rate * factors["learning_rate"]))
             return optax.chain(*decayed, build(numbers, factors), times)
 
-        roles = tuple(segment.role for segment in segments)
-        by_role = {role: of(role) for role in roles}
+        roles = tuple(segment.roles for segment in segments)
+        by_role = {role: of(role) for role in jax.tree.leaves(roles)}
         return optax.partition(by_role, roles, mask_compatible_extra_args=True)
 
     found = {"forward": rule(network.segments, numbers["learning_rate"], None)}

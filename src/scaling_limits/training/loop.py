@@ -135,6 +135,7 @@ def _context(training: Training, state: State, step: Array, initial: Weights) ->
         algorithm=training.algorithm,
         state=state.algorithm,
         direction=lambda: training.direction(state, step),
+        reference=training.reference,
     )
 
 

@@ -59,6 +59,12 @@ class Training:
         numbers = self.numbers
         return groups.rules(self.cell, numbers["optimiser"], numbers["scaling"], self.network)
 
+    @property
+    def reference(self) -> Array | None:
+        """Training samples, spread evenly, that batch norm takes its statistics of in evaluation; None without it."""
+        most = self.cell.network.num_statistics
+        return None if most is None else self.data.inputs[:: -(-len(self.data.inputs) // most)]
+
     def problem(self, weights: Weights, step: Array, batch: Array) -> Problem:
         """What the algorithm works on at a step, of the samples `batch`."""
         numbers = {**self.numbers.get("algorithm", {}), "seed": self.numbers["seed"], "step": step}

@@ -1,28 +1,26 @@
 """Networks of convolutions and dense layers without biases, for images (pc-tp App. E)."""
 
-import math
 from typing import Any
 
 from scaling_limits.cells import DatasetSpec, NetworkSpec
-from scaling_limits.networks.convolutional.architectures import image_layers
+from scaling_limits.networks.convolutional.architectures import ARCHITECTURES, image_layers
 from scaling_limits.networks.layers import Layer
-from scaling_limits.networks.settings import structure
+from scaling_limits.networks.settings import batch_norm, refuse_batch_norm, structure
+
+
+def refuse(settings: Any) -> None:
+    """Refuse what batch norm does not go with; raises ConfigurationError."""
+    if ARCHITECTURES[settings.network].batch_norm:
+        refuse_batch_norm(settings)
 
 
 def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
     """The structure that a cell holds."""
-    return structure(settings, dataset, input_shape=dataset.input_shape)
+    normalised = ARCHITECTURES[settings.network].batch_norm
+    options = batch_norm(dataset) if normalised else {}
+    return structure(settings, dataset, input_shape=dataset.input_shape, **options)
 
 
 def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
     """All layers, from the input up; raises as `image_layers` does."""
-    return tuple(
-        Layer(
-            layer.name,
-            layer.role,
-            layer.fan_in,
-            layer.features,
-            positions=math.prod(layer.leaving[:2]),
-        )
-        for layer in image_layers(spec)
-    )
+    return tuple(layer.plain() for layer in image_layers(spec))
