@@ -53,6 +53,17 @@ PRECONDITIONED: dict[str, Any] = {
     "damping": 0.1,
 }
 AVERAGED = {"accumulation": "averaged", "averaging_weight": 0.1}
+RESNET: dict[str, Any] = {
+    **BACKPROPAGATION,
+    "network": "resnet_basic",
+    "input_shape": [16, 16],
+    "skip": None,
+    "depth_kind": "blocks",
+    "depth": 4,
+    "width": 1,
+    "parameterisation": "sp_gaussian",
+    "optimiser": "sgd",
+}
 
 
 def compiled(chosen: Cell) -> Any:
@@ -141,8 +152,21 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
             measure={"gradient_alignment": [0], "rescaling": [0]},
             **{**EXACT, **LINEAR},
         ),
+        cell(**RESNET, measure={"performance": [6]}, num_train=128),
+        cell(**RESNET, num_train=128, batch_size=64),
     ],
-    ids=["performance", "stages", "float64", "sequential", "kfac", "fisher", "shampoo", "exact"],
+    ids=[
+        "performance",
+        "stages",
+        "float64",
+        "sequential",
+        "kfac",
+        "fisher",
+        "shampoo",
+        "exact",
+        "evaluated",
+        "convolutions",
+    ],
 )
 def test_memory_is_what_xla_plans_within_a_factor_of_two(chosen: Cell) -> None:
     analysis = compiled(chosen).memory_analysis()

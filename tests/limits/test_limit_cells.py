@@ -350,6 +350,9 @@ REFUSED = {
     "optimiser: .* is for 'sgd', not 'adam'": {
         "optimiser": Moments(name="adam", learning_rate=0.1)
     },
+    "learning_rate_schedule: .* is for 'constant', not 'cosine'": {
+        "learning_rate_schedule": "cosine"
+    },
     "momentum: .* is for 0.0, not 0.9": {
         "optimiser": Moments(name="sgd", learning_rate=0.1, momentum=0.9)
     },

@@ -16,9 +16,11 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.order import batch_indices
+from scaling_limits.errors import ConfigurationError
 from scaling_limits.measured import Measured
 from toys import BACKPROPAGATION, EXACT, cell, gradients
 
+COSINE: dict[str, Any] = {"learning_rate_schedule": "cosine"}
 LINEAR_EXACT = {**EXACT, "activation": "linear"}
 
 
@@ -93,7 +95,9 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], float, list[float]]:
     drawn, rules = params, []
     for segment in network.segments:
         role, o = c.scaling[segment.role], c.optimiser
-        rate = o.learning_rate * role.learning_rate * (segment.role not in c.frozen)
+        rate: Any = o.learning_rate * role.learning_rate * (segment.role not in c.frozen)
+        if c.learning_rate_schedule:
+            rate = optax.cosine_decay_schedule(rate, c.num_steps)
         rules.append(
             optax.adam(rate, o.beta1, o.beta2, o.epsilon * role.epsilon)
             if o.name == "adam"
@@ -110,6 +114,8 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], float, list[float]]:
     losses = []
     for chosen in order[:-1]:
         x, y = jnp.asarray(data.x_train[chosen]), jnp.asarray(data.y_train[chosen])
+        if c.label_smoothing:
+            y = jnp.where(y == 1, 1 - 0.9 * c.label_smoothing, 0.1 * c.label_smoothing)
         grads, metrics = gradients(
             backpropagation, Problem(network, params, numbers["scaling"], x, y, c.algorithm, {})
         )
@@ -139,6 +145,8 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], float, list[float]]:
         {"parameterisation": "mup", "base_width": 4, "optimiser": "sgd", "momentum": 0.9},
         {"parameterisation": "sp_uniform", "optimiser": "sgd", "learning_rate": 0.3, "depth": 1},
         {"loss": "cross_entropy", "frozen": ["output", "input"], "learning_rate": 0.1},
+        {"loss": "cross_entropy", "label_smoothing": 0.3, "learning_rate_schedule": "cosine"},
+        {**COSINE, "optimiser": "sgd", "momentum": 0.9, "parameterisation": "sp_uniform"},
     ],
 )
 def test_the_loop_is_plain_training_with_a_rate_per_role(
@@ -153,6 +161,44 @@ def test_the_loop_is_plain_training_with_a_rate_per_role(
     assert not at_first.any()
     np.testing.assert_allclose(at_end, moved, rtol=1e-8)
     assert result["test_accuracy"].values.tolist() == [accuracy]
+
+
+def test_the_test_loss_is_that_of_plain_labels(datasets_folder: Path) -> None:
+    own = {**BACKPROPAGATION, "loss": "cross_entropy", "measure": {"performance": [0]}}
+    plain, smooth = (
+        train([cell(**own, label_smoothing=share)], datasets_folder)[0] for share in (0.0, 0.2)
+    )
+    assert plain["test_loss"].values == smooth["test_loss"].values
+    assert plain["train_loss"].values[0] != smooth["train_loss"].values[0]
+
+
+def test_no_smoothing_and_a_constant_rate_are_what_cells_have() -> None:
+    own = {**BACKPROPAGATION, "loss": "cross_entropy"}
+    assert cell(**own, label_smoothing=0.0) == cell(**own)
+    assert cell(learning_rate_schedule="constant") == cell()
+
+
+def test_epochs_are_steps() -> None:
+    """16 samples a batch: 50 training samples are three batches, and two are left out."""
+    own = {"num_train": 50, "batch_size": 16}
+    assert cell(num_epochs=3, num_steps=None, **own) == cell(num_steps=9, **own)
+    whole = cell(num_epochs=3, num_steps=None, num_train=50, batch_size=500)
+    assert (whole.num_steps, whole.batch_size) == (3, 50)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_epochs": 2}, "num_epochs: num_steps says .* leave one of them out"),
+        ({"num_steps": None}, "num_steps: is needed, or num_epochs"),
+        ({"label_smoothing": 0.1}, "label_smoothing: .* loss: cross_entropy, not 'mean_squared"),
+        ({"label_smoothing": 1.0, "loss": "cross_entropy"}, "label_smoothing: .* less than 1"),
+        ({"learning_rate_schedule": "cosin"}, "learning_rate_schedule: .*'cosine'"),
+    ],
+)
+def test_refusals(changes: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        cell(**BACKPROPAGATION | changes)
 
 
 def test_curves_are_losses_before_each_update(datasets_folder: Path) -> None:

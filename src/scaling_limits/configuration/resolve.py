@@ -18,6 +18,7 @@ from scaling_limits.parameterisations import settings as parameterisation_settin
 from scaling_limits.parameterisations import table
 from scaling_limits.parameterisations.powers import EXPONENTS
 from scaling_limits.strict import Strict
+from scaling_limits.training import settings as training_settings
 
 
 class Resolved(NamedTuple):
@@ -53,6 +54,10 @@ class Resolver:
         dataset = dataset_settings.spec(
             settings, catalogue.info(settings.dataset, self.user_datasets)
         )
+        # with epochs, what shows settings shows their steps beside them
+        num_steps = training_settings.num_steps(settings, dataset.num_train)
+        settings = settings.model_copy(update={"num_steps": num_steps})
+        schedule = settings.learning_rate_schedule
         network: NetworkSpec = parts.network.spec(settings, dataset)
         parameterisation = self._parameterisation(settings, network, parts)
         layers = parts.network.layers(network)
@@ -66,10 +71,12 @@ class Resolver:
             optimiser=_optimiser(settings, parts.optimiser),
             frozen=tuple(sorted(each.name for each in layers if each.role in settings.frozen)),
             seed=settings.seed,
+            label_smoothing=settings.label_smoothing or None,
+            learning_rate_schedule=None if schedule == "constant" else schedule,
             num_feedback_steps=getattr(settings, "num_feedback_steps", None),
-            num_steps=settings.num_steps,
+            num_steps=num_steps,
             batch_size=min(settings.batch_size, dataset.num_train),
-            measurements=_measurements(plans, settings.num_steps),
+            measurements=_measurements(plans, num_steps),
             dtype=settings.dtype,
             cells_per_batch=1,
             device=self.resources.device,

@@ -8,7 +8,7 @@ class Layer:
     """`count` equal weights `[outputs, inputs]`, each applied at as many `positions` of what enters.
 
     `name` says whose numbers in a cell's `scaling` they have: those of their `role`, or their own if the role has
-    several layers of different fan-in.
+    several layers of different fan-in. At each position a convolution is applied to a `window` of so many others.
     """
 
     name: str
@@ -17,6 +17,7 @@ class Layer:
     outputs: int
     count: int = 1
     positions: int = 1
+    window: int = 1
 
     @property
     def weights(self) -> int:
@@ -25,8 +26,8 @@ class Layer:
 
     @property
     def is_convolution(self) -> bool:
-        """Whether its windows are copied out of what enters; a window that covers all of it is no copy."""
-        return self.positions > 1
+        """Whether its windows are copied out of what enters; one that covers all of it, or one position, is no copy."""
+        return self.positions > 1 and self.window > 1
 
     @property
     def units(self) -> int:

@@ -92,8 +92,8 @@ class Network:
     """Pure functions of `params` (a tuple over segments, each leaf stacked `[count, ...]`) and
     `scaling`.
 
-    `scaling` maps a name of `Segment.roles` to its `init_std`, `multiplier` and `branch`. `linear` says that every node is a
-    linear map. `feedback`, if there are feedback nodes, has a segment for every segment above the
+    `scaling` maps a name of `Segment.roles` to its `init_std`, `multiplier` and `branch`. `linear` says that
+    every node is a linear map. `feedback`, if there are feedback nodes, has a segment for every segment above the
     first: its node g_l maps the outputs of node l to outputs of node l - 1 (pc-tp S.11).
     """
 
@@ -149,19 +149,22 @@ class Network:
         """The output f(x) with batches normalised by the statistics of the samples `reference`, so
         that it is each sample's own. No more samples are held at once than there are in `reference`.
         """
+
+        def normalising(segment: Segment, y: Array, stacked: Any) -> tuple[Array, Any]:
+            return segment.statistics(stacked, scaling, y)
+
+        def normalised(segment: Segment, y: Array, entry: tuple[Any, Any]) -> tuple[Array, None]:
+            return segment.apply(entry[0], scaling, y, entry[1]), None
+
         entries: list[tuple[Any, Any]] = []
         for segment, stacked in zip(self.segments, params, strict=True):
-            reference, found = _through(
-                segment, lambda y, p, s=segment: s.statistics(p, scaling, y), reference, stacked
-            )
-            entries.append((stacked, found))
-
-        def step(segment: Segment, y: Array, entry: tuple[Any, Any]) -> tuple[Array, None]:
-            return segment.apply(entry[0], scaling, y, entry[1]), None
+            step = partial(normalising, segment)
+            reference, statistics = _through(segment, step, reference, stacked)
+            entries.append((stacked, statistics))
 
         def output(y: Array) -> Array:
             for segment, entry in zip(self.segments, entries, strict=True):
-                y, _ = _through(segment, partial(step, segment), y, entry)
+                y, _ = _through(segment, partial(normalised, segment), y, entry)
             return y
 
         return _in_chunks(output, x, len(reference))
@@ -191,14 +194,13 @@ class Network:
         `shifts`, like them with `[..., out]`, are added to what comes out of the kernels, before their
         multipliers: derivatives by them, at zero, are the cotangents there.
         """
+
+        def step(segment: Segment, y: Array, entry: tuple[Any, Any]) -> tuple[Array, Any]:
+            return segment.observe(entry[0], scaling, y, entry[1])
+
         observed = []
-        for segment, stacked, shift in zip(self.segments, params, shifts, strict=True):
-            x, inputs = _through(
-                segment,
-                lambda x, e, s=segment: s.observe(e[0], scaling, x, e[1]),
-                x,
-                (stacked, shift),
-            )
+        for segment, *entry in zip(self.segments, params, shifts, strict=True):
+            x, inputs = _through(segment, partial(step, segment), x, tuple(entry))
             observed.append(inputs)
         return x, tuple(observed)
 
@@ -344,7 +346,8 @@ def _through(
     if segment.count == 1:
         y, kept = step(x, jax.tree.map(lambda leaf: leaf[0], entries))
         return y, jax.tree.map(lambda leaf: leaf[None], kept)
-    return jax.lax.scan(step, x, entries)
+    through: tuple[Array, Any] = jax.lax.scan(step, x, entries)
+    return through
 
 
 def _in_chunks(run: Callable[[Array], Array], x: Float[Array, "samples in"], most: int) -> Array:
@@ -354,7 +357,7 @@ def _in_chunks(run: Callable[[Array], Array], x: Float[Array, "samples in"], mos
         return run(x)
     size = -(-len(x) // count)
     padded = jnp.pad(x, ((0, count * size - len(x)), (0, 0)))
-    y = jax.lax.map(run, padded.reshape(count, size, -1))
+    y: Array = jax.lax.map(run, padded.reshape(count, size, -1))
     return y.reshape(count * size, -1)[: len(x)]
 
 

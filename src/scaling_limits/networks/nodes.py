@@ -79,14 +79,16 @@ class BatchNorm(nn.Module):
     def __call__(self, x: Float[Array, "*batch channels"]) -> Float[Array, "*batch channels"]:
         """Normalise the last axis; the variance is that of the samples themselves, not an estimate."""
         if self.has_variable("statistics", "mean"):
-            mean = self.get_variable("statistics", "mean")
-            variance = self.get_variable("statistics", "variance")
+            centred = x - self.get_variable("statistics", "mean")
+            variance: Array = self.get_variable("statistics", "variance")
         else:
             axes = tuple(range(x.ndim - 1))
-            mean, variance = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
+            mean = x.mean(axes, keepdims=True)
+            centred = x - mean
+            variance = (centred**2).mean(axes, keepdims=True)
             self.sow("statistics", "mean", mean)
             self.sow("statistics", "variance", variance)
-        normalised: Array = (x - mean) * jax.lax.rsqrt(variance + VARIANCE_ADDED)
+        normalised: Array = centred * jax.lax.rsqrt(variance + VARIANCE_ADDED)
         return normalised
 
 

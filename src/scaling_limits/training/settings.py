@@ -15,6 +15,12 @@ class Settings(Strict):
         default="mean_squared_error",
         description="half the squared distance; or of one-hot targets the cross-entropy",
     )
+    label_smoothing: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="share of each training target that all classes have alike",
+    )
     learning_rate: float = Field(gt=0, description="before the roles' factors of the row")
     frozen: tuple[Literal["input", "hidden", "output"], ...] = Field(
         default=(), description="roles of weights that stay as drawn"
@@ -22,7 +28,13 @@ class Settings(Strict):
     seed: int = Field(
         default=0, ge=0, lt=2**31, description="of initial weights, and of the order of samples"
     )
-    num_steps: int = Field(ge=1, description="updates")
+    learning_rate_schedule: Literal["constant", "cosine"] = Field(
+        default="constant", description="cosine: down to zero over all updates"
+    )
+    num_steps: int | None = Field(default=None, ge=1, description="updates; or say num_epochs")
+    num_epochs: int | None = Field(
+        default=None, ge=1, description="passes over the training samples, in place of num_steps"
+    )
     batch_size: int = Field(ge=1, description="at most the training samples")
     dtype: Literal["float32", "float64"] = Field(
         default="float32", description="of all numbers in training; limits are in float64"
@@ -30,10 +42,30 @@ class Settings(Strict):
 
 
 def refuse(settings: Any) -> None:
-    """Refuse a loss that the targets do not have.
+    """Refuse a loss that the targets do not have, smoothing of other targets than labels, and steps and epochs
+    together or neither.
 
     Raises:
         ConfigurationError: naming the key.
     """
     if settings.loss == "cross_entropy" and settings.targets != "one_hot":
         raise ConfigurationError("loss: 'cross_entropy' needs targets: one_hot")
+    if settings.label_smoothing and settings.loss != "cross_entropy":
+        raise ConfigurationError(
+            f"label_smoothing: acts on labels, with loss: cross_entropy, not '{settings.loss}'; leave it out"
+        )
+    if settings.num_steps is None and settings.num_epochs is None:
+        raise ConfigurationError("num_steps: is needed, or num_epochs")
+    if settings.num_steps is not None and settings.num_epochs is not None:
+        raise ConfigurationError(
+            "num_epochs: num_steps says how many updates there are as well; leave one of them out"
+        )
+
+
+def num_steps(settings: Any, num_train: int) -> int:
+    """Updates; an epoch leaves out an incomplete last batch."""
+    per_epoch: int = num_train // min(settings.batch_size, num_train)
+    steps: int = (
+        settings.num_steps if settings.num_epochs is None else settings.num_epochs * per_epoch
+    )
+    return steps

@@ -55,9 +55,22 @@ class Training:
 
     @cached_property
     def rules(self) -> dict[str, Any]:
-        """The update rule of each group of weights."""
-        numbers = self.numbers
-        return groups.rules(self.cell, numbers["optimiser"], numbers["scaling"], self.network)
+        """The update rule of each group of weights, at the cell's learning rate."""
+        return self._rules(self.numbers["optimiser"])
+
+    def rules_at(self, step: Array) -> dict[str, Any]:
+        """As `rules`, at the learning rate of a step by the cell's schedule."""
+        if self.cell.learning_rate_schedule is None:
+            return self.rules
+        numbers = self.numbers["optimiser"]
+        rate = jnp.asarray(numbers["learning_rate"])
+        share = step.astype(rate.dtype) / self.cell.num_steps
+        return self._rules(
+            {**numbers, "learning_rate": rate * 0.5 * (1.0 + jnp.cos(jnp.pi * share))}
+        )
+
+    def _rules(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
+        return groups.rules(self.cell, numbers, self.numbers["scaling"], self.network)
 
     @property
     def reference(self) -> Array | None:
@@ -73,11 +86,19 @@ class Training:
             params=weights.forward,
             scaling=self.numbers["scaling"],
             x=self.data.inputs[batch],
-            y=self.data.targets[batch],
+            y=self._targets(batch),
             options=self.cell.algorithm,
             numbers=numbers,
             feedback=weights.feedback,
         )
+
+    def _targets(self, batch: Array) -> Array:
+        targets = self.data.targets[batch]
+        share = self.cell.label_smoothing
+        if share is None:
+            return targets
+        smoothed: Array = (1.0 - share) * targets + share / targets.shape[-1]
+        return smoothed
 
     def begin(self, weights: Weights) -> State:
         """The state before the first step, after those in which feedback weights are trained alone."""
@@ -119,9 +140,10 @@ class Training:
         problem = self.problem(state.weights, step, batch)
         gradients, algorithm_state, metrics, operations = self._gradients(problem, state.algorithm)
         weights, states = state.weights._asdict(), state.optimiser._asdict()
+        rules = self.rules_at(step)
         for name in moving:
             weights[name], states[name] = groups.updated(
-                self.rules[name], getattr(gradients, name), weights[name], states[name], operations
+                rules[name], getattr(gradients, name), weights[name], states[name], operations
             )
         moved = State(Weights(**weights), state.network, Weights(**states), algorithm_state)
         return moved, metrics

@@ -17,12 +17,12 @@ PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
 
 # Copies that a compiled program holds at its peak: of weights that are not updated, and, where parts say nothing, of
-# those that are; of the batch's units, and further ones of units that are pooled. XLA's own analysis is compared with
-# in tests/configuration/test_costs.py.
+# those that are; of the batch's units, and further ones of those that come of windows. XLA's own analysis is compared
+# with in tests/configuration/test_costs.py.
 _WEIGHTS_DRAWN = 4
 _WEIGHTS_UPDATED = 6
 _UNITS = 2
-_UNITS_POOLED = 6
+_UNITS_CONVOLVED = 6
 
 
 def batch_size(cell: Cell, wanted: int, mem_mb: int) -> int:
@@ -84,8 +84,7 @@ def program_bytes(cell: Cell) -> float:
     units = part_memory(algorithm(cell.algorithm), cell, units=_UNITS)["units"]
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units
-    if any(layer.is_convolution for layer in found):
-        units += _UNITS_POOLED
+    convolutions = [layer for layer in found if layer.is_convolution]
     # measurements are taken one after the other
     measured = [part_memory(part("measurement", spec.name), cell) for spec in cell.measurements]
 
@@ -93,9 +92,11 @@ def program_bytes(cell: Cell) -> float:
         return max((each.get(kind, 0) for each in measured), default=0)
 
     held = (weights + most("weights")) * num_weights(found)
-    batch = (units + most("units")) * cell.batch_size * num_units(found)
-    widest = max(layer.units // layer.count for layer in found)
-    return float(item_size(cell) * (held + max(batch, 2 * most("samples") * widest)))
+    kept = (units + most("units")) * num_units(found) + _UNITS_CONVOLVED * num_units(convolutions)
+    windows = [layer.inputs * layer.positions for layer in convolutions]
+    widest = max([*windows, *(layer.units // layer.count for layer in found)])
+    samples = max(kept * cell.batch_size, 2 * most("samples") * widest)
+    return float(item_size(cell) * (held + samples))
 
 
 def _data_bytes(cell: Cell) -> float:

@@ -138,8 +138,8 @@ class ImageLayer:
 
     def plain(self, count: int = 1) -> Layer:
         """What fan-ins, groups of weights, costs and memory are taken from, of so many equal ones."""
-        positions = math.prod(self.leaving[:2])
-        return Layer(self.name, self.role, self.fan_in, self.features, count, positions)
+        positions, window = math.prod(self.leaving[:2]), self.fan_in // self.shape[2]
+        return Layer(self.name, self.role, self.fan_in, self.features, count, positions, window)
 
 
 def image_layers(spec: NetworkSpec) -> tuple[ImageLayer, ...]:
