@@ -39,6 +39,25 @@ PLOTS: dict[str, dict[str, Any]] = {
             entry("TP", "tp_mup"),
         ],
     },
+    "second-order/table1": {
+        "form": "init_and_rate",
+        "entries": [
+            entry("SP", "sp_gaussian"),
+            entry("SGD", "preconditioned_mup"),
+            entry("Shampoo", "preconditioned_mup", "shampoo"),
+            entry("K-FAC", "preconditioned_mup", "kfac"),
+            entry("FOOF", "preconditioned_mup", "foof"),
+        ],
+    },
+    "second-order/tableS3": {
+        "form": "init_and_rate",
+        "entries": [
+            entry("SGD", "lazy"),
+            entry("Shampoo", "lazy", "shampoo"),
+            entry("K-FAC", "lazy", "kfac"),
+            entry("FOOF", "lazy", "foof"),
+        ],
+    },
     "pcn-limits/table2": {
         "form": "output_scaled",
         "entries": [
@@ -66,6 +85,8 @@ WIDTH_ENTRIES = list(
 )
 SHOWN = {
     "pc-tp/table1": WIDTH_ENTRIES,
+    "second-order/table1": WIDTH_ENTRIES,
+    "second-order/tableS3": WIDTH_ENTRIES,
     "pcn-limits/table2": WIDTH_ENTRIES,
     "depth-mup/table1": [
         ("hidden", "multiplier", "depth"),

@@ -1,8 +1,8 @@
 """A row's powers of width in the forms that papers print.
 
 Moving a power of width from a layer's initial weights to its multiplier changes nothing if its
-learning rate moves along (pc-tp Sec. 2.2, pcn-limits Sec. 2.2). Under SGD, what stays is s, minus
-the power of `multiplier * init_std`, and t, minus that of `learning_rate * multiplier^2`. A gauge
+learning rate moves along (pc-tp Sec. 2.2, pcn-limits Sec. 2.2). Under SGD,
+and what preconditions its gradients, what stays is s, minus the power of `multiplier * init_std`, and t, minus that of `learning_rate * multiplier^2`. A gauge
 says how much of s is in the multiplier.
 """
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.parameterisations.powers import Exponent, Row
+from scaling_limits.parameterisations.rows import PRECONDITIONED
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,12 @@ def init_and_rate(row: Row, role: str) -> InitAndRate:
     """The powers of a role at unit multiplier.
 
     Raises:
-        ConfigurationError: if the row is not one of SGD.
+        ConfigurationError: if the row is one of another rule than SGD or its preconditioners.
     """
-    if row.update_rule != "sgd":
-        raise ConfigurationError(f"{row.scheme}, {row.update_rule}: (b, c) are exponents of SGD")
+    if row.update_rule not in PRECONDITIONED:
+        raise ConfigurationError(
+            f"{row.scheme}, {row.update_rule}: (b, c) are exponents of SGD and of what preconditions its gradients"
+        )
 
     def power(quantity: str) -> Exponent:
         return row.exponent(role, quantity, "width", skip=False)

@@ -1,5 +1,6 @@
 """What a row of the table is made of: numbers as products of powers, for each role of a weight."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -52,6 +53,12 @@ class Exponent(Strict):
         """The named exponents in it, with their coefficients."""
         coefficients = {name: float(getattr(self, name)) for name in EXPONENTS}
         return {name: value for name, value in coefficients.items() if value}
+
+    def at(self, values: Mapping[str, float]) -> "Exponent":
+        """With numbers for those of the named exponents that have a value."""
+        known = {name: c for name, c in self.named.items() if name in values}
+        number = sum(c * values[name] for name, c in known.items())
+        return Exponent(constant=number, **{name: -c for name, c in known.items()}) + self
 
     def __add__(self, other: "Exponent") -> "Exponent":
         terms = {name: getattr(self, name) + getattr(other, name) for name in EXPONENTS}

@@ -12,7 +12,9 @@ from scaling_limits.figures.plots.parameterisation_table import (
     ParameterisationTablePlot,
     TableEntry,
 )
+from scaling_limits.optimisers import registry
 from scaling_limits.parameterisations.gauges import init_and_rate, output_scaled
+from scaling_limits.parameterisations.powers import USUAL
 from scaling_limits.parameterisations.table import (
     TABLE,
     Exponent,
@@ -95,12 +97,24 @@ def entries(plot: ParameterisationTablePlot, rows: Sequence[Row] = TABLE) -> pd.
 
 
 def _init_and_rate(row: Row) -> dict[str, str]:
-    layers = {role: init_and_rate(row, role) for role in _LAYERS}
-    return {
+    values = {**USUAL, **_supplied(row.update_rule)}
+
+    def pair(role: str) -> str:
+        found = init_and_rate(row, role)
+        b, c = (_linear(exponent.at(values)) for exponent in (found.b, found.c))
         # braces: a minus sign at their start has no space around it
-        name: rf"$({{{_linear(layers[role].b)}}},\ {{{_linear(layers[role].c)}}})$"
-        for role, name in _LAYERS.items()
-    }
+        return rf"$({{{b}}},\ {{{c}}})$"
+
+    return {name: pair(role) for role, name in _LAYERS.items()}
+
+
+def _supplied(update_rule: str) -> dict[str, float]:
+    """The named exponents of rows that an optimiser supplies, with its own defaults."""
+    optimiser = registry.part(update_rule)
+    if not hasattr(optimiser, "exponents"):
+        return {"preconditioner_exponent": 0.0}
+    found: dict[str, float] = optimiser.exponents(optimiser.Settings(damping=1.0))
+    return found
 
 
 def _output_scaled(row: Row, entry: TableEntry) -> dict[str, str]:

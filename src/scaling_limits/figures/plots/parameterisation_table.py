@@ -16,7 +16,7 @@ class TableEntry(Strict):
 
     title: str
     scheme: str
-    update_rule: Literal["sgd", "adam"] = "sgd"
+    update_rule: Literal["sgd", "adam", "kfac", "foof", "shampoo"] = "sgd"
     gauge: float | None = None
     depth_exponent: float | None = None
     depth_lr_exponent: float | None = None
@@ -26,7 +26,8 @@ class TableEntry(Strict):
 class ParameterisationTablePlot(Strict):
     """Rows of the table of parameterisations, in the form in which a paper prints them.
 
-    - `init_and_rate` (pc-tp Table 1): exponents (b, c) of width of each layer, at a = 0;
+    - `init_and_rate` (pc-tp Table 1): exponents (b, c) of width of each layer, at a = 0, with the
+      e_A and e_B of the update rule (second-order Tables 1 and S.3);
     - `output_scaled` (pcn-limits Table 2): exponents (a, b, c, d) of width;
     - `depth_scaling` (depth-mup Table 1): branch multiplier and learning rate over depth;
     - `premultipliers` (mupc Table 1): multipliers of each layer and variance of the weights.
