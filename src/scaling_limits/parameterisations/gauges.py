@@ -1,8 +1,8 @@
 """A row's powers of width in the forms that papers print.
 
 Moving a power of width from a layer's initial weights to its multiplier changes nothing if its
-learning rate moves along (pc-tp Sec. 2.2, pcn-limits Sec. 2.2). Under SGD,
-and what preconditions its gradients, what stays is s, minus the power of `multiplier * init_std`, and t, minus that of `learning_rate * multiplier^2`. A gauge
+learning rate moves along (pc-tp Sec. 2.2, pcn-limits Sec. 2.2). Under SGD, and what preconditions its gradients, what
+stays is s, minus the power of `multiplier * init_std`, and t, minus that of `learning_rate * multiplier^2`. A gauge
 says how much of s is in the multiplier.
 """
 
