@@ -17,6 +17,8 @@ from scaling_limits.configuration.costs.sizes import layers, num_weights
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.losses import mean_loss
+from scaling_limits.measurements import curvature, weight_changes
+from scaling_limits.measurements.context import Context
 from scaling_limits.networks.network import Network, Segment
 from scaling_limits.optimisers import groups
 from scaling_limits.training.loop import compile_shard
@@ -195,6 +197,23 @@ def test_every_weight_of_a_node_has_its_own_numbers():
             assert float(part["kernel"].std()) == pytest.approx(scaling[role]["init_std"], rel=0.2)
             moved = 0.0 if role == "input" else -0.5 * rates[role]
             np.testing.assert_allclose(updated[name]["kernel"], 1 + moved)
+
+
+def test_measurements_of_weights_name_each_of_them():
+    row = {"optimiser": "kfac", "damping": 0.1, "parameterisation": "preconditioned_mup"}
+    own = resnet("resnet_bottleneck", 8, **row)
+    network, scaling, params = weighted(own)
+    x = samples(own, 2)
+    rule = groups.rules(own, own.traced()["optimiser"], scaling, network)["forward"]
+    state = rule.init(params)
+    problem = Problem(network, params, scaling, x, x, own.algorithm)
+    context = Context(
+        problem, params, x, x, backpropagation, direction=lambda: (params, params, state)
+    )
+    for module in (curvature, weight_changes):
+        shapes = jax.eval_shape(lambda m=module: m.measure(context))
+        (count,) = {shape.shape for shape in shapes.values()}
+        assert count == (len(module.labels(own.network)["layer"]),) == (2 + 8 * 3 + 4,)
 
 
 class Halved(nn.Module):

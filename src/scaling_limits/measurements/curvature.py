@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell
-from scaling_limits.measurements.layers import labels
+from scaling_limits.measurements.layers import weight_labels as labels
 from scaling_limits.measurements.requirements import lacking
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ def measure(context: Context) -> dict[str, Array]:
     by_role = {
         role: optax.tree.get(state.inner_states[role], "seen") for role in state.inner_states
     }
-    roles = [segment.role for segment in context.problem.network.segments]
+    roles = [tree.leaves(segment.roles) for segment in context.problem.network.segments]
 
     def layers(name: str) -> Array:
-        # each role's state has the places of the others' segments, empty
-        found = [by_role[role][name][index] for index, role in enumerate(roles)]
+        # each role's state has the places of the others' weights, empty
+        found = [by_role[role][name][at] for at, own in enumerate(roles) for role in own]
         return jnp.concatenate(tree.leaves(found))
 
     return {name: layers(name) for name in AXES}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell
-from scaling_limits.measurements.layers import labels
+from scaling_limits.measurements.layers import weight_labels as labels
 
 if TYPE_CHECKING:
     from jaxtyping import Array
