@@ -22,11 +22,13 @@ from scaling_limits.records import Results
 
 PAGE = Path("docs", "power.md")
 REPEATS = 40
+FINER = 20
+"""How many times as often a claim is judged of which void records hold at all: is it one in twenty?"""
 _HEAD = """# What the claims' grids tell apart
 
 Made by `make power` from the records of a run: simulated values stand in the place of a claim's own, at the same
-settings and seeds and with the spread that the records show, and are judged as ever, {repeats} times each. Numbers are
-the share that holds.
+settings and seeds and with the spread that the records show, and are judged as ever, {repeats} times each ({more} where
+void ones hold at all). Numbers are the share that holds.
 
 - *true*: as claimed (of claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
 - *1/4*, *1/2*: an exponent is wrong by so much, up or down. An optimum moves by so many octaves a doubling. Thresholds
@@ -74,6 +76,8 @@ def _row(figure: str, claim: Claim, folder: Path, repeats: int) -> Row:
     try:
         grid = ", ".join(_grid(claim, select(claim, results, claim.grids).cells))
         power = power_of(claim, results, repeats)
+        if power.void:
+            power = power_of(claim, results, FINER * repeats)
     except UndecidedError as reason:
         return (*named, str(reason), *("",) * 5)
     return (*named, grid, *_shares(power), "yes" if power.decides else "no")
@@ -109,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         changes = overrides(options.config)
         given = [(preset, changes, options.repeats, options.jobs) for preset in options.presets]
-        page = "\n".join([_HEAD.format(repeats=options.repeats), *starmap(table, given), ""])
+        head = _HEAD.format(repeats=options.repeats, more=FINER * options.repeats)
+        page = "\n".join([head, *starmap(table, given), ""])
     except ScalingLimitsError as error:
         sys.exit(f"error: {error}")
     print(page)
