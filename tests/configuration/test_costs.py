@@ -193,20 +193,20 @@ STORED: dict[str, tuple[dict[str, Any], float, float | None]] = {
     "backpropagation": (
         {"width": 256, "depth": 4, "num_steps": 20, "batch_size": 64, **BACKPROPAGATION},
         0.0181,
-        3.4,
+        1.9,
     ),
-    "wide": ({"width": 128, "depth": 8, "num_steps": 10, "batch_size": 64}, 0.0221, 6.36),
-    "deep": ({"width": 16, "depth": 32, "num_steps": 5, "batch_size": 64}, 0.0178, 5.57),
-    "sequential": ({"width": 128, "batch_size": 64, "num_steps": 40, **SEQUENTIAL}, 0.0107, 2.26),
+    "wide": ({"width": 128, "depth": 8, "num_steps": 10, "batch_size": 64}, 0.0221, 3.4),
+    "deep": ({"width": 16, "depth": 32, "num_steps": 5, "batch_size": 64}, 0.0178, 4.4),
+    "sequential": ({"width": 128, "batch_size": 64, "num_steps": 40, **SEQUENTIAL}, 0.0107, 1.8),
     "exact": (
         {"width": 64, "depth": 16, "num_steps": 20, "batch_size": 64, **EXACT, **LINEAR},
         0.0111,
-        4.35,
+        3.05,
     ),
     "convolutional": (
         {"batch_size": 64, "num_steps": 20, **SEQUENTIAL, **IMAGES, "num_inference_steps": 5},
         0.0478,
-        3.17,
+        3.1,
     ),
     "limit": ({"depth": 32, "num_steps": 8, **RECURSION}, 0.0248, None),
 }

@@ -1,5 +1,6 @@
 """Copies of the project with two tiny figures, in which Snakemake runs as a user would run it."""
 
+import compileall
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Any
 
 import psutil
@@ -180,6 +182,14 @@ def create(folder: Path) -> None:
             continue
         for path in paper.glob("*.yaml"):
             cut_down(path)
+    # as in conftest.py: the programs of tests run once or twice
+    runtime = folder / "src/scaling_limits/runtime.py"
+    text, flags = runtime.read_text("utf-8"), '"XLA_FLAGS": "'
+    assert flags in text
+    runtime.write_text(text.replace(flags, f"{flags}{os.environ['XLA_FLAGS']} "), "utf-8")
+    # once for all copies, and by content: of files that a test edits, processes see it
+    by_content = PycInvalidationMode.CHECKED_HASH
+    assert compileall.compile_dir(folder / "src", quiet=1, invalidation_mode=by_content)
     (folder / "config/presets/smoke.yaml").write_text(yaml.safe_dump(PRESET, sort_keys=False))
     reference = folder / "tests/reference/decided.yaml"
     reference.parent.mkdir(parents=True)
@@ -199,6 +209,8 @@ def cut_down(path: Path) -> None:
         content["presets"] = {"smoke": MUPC}
         content["figures"][name]["claims"] = {"finite": CLAIM}
     elif path.stem != "paper":
+        # others would have their own sizes
+        content["grids"] = {grid: content["grids"][grid] for grid in PCN_LIMITS["grids"]}
         content["presets"] = {"smoke": PCN_LIMITS}
         del content["figures"][name]["claims"]
     path.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")

@@ -13,7 +13,7 @@ JOB = "results/smoke/mupc/experiments/hyperparameter_transfer_tanh/job-0.parquet
 LONG = [
     RECORDS,
     "--config",
-    experiment_changes(num_steps=600, learning_rate=0.1),
+    experiment_changes(num_steps=200, learning_rate=0.1),
 ]
 
 
