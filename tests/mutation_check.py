@@ -152,7 +152,7 @@ FAULTS = (
         right="training.order[step]),",
         wrong="training.order[jnp.maximum(step - 1, 0)]),",
         why="measurements see the batch of the update before",
-        tests=(f"{_TRAINING}::test_measurements_are_taken_at_the_steps_asked_for",),
+        tests=(f"{_TRAINING}::test_the_loop_is_plain_training_with_a_rate_per_role",),
     ),
     Fault(
         name="changes-since-now",
