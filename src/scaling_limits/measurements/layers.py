@@ -11,5 +11,5 @@ def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
 
 def weight_labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
     """Weights in the order of the network's `layers`, from 1: the nodes, unless nodes have several."""
-    count = sum(layer.count for layer in networks.registry.part(network.name).layers(network))
+    count = sum(layer.count for layer in networks.layers_of(network))
     return {"layer": tuple(range(1, count + 1))}

@@ -45,7 +45,7 @@ def measure(context: Context) -> dict[str, Array]:
 
 def refuse(cell: Cell) -> None:
     """Refuse pooling before the output weights; raises ConfigurationError."""
-    below, output = networks.registry.part(cell.network.name).layers(cell.network)[-2:]
+    below, output = networks.layers_of(cell.network)[-2:]
     if below.outputs * below.positions != output.inputs:
         raise lacking(
             "output_alignment",

@@ -6,6 +6,7 @@ from scaling_limits.cells import NetworkSpec
 from scaling_limits.registry import Registry
 
 if TYPE_CHECKING:
+    from scaling_limits.networks.layers import Layer
     from scaling_limits.networks.network import Network
 
 registry = Registry(
@@ -28,3 +29,9 @@ def build(spec: NetworkSpec) -> "Network":
     """The network that `spec` describes; raises ConfigurationError for an unknown name."""
     network: Network = registry.get(spec.name).build(spec)
     return network
+
+
+def layers_of(spec: NetworkSpec) -> "tuple[Layer, ...]":
+    """All its weights, from the input up, without jax; raises ConfigurationError for an unknown name."""
+    layers: tuple[Layer, ...] = registry.part(spec.name).layers(spec)
+    return layers

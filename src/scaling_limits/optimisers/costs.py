@@ -75,11 +75,7 @@ _COTANGENTS = 2.0
 
 
 def _layers(cell: Cell) -> list[Layer]:
-    return [
-        layer
-        for layer in networks.registry.part(cell.network.name).layers(cell.network)
-        if layer.count
-    ]
+    return [layer for layer in networks.layers_of(cell.network) if layer.count]
 
 
 def _solved(rows: int, size: int, accumulated: bool) -> int:

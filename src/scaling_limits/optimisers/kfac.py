@@ -15,8 +15,8 @@ from scaling_limits.optimisers import costs
 from scaling_limits.optimisers.preconditioned import (
     KroneckerSettings,
     accumulation,
-    damping_exponents,
     kronecker_damping,
+    kronecker_exponents,
     refuse_kronecker,
 )
 from scaling_limits.optimisers.preconditioned import KroneckerSpec as Spec
@@ -61,20 +61,16 @@ def options(settings: Any) -> dict[str, Any]:
 
 def exponents(settings: Any) -> dict[str, float]:
     """e_A and e_B, d_A and d_B of the row."""
-    powers = {"input_preconditioner_exponent": 1.0, "preconditioner_exponent": 1.0}
-    return {**powers, **damping_exponents(settings)}
+    return kronecker_exponents(settings, 1.0, 1.0)
 
 
 def build(
     numbers: Mapping[str, Any], factors: Mapping[str, Any]
 ) -> optax.GradientTransformationExtraArgs:
     """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
-    import optax
-
     from scaling_limits.optimisers import kronecker
 
-    preconditioned = kronecker.preconditioned(numbers, factors, exponents=(1, 1))
-    return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))
+    return kronecker.preconditioned(numbers, factors, exponents=(1, 1))
 
 
 def work(cell: Cell, count: Any) -> None:

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax import Array
 from jax.lax.linalg import cholesky, triangular_solve
@@ -29,10 +28,8 @@ from scaling_limits.optimisers.layers import (
     layer_by_layer,
     over,
     rows,
+    smallest,
 )
-
-SMALLEST = 16
-"""Machine epsilons of a factor's trace that its damping is at least: less does not survive rounding."""
 
 
 class Factor(NamedTuple):
@@ -66,28 +63,25 @@ class Factor(NamedTuple):
         return self.trace / self.size
 
     def relative(self, damping: Float[Array, ""]) -> Float[Array, ""]:
-        """A damping over the trace, at least `SMALLEST`."""
-        return jnp.maximum(
-            over(damping, self.trace), SMALLEST * float(np.finfo(self.trace.dtype).eps)
-        )
+        """A damping over the trace, at least `smallest`."""
+        return jnp.maximum(over(damping, self.trace), smallest(self.trace.dtype))
 
 
 def preconditioned(
     numbers: Mapping[str, Any], factors: Mapping[str, Any], *, exponents: tuple[int, int]
 ) -> optax.GradientTransformationExtraArgs:
-    """The transformation of gradients by A to the power -e_A and B to -e_B, `exponents` (e_A, e_B) being 0 or 1.
+    """Gradients times A to the power -e_A and B to -e_B, `exponents` (e_A, e_B) being 0 or 1, then momentum.
 
     It takes `inputs`, `cotangents`, and with e_B `fisher`, of all weights. `numbers` are those of a `KroneckerSpec`,
     `factors` a role's.
     """
     sides = [side for side, power in zip(("input", "output"), exponents, strict=True) if power]
-    accumulated = "factor_decay" in numbers
 
     def layer(
         gradient: Array, operations: Operations, kept: Matrices, count: Array
     ) -> Preconditioned:
         roots = _roots(operations, factors, sides)
-        if accumulated:
+        if kept:
             batch = {side: scale * root.T @ root for side, (root, scale) in roots.items()}
             kept = {s: accumulate(kept[s], batch[s], count, numbers) for s in sides}
             found = {side: Factor.of_matrix(kept[side]) for side in sides}
@@ -98,7 +92,7 @@ def preconditioned(
         seen |= {f"{side}_trace": found[side].trace for side in sides}
         return Preconditioned(_direction(gradient, operations, found, damping), kept, seen)
 
-    return layer_by_layer(layer, sides, accumulated=accumulated)
+    return layer_by_layer(layer, sides, numbers)
 
 
 def dampings(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array
 from jaxtyping import Float
@@ -37,9 +38,13 @@ Layer = Callable[[Array, Operations, Matrices, Array], Preconditioned]
 
 
 def layer_by_layer(
-    layer: Layer, sides: Sequence[str], *, accumulated: bool
+    layer: Layer, sides: Sequence[str], numbers: Mapping[str, Any]
 ) -> optax.GradientTransformationExtraArgs:
-    """`layer` for every weight, with what it keeps of the factors of its `sides`, `input` or `output`."""
+    """`layer` for every weight, then momentum.
+
+    What `layer` keeps of the factors of its `sides`, `input` or `output`, is nothing where they are of one batch.
+    """
+    accumulated = "factor_decay" in numbers
 
     def init(params: Any) -> State:
         def zeros(side: str) -> Any:
@@ -78,7 +83,8 @@ def layer_by_layer(
         seen = {name: part("seen", name) for name in state.seen}
         return part("direction"), State(state.updates + 1, factors, seen)
 
-    return optax.GradientTransformationExtraArgs(init, update)
+    preconditioned = optax.GradientTransformationExtraArgs(init, update)
+    return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))
 
 
 def _stacked(run: Callable[..., Any], *stacks: Array) -> Any:
@@ -100,6 +106,11 @@ def accumulate(
         for name, first in (("factor_decay", 0.0), ("factor_weight", 1.0))
     )
     return decay * old + weight * batch
+
+
+def smallest(dtype: Any) -> float:
+    """What a factor over its trace is damped by at least, 16 machine epsilons: less does not survive rounding."""
+    return 16 * float(np.finfo(dtype).eps)
 
 
 def rows(operation: Float[Array, "batch *positions size"]) -> Float[Array, "rows size"]:

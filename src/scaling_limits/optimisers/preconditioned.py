@@ -112,13 +112,14 @@ def kronecker_damping(settings: Any) -> dict[str, float]:
     return {"input_damping": rho, "own_power": own, "output_damping": rho, "other_power": other}
 
 
-def damping_exponents(settings: Any) -> dict[str, float]:
-    """d_A and d_B of the row that the rule takes, -1 and 1 being those of (8).
+def kronecker_exponents(settings: Any, e_a: float, e_b: float) -> dict[str, float]:
+    """Of the row e_A and e_B, and d_A and d_B that the rule takes, -1 and 1 being those of (8).
 
     Under the rescaled one, damping over a mean eigenvalue grows as the size of the factor.
     """
     given = {"rescaled": (-1.0, -1.0), "heuristic": (0.0, 0.0), "fixed": (-1.0, 1.0)}
     names = ("input_damping_exponent", "output_damping_exponent")
-    exponents = dict(zip(names, given[settings.damping_rule], strict=True))
+    powers = {"input_preconditioner_exponent": e_a, "preconditioner_exponent": e_b}
+    exponents = powers | dict(zip(names, given[settings.damping_rule], strict=True))
     own = {name: getattr(settings, name, None) for name in names}
     return exponents | {name: value for name, value in own.items() if value is not None}

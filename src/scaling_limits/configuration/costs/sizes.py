@@ -10,8 +10,7 @@ from scaling_limits.networks.layers import Layer
 
 def layers(cell: Cell) -> list[Layer]:
     """All weights of the forward pass, from the input up."""
-    spec = cell.network
-    return [layer for layer in networks.registry.part(spec.name).layers(spec) if layer.count]
+    return [layer for layer in networks.layers_of(cell.network) if layer.count]
 
 
 def above_input(cell: Cell) -> list[Layer]:

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax import Array
 from jax.scipy.linalg import solve_triangular
@@ -28,18 +27,16 @@ from scaling_limits.optimisers.layers import (
     layer_by_layer,
     over,
     rows,
+    smallest,
 )
 
 _SIDES = ("input", "output")
-_SMALLEST = 16
-"""Machine epsilons of its trace that `X X^T` is damped by: less does not survive rounding."""
 
 
 def build(
     numbers: Mapping[str, Any], factors: Mapping[str, Any]
 ) -> optax.GradientTransformationExtraArgs:
     """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
-    accumulated = "factor_decay" in numbers
     rho, exponent = numbers["damping"], numbers["preconditioner_exponent"]
 
     def layer(
@@ -47,7 +44,7 @@ def build(
     ) -> Preconditioned:
         # of the weight in the forward pass, `multiplier` times the kernel
         gradient = gradient / factors["multiplier"]
-        if accumulated:
+        if kept:
             batch = {"input": gradient.T @ gradient, "output": gradient @ gradient.T}
             kept = {s: accumulate(kept[s], batch[s], count, numbers) for s in _SIDES}
             left, trace_l, rho_l = _root(kept["output"], rho, exponent / 2)
@@ -63,8 +60,7 @@ def build(
         seen |= {"input_damping": rho_r, "output_damping": rho_l}
         return Preconditioned(factors["multiplier"] * direction, kept, seen)
 
-    preconditioned = layer_by_layer(layer, _SIDES, accumulated=accumulated)
-    return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))
+    return layer_by_layer(layer, _SIDES, numbers)
 
 
 def _of_batch(
@@ -78,8 +74,7 @@ def _of_batch(
     if len(x) >= min(gradient.shape):
         return _of_gradient(gradient, rho, exponent)
     squares = (x**2).sum()
-    smallest = _SMALLEST * float(np.finfo(x.dtype).eps)
-    gram = over(x @ x.T, squares) + smallest * jnp.eye(len(x), dtype=x.dtype)
+    gram = over(x @ x.T, squares) + smallest(x.dtype) * jnp.eye(len(x), dtype=x.dtype)
     k = jnp.linalg.cholesky(gram)
     orthonormal = solve_triangular(k, over(x, jnp.sqrt(squares)), lower=True)
     direction, trace, damping = _of_gradient(jnp.sqrt(squares) * (c.T @ k), rho, exponent)
