@@ -24,7 +24,7 @@ NUM_SEEDS = 5
 
 def context(network, params, scaling, x, y, options=EXACT, numbers=None):
     problem = Problem(network, params, scaling, x, y, options, numbers or {})
-    return Context(problem, params, x, y, predictive_coding)
+    return Context(problem, params, x, y, x, y, predictive_coding)
 
 
 @functools.cache

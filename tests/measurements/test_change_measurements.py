@@ -60,7 +60,7 @@ def context(described, options=DESCENT, rate=0.1):
     y = jax.random.normal(keys[3], (5, 3), jnp.float64)
     numbers = {"activity_learning_rate": jnp.float64(rate), "seed": 0}
     problem = Problem(network, now, SCALING, x, y, options, numbers)
-    return Context(problem, initial, x, y, predictive_coding)
+    return Context(problem, initial, x, y, x, y, predictive_coding)
 
 
 def kernels(params):

@@ -42,7 +42,7 @@ def context(described):
     x = jax.random.normal(key, (5, described.input_dim), jnp.float64)
     y = jnp.zeros((5, described.output_dim))
     problem = Problem(network, params, SCALING, x, y, AlgorithmSpec(name="backpropagation"))
-    return Context(problem, params, x, y, backpropagation)
+    return Context(problem, params, x, y, x, y, backpropagation)
 
 
 def features(params, x, *, skip):

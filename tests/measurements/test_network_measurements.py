@@ -60,7 +60,7 @@ def context(
     params = network.init(jax.random.key(seed), scaling, "normal", jnp.float64)
     x, y = jnp.ones((5, 4)), jnp.eye(5, output_dim)
     problem = Problem(network, params, scaling, x, y, options)
-    return Context(problem, params, x, y, predictive_coding)
+    return Context(problem, params, x, y, x, y, predictive_coding)
 
 
 @pytest.mark.parametrize("output_dim", [1, 3])
@@ -69,7 +69,7 @@ def test_a_diverged_network_classifies_nothing(output_dim, factor):
     given = context(output_dim=output_dim)
     # samples one by one, so that one of them diverges
     x = given.x_test.at[2].multiply(factor)
-    diverged = Context(given.problem, given.initial, x, given.y_test, given.algorithm)
+    diverged = replace(given, x_test=x)
     measured = jax.jit(lambda: performance.measure(diverged))()
     assert bool(jnp.isfinite(measured["test_accuracy"])) == (factor == 1.0)
     assert bool(jnp.isfinite(measured["test_loss"])) == (factor == 1.0)

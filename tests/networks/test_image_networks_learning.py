@@ -153,7 +153,7 @@ def test_training_and_what_is_measured_of_it():
 
 def test_sizes_of_features_that_differ_in_number():
     own = problem()
-    context = Context(own, own.params, own.x, own.y, backpropagation)
+    context = Context(own, own.params, own.x, own.y, own.x, own.y, backpropagation)
     first, second, output = (stack[0] for stack in own.activities())
     rms = [float(jnp.sqrt((z**2).mean())) for z in (first, first, first, first, second)]
     found = feature_sizes.measure(context)

@@ -208,7 +208,7 @@ def test_measurements_of_weights_name_each_of_them():
     state = rule.init(params)
     problem = Problem(network, params, scaling, x, x, own.algorithm)
     context = Context(
-        problem, params, x, x, backpropagation, direction=lambda: (params, params, state)
+        problem, params, x, x, x, x, backpropagation, direction=lambda: (params, params, state)
     )
     for module in (curvature, weight_changes):
         shapes = jax.eval_shape(lambda m=module: m.measure(context))

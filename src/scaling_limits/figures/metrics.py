@@ -24,6 +24,7 @@ _RMS = Words("root mean square", best=None)
 METRICS: dict[str, Words] = {
     "train_loss": Words("training loss"),
     "test_loss": Words("test loss"),
+    "train_accuracy": Words("training accuracy", "linear", "max", 1.0),
     "test_accuracy": Words("test accuracy", "linear", "max", 1.0),
     "inferred_loss": Words("loss after inference"),
     "energy": Words("energy"),

@@ -25,6 +25,7 @@ registry = Registry(
             "performance",
             "preconditioning",
             "rescaling",
+            "training_performance",
             "weight_changes",
         )
     },

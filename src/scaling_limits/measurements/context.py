@@ -16,7 +16,7 @@ def _no_direction() -> tuple[Params, Params, Any]:
 
 @dataclass(frozen=True)
 class Context:
-    """A network after some training steps with the batch that the next update would use, and the test set.
+    """A network after some training steps with the batch that the next update would use, and both sets of samples.
 
     `initial` are its weights before training, `algorithm` is the module of the cell's own, and `state` its state.
     `direction` gives the gradients of the next update, what the optimiser makes of them without momentum and rates, and
@@ -26,6 +26,8 @@ class Context:
 
     problem: Problem
     initial: Params
+    x_train: Float[Array, "all input"]
+    y_train: Float[Array, "all output"]
     x_test: Float[Array, "samples input"]
     y_test: Float[Array, "samples output"]
     algorithm: Any

@@ -19,15 +19,22 @@ def measure(context: Context) -> dict[str, Array]:
     """The cell's loss, a mean over test samples, and the share of them that is classified correctly: not a number where
     an output is not finite.
     """
+    problem = replace(context.problem, x=context.x_test, y=context.y_test)
+    outputs = context.outputs(context.x_test)
+    return {
+        "test_loss": problem.loss(outputs),
+        "test_accuracy": classified(outputs, context.y_test),
+    }
+
+
+def classified(outputs: Array, targets: Array) -> Array:
+    """The share of samples that these outputs classify correctly: not a number where one is not finite."""
     import jax.numpy as jnp
 
     from scaling_limits.losses import accuracy
 
-    problem = replace(context.problem, x=context.x_test, y=context.y_test)
-    outputs = context.outputs(context.x_test)
     # the largest of outputs that are no numbers would be the first class
-    classified = jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, context.y_test), jnp.nan)
-    return {"test_loss": problem.loss(outputs), "test_accuracy": classified}
+    return jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, targets), jnp.nan)
 
 
 def work(cell: Cell, count: Any) -> None:

@@ -130,6 +130,8 @@ def _context(training: Training, state: State, step: Array, initial: Weights) ->
     return Context(
         problem=training.problem(state.weights, step, training.order[step]),
         initial=initial.forward,
+        x_train=training.data.inputs,
+        y_train=training.data.targets,
         x_test=training.data.test_inputs,
         y_test=training.data.test_targets,
         algorithm=training.algorithm,

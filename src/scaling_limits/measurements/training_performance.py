@@ -1,0 +1,34 @@
+"""Accuracy on the training set.
+
+Source: second-order Fig. 3 and Fig. S.7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
+
+AXES: dict[str, tuple[str, ...]] = {"train_accuracy": ()}
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """The share of all training samples that is classified correctly: not a number where an output is not finite."""
+    from scaling_limits.measurements.performance import classified
+
+    return {"train_accuracy": classified(context.outputs(context.x_train), context.y_train)}
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The outputs of the training set, and of the samples whose statistics batch norm takes."""
+    count.forward(cell.dataset.num_train + (cell.network.num_statistics or 0))
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Activities of the training set, with batch norm of so many samples at once as give it its statistics."""
+    return {"samples": cell.network.num_statistics or cell.dataset.num_train}
