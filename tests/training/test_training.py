@@ -84,8 +84,8 @@ def test_numbers_have_the_dtype_asked_for(
 
 
 def by_hand(c: Cell, folder: Path) -> tuple[list[float], list[float], list[float]]:
-    """Plain training in Python, with an optimiser per role: its losses, the accuracies of training and test set at its end, and by how much each
-    layer's activities of the next batch have moved since the weights were drawn.
+    """Plain training in Python, with an optimiser per role: its losses, the accuracies of training and test set at its
+    end, and by how much each layer's activities of the next batch have moved since the weights were drawn.
     """
     data = load(c.dataset, folder / "digits.npz", c.dtype)
     network, numbers = networks.build(c.network), c.traced()
