@@ -95,6 +95,14 @@ def test_steps_may_be_kept(results: Results) -> None:
     assert results.steps("train_loss") == [0, 2, 4, 6, 8]
 
 
+def test_several_axes_may_be_kept(results: Results) -> None:
+    kept = results.quantity(Quantity(metric="size", per=("layer", "step")))
+    assert len(kept) == len(results.records[results.records["metric"] == "size"])
+    one = kept[(kept["seed"] == 0) & (kept["layer"] == 2)].set_index("step")["value"]
+    alone = results.quantity(Quantity(metric="size", layer=2, per="step"))
+    assert one.to_dict() == alone[alone["seed"] == 0].set_index("step")["value"].to_dict()
+
+
 def of_losses(**losses: dict[int, float]) -> Results:
     """Cells with these training losses by step, and an accuracy of a half at each."""
     steps = [(cell, step, loss) for cell, said in losses.items() for step, loss in said.items()]

@@ -63,8 +63,8 @@ class Results:
         return found.astype(int)
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
-        """The cells' columns with `value`, one row per (grid, cell), and per value of the axis `per`; a layer or
-        index over the depth is a column `relative_<axis>`.
+        """The cells' columns with `value`, one row per (grid, cell), and per value of the axes that are kept; a layer
+        or index over the depth is a column `relative_<axis>`.
 
         What a cell comes to last is not finite if it `diverged`, nor what it is `per` step from there on. At a chosen
         step it is as recorded; `min` takes the finite records, and is infinite with none of them.
@@ -78,7 +78,7 @@ class Results:
                 records = records[records[axis] == chosen]
         if quantity.reduce == "at":
             records = records[records["step"] == quantity.step]
-        key = ["cell_id", *([quantity.per] if quantity.per else [])]
+        key = ["cell_id", *quantity.kept]
         values = records.groupby(key, sort=True)["value"].apply(
             lambda v: _reduce(v.to_numpy(), quantity)
         )
@@ -86,14 +86,14 @@ class Results:
             values = 1.0 - values
         ids = values.index.get_level_values("cell_id")
         lost = self.diverged.reindex(ids).to_numpy(float)
-        if quantity.per == "step":
+        if "step" in quantity.kept:
             steps = values.index.get_level_values("step").to_numpy(float)
             values = values.mask(steps >= lost)
         elif quantity.reduce == "last":
             values = values.mask(~np.isnan(lost))
         table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
-        if quantity.per in ("layer", "index"):
-            table[f"relative_{quantity.per}"] = table[quantity.per] / table["depth"]
+        for axis in {"layer", "index"} & set(quantity.kept):
+            table[f"relative_{axis}"] = table[axis] / table["depth"]
         return table
 
 

@@ -65,7 +65,7 @@ def cells(grid: str, value: Callable[..., dict[str, Any]], **axes: Any) -> Rows:
 TRAIN, ACCURACY = ({"metric": metric} for metric in ("train_loss", "test_accuracy"))
 _OF_RATES = {"over": "learning_rate", "along": "width", "within": None}
 # what a claim says of a quantity when the pipeline writes it
-_SAID = {"layer": None, "index": None, "per": None, "reduce": "last", "step": None, "window": 1}
+_SAID = {"layer": None, "index": None, "per": (), "reduce": "last", "step": None, "window": 1}
 
 
 def judged(quantity: dict[str, Any], *grids: str, **said: Any) -> dict[str, Any]:

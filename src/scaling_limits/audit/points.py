@@ -137,7 +137,7 @@ def table_of(
 ) -> Table:
     """The quantity with its settings `columns`.
 
-    A column is one of the cells, or the axis that the quantity keeps (also over the depth).
+    A column is one of the cells, or an axis that the quantity keeps (also over the depth).
 
     Raises:
         ConfigurationError: a column is unknown, or values that the columns do not tell apart differ
@@ -145,8 +145,7 @@ def table_of(
         UndecidedError: the quantity was not recorded in all cells.
     """
     quantity = quantity or claim.quantity
-    own = ["cell_id", *([quantity.per] if quantity.per else [])]
-    table = results.quantity(quantity).drop_duplicates(own)
+    table = results.quantity(quantity).drop_duplicates(["cell_id", *quantity.kept])
     cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, table))
     if recorded < cells:
         raise UndecidedError(

@@ -9,12 +9,15 @@ from pydantic import Field, model_validator
 
 from scaling_limits.strict import Strict
 
+Axis = Literal["layer", "index", "step"]
+
 
 class Quantity(Strict):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
     Where records have a `layer` or `index`, either one is chosen, or `per` keeps that axis as a column beside the
-    cells' own, with one number for each. So it does for the training `step`, which is then not reduced.
+    cells' own, with one number for each. So it does for the training `step`, which is then not reduced. It names one
+    axis or several.
 
     `reduce` says how the training steps are reduced: `min`, `last`, `first`, or `at` (the records of `step`).
     `window` averages that many consecutive recorded steps first (1: none), or all where there are fewer.
@@ -24,16 +27,21 @@ class Quantity(Strict):
     metric: str
     layer: int | None = None
     index: int | None = None
-    per: Literal["layer", "index", "step"] | None = None
+    per: Axis | tuple[Axis, ...] = ()
     reduce: Literal["min", "last", "first", "at"] = "last"
     step: int | None = None
     window: int = Field(default=1, ge=1)
     complement: bool = False
     label: str | None = None
 
+    @property
+    def kept(self) -> tuple[Axis, ...]:
+        """The axes that are kept."""
+        return (self.per,) if isinstance(self.per, str) else self.per
+
     @model_validator(mode="after")
     def _steps_are_kept_or_reduced(self) -> "Quantity":
-        if self.per == "step" and {"reduce", "step", "window"} & self.model_fields_set:
+        if "step" in self.kept and {"reduce", "step", "window"} & self.model_fields_set:
             raise ValueError(
                 "with `per: step` there is nothing to reduce: no `reduce`, `step` or `window`"
             )

@@ -106,8 +106,7 @@ def _values(grids: _Grids, grid: str, quantity: Quantity, by: Sequence[str]) -> 
     rows = grids[grid].quantity(quantity)
     if rows.empty:
         raise ScalingLimitsError(f"no records of the metric '{quantity.metric}' in '{grid}'")
-    if quantity.per:
-        rows = rows.astype({quantity.per: int})
+    rows = rows.astype(dict.fromkeys(quantity.kept, int))
     for column in by:
         if column not in rows:
             columns = rows.columns.difference(["value", "cell_id", "grid"])

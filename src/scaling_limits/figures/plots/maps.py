@@ -53,7 +53,7 @@ class MapsPlot(Strict):
     @model_validator(mode="after")
     def _the_axis_kept_is_shown(self) -> "MapsPlot":
         for panel in self.panels:
-            if (panel.along == "step") != (self.quantity.per == "step"):
+            if (panel.along == "step") != ("step" in self.quantity.kept):
                 raise ValueError(
                     "`along: step` goes with a quantity `per: step`, and other columns with one without"
                 )
