@@ -193,14 +193,13 @@ def test_a_table_is_drawn_without_overlaps_between_rules(tmp_path: Path) -> None
     plot = {"kind": "parameterisation_table", **PLOTS["pcn-limits/table2"]}
     figure = drawn(write_folder(tmp_path / "table", plot, [({"grid": "none"}, [])])).figure
     (ax,) = figure.subfigs[1].axes
-    (table,) = ax.tables
     printed = entries(parsed("pcn-limits/table2"))
-    cells = [cell.get_text() for cell in table.get_celld().values()]
+    cells = ax.texts
     assert {text.get_text() for text in cells} >= {*printed.columns, *printed.index, "$1$"}
-    boxes = [text.get_window_extent() for text in cells if text.get_text()]
+    boxes = [text.get_window_extent() for text in cells]
     for one, other in itertools.combinations(boxes, 2):
         width = min(one.x1, other.x1) - max(one.x0, other.x0)
         assert min(width, min(one.y1, other.y1) - max(one.y0, other.y0)) <= 0
-    assert [line.get_ydata()[0] for line in ax.lines] == pytest.approx([1, 1 - 1 / 7, 0])
+    assert [line.get_ydata()[0] for line in ax.lines] == [0, 1, 7]
     assert min(box.x0 for box in boxes) >= 0
     assert max(box.x1 for box in boxes) <= figure.bbox.x1

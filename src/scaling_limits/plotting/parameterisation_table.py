@@ -23,15 +23,8 @@ from scaling_limits.parameterisations.table import (
     Row,
     find_row,
 )
-from scaling_limits.plotting import style, text
 from scaling_limits.plotting.figure_folder import FigureFolder
-
-_LINE, _CHARACTER, _GAP = (
-    0.2,
-    0.062,
-    4,
-)  # inches of a line and of a character; characters between columns
-_HEAVY, _LIGHT = 0.9, 0.5  # rules, points
+from scaling_limits.plotting.typeset import typeset
 
 _SYMBOLS = {
     "depth_exponent": r"\alpha",
@@ -56,26 +49,8 @@ _PREMULTIPLIERS = {
 
 
 def drawn(folder: FigureFolder, table: pd.DataFrame) -> Figure:
-    """The table, typeset, with rules above, below and under its header."""
-    table = table.reset_index()
-    lines = [list(table.columns), *table.to_numpy().tolist()]
-    widths = [max(text.length(line[k]) for line in lines) for k in range(len(lines[0]))]
-    width = _CHARACTER * (sum(widths) + _GAP * len(widths))
-    page = folder.page((width, _LINE * len(lines)))
-    ax = page.axes(1, 1)[0, 0]
-    ax.set_axis_off()
-    shares = [(wide + _GAP) / (sum(widths) + _GAP * len(widths)) for wide in widths]
-    cells = ax.table(lines, bbox=[0, 0, 1, 1], colWidths=shares, cellLoc="center", edges="open")
-    cells.auto_set_font_size(False)
-    for (_, column), cell in cells.get_celld().items():
-        cell.set_fontsize(style.NORMAL)
-        if column == 0:
-            cell.set_text_props(ha="left")
-    for line, thickness in ((0, _HEAVY), (1, _LIGHT), (len(lines), _HEAVY)):
-        y = 1 - line / len(lines)
-        rule = {"color": "black", "linewidth": thickness, "clip_on": False}
-        ax.plot([0, 1], [y, y], transform=ax.transAxes, **rule)
-    return page.settle()
+    """The table, typeset."""
+    return typeset(folder, table)
 
 
 def entries(plot: ParameterisationTablePlot, rows: Sequence[Row] = TABLE) -> pd.DataFrame:
