@@ -94,9 +94,32 @@ def test_a_panel_for_each_grid_and_for_each_step(tmp_path: Path) -> None:
     assert {q.metric for row in quantities for q in row} == {"train_loss"}
 
 
+def test_a_table_of_results_is_of_nodes_and_differences(tmp_path: Path) -> None:
+    less = {"grid": "pair_b", "minus": "pair_a", "title": "of, B less A"}
+    said = {"kind": "results_table", "quantity": "accuracy", "rows": "width", "columns": "entry"}
+    found = plot(tmp_path, **said, entries=["pair", less], over="learning_rate")
+    assert [(entry.grid, entry.minus, entry.headings) for entry in found.entries] == [
+        ("pair_a", None, ("of", "A")),
+        ("pair_b", None, ("of", "B")),
+        ("pair_b", "pair_a", ("of", "B less A")),
+    ]
+    assert (found.rows, found.columns, found.over) == (("width",), ("entry",), ("learning_rate",))
+    assert (found.quantity.metric, found.quantity.window, found.best) == ("test_accuracy", 3, "max")
+
+
+TABLE = {"kind": "results_table", "quantity": "loss", "rows": "width", "columns": "entry"}
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
+        ({**TABLE, "quantity": "los"}, "unknown quantity 'los'; did you mean 'loss'"),
+        ({**TABLE, "entries": ["mian"]}, r"plot\.entries\.0.*unknown grid 'mian'"),
+        (
+            {**TABLE, "entries": [{"grid": "main", "minus": "oen", "title": "a"}]},
+            r"plot\.entries\.0.*unknown grid 'oen'; did you mean 'one'",
+        ),
+        ({**TABLE, "entries": []}, r"plot.*entries"),
         ({"rows": ["loss"], "panels": []}, r"plot\.rows: stands in place of `panels`"),
         ({"columns": "pair", "panels": []}, r"plot\.columns: stands in place of `panels`"),
         ({}, "give `rows`, a list of quantities, or `panels`"),

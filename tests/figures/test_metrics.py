@@ -32,3 +32,16 @@ def test_each_metric_with_words_is_recorded():
     losses = {"train_loss", "inferred_loss", "energy"}
     recorded = {metric for name in registry.modules for metric in registry.get(name).AXES}
     assert not set(METRICS) - recorded - losses
+
+
+@pytest.mark.parametrize(
+    ("quantity", "percent"),
+    [
+        ({"metric": "test_accuracy"}, True),
+        ({"metric": "test_accuracy", "complement": True}, False),
+        ({"metric": "gradient_cosine"}, False),
+        ({"metric": "train_loss"}, False),
+    ],
+)
+def test_accuracies_are_written_in_percent(quantity, percent):
+    assert words_of(Quantity.model_validate(quantity)).percent == percent

@@ -21,6 +21,17 @@ MAPS = {
 STEPS = MAPS | {"quantity": COSINE, "best": None, "panels": [{"grid": "main", "along": "step"}]}
 SIZES = {"grid": "main", "quantity": LOSS}
 LIMIT = {"grid": "limit", "quantity": LOSS, "style": "dashed", "label": "limit"}
+ENTRIES = [
+    {"grid": "sp", "title": "K-FAC, SP"},
+    {"grid": "mup", "minus": "sp", "title": "K-FAC, difference"},
+]
+TABLE = {
+    "kind": "results_table",
+    "quantity": LOSS,
+    "entries": ENTRIES,
+    "rows": ["width"],
+    "columns": ["entry"],
+}
 
 
 def panels(*lines, **panel):
@@ -35,6 +46,7 @@ def panels(*lines, **panel):
         (STEPS, ["main"]),
         (panels(SIZES, LIMIT), ["main", "limit"]),
         (panels(SIZES | {"reference": "limit"}), ["main", "limit"]),
+        (TABLE, ["sp", "mup", "sp"]),
     ],
 )
 def test_a_plot_names_its_grids(plot, grids):
@@ -63,6 +75,12 @@ def test_a_plot_names_its_grids(plot, grids):
         (panels(LIMIT | {"across": True}), "one that is not `across`"),
         (panels(SIZES, LIMIT | {"across": True}, relative=True), "it has no first value"),
         (panels(SIZES, over=["learning_rate"], best=None), "the quantity needs `best`"),
+        (TABLE | {"columns": ["entry", "width"]}, "width stands twice among `rows` and `columns`"),
+        (TABLE | {"columns": ["depth"]}, "several entries need `entry`"),
+        (TABLE | {"entries": [ENTRIES[0]] * 2}, "the same title"),
+        (TABLE | {"entries": [ENTRIES[0], ENTRIES[1] | {"title": "A"}]}, "as many headings"),
+        (TABLE | {"entries": []}, "entries"),
+        (TABLE | {"over": ["depth"], "best": None}, "the quantity needs `best`"),
         (panels(SIZES) | {"kind": "line"}, "does not match any of the expected tags"),
     ],
 )

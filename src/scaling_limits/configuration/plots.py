@@ -13,6 +13,8 @@ Path = tuple[str | int, ...]
 _AT: Path = ("plot",)
 # of a plot of lines itself; all else that stands beside `kind` is of each of its panels
 _PLOT = {"kind", "panels", "rows", "columns", "wrap", "hue_labels", "symbols"}
+# of a table of results: a single name need not be a list
+_LISTS = ("rows", "columns", "over")
 # what panels of quantities over a hyperparameter have, if nothing else is said
 _TRANSFER = {"x": "learning_rate", "hue": "width"}
 
@@ -71,6 +73,27 @@ def _lines(plot: dict[str, Any], words: Words) -> dict[str, Any]:
             raise MisplacedError(path, f"should be a mapping, not {panel!r}")
         panels += _panels({**shared, **panel}, words, path)
     return {**own, "panels": panels}
+
+
+def _results_table(plot: dict[str, Any], words: Words) -> dict[str, Any]:
+    quantity = words.quantity(plot.get("quantity"), _AT)
+    best = {key: value for key, value in _drawn(quantity).items() if key == "best"}
+    plot = {
+        key: [said] if isinstance(said, str) and key in _LISTS else said
+        for key, said in plot.items()
+    }
+    entries: list[Any] = []
+    for index, entry in enumerate(plot.get("entries") or []):
+        path = (*_AT, "entries", index)
+        if isinstance(entry, Mapping):
+            for key in ("grid", "minus"):
+                words.grids(entry.get(key, []), path)
+            entries.append(entry)
+        else:
+            entries += [
+                {"grid": grid, "title": title} for grid, title in words.titled([entry], path)
+            ]
+    return {**best, **plot, "quantity": quantity, "entries": entries}
 
 
 def _table(plot: dict[str, Any], words: Words) -> list[tuple[Path, dict[str, Any]]]:
@@ -155,4 +178,5 @@ def _line(line: Any, words: Words, path: Path) -> Any:
 _KINDS: dict[str, Callable[[dict[str, Any], Words], dict[str, Any]]] = {
     "lines": _lines,
     "maps": _maps,
+    "results_table": _results_table,
 }

@@ -17,6 +17,11 @@ class Words(NamedTuple):
     best: Best | None = "min"
     top: float | None = None
 
+    @property
+    def percent(self) -> bool:
+        """Whether tables write it in percent: a share that is best large."""
+        return (self.best, self.top) == ("max", 1.0)
+
 
 _COSINE = Words("cosine similarity", "linear", None, 1.0)
 _RMS = Words("root mean square", best=None)

@@ -17,7 +17,8 @@ from scaling_limits.plotting.tables import visible
 NEARLY = 0.1
 """By how much what is nearly as good as the best may be worse."""
 _STEP, _EDGE = 0.042, 0.03  # of an axis: between marks at its ends, and from the end
-_RING, _BAR, _CROSS = "best", "within 10 % of the best", "diverged (at least one seed)"
+_RING, _BAR = "best", "within 10 % of the best"
+CROSS = "diverged (at least one seed)"
 
 
 def best(
@@ -61,7 +62,12 @@ def crosses(
         height = _EDGE + (len(lines) - place) * _STEP
         height = height if direction == "max" else 1.0 - height
         look: dict[str, Any] = {"color": colour, "transform": ax.get_xaxis_transform()}
-        ax.plot(xs, [height] * len(xs), zorder=3.0, label=_CROSS, **style.CROSS, **look)
+        ax.plot(xs, [height] * len(xs), zorder=3.0, label=CROSS, **style.CROSS, **look)
+
+
+def cross() -> Artist:
+    """The cross of a legend."""
+    return Line2D([], [], color="0.35", **style.CROSS)
 
 
 def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
@@ -119,6 +125,6 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
     entries: dict[str, Artist] = {
         _RING: Line2D([], [], color="0.35", **style.RING),
         _BAR: Line2D([], [], color="0.35", linewidth=2.4, alpha=0.45),
-        _CROSS: Line2D([], [], color="0.35", **style.CROSS),
+        CROSS: cross(),
     }
     return {label: entry for label, entry in entries.items() if label in there}

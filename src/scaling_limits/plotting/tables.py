@@ -10,6 +10,7 @@ from scaling_limits.figures.metrics import words_of
 from scaling_limits.figures.plots import Plot
 from scaling_limits.figures.plots.lines import Line, LinesPlot, Panel
 from scaling_limits.figures.plots.maps import MapPanel, MapsPlot
+from scaling_limits.figures.plots.results_table import ResultsEntry, ResultsTablePlot
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.records import Results
 
@@ -17,7 +18,8 @@ FIRST = ("panel", "title", "line", "quantity", "grid", "cell_id", "seed", "value
 """The columns before those of the cells' settings.
 
 `panel` counts from 0 and `title` is its heading; `line` names a line inside of a panel; `value` is of the
-`quantity`, and `diverged` says that at this point training of some seed diverged.
+`quantity`, and `diverged` says that at this point training of some seed diverged. Of a table of results each entry
+is a panel; what belongs to a difference is that of the cell from which another is taken.
 """
 
 
@@ -25,7 +27,7 @@ _Grids = Mapping[str, Results]
 
 
 def table_of(plot: Plot, results: Results) -> pd.DataFrame:
-    """One row for each panel, line, point and seed that a plot shows; no rows for a table.
+    """One row for each panel, line, point and seed that a plot shows; none for a table of parameterisations.
 
     Columns are `FIRST`, then the settings of the cells and the axis that the quantity keeps.
 
@@ -45,6 +47,11 @@ def table_of(plot: Plot, results: Results) -> pd.DataFrame:
         parts = [
             _map(grids, plot, panel).assign(panel=number)
             for number, panel in enumerate(plot.panels)
+        ]
+    elif isinstance(plot, ResultsTablePlot):
+        parts = [
+            _entry(grids, plot, entry).assign(panel=number)
+            for number, entry in enumerate(plot.entries)
         ]
     if not parts:
         return pd.DataFrame(columns=FIRST)
@@ -99,6 +106,30 @@ def _map(grids: _Grids, plot: MapsPlot, panel: MapPanel) -> pd.DataFrame:
     return rows.assign(title=title, line=panel.grid, quantity=words_of(plot.quantity).label)
 
 
+def _entry(grids: _Grids, plot: ResultsTablePlot, entry: ResultsEntry) -> pd.DataFrame:
+    key = [*plot.settings, "seed"]
+
+    def best(grid: str) -> pd.DataFrame:
+        rows = _values(grids, grid, plot.quantity, [*plot.settings, *plot.over])
+        if not plot.over:
+            return rows
+        assert plot.best is not None
+        return best_rows(rows, plot.settings, plot.over, plot.best)
+
+    rows = best(entry.grid)
+    if entry.minus is not None:
+        rows = rows.merge(best(entry.minus)[[*key, "value"]], on=key, suffixes=("", "_minus"))
+        if rows.empty:
+            raise ScalingLimitsError(
+                f"the grids '{entry.grid}' and '{entry.minus}' share no {', '.join(key)}"
+            )
+        less = rows.pop("value_minus")
+        known = np.isfinite(rows["value"]) & np.isfinite(less)
+        rows = _lost(rows.assign(value=(rows["value"] - less).where(known, np.inf)), plot.settings)
+    label = words_of(plot.quantity).label
+    return rows.assign(title=entry.title, line=entry.title, quantity=label)
+
+
 def _values(grids: _Grids, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
     """The `value` of a quantity for each combination of `by` and seed in a grid, infinite where it diverged."""
     if grid not in grids:
@@ -120,9 +151,13 @@ def _values(grids: _Grids, grid: str, quantity: Quantity, by: Sequence[str]) -> 
             f"the grid '{grid}' varies not only over {', '.join(by)} and seed: {', '.join(varying)}"
         )
     values = rows["value"].astype(float)
-    values = values.where(np.isfinite(values), np.inf)
-    lost = (values == np.inf).groupby([rows[column] for column in by]).transform("any")
-    return rows.assign(value=values, diverged=lost)
+    return _lost(rows.assign(value=values.where(np.isfinite(values), np.inf)), by)
+
+
+def _lost(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The rows, in which all of a point have diverged if the value of some seed is infinite."""
+    infinite = rows["value"] == np.inf
+    return rows.assign(diverged=infinite.groupby([rows[name] for name in by]).transform("any"))
 
 
 def _chosen(rows: pd.DataFrame, column: str, values: Sequence[float], grid: str) -> pd.DataFrame:
@@ -148,8 +183,7 @@ def _errors(grids: _Grids, line: Line, rows: pd.DataFrame, by: Sequence[str]) ->
     reference = paired.pop("value_reference")
     known = np.isfinite(reference) & (reference != 0)
     errors = (paired["value"] / reference - 1).abs().where(known, np.inf)
-    lost = (errors == np.inf).groupby([paired[column] for column in by]).transform("any")
-    return paired.assign(value=errors, diverged=paired["diverged"] | lost)
+    return _lost(paired.assign(value=errors), by)
 
 
 def _relative(rows: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:

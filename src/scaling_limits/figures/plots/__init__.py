@@ -7,10 +7,11 @@ from pydantic import Field, TypeAdapter
 from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.plots.maps import MapsPlot
 from scaling_limits.figures.plots.parameterisation_table import ParameterisationTablePlot
+from scaling_limits.figures.plots.results_table import ResultsTablePlot
 from scaling_limits.registry import Registry
 
 Plot = Annotated[
-    LinesPlot | MapsPlot | ParameterisationTablePlot,
+    LinesPlot | MapsPlot | ParameterisationTablePlot | ResultsTablePlot,
     Field(discriminator="kind"),
 ]
 PLOT: TypeAdapter[Plot] = TypeAdapter(Plot)
@@ -19,7 +20,7 @@ DRAWN_BY = Registry(
     "kind of plot",
     {
         kind: f"scaling_limits.plotting.{kind}"
-        for kind in ("lines", "maps", "parameterisation_table")
+        for kind in ("lines", "maps", "parameterisation_table", "results_table")
     },
 )
 """The modules with which a notebook of that name draws a figure's folder."""
