@@ -75,7 +75,7 @@ def test_one_row_for_each_panel_line_point_and_seed() -> None:
     assert sorted(lost["value"]) == [1.0, 4.0, 4.0, 5.0, np.inf, np.inf]
 
 
-def test_a_table_has_no_rows() -> None:
+def test_a_table_of_parameterisations_has_no_rows() -> None:
     plot = {"kind": "parameterisation_table", "form": "premultipliers"}
     entry = {"title": "SP", "scheme": "sp_gaussian"}
     empty = table_of(PLOT.validate_python(plot | {"entries": [entry]}), results(MAIN))
@@ -103,6 +103,40 @@ def test_over_shows_the_combination_whose_mean_is_best(best: str, rate: float, v
     )
     assert found["learning_rate"].unique().tolist() == [rate]
     assert found["value"].tolist() == values
+
+
+def test_a_curve_at_the_best_rate_is_one_curve() -> None:
+    """Of the rate that ends best, though another one is better before, and of one seed."""
+
+    def loss(width: int, learning_rate: float, seed: int) -> dict[str, Any]:
+        fast = {0: 4.0, 1: 1.0, 2: 3.0 - 2.5 * (1 - seed)}
+        slow = {0: 4.0, 1: 2.0, 2: 1.0}
+        # in wide networks the fast rate is best throughout, and the slow one diverges
+        wide = {0: 8.0, 1: 0.5, 2: 0.5} if learning_rate == 0.2 else {0: 8.0, 1: 0.1, 2: np.nan}
+        return {"loss": (fast if learning_rate == 0.2 else slow) if width == 8 else wide}
+
+    rates = {"width": (8, 16), "learning_rate": (0.1, 0.2), "seed": (0, 1)}
+    rows = cells("main", loss, **rates)
+    line = {"quantity": LOSS | {"per": "step"}}
+    found = table(rows, line, x="step", over=["learning_rate"])
+    assert found.groupby(["width", "step"])["value"].first().tolist() == [4, 2, 1, 8, 0.5, 0.5]
+    assert found.groupby("width")["learning_rate"].unique().map(list).to_dict() == {
+        8: [0.1],
+        16: [0.2],
+    }
+    # without a hue it is one curve; over a size each point still has its own
+    alone = [{**line, "grid": "main", "label": "a"}]
+    found = table(
+        [r for r in rows if r[0]["width"] == 8],
+        x="step",
+        hue=None,
+        over=["learning_rate"],
+        lines=alone,
+    )
+    assert found["value"].tolist() == [4, 2, 1, 4, 2, 1]
+    found = table(rows, line, x="width", hue="step", over=["learning_rate"])
+    rates_of = found[found["width"] == 8].groupby("step")["learning_rate"].unique()
+    assert rates_of.map(list).to_dict() == {0: [0.1], 1: [0.2], 2: [0.1]}
 
 
 @pytest.mark.parametrize("best", ["min", "max"])

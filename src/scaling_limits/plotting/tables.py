@@ -65,17 +65,21 @@ def visible(rows: pd.DataFrame, *, log: bool) -> pd.DataFrame:
 
 
 def best_rows(
-    rows: pd.DataFrame, by: Sequence[str], over: Sequence[str], best: str
+    rows: pd.DataFrame, by: Sequence[str], over: Sequence[str], best: str, end: str | None = None
 ) -> pd.DataFrame:
     """Of each combination of `by`, the rows of that combination of `over` whose mean over seeds is best.
 
+    With the column `end` they are curves along it: a combination is as good as at the end of its curve.
     What diverged is best nowhere; where everything did, the first combination stays.
     """
-    means = rows.groupby([*by, *over])["value"].mean().reset_index()
+    ends = rows
+    if end is not None:
+        ends = rows[rows[end] == rows.groupby([*by, *over])[end].transform("max")]
+    means = ends.groupby([*by, *over])["value"].mean().reset_index()
     worse = means["value"] if best == "min" else -means["value"]
     means["value"] = worse.where(np.isfinite(worse), np.inf)
-    chosen = means.loc[means.groupby(list(by))["value"].idxmin(), [*by, *over]]
-    return rows.merge(chosen, on=[*by, *over])
+    first = means.groupby(list(by))["value"].idxmin() if by else [means["value"].idxmin()]
+    return rows.merge(means.loc[first, [*by, *over]], on=[*by, *over])
 
 
 def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
@@ -85,7 +89,10 @@ def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
         rows = _errors(grids, line, rows, by)
     if panel.over:
         assert panel.best is not None
-        rows = best_rows(rows, by, panel.over, panel.best)
+        # a curve along an axis that the quantity keeps is that of one combination
+        kept = panel.x.removeprefix("relative_") == line.quantity.per
+        points, end = (by[:-1], panel.x) if kept else (by, None)
+        rows = best_rows(rows, points, panel.over, panel.best, end)
     if panel.hue and line.each and panel.values is not None:
         rows = _chosen(rows, panel.hue, panel.values, line.grid)
     if line.across and rows[panel.x].nunique() > 1:
