@@ -50,6 +50,7 @@ TRACED_NAMES = {
     "own_power",
     "preconditioner_exponent",
     "seed",
+    "smallest_damping",
     "target_step",
 }
 OTHER = {  # for fields that cannot be changed by their type alone

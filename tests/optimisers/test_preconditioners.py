@@ -41,7 +41,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def numbers(name: str, rule: str = "rescaled", **changes: float) -> dict[str, float]:
-    own = SHAMPOO if name == "shampoo" else RULES[rule]
+    own = SHAMPOO if name == "shampoo" else {**RULES[rule], "smallest_damping": 0.0}
     return {"momentum": 0.0, **own, **changes}
 
 
@@ -139,6 +139,19 @@ def test_kfac_and_foof_are_explicit_inverses(rule: str, fisher: str, loss: str, 
     if rule != "heuristic":
         found = direction("foof", gradients, operations, numbers("foof", rule))[0]
         assert_close(found, expected["foof"])
+
+
+def test_a_factor_has_the_smallest_damping_where_the_rule_says_less() -> None:
+    """Between what the rescaled rule says of both factors of the layer."""
+    gradients, operations = observed(problem_of(chosen(**SIZES["narrow"])))
+    g, (a, b) = kernels(gradients)[1], factors_of(operations)[1]
+    rho_a, rho_b = rule_of("rescaled", a, b)
+    rho = (rho_a + rho_b) / 2
+    assert min(rho_a, rho_b) < 0.9 * rho
+    own = numbers("kfac", smallest_damping=rho)
+    a, b = a + max(rho_a, rho) * np.eye(len(a)), b + max(rho_b, rho) * np.eye(len(b))
+    found = kernels(direction("kfac", gradients, operations, own)[0])[1]
+    np.testing.assert_allclose(found, np.linalg.solve(b, g) @ np.linalg.inv(a), rtol=1e-8)
 
 
 def test_a_layer_by_the_inverse_of_its_kronecker_product() -> None:

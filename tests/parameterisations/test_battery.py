@@ -41,7 +41,7 @@ WIDTHS, CONTROL_WIDTHS, BLOCKS = (128, 256, 512, 1024), (128, 512), (16, 64, 256
 SEEDS, CONTROL_SEEDS = 8, 2
 TOLERANCE, DETECTED = 0.15, 0.35
 RULES = {"sgd": lambda _: optax.identity(), "adam": lambda _: optax.scale_by_adam(eps=0.0)}
-RESCALED = {"momentum": 0.0, "own_power": 1.0, "other_power": 0.0} | {
+RESCALED = {"momentum": 0.0, "own_power": 1.0, "other_power": 0.0, "smallest_damping": 0.0} | {
     f"{side}_damping": 1.0 for side in ("input", "output")
 }
 """second-order (15), at a damping of a tenth of the trace."""

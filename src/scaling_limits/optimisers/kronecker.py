@@ -98,7 +98,7 @@ def preconditioned(
 def dampings(
     numbers: Mapping[str, Any], factors: Mapping[str, Any], means: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """rho_A and rho_B by side, `means` being the mean eigenvalues m: `c factor m^p m_other^q`.
+    """rho_A and rho_B by side, `means` being the mean eigenvalues m: `c factor m^p m_other^q`, or the smallest one.
 
     (7), (14) and (15) of second-order differ in these numbers alone.
     """
@@ -106,7 +106,9 @@ def dampings(
     def of(side: str, other: str) -> Array:
         own: Array = numbers[f"{side}_damping"] * factors[f"{side}_damping"]
         own = own * means[side] ** numbers["own_power"]
-        return own * means[other] ** numbers["other_power"] if other in means else own
+        if other in means:
+            own = own * means[other] ** numbers["other_power"]
+        return jnp.maximum(own, numbers["smallest_damping"])
 
     others = {"input": "output", "output": "input"}
     return {side: of(side, others[side]) for side in means}

@@ -52,17 +52,21 @@ class KroneckerSettings(Settings):
     input_damping_exponent: float | None = Field(
         default=None, description="d_A, with damping_rule: fixed; -1 if absent"
     )
+    smallest_damping: float = Field(
+        default=0.0, ge=0, description="of either factor, where the rule says less"
+    )
 
 
 class KroneckerSpec(Spec):
     """A factor's damping is its number times `m^own_power n^other_power`, m and n its and the other one's mean
-    eigenvalues; of the second factor none where there is only one.
+    eigenvalues, and at least `smallest_damping`; of the second factor none where there is only one.
     """
 
     input_damping: Traced
     output_damping: Traced = 0.0
     own_power: Traced
     other_power: Traced = 0.0
+    smallest_damping: Traced = 0.0
 
 
 def refuse(settings: Any) -> None:
