@@ -20,6 +20,9 @@ class Settings(Strict):
     base_width: int = Field(default=1, ge=1, description="where powers of the width are 1")
     base_depth: int = Field(default=1, ge=1, description="where powers of the depth are 1")
     init_scale: float = Field(default=1.0, gt=0, description="multiplies all initial weights")
+    output_init_scale: float = Field(
+        default=1.0, gt=0, description="multiplies the output's initial weights further"
+    )
     output_scale: float = Field(default=1.0, gt=0, description="gamma_0, where the row has one")
     branch_multiplier: float = Field(
         default=1.0, gt=0, description="of hidden residual branches; needs skip: true"
