@@ -90,7 +90,7 @@ def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
     if panel.over:
         assert panel.best is not None
         # a curve along an axis that the quantity keeps is that of one combination
-        kept = panel.x.removeprefix("relative_") == line.quantity.per
+        kept = panel.x.removeprefix("relative_") in line.quantity.kept
         points, end = (by[:-1], panel.x) if kept else (by, None)
         rows = best_rows(rows, points, panel.over, panel.best, end)
     if panel.hue and line.each and panel.values is not None:
