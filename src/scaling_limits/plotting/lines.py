@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.plots.lines import Line, LinesPlot, Panel
+from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plotting import colours, marks, page, style, text
 from scaling_limits.plotting.figure_folder import FigureFolder
 from scaling_limits.plotting.tables import visible
@@ -210,7 +211,8 @@ class Lines:
         # of an error and of the accuracy the best is the same
         quantity = line.quantity.model_dump(exclude={"label", "complement"})
         for claim in self.folder.judged:
-            judged = {key: value for key, value in claim["quantity"].items() if key != "complement"}
+            said = Quantity.model_validate(claim["quantity"])
+            judged = said.model_dump(exclude={"label", "complement"})
             over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
             if over and line.grid in claim["grids"] and judged == quantity:
                 return claim
