@@ -52,6 +52,21 @@ def cosines(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     return drawn(write_folder(tmp_path_factory.mktemp("maps") / "f", PLOT, rows))
 
 
+def test_exponents_of_zero_and_less_stand_on_linear_axes(tmp_path: Path) -> None:
+    def value(seed: int, input_damping_exponent: float, output_damping_exponent: float) -> Any:
+        apart = (input_damping_exponent + 1) ** 2 + (output_damping_exponent - 1) ** 2
+        return {"train_loss": 1 + apart}
+
+    axes = {"input_damping_exponent": (-2.0, -1.0, 0.0), "output_damping_exponent": (0.5, 1.0, 2.0)}
+    plot = {"kind": "maps", "quantity": TRAIN, "panels": [{"grid": "main", "along": "seed"}]}
+    plot |= dict(zip("xy", axes, strict=True))
+    (ax,) = drawn(write_folder(tmp_path / "f", plot, cells("main", value, seed=(0,), **axes))).axes
+    assert mark(ax, "*") == (-1.0, 1.0)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
+    assert ax.get_xlim() == (-2.5, 0.5)
+    assert ax.get_xticks().tolist() == [-2, -1, 0]
+
+
 def test_optima_and_those_of_the_reference(bowls: Drawn) -> None:
     small, large, control_small, control_large = bowls.axes
     assert [mark(ax, "*") for ax in (small, large, control_small)] == [(0.5, 0.5)] * 3

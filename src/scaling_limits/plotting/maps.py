@@ -19,10 +19,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FixedLocator
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.metrics import words_of
 from scaling_limits.figures.plots.maps import MapPanel, MapsPlot
+from scaling_limits.figures.plots.parts import Scale
 from scaling_limits.plotting import page, style, text
 from scaling_limits.plotting.figure_folder import FigureFolder
 
@@ -101,12 +103,13 @@ class Maps:
         return LogNorm(low, high) if log else Normalize(low, high)
 
     def edges(self, values: pd.Index) -> np.ndarray:
-        """Where cells end on a logarithmic axis: half way between values."""
-        places = np.log(values.to_numpy(float))
-        steps = np.diff(places) if len(places) > 1 else np.array([np.log(2)])
+        """Where cells end: half way between values."""
+        log = _axis_scale(values) == "log"
+        places = np.log(values.to_numpy(float)) if log else values.to_numpy(float)
+        steps = np.diff(places) if len(places) > 1 else np.array([np.log(2) if log else 1.0])
         inner = places[:-1] + np.diff(places) / 2
-        ends = places[0] - steps[0] / 2, places[-1] + steps[-1] / 2
-        return np.asarray(np.exp([ends[0], *inner, ends[1]]))
+        ends = np.array([places[0] - steps[0] / 2, *inner, places[-1] + steps[-1] / 2])
+        return np.exp(ends) if log else ends
 
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
         """What stands on a map: values or optima, and lines of a ratio."""
@@ -156,9 +159,12 @@ class Maps:
     def _finish(self, number: int, column: int, panel: MapPanel, ax: Axes) -> None:
         results, plot = self.folder.results, self.plot
         matrix = self.matrix(panel, self._values[number][column])
-        ax.set(xscale="log", yscale="log")
+        ax.set(xscale=_axis_scale(matrix.columns), yscale=_axis_scale(matrix.index))
         for axis, values in ((ax.xaxis, matrix.columns), (ax.yaxis, matrix.index)):
-            page.size_ticks(axis, values.to_numpy(float))
+            if _axis_scale(values) == "log":
+                page.size_ticks(axis, values.to_numpy(float))
+            else:
+                axis.set_major_locator(FixedLocator([float(value) for value in values]))
         ax.set_xlim(*self.edges(matrix.columns)[[0, -1]])
         ax.set_ylim(*self.edges(matrix.index)[[0, -1]])
         title = self._at(panel, self._values[number][column])
@@ -228,6 +234,11 @@ class Maps:
             }
             at = matrix.columns[x], matrix.index[y]
             ax.text(*at, _compact(value), size=5.0, zorder=3, **look)
+
+
+def _axis_scale(values: pd.Index) -> Scale:
+    """Sizes and rates stand on a logarithmic axis, exponents, which may be zero or less, on a linear one."""
+    return "log" if (values > 0).all() else "linear"
 
 
 def _compact(value: float) -> str:

@@ -27,9 +27,10 @@ class MapsPlot(Strict):
     """Colour over the columns `x` and `y`, one map for each size, or training step.
 
     With `best` the optimum of every map is marked, beside contours: does it move? Without it the
-    values are written in the cells. All maps share their colours; `limits` are their ends (default: the
-    values' own, up to four times the median). `ratio_lines` lists the k of lines x = k y. `symbols` maps
-    a column of the cells to the paper's symbol (default: N for the width, H or L for the depth).
+    values are written in the cells. A column with values of zero or less has a linear axis. All maps
+    share their colours; `limits` are their ends (default: the values' own, up to four times the median).
+    `ratio_lines` lists the k of lines x = k y. `symbols` maps a column of the cells to the paper's symbol
+    (default: N for the width, H or L for the depth).
     """
 
     kind: Literal["maps"] = "maps"
