@@ -114,7 +114,8 @@ class Cell(Strict):
 
     `scaling` and `frozen` name roles of weights, or single layers where those of one role differ in fan-in. Weights
     that are `frozen` stay as drawn. Feedback weights are trained alone for `num_feedback_steps` before the first step.
-    A share `label_smoothing` of each training target is spread over all classes. The learning rate stays the same
+    A share `label_smoothing` of each training target is spread over all classes; training images are changed by what
+    `augmentation` names, at random at every step. The learning rate stays the same
     without a schedule.
     With `limit`, its numbers are computed by that limit instead of by training.
     """
@@ -129,6 +130,7 @@ class Cell(Strict):
     frozen: tuple[str, ...]
     seed: TracedInt
     label_smoothing: float | None = None
+    augmentation: tuple[str, ...] | None = None
     learning_rate_schedule: Literal["cosine"] | None = None
     num_feedback_steps: int | None = None
     num_steps: int

@@ -8,12 +8,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from scaling_limits.cells import AlgorithmSpec, Cell, MeasurementSpec, NetworkSpec, OptimiserSpec
+from scaling_limits.cells import (
+    AlgorithmSpec,
+    Cell,
+    DatasetSpec,
+    MeasurementSpec,
+    NetworkSpec,
+    OptimiserSpec,
+)
 from scaling_limits.configuration.costs.memory import batch_size
 from scaling_limits.configuration.models import MeasurementPlan, Resources
 from scaling_limits.configuration.parts import Parts, choose, compose
 from scaling_limits.datasets import catalogue
 from scaling_limits.datasets import settings as dataset_settings
+from scaling_limits.errors import ConfigurationError
 from scaling_limits.parameterisations import settings as parameterisation_settings
 from scaling_limits.parameterisations import table
 from scaling_limits.parameterisations.powers import EXPONENTS
@@ -72,6 +80,7 @@ class Resolver:
             frozen=tuple(sorted(each.name for each in layers if each.role in settings.frozen)),
             seed=settings.seed,
             label_smoothing=settings.label_smoothing or None,
+            augmentation=_augmentation(settings, dataset),
             learning_rate_schedule=None if schedule == "constant" else schedule,
             num_feedback_steps=getattr(settings, "num_feedback_steps", None),
             num_steps=num_steps,
@@ -143,6 +152,15 @@ def _exponents(settings: Any, optimiser: ModuleType) -> dict[str, Any]:
     """Those of the settings, and those that the optimiser supplies; e_B is 0 where nothing preconditions."""
     supplied = optimiser.exponents(settings) if hasattr(optimiser, "exponents") else {}
     return {"preconditioner_exponent": 0.0, **_declared(settings, EXPONENTS), **supplied}
+
+
+def _augmentation(settings: Any, dataset: DatasetSpec) -> tuple[str, ...] | None:
+    """What training images are changed by, each named once; raises ConfigurationError for data that are no images."""
+    if settings.augmentation and len(dataset.input_shape) < 2:
+        raise ConfigurationError(
+            f"augmentation: is of images, the data have {dataset.input_shape[0]} inputs; leave it out"
+        )
+    return tuple(sorted(set(settings.augmentation))) or None
 
 
 def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmSpec:

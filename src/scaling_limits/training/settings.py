@@ -22,6 +22,9 @@ class Settings(Strict):
         description="share of each training target that all classes have alike",
     )
     learning_rate: float = Field(gt=0, description="before the roles' factors of the row")
+    augmentation: tuple[Literal["crop", "flip", "cutout"], ...] = Field(
+        default=(), description="of training images, drawn anew at every step"
+    )
     frozen: tuple[Literal["input", "hidden", "output"], ...] = Field(
         default=(), description="roles of weights that stay as drawn"
     )

@@ -13,8 +13,10 @@ from jaxtyping import Array, Int
 from scaling_limits import algorithms, networks, optimisers
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
+from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.network import Network, Params, Weights
 from scaling_limits.optimisers import groups
+from scaling_limits.training.augmentation import augmented
 from scaling_limits.training.state import State
 
 
@@ -85,12 +87,19 @@ class Training:
             network=self.network,
             params=weights.forward,
             scaling=self.numbers["scaling"],
-            x=self.data.inputs[batch],
+            x=self._inputs(step, batch),
             y=self._targets(batch),
             options=self.cell.algorithm,
             numbers=numbers,
             feedback=weights.feedback,
         )
+
+    def _inputs(self, step: Array, batch: Array) -> Array:
+        inputs: Array = self.data.inputs[batch]
+        if self.cell.augmentation is None:
+            return inputs
+        key = layer_key(jax.random.key(self.numbers["seed"]), "augmentation", step)
+        return augmented(inputs, self.cell.dataset.input_shape, self.cell.augmentation, key)
 
     def _targets(self, batch: Array) -> Array:
         targets = self.data.targets[batch]
