@@ -45,6 +45,13 @@ METRICS: dict[str, Words] = {
     "error_cosine_gn_damped": _COSINE,
     "error_cosine_bp_gn": _COSINE,
     "error_cosine_equilibrium": _COSINE,
+    "preconditioned_ratio": Words("preconditioned gradient over gradient", best=None),
+    "input_trace": Words("trace of $A_{l-1}$", best=None),
+    "output_trace": Words("trace of $B_l$", best=None),
+    "input_damping": Words("damping of $A_{l-1}$", best=None),
+    "output_damping": Words("damping of $B_l$", best=None),
+    "weight_change": Words(r"$\|W_t - W_0\| / \|W_0\|$", best=None),
+    "weight_change_spectral": Words(r"$\|W_t - W_0\|_2 / \|W_0\|_2$", best=None),
     "rescaling_excess": Words("$s - 1$", best=None),
     "rescaling_excess_expected": Words("$s - 1$", best=None),
 }
