@@ -120,6 +120,22 @@ def test_a_grid_says_more_than_what_it_extends(tmp_path: Path) -> None:
     assert (found["faster"]["learning_rate"], found["faster"]["num_steps"]) == (1, 4)
 
 
+def test_a_grid_measures_what_is_said_above_it_unless_it_says_otherwise(tmp_path: Path) -> None:
+    grids = {
+        "plain": {"measurements": {"weight_changes": 1}},
+        "activations": {"measurements": {"feature_changes": None}},
+    }
+    changes = {"parent": {"grids": grids}}
+    found = family(tmp_path, changes).experiment("toy", "parent").grids
+    measured = {name: set(grid.measurements) for name, grid in found.items()}
+    everywhere = measured["activations_relu"]
+    assert everywhere == {"performance"}
+    assert measured["activations_linear"] == everywhere
+    # `fast` extends it
+    for name in ("plain", "fast"):
+        assert measured[name] == {*everywhere, "feature_changes", "weight_changes"}
+
+
 def test_presets_stand_beside_what_they_change(tmp_path: Path) -> None:
     configuration = family(tmp_path, preset="small")
     plain = settings(configuration, "parent", "plain")
@@ -144,9 +160,10 @@ def test_experiments_inherit_all_but_description_and_figures(tmp_path: Path) -> 
     assert child.description == "a child"
     assert list(child.grids) == list(configuration.experiment("toy", "parent").grids)
     assert settings(configuration, "child", "plain")["seed"] == [5, 6]
-    assert {name: plan.steps for name, plan in child.measurements.items()} == {
-        "performance": ["end"]
-    }
+    for grid in child.grids.values():
+        assert {name: plan.steps for name, plan in grid.measurements.items()} == {
+            "performance": ["end"]
+        }
     # own grids stand in place of inherited ones
     assert list(configuration.experiment("toy", "orphan").grids) == ["relu"]
 

@@ -40,6 +40,7 @@ def _experiment(
     points = configuration.points(paper, name)
     grids = {grid: composed.grids[grid] for grid in composed.grids if grid in set(shown)}
     everywhere = _common([node.settings for node in grids.values()])
+    measured = _common([node.measurements for node in grids.values()])
     yield f"experiment {name}: {composed.words.value('description')}"
     yield "\nin all of its grids that the figure shows or judges"
     yield _table(everywhere)
@@ -49,10 +50,12 @@ def _experiment(
         yield f"\ngrid {grid}{f' ({title})' if title else ''}, {cells} cells"
         own = {k: v for k, v in _values(node.settings).items() if k not in everywhere}
         yield _table(own)
-    measurements = composed.words.tree("measurements")
-    if measurements:
+        if further := {k: v for k, v in _values(node.measurements).items() if k not in measured}:
+            yield "  measured here after how many updates"
+            yield _table(further)
+    if measured:
         yield "\nmeasured after how many updates"
-        yield _table(_values(measurements))
+        yield _table(measured)
 
 
 def _values(said: Tree) -> dict[str, tuple[Any, Origin]]:

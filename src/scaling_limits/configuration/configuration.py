@@ -207,7 +207,7 @@ class Configuration:
         composed: Composed,
     ) -> Point:
         def refuse(problem: object) -> ConfigurationError:
-            said = merge(composed.words.tree("measurements"), composed.grids[grid].settings)
+            said = merge(composed.grids[grid].measurements, composed.grids[grid].settings)
             where = ", ".join(map(str, _spoken_of(str(problem), said))) or said.origin.file
             return ConfigurationError(f"{where}: experiments.{experiment}.grids.{grid}: {problem}")
 
@@ -215,7 +215,7 @@ class Configuration:
             dataset = values.get("dataset")
             if isinstance(dataset, str):
                 values = {**values, "dataset": self._substitute(slug, dataset)}
-            settings, cell = self._resolver.resolve(values, spec.measurements)
+            settings, cell = self._resolver.resolve(values, spec.grids[grid].measurements)
         except ConfigurationError as error:
             raise refuse(error) from None
         return Point(grid, settings, cell)
@@ -283,21 +283,28 @@ def _changes(changes: Tree, settings: frozenset[str], path: str) -> Tree:
 def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
     """The typed model of an experiment."""
     words = composed.words
-    measured = {
-        name: steps if isinstance(steps, list) else [steps]
-        for name, steps in plain(words.tree("measurements")).items()
-    }
     content = {
         **plain(words.only(("description",))),
         "grids": {
-            name: {"title": node.title(), "settings": plain(node.settings)}
+            name: {
+                "title": node.title(),
+                "settings": plain(node.settings),
+                "measurements": _plans(node.measurements),
+            }
             for name, node in composed.grids.items()
         },
-        "measurements": {name: {"steps": steps} for name, steps in measured.items()},
     }
     if not composed.grids and words.only(settings):
         raise ConfigurationError(f"{words.origin}: grids: an experiment needs one at least")
     return validate(Experiment, words, content)
+
+
+def _plans(measurements: Tree) -> dict[str, Any]:
+    """When each measurement is taken."""
+    return {
+        name: {"steps": steps if isinstance(steps, list) else [steps]}
+        for name, steps in plain(measurements).items()
+    }
 
 
 def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -12,11 +12,11 @@ BASE = frozenset({"title", "extends", "measurements", "presets"})
 EXPERIMENT = frozenset(
     {"description", "extends", "grids", "measurements", "presets", "judging", "figures"}
 )
-GRID = frozenset({"extends", "title", "grids"})
+GRID = frozenset({"extends", "title", "grids", "measurements"})
 FIGURE = frozenset({"extends", "title", "caption", "plot", "claims"})
 PAPER = SHARED | {"title", "authors", "reference", "figures"}
 CHANGED_BASE = frozenset({"measurements"})
-CHANGED_GRID = frozenset({"grids"})
+CHANGED_GRID = frozenset({"grids", "measurements"})
 CHANGED_EXPERIMENT = frozenset({"grids", "measurements", "figures"})
 CHANGED_PAPER = SHARED | {"experiments", "figures"}
 

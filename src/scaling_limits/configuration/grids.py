@@ -11,9 +11,10 @@ Base = Callable[[str, Word, Tree], Tree]
 
 
 class Node(NamedTuple):
-    """A grid, or all grids below a node of the tree: what holds there, and the titles on the way to it."""
+    """A grid, or all grids below a node of the tree: what holds and is measured there, and the titles on the way."""
 
     settings: Tree
+    measurements: Tree
     titles: tuple[str | None, ...]
     grids: tuple[str, ...]
 
@@ -35,7 +36,7 @@ def flattened(experiment: Tree, settings: frozenset[str], base: Base) -> dict[st
         ConfigurationError: what a grid extends is neither beside it nor a base, or two have one name.
     """
     nodes: dict[str, Node] = {}
-    above = Node(experiment.only(settings), (), ())
+    above = Node(experiment.only(settings), experiment.tree("measurements"), (), ())
     _walk(experiment.tree("grids"), settings, above, (), base, nodes)
     return nodes
 
@@ -57,7 +58,8 @@ def _walk(
             raise ConfigurationError(f"{word.origin}: grids: two grids are called '{name}'")
         own = _inherited(key, beside, base, ())
         said = merge(above.settings, own.only(settings))
-        node = Node(said, (*above.titles, own.value("title")), (name,))
+        measured = merge(above.measurements, own.tree("measurements"))
+        node = Node(said, measured, (*above.titles, own.value("title")), (name,))
         nodes[name] = node
         if own.tree("grids"):
             found = _walk(own.tree("grids"), settings, node, (*path, key), base, nodes)
@@ -81,9 +83,5 @@ def _inherited(key: str, beside: Tree, base: Base, chain: tuple[str, ...]) -> Tr
         below = _inherited(name, beside, base, (*chain, key))
     else:
         below = base(name, word, beside.without(key))
-        if "measurements" in below:
-            raise ConfigurationError(
-                f"{word.origin}: extends: {name} has measurements, which are of whole experiments"
-            )
     own = own.without("extends")
     return merge(below.without("grids") if "grids" in own else below, own)

@@ -11,17 +11,18 @@ from scaling_limits.parameterisations.table import Row
 from scaling_limits.strict import Strict
 
 
+class MeasurementPlan(Strict):
+    """After how many updates a measurement is taken (`end`: all); steps past the end are left out."""
+
+    steps: list[Annotated[int, Field(ge=0)] | Literal["end"]] = Field(min_length=1)
+
+
 class Grid(Strict):
     """A named part of an experiment: all its settings, of which those with a list of values are its axes."""
 
     title: str | None = None
     settings: dict[str, Any]
-
-
-class MeasurementPlan(Strict):
-    """After how many updates a measurement is taken (`end`: all); steps past the end are left out."""
-
-    steps: list[Annotated[int, Field(ge=0)] | Literal["end"]] = Field(min_length=1)
+    measurements: dict[str, MeasurementPlan] = Field(default_factory=dict)
 
 
 class Experiment(Strict):
@@ -29,7 +30,6 @@ class Experiment(Strict):
 
     description: str
     grids: dict[str, Grid]
-    measurements: dict[str, MeasurementPlan] = Field(default_factory=dict)
 
 
 class Figure(Strict):
