@@ -208,6 +208,13 @@ class TestGap:
         assert verdict.verdict == "untested"
         assert verdict.interval[0] < 0.98 < verdict.interval[1]
 
+    def test_one_size_is_enough_unless_it_should_grow(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda width: 1.0, lambda width: 2.0)
+        results = tabulate([row for row in rows if row["width"] == 256])
+        assert decide(GAP, results).verdict == "holds"
+        verdict = decide(self.GROWS, results)
+        assert (verdict.verdict, verdict.detail) == ("untested", "there is only one width")
+
     def test_a_gap_of_less_than_the_margin_fails(self, decide, tabulate, bowl_rows):
         results = tabulate(self.rows(bowl_rows, lambda n: 0.9, lambda n: 1.0, noise=1e-3))
         assert decide(GAP | {"margin": 0.05}, results).verdict == "holds"

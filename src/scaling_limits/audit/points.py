@@ -179,14 +179,16 @@ def points_of(table: Table, columns: Sequence[str]) -> Points:
     return points
 
 
-def by_size(table: Table, along: str, columns: Sequence[str]) -> dict[float, Points]:
+def by_size(
+    table: Table, along: str, columns: Sequence[str], least: int = 2
+) -> dict[float, Points]:
     """The points at each size, sizes in increasing order.
 
     Raises:
-        UndecidedError: there are fewer than two sizes.
+        UndecidedError: there are fewer than `least` sizes.
     """
     sizes = {size: points for (size,), points in grouped(table, (along,), columns).items()}
-    if len(sizes) < 2:
+    if len(sizes) < least:
         raise UndecidedError(f"there is only one {words(along)}")
     return sizes
 

@@ -31,12 +31,17 @@ def measure(claim: Gap, results: Results, reference: Results) -> Measurement:
     It holds if this is below 1 - `margin`, and fails if it is not: a tie within the margin decides.
 
     Raises:
-        UndecidedError: the optimum of the larger one may lie outside its grid, neither converged, or
-            the sizes differ.
+        UndecidedError: the optimum of the larger one may lie outside its grid, neither converged, the sizes
+            differ, or it should grow along a single one.
     """
     columns = list(claim.over)
     own, other = (
-        by_size(table_of(claim, cells, [claim.along, *columns]), claim.along, columns)
+        by_size(
+            table_of(claim, cells, [claim.along, *columns]),
+            claim.along,
+            columns,
+            least=2 if claim.grows else 1,
+        )
         for cells in (results, reference)
     )
     ends = [max(own), min(own)] if claim.grows else [max(own)]
