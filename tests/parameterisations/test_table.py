@@ -191,10 +191,10 @@ def test_factors():
     """Each multiplies what it says, whatever the row's own powers."""
     plain, scaled = (
         numbers("mean_field", factors=factors, **RESIDUAL)
-        for factors in (Factors(), Factors(2.0, 3.0, 5.0, 7.0, 11.0, 13.0))
+        for factors in (Factors(), Factors(2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0))
     )
     expected = {
-        "init_std": [2, 2, 26],
+        "init_std": [34, 2, 26],
         "multiplier": [1, 1, 1 / 3],
         "branch": [1, 5, 1],
         "learning_rate": [9, 9, 9],

@@ -20,6 +20,9 @@ class Settings(Strict):
     base_width: int = Field(default=1, ge=1, description="where powers of the width are 1")
     base_depth: int = Field(default=1, ge=1, description="where powers of the depth are 1")
     init_scale: float = Field(default=1.0, gt=0, description="multiplies all initial weights")
+    input_init_scale: float = Field(
+        default=1.0, gt=0, description="multiplies the input's initial weights further"
+    )
     output_init_scale: float = Field(
         default=1.0, gt=0, description="multiplies the output's initial weights further"
     )

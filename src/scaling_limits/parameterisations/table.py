@@ -64,8 +64,8 @@ class Factors:
     `init_scale` multiplies all initial weights (pc-tp sigma'), `output_scale` enters by the row's
     powers (pcn-limits gamma_0), `branch_multiplier` multiplies hidden branches (depth-mup a),
     `energy_weight` the input's and hidden layers' weights (pc-tp gamma_l) and
-    `output_energy_weight` the output's (pc-tp gamma'); `output_init_scale` the initial weights of the
-    output further (second-order Figure S.14).
+    `output_energy_weight` the output's (pc-tp gamma'); `input_init_scale` and `output_init_scale` the initial
+    weights of the input and the output further (second-order Figures S.8, S.14).
     """
 
     init_scale: float = 1.0
@@ -74,11 +74,13 @@ class Factors:
     energy_weight: float = 1.0
     output_energy_weight: float = 1.0
     output_init_scale: float = 1.0
+    input_init_scale: float = 1.0
 
     def of(self, role: str, quantity: str) -> float:
         """The factor of one entry, but for `output_scale`."""
         if quantity == "init_std":
-            return self.init_scale * (self.output_init_scale if role == "output" else 1.0)
+            own = {"input": self.input_init_scale, "output": self.output_init_scale}
+            return self.init_scale * own.get(role, 1.0)
         if quantity == "branch" and role == "hidden":
             return self.branch_multiplier
         if quantity == "energy_weight":
