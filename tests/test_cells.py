@@ -56,6 +56,7 @@ TRACED_NAMES = {
 OTHER = {  # for fields that cannot be changed by their type alone
     "init_distribution": "uniform",
     "normalisation": "standardise",
+    "context_size": 8,
     "targets": "scalar",
     "inference": "exact",
     "loss": "cross_entropy",

@@ -43,6 +43,20 @@ BACKPROPAGATION: dict[str, Any] = {
     "activity_learning_rate": None,
 }
 EXACT: dict[str, Any] = {**BACKPROPAGATION, "algorithm": "predictive_coding", "inference": "exact"}
+CBOW: dict[str, Any] = {
+    **BACKPROPAGATION,
+    "dataset": "attribute_words",
+    "normalisation": "none",
+    "network": "mlp",
+    "skip": None,
+    "activation": "linear",
+    "depth_kind": "weight_layers",
+    "depth": 2,
+    "parameterisation": "sp_gaussian",
+    "optimiser": "sgd",
+    "loss": "cross_entropy",
+}
+"""Two linear weights on words."""
 
 FIGURE: dict[str, Any] = {
     "title": "A figure",

@@ -24,6 +24,7 @@ class DatasetSpec(Strict):
     """A prepared dataset: `checksum` is that of the payload, `input_shape` what the network sees.
 
     `targets` have `target_dim` columns: one-hot rows, the label itself, or draws that do not depend on the data.
+    A sample of a text is so many words as `context_size` says, kept as indices until a batch is taken; None of others.
     """
 
     name: str
@@ -35,6 +36,7 @@ class DatasetSpec(Strict):
     normalisation: Literal["none", "unit_interval", "standardise"]
     targets: Literal["one_hot", "scalar", "gaussian"]
     target_dim: int
+    context_size: int | None = None
 
 
 class NetworkSpec(Strict):

@@ -16,6 +16,7 @@ registry = Registry(
     {
         name: f"{_PACKAGE}.{name}"
         for name in (
+            "attribute_words",
             "cifar10",
             "cifar10_standin",
             "cifar100",
@@ -23,6 +24,7 @@ registry = Registry(
             "fashion_mnist",
             "gaussian_binary",
             "mnist",
+            "wikitext2",
         )
     },
 )

@@ -14,7 +14,9 @@ class DatasetInfo:
 
     `shape` is that of one sample: (H, W), (H, W, C) or (D,). `checksum` (sha256) names the
     verified content. `stand_in` is the dataset that may take this one's place if it is on the
-    machine and this one is not. `note` has to be said wherever the data are shown.
+    machine and this one is not. `note` has to be said wherever the data are shown. Samples of a text
+    are words about another one, `context_size` of them; `shape` is then that of what they become,
+    how often each word of the vocabulary is among them. A text has analogies.
     """
 
     name: str
@@ -26,6 +28,7 @@ class DatasetInfo:
     checksum: str
     stand_in: str | None = None
     note: str = ""
+    context_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,9 @@ class Source:
 class Samples:
     """Decoded samples: x [n, H, W], [n, H, W, C] or [n, D]; integer labels y [n].
 
-    `maximum` is the largest value a pixel can take; 0 where the data have no such bound.
+    `maximum` is the largest value a pixel can take; 0 where the data have no such bound. Of a text, x
+    are indices of words [n, context_size], y those of the words that they stand about, and `analogies`
+    questions [q, 4]: what is to the third word as the second is to the first? The fourth.
     """
 
     x_train: NDArray[np.generic]
@@ -73,6 +78,7 @@ class Samples:
     x_test: NDArray[np.generic]
     y_test: NDArray[np.integer]
     maximum: float
+    analogies: NDArray[np.integer] | None = None
 
 
 def combined_checksum(payloads: Iterable[Payload]) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scaling_limits.cells import DatasetSpec
 from scaling_limits.datasets import prepared
+from scaling_limits.datasets.description import Samples
 from scaling_limits.datasets.resample import resample
 from scaling_limits.errors import DatasetError
 
@@ -19,14 +20,19 @@ _CHUNK = 1024
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Inputs x [n, D], targets y [n, C] and integer labels [n], training and test."""
+    """Inputs x [n, D], targets y [n, C] and integer labels [n], training and test.
 
-    x_train: NDArray[np.floating]
-    y_train: NDArray[np.floating]
+    Of a text, x are indices of words [n, context_size], y the labels themselves, both of which `words.vectors` makes
+    inputs and targets of, and `analogies` its questions [q, 4].
+    """
+
+    x_train: NDArray[np.number]
+    y_train: NDArray[np.number]
     labels_train: NDArray[np.int32]
-    x_test: NDArray[np.floating]
-    y_test: NDArray[np.floating]
+    x_test: NDArray[np.number]
+    y_test: NDArray[np.number]
     labels_test: NDArray[np.int32]
+    analogies: NDArray[np.int32] | None = None
 
 
 def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "float32") -> Arrays:
@@ -56,6 +62,8 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
             raise DatasetError(
                 f"{spec.name}: {asked} {kind} samples asked for, but there are {held}"
             )
+    if spec.context_size is not None:
+        return _words(spec, samples)
     x_train = _inputs(spec, samples.x_train[: spec.num_train], dtype)
     x_test = _inputs(spec, samples.x_test[: spec.num_test], dtype)
     shift, scale = _normalisation(spec, x_train, samples.maximum)
@@ -69,6 +77,18 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
         y_test=_targets(spec, labels_test, dtype, "test"),
         labels_test=labels_test,
     )
+
+
+def _words(spec: DatasetSpec, samples: Samples) -> Arrays:
+    """A text, in indices of words: as vectors of the vocabulary it would take some hundred times as much."""
+    x_train, y_train = (
+        v[: spec.num_train].astype(np.int32) for v in (samples.x_train, samples.y_train)
+    )
+    x_test, y_test = (v[: spec.num_test].astype(np.int32) for v in (samples.x_test, samples.y_test))
+    if samples.analogies is None:
+        raise DatasetError(f"{spec.name}: a text needs analogies, and its prepared file has none")
+    analogies = samples.analogies.astype(np.int32)
+    return Arrays(x_train, y_train, y_train, x_test, y_test, y_test, analogies)
 
 
 def _inputs(spec: DatasetSpec, x: NDArray[np.generic], dtype: str) -> NDArray[np.floating]:

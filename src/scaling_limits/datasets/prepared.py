@@ -1,7 +1,7 @@
 """The prepared form of a dataset: an uncompressed .npz, verified whenever it is read.
 
-Keys: `x_train`, `y_train`, `x_test`, `y_test`, `maximum` (see `Samples`), `checksum` (of what it
-was made from) and `digest` (of the arrays). Equal samples give equal bytes.
+Keys: `x_train`, `y_train`, `x_test`, `y_test`, of texts `analogies`, `maximum` (see `Samples`), `checksum` (of
+what it was made from) and `digest` (of the arrays). Equal samples give equal bytes.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import os
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,17 +32,14 @@ def digest(samples: Samples) -> str:
 
 def write(path: Path, samples: Samples, checksum: str) -> None:
     """Write the samples atomically."""
-    arrays = _arrays(samples)
+    arrays: dict[str, Any] = _arrays(samples)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
             np.savez(
                 file,
-                x_train=arrays["x_train"],
-                y_train=arrays["y_train"],
-                x_test=arrays["x_test"],
-                y_test=arrays["y_test"],
+                **arrays,
                 maximum=np.float64(samples.maximum),
                 checksum=np.array(checksum),
                 digest=np.array(digest(samples)),
@@ -67,6 +65,7 @@ def read(path: Path) -> tuple[Samples, str]:
                 x_test=archive["x_test"],
                 y_test=archive["y_test"],
                 maximum=float(archive["maximum"]),
+                analogies=archive.get("analogies"),
             )
             checksum, expected = str(archive["checksum"]), str(archive["digest"])
     except FileNotFoundError as error:
@@ -83,6 +82,8 @@ def read(path: Path) -> tuple[Samples, str]:
 
 def _arrays(samples: Samples) -> dict[str, NDArray[np.generic]]:
     arrays = {name: np.asarray(getattr(samples, name)) for name in _ARRAYS}
+    if samples.analogies is not None:
+        arrays["analogies"] = np.asarray(samples.analogies)
     return {
         name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         for name, array in arrays.items()

@@ -1,6 +1,6 @@
 """What every dataset takes, and what becomes of it in a cell."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,8 @@ class Settings(Strict):
         default=None, description="images are resampled to this shape; the data's own if absent"
     )
     normalisation: Literal["none", "unit_interval", "standardise"] = Field(
-        default="unit_interval", description="of pixels; standardise: mean 0 and variance 1"
+        default="unit_interval",
+        description="of pixels; standardise: mean 0 and variance 1; none for texts",
     )
     targets: Literal["one_hot", "scalar", "gaussian"] = Field(
         default="one_hot",
@@ -34,12 +35,15 @@ class Settings(Strict):
     )
 
 
-def spec(settings: Settings, info: DatasetInfo) -> DatasetSpec:
+def spec(settings: Any, info: DatasetInfo) -> DatasetSpec:
     """The prepared dataset of these settings.
 
     Raises:
-        ConfigurationError: more samples than there are, or targets that the dataset does not have.
+        ConfigurationError: more samples than there are, targets that the dataset does not have, or what
+            is not for texts.
     """
+    if info.context_size is not None:
+        _refuse_for_texts(settings, info)
     return DatasetSpec(
         name=info.name,
         checksum=info.checksum,
@@ -50,6 +54,7 @@ def spec(settings: Settings, info: DatasetInfo) -> DatasetSpec:
         normalisation=settings.normalisation,
         targets=settings.targets,
         target_dim=_target_dim(settings, info),
+        context_size=info.context_size,
     )
 
 
@@ -59,6 +64,17 @@ def _count(key: str, wanted: int | None, available: int, name: str) -> int:
             f"{key}: {wanted} is more than the {available} of dataset '{name}'"
         )
     return available if wanted is None else wanted
+
+
+def _refuse_for_texts(settings: Any, info: DatasetInfo) -> None:
+    """What is of pixels, targets that are no words, and limits, which take vectors from the data."""
+    needed = {"input_shape": None, "normalisation": "none", "targets": "one_hot", "limit": None}
+    for key, value in needed.items():
+        if getattr(settings, key) != value:
+            valid = "leave it out" if value is None else f"use '{value}'"
+            raise ConfigurationError(
+                f"{key}: {getattr(settings, key)!r} is not for texts, as dataset '{info.name}' is; {valid}"
+            )
 
 
 def _target_dim(settings: Settings, info: DatasetInfo) -> int:

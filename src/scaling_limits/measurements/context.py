@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Params, Stacks
@@ -21,7 +21,8 @@ class Context:
     `initial` are its weights before training, `algorithm` is the module of the cell's own, and `state` its state.
     `direction` gives the gradients of the next update, what the optimiser makes of them without momentum and rates, and
     its state after that.
-    `reference` are the training samples that a network with batch norm takes its statistics of where it is evaluated.
+    `reference` are the training samples that a network with batch norm takes its statistics of where it is evaluated,
+    `analogies` the questions of a text (see `datasets.description.Samples`).
     """
 
     problem: Problem
@@ -34,6 +35,7 @@ class Context:
     state: Any = ()
     direction: Callable[[], tuple[Params, Params, Any]] = _no_direction
     reference: Float[Array, "some input"] | None = None
+    analogies: Int[Array, "questions 4"] | None = None
 
     def outputs(self, x: Float[Array, "samples input"]) -> Float[Array, "samples output"]:
         """f(x) of samples that are no batch: each one's own, also with batch norm."""

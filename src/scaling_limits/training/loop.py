@@ -127,13 +127,18 @@ def _empty_curves(training: Training, state: State) -> dict[str, Array]:
 
 def _context(training: Training, state: State, step: Array, initial: Weights) -> Context:
     """What measurements see after `step` updates: the batch is that of the next."""
+    data = training.data
+    # what no measurement asks for is not computed
+    x_train, y_train = training.vectors(data.inputs, data.targets)
+    x_test, y_test = training.vectors(data.test_inputs, data.test_targets)
     return Context(
         problem=training.problem(state.weights, step, training.order[step]),
         initial=initial.forward,
-        x_train=training.data.inputs,
-        y_train=training.data.targets,
-        x_test=training.data.test_inputs,
-        y_test=training.data.test_targets,
+        x_train=x_train,
+        y_train=y_train,
+        x_test=x_test,
+        y_test=y_test,
+        analogies=data.analogies,
         algorithm=training.algorithm,
         state=state.algorithm,
         direction=lambda: training.direction(state, step),
@@ -152,7 +157,10 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
     size = cell.cells_per_batch
     kind = jnp.float64 if cell.dtype == "float64" else jnp.float32
     parts = (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
-    data = Data(*(jnp.asarray(part, kind) for part in parts))
+    if cell.dataset.context_size is None:
+        data = Data(*(jnp.asarray(part, kind) for part in parts))
+    else:
+        data = Data(*(jnp.asarray(part) for part in (*parts, arrays.analogies)))
     draw = partial(drawn, cell, networks.build(cell.network))
     if size > 1:
         draw, run = jax.vmap(draw), jax.vmap(run, in_axes=(0, 0, 0, None))

@@ -13,6 +13,7 @@ from jaxtyping import Array, Int
 from scaling_limits import algorithms, networks, optimisers
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
+from scaling_limits.datasets import words
 from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.network import Network, Params, Weights
 from scaling_limits.optimisers import groups
@@ -21,12 +22,15 @@ from scaling_limits.training.state import State
 
 
 class Data(NamedTuple):
-    """Training and test set, `[samples, input]` and `[samples, output]`."""
+    """Training and test set, `[samples, input]` and `[samples, output]`, or of a text indices of words, with its
+    analogies.
+    """
 
     inputs: Array
     targets: Array
     test_inputs: Array
     test_targets: Array
+    analogies: Array | None = None
 
 
 def drawn(cell: Cell, network: Network, numbers: Mapping[str, Any]) -> Weights:
@@ -83,26 +87,29 @@ class Training:
     def problem(self, weights: Weights, step: Array, batch: Array) -> Problem:
         """What the algorithm works on at a step, of the samples `batch`."""
         numbers = {**self.numbers.get("algorithm", {}), "seed": self.numbers["seed"], "step": step}
+        x, y = self.vectors(self.data.inputs[batch], self.data.targets[batch])
         return Problem(
             network=self.network,
             params=weights.forward,
             scaling=self.numbers["scaling"],
-            x=self._inputs(step, batch),
-            y=self._targets(batch),
+            x=self._augmented(x, step),
+            y=self._smoothed(y),
             options=self.cell.algorithm,
             numbers=numbers,
             feedback=weights.feedback,
         )
 
-    def _inputs(self, step: Array, batch: Array) -> Array:
-        inputs: Array = self.data.inputs[batch]
+    def vectors(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Inputs and targets of samples, as the network takes them."""
+        return words.vectors(self.cell.dataset, x, y, self.cell.dtype)
+
+    def _augmented(self, inputs: Array, step: Array) -> Array:
         if self.cell.augmentation is None:
             return inputs
         key = layer_key(jax.random.key(self.numbers["seed"]), "augmentation", step)
         return augmented(inputs, self.cell.dataset.input_shape, self.cell.augmentation, key)
 
-    def _targets(self, batch: Array) -> Array:
-        targets = self.data.targets[batch]
+    def _smoothed(self, targets: Array) -> Array:
         share = self.cell.label_smoothing
         if share is None:
             return targets

@@ -17,6 +17,7 @@ from scaling_limits.configuration.costs.sizes import (
     num_units,
     num_updates,
     num_weights,
+    sample_sizes,
     topmost,
     trained,
 )
@@ -219,7 +220,7 @@ def counted(cell: Cell) -> Count:
     """All that a cell does, and what is done before the first one of its shard."""
     count = Count(cell)
     data = cell.dataset
-    size = item_size(cell) * (data.num_train + data.num_test) * cell.network.input_dim
+    size = item_size(cell) * (data.num_train + data.num_test) * sample_sizes(cell)[0]
     count.found.update({"cells": 1, "data": size})
     if cell.limit is not None:
         declared.part_work(declared.part("limit", cell.limit))(cell, count)

@@ -10,6 +10,7 @@ from scaling_limits.configuration.costs.sizes import (
     num_units,
     num_updates,
     num_weights,
+    sample_sizes,
 )
 from scaling_limits.errors import ConfigurationError
 
@@ -101,18 +102,20 @@ def program_bytes(cell: Cell) -> float:
 
 def _data_bytes(cell: Cell) -> float:
     """The data as NumPy's and as JAX's arrays."""
-    data, net = cell.dataset, cell.network
-    return (
-        2.0 * item_size(cell) * (data.num_train + data.num_test) * (net.input_dim + net.output_dim)
-    )
+    data = cell.dataset
+    return 2.0 * item_size(cell) * (data.num_train + data.num_test) * sum(sample_sizes(cell))
 
 
 def _loading_bytes(cell: Cell) -> float:
     """The data while they are normalised: in bytes and in their dtype; a channel's mean and deviation in float64."""
-    data, net = cell.dataset, cell.network
+    data = cell.dataset
     channels = data.input_shape[2] if len(data.input_shape) == 3 else 1
     deviation = 16.0 / channels if data.normalisation == "standardise" else 0.0
-    return (1.0 + item_size(cell) + deviation) * (data.num_train + data.num_test) * net.input_dim
+    return (
+        (1.0 + item_size(cell) + deviation)
+        * (data.num_train + data.num_test)
+        * sample_sizes(cell)[0]
+    )
 
 
 def _rounded_up(count: float) -> int:

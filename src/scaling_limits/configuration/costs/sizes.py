@@ -53,3 +53,9 @@ def num_updates(cell: Cell) -> int:
     """Updates whose weights anything reads: compiled, a single one that nothing looks at afterwards is left out."""
     measured = any(step > 0 for spec in cell.measurements for step in spec.steps)
     return cell.num_steps if cell.num_steps > 1 or measured else 0
+
+
+def sample_sizes(cell: Cell) -> tuple[int, int]:
+    """The numbers of a sample as it is kept, of its input and of its target: of a text, words."""
+    words = cell.dataset.context_size
+    return (cell.network.input_dim, cell.network.output_dim) if words is None else (words, 1)
