@@ -31,6 +31,7 @@ METRICS: dict[str, Words] = {
     "test_loss": Words("test loss"),
     "train_accuracy": Words("training accuracy", "linear", "max", 1.0),
     "test_accuracy": Words("test accuracy", "linear", "max", 1.0),
+    "analogy_accuracy": Words("accuracy of analogies", "linear", "max", 1.0),
     "inferred_loss": Words("loss after inference"),
     "energy": Words("energy"),
     "feedback_reconstruction": Words("reconstruction loss"),

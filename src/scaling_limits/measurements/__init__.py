@@ -13,6 +13,7 @@ registry = Registry(
     {
         name: f"scaling_limits.measurements.{name}"
         for name in (
+            "analogies",
             "curvature",
             "equilibrium_alignment",
             "error_alignment",

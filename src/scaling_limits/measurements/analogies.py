@@ -1,0 +1,79 @@
+"""How many analogies a network's embeddings of words answer.
+
+Source: second-order Fig. 4 left and Fig. S.8, with the rule of Mikolov et al. (2013).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+from scaling_limits.measurements.requirements import lacking
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, Int
+
+    from scaling_limits.measurements.context import Context
+
+AXES: dict[str, tuple[str, ...]] = {"analogy_accuracy": ()}
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """The share of questions a : b :: c : d for which, of all words but a, b and c, the embedding of d has the largest
+    cosine with b - a + c: not a number where an embedding is not finite.
+
+    Embeddings are the columns of the input weights, one for each word. By chance it is one over the number of words
+    less three.
+    """
+    from jax import tree
+
+    assert context.analogies is not None
+    (kernel,) = tree.leaves(context.problem.params[0])
+    return {"analogy_accuracy": answered(kernel[0].T, context.analogies)}
+
+
+def answered(
+    embeddings: Float[Array, "words width"], analogies: Int[Array, "questions 4"]
+) -> Float[Array, ""]:
+    """The share of questions that these embeddings answer; of equal cosines the first word counts."""
+    import jax.numpy as jnp
+
+    size = jnp.linalg.norm(embeddings, axis=1, keepdims=True)
+    unit = embeddings / jnp.where(size == 0, 1.0, size)
+    a, b, c, d = analogies.T
+    # the length of b - a + c is the same for all words, so cosines are in the order of these products
+    near = (embeddings[b] - embeddings[a] + embeddings[c]) @ unit.T
+    questions = jnp.arange(len(analogies))
+    for asked in (a, b, c):
+        near = near.at[questions, asked].set(-jnp.inf)
+    right = (near.argmax(axis=1) == d).mean()
+    return jnp.where(jnp.isfinite(embeddings).all(), right, jnp.nan)
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse data without analogies, and networks whose input weights are no embeddings of words.
+
+    Raises:
+        ConfigurationError: naming the key and what is valid.
+    """
+    if cell.dataset.context_size is None:
+        raise lacking("analogies", f"is of texts; dataset '{cell.dataset.name}' has no analogies")
+    network = cell.network
+    found = network.name, network.activation, network.num_hidden_layers
+    if found != ("mlp", "linear", 1):
+        raise lacking(
+            "analogies",
+            "is of mlps of two linear layers, as CBOW is; network is "
+            f"'{network.name}', activation '{network.activation}', depth {network.num_hidden_layers + 1} weight layers",
+        )
+
+
+def work(cell: Cell, count: Any) -> None:
+    """The products of all questions with all words, taken as ten for each word: how many there are is in the data."""
+    words = cell.network.input_dim
+    count.multiply_adds(10.0 * words**2 * cell.network.width)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """The same."""
+    return {"samples": 10.0 * cell.network.input_dim}
