@@ -77,6 +77,7 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "num_feedback_steps": 3,
     "num_statistics": 5,
     "label_smoothing": 0.1,
+    "augmentation": ("flip",),
     "learning_rate_schedule": "cosine",
     "target_step": 0.1,
     "preconditioner_exponent": 0.5,
