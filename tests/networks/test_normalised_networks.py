@@ -48,6 +48,8 @@ COLOUR = {"input_shape": [32, 32, 3], "width": 4}
     [
         # 11,173,962 less 2 x 4,800 gains and shifts and 10 biases
         (resnet("resnet_basic", 8, **COLOUR), 11_164_352, 10),
+        # the same channels by another unit of width
+        (resnet("resnet_basic", 8, **COLOUR | {"width": 16}, channels=4), 11_164_352, 10),
         # 23,520,842 less 2 x 26,560 and 10
         (resnet("resnet_bottleneck", 16, **COLOUR), 23_467_712, 18),
         # 20,040,522 less 2 x 5,504, as many biases of convolutions, and 10
@@ -58,7 +60,7 @@ COLOUR = {"input_shape": [32, 32, 3], "width": 4}
             5,
         ),
     ],
-    ids=["ResNet-18", "ResNet-50", "VGG-19", "Myrtle-5"],
+    ids=["ResNet-18", "ResNet-18 in fours", "ResNet-50", "VGG-19", "Myrtle-5"],
 )
 def test_published_sizes(own, count, nodes):
     """Numbers of parameters of the networks for CIFAR-10; width 4 is the published one."""

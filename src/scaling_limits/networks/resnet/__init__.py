@@ -2,11 +2,22 @@
 
 from typing import Any
 
+from pydantic import Field
+
 from scaling_limits.cells import DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.layers import Layer
-from scaling_limits.networks.resnet.blocks import plan
+from scaling_limits.networks.resnet.blocks import Spec, plan
 from scaling_limits.networks.settings import batch_norm, refuse_batch_norm, structure
+from scaling_limits.strict import Strict
+
+
+class Settings(Strict):
+    """What a unit of width is."""
+
+    channels: int = Field(
+        default=16, ge=1, description="of the first stage, for each unit of width"
+    )
 
 
 def refuse(settings: Any) -> None:
@@ -25,10 +36,11 @@ def refuse(settings: Any) -> None:
 
 def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
     """The structure that a cell holds."""
-    return structure(settings, dataset, input_shape=dataset.input_shape, **batch_norm(dataset))
+    options = {"input_shape": dataset.input_shape, **batch_norm(dataset)}
+    return Spec(**dict(structure(settings, dataset, **options)), channels=settings.channels)
 
 
-def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
+def layers(spec: Spec) -> tuple[Layer, ...]:
     """All weights, from the input up, those of equal blocks together; raises as `plan` does."""
     stem, blocks, output = plan(spec)
     between = [layer.plain(block.count) for block in blocks for layer in block.layers.values()]

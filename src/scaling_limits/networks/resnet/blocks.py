@@ -26,8 +26,13 @@ ResNet-50, 101 and 152 with bottlenecks. He et al. 2016 have no network of 4, th
 BRANCHES = {"resnet_basic": ((3, 1), (3, 1)), "resnet_bottleneck": ((1, 1), (3, 1), (1, 4))}
 """Of each convolution of a block's branch the kernel's size, and its channels over those of the stage."""
 
-_CHANNELS = 16
 _SMALLEST = 8
+
+
+class Spec(NetworkSpec):
+    """The first stage has `channels` for each unit of width."""
+
+    channels: int
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,10 @@ class ResidualBlock:
         return branch if self.shortcut is None else {**branch, "shortcut": self.shortcut}
 
 
-def plan(spec: NetworkSpec) -> tuple[ImageLayer, tuple[ResidualBlock, ...], ImageLayer]:
+def plan(spec: Spec) -> tuple[ImageLayer, tuple[ResidualBlock, ...], ImageLayer]:
     """The first convolution, the blocks, and the linear output of the means over all positions.
 
-    Stages have 16, 32, 64 and 128 channels for each unit of width; all but the first begin with stride 2.
+    Each stage has twice the channels of the one before; all but the first begin with stride 2.
 
     Raises:
         ConfigurationError: for data that are no images or too small ones, and for a number of blocks
@@ -60,10 +65,12 @@ def plan(spec: NetworkSpec) -> tuple[ImageLayer, tuple[ResidualBlock, ...], Imag
             f"depth: {spec.name} has no {num_blocks} blocks. Valid: {nearest(num_blocks, list(STAGES))}"
         )
     shape = image_shape(spec, _SMALLEST)
-    stem = ImageLayer("input", "input", shape, shape, _CHANNELS * spec.width, kernel=3, padding=1)
+    stem = ImageLayer(
+        "input", "input", shape, shape, spec.channels * spec.width, kernel=3, padding=1
+    )
     shape, blocks, names = stem.leaving, [], (f"hidden_{number}" for number in count(2))
     for stage, total in enumerate(STAGES[num_blocks]):
-        features = _CHANNELS * spec.width * 2**stage
+        features = spec.channels * spec.width * 2**stage
         for equal, stride in ((1, 2 if stage else 1), (total - 1, 1)):
             if equal:
                 blocks.append(_block(spec.name, shape, features, stride, equal, names))

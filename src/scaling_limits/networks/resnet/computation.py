@@ -8,12 +8,11 @@ import flax.linen as nn
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.cells import NetworkSpec
 from scaling_limits.networks.convolutional.architectures import ImageLayer
 from scaling_limits.networks.convolutional.computation import ImageNode, entering
 from scaling_limits.networks.network import Network, Segment
 from scaling_limits.networks.nodes import ACTIVATIONS, BatchNorm, Linear, RoleNumbers
-from scaling_limits.networks.resnet.blocks import ResidualBlock, plan
+from scaling_limits.networks.resnet.blocks import ResidualBlock, Spec, plan
 
 
 class ResidualNode(nn.Module):
@@ -45,7 +44,7 @@ class ResidualNode(nn.Module):
         return (image + kept).reshape(len(x), -1)
 
 
-def build(spec: NetworkSpec) -> Network:
+def build(spec: Spec) -> Network:
     """The network of `plan`: a segment for each run of equal blocks."""
     stem, blocks, output = plan(spec)
     segments = [Segment(ImageNode(stem, "linear", batch_norm=True), stem.name, count=1, first=1)]
