@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from scaling_limits.algorithms import own
 from scaling_limits.configuration.parts import fields
 
-LISTS = frozenset({"input_shape", "frozen"})
+LISTS = frozenset({"augmentation", "input_shape", "frozen"})
 """Settings whose one value is a list: an axis of them is a list of lists."""
 
 
