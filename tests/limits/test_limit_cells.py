@@ -350,6 +350,7 @@ REFUSED = {
     "optimiser: .* is for 'sgd', not 'adam'": {
         "optimiser": Moments(name="adam", learning_rate=0.1)
     },
+    "augmentation: .* is for 'none', not \\('flip',\\)": {"augmentation": ("flip",)},
     "learning_rate_schedule: .* is for 'constant', not 'cosine'": {
         "learning_rate_schedule": "cosine"
     },

@@ -48,6 +48,7 @@ def require(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
         "init_distribution": (cell.init_distribution, ["normal", "uniform"]),
         "loss": (cell.algorithm.loss, ["mean_squared_error"]),
         "optimiser": (optimiser.name, ["sgd"]),
+        "augmentation": (cell.augmentation or "none", ["none"]),
         "learning_rate_schedule": (cell.learning_rate_schedule or "constant", ["constant"]),
         "momentum": (getattr(optimiser, "momentum", None), [0.0]),
         **own,

@@ -17,7 +17,7 @@ HOLE = 1 / 4
 def augmented(
     x: Float[Array, "batch input"], shape: Sequence[int], names: Sequence[str], key: Array
 ) -> Float[Array, "batch input"]:
-    """Images of `shape`, each changed by itself: `crop` moves them, `flip` mirrors every second one, left and right,
+    """Images of `shape`, each changed by itself: `crop` moves them, `flip` mirrors one in two, left and right,
     `cutout` blanks a square that may reach over the edge; in this order. What is blank or comes in is zero.
     """
     images = x.reshape(len(x), *shape)
