@@ -411,6 +411,41 @@ def test_every_entry_of_a_preset_changes_something(tmp_path: Path, slug: str) ->
     assert not idle
 
 
+def idle_settings(configuration: Configuration, slug: str, name: str) -> list[str]:
+    """What an experiment's file says of all its grids, and every one of them says itself, or what it extends."""
+    paper = configuration.paper(slug)
+    composed = paper.experiment(name)
+    settings = [node.settings for node in composed.grids.values()]
+    own = composed.words.only(paper.library.settings)
+    return [
+        f"{word.origin}: {key}"
+        for key, word in own.items()
+        if Path(word.origin.file).stem == name
+        and not any(key in said and said[key] == word for said in settings)
+    ]
+
+
+def test_a_setting_that_every_grid_says_itself_is_found(tmp_path: Path) -> None:
+    """A base of a grid is nearer than the experiment."""
+    grids = {"one": {"extends": "small"}, "two": {"num_steps": 3}}
+    for changes, expected in (({"num_steps": None}, 0), ({"num_steps": 5}, 1)):
+        said = {"description": "Idle.", **SETTINGS, **changes, "grids": grids}
+        words = {"idle": {key: value for key, value in said.items() if value is not None}}
+        configuration = family(tmp_path / str(expected), words)
+        assert len(idle_settings(configuration, "toy", "idle")) == expected
+
+
+def test_no_experiment_says_what_all_of_its_grids_say_themselves() -> None:
+    configuration = load(PROJECT, {"preset": "paper"})
+    idle = [
+        found
+        for slug in configuration.papers
+        for name in configuration.experiments(slug)
+        for found in idle_settings(configuration, slug, name)
+    ]
+    assert not idle
+
+
 def test_twins_are_short() -> None:
     """A figure that extends another one, with its own experiment, is some ten lines."""
     for path, content in every_file():
