@@ -383,7 +383,7 @@ def extended(content: Any) -> list[str]:
     return own + [name for node in nodes for name in extended(node)]
 
 
-@pytest.mark.parametrize("slug", ["depth-mup", "mupc", "pc-tp", "pcn-limits"])
+@pytest.mark.parametrize("slug", ["depth-mup", "mupc", "pc-tp", "pcn-limits", "second-order"])
 def test_every_entry_of_a_preset_changes_something(tmp_path: Path, slug: str) -> None:
     named = {path.stem: content for path, content in every_file() if path.parent.name == slug}
     folder = tmp_path / "config" / "papers" / slug
