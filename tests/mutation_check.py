@@ -327,8 +327,8 @@ FAULTS = (
     Fault(
         name="diverged-seeds-left-out",
         file="plotting/tables.py",
-        right="values = values.where(np.isfinite(values), np.inf)",
-        wrong="values = values.astype(float)",
+        right="rows.assign(value=values.where(np.isfinite(values), np.inf)), by)",
+        wrong="rows.assign(value=values), by)",
         why="a mean passes over seeds whose loss is not a number",
         tests=("tests/plotting/test_tables.py",),
     ),
