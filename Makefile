@@ -99,6 +99,7 @@ benchmarks: setup
 	$(RUN)/python benchmarks/inference_step.py
 	$(RUN)/python benchmarks/sweep.py
 	$(RUN)/python benchmarks/preconditioners.py
+	$(RUN)/python benchmarks/activity_hessian.py
 
 lint: setup
 	$(RUN)/snakemake --lint

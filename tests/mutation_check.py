@@ -43,6 +43,7 @@ class Fault:
 
 
 _INFERENCE = "tests/algorithms/test_activity_inference.py"
+_OPTIONS = "tests/algorithms/test_inference_options.py"
 _STAGES = "tests/algorithms/test_predictive_coding.py::test_stages_give_what_plain_inference_gives"
 _TRAINING = "tests/training/test_training.py"
 _FEEDBACK_TRAINING = "tests/training/test_feedback_training.py"
@@ -63,7 +64,7 @@ FAULTS = (
     ),
     Fault(
         name="energy-weight-of-next-layer",
-        file="algorithms/predictive_coding/descent.py",
+        file="algorithms/predictive_coding/layers.py",
         right="if segment.first <= lower][-1]",
         wrong="if segment.first <= lower + 1][-1]",
         why="gamma_{l+1} for gamma_l at the lowest layer of a stage",
@@ -72,13 +73,29 @@ FAULTS = (
     Fault(
         name="sequential-uses-old-activity",
         file="algorithms/predictive_coding/descent.py",
-        right="weight * (new - change)",
-        wrong="weight * (old - change)",
+        right="error = weight * (new - change)",
+        wrong="error = weight * (old - change)",
         why="the layer below sees this layer's activity before its step instead of after it",
         tests=(
             f"{_INFERENCE}::test_inference_is_what_plain_loops_give",
             f"{_INFERENCE}::test_single_shot_sequential_inference",
         ),
+    ),
+    Fault(
+        name="tolerance-of-a-part",
+        file="algorithms/predictive_coding/descent.py",
+        right="return state, done + 1, optax.tree.norm(slopes)",
+        wrong="return state, done + 1, optax.tree.norm(slopes[-1])",
+        why="the norm of the topmost layers' gradient alone",
+        tests=(f"{_OPTIONS}::test_inference_ends_with_the_first_step_below_the_tolerance",),
+    ),
+    Fault(
+        name="decay-in-stages",
+        file="algorithms/predictive_coding/stages.py",
+        right='options.activity_initialisation == "forward" and options.activity_decay is None',
+        wrong='options.activity_initialisation == "forward"',
+        why="layers that the output error has not reached do not decay",
+        tests=(f"{_OPTIONS}::test_the_first_step_follows_the_gradient_of_the_energy",),
     ),
     Fault(
         name="weights-learn-from-forward-pass",

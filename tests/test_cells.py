@@ -15,6 +15,7 @@ PLAIN = {**BACKPROPAGATION, "skip": False, "optimiser": "sgd", "parameterisation
 # one of every kind of algorithm and optimiser that has numbers of its own
 CELLS = {
     "predictive_coding": BASE,
+    "activities that decay": cell(inference_tolerance=0.1, activity_decay=1.0),
     "kfac": cell(
         **PLAIN
         | {"optimiser": "kfac", "damping": 0.1, "fisher": "sampled"}
@@ -30,6 +31,7 @@ CELLS = {
     ),
 }
 TRACED_NAMES = {
+    "activity_decay",
     "activity_learning_rate",
     "beta1",
     "beta2",
@@ -40,6 +42,7 @@ TRACED_NAMES = {
     "factor_decay",
     "factor_weight",
     "feedback_weight_decay",
+    "inference_tolerance",
     "init_std",
     "input_damping",
     "learning_rate",
@@ -81,8 +84,6 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "learning_rate_schedule": "cosine",
     "target_step": 0.1,
     "preconditioner_exponent": 0.5,
-    "feedback_learning_rate": 0.1,
-    "feedback_weight_decay": 0.1,
     "scaling": None,
 }
 
@@ -91,7 +92,7 @@ Path = tuple[str | int, ...]
 
 def leaves(model: BaseModel, path: Path = ()) -> list[tuple[Path, bool]]:
     """All fields of a cell that are no models themselves, and whether they say that they are
-    traced."""
+    traced; numbers that the cell lacks are left out."""
     found: list[tuple[Path, bool]] = []
     for name, info in type(model).model_fields.items():
         value = getattr(model, name)
@@ -104,7 +105,9 @@ def leaves(model: BaseModel, path: Path = ()) -> list[tuple[Path, bool]]:
             for index, inner in enumerate(value):
                 found += leaves(inner, (*path, name, index))
         else:
-            found.append(((*path, name), bool((info.json_schema_extra or {}).get("traced"))))
+            traced = bool((info.json_schema_extra or {}).get("traced"))
+            if not traced or value is not None:
+                found.append(((*path, name), traced))
     return found
 
 
@@ -160,6 +163,14 @@ def test_a_static_field_changes_the_shard(name: str, path: Path) -> None:
     assert other.shard() != base.shard()
     assert other.traced() == base.traced()
     assert digest(other.canonical()) != digest(base.canonical())
+
+
+@pytest.mark.parametrize("name", ["inference_tolerance", "activity_decay"])
+def test_a_number_that_one_cell_lacks_makes_another_program(name: str) -> None:
+    """Also where it is zero, as a strength of zero among others."""
+    given = [cell(**{name: value}) for value in (1e-3, 0.5)]
+    assert given[0].shard() == given[1].shard() != cell().shard()
+    assert cell(activity_decay=0.0).shard() == cell(activity_decay=1.0).shard()
 
 
 def test_exactly_the_numbers_are_traced() -> None:

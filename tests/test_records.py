@@ -52,9 +52,14 @@ def of_seeds(results: Results, **words: Any) -> list[float]:
         ({"reduce": "min"}, [1, 3]),
         ({"reduce": "at", "step": 4}, [1, 13]),
         ({"reduce": "last", "complement": True}, [-6, -4]),
+        ({"growth": True}, [7 / 9, 5 / 8]),
+        ({"growth": True, "reduce": "min", "window": 2}, [3 / 18, 4 / 8]),
+        ({"growth": True, "reduce": "at", "step": 4, "complement": True}, [8 / 9, -5 / 8]),
         ({"reduce": "first", "window": 2}, [13 / 2, 7]),
         ({"reduce": "last", "window": 2}, [9 / 2, 4]),
         ({"reduce": "min", "window": 2}, [3 / 2, 4]),
+        ({"reduce": "max"}, [9, 13]),
+        ({"reduce": "max", "window": 2}, [13 / 2, 19 / 2]),
         ({"reduce": "first", "window": 3}, [14 / 3, 9]),
         ({"reduce": "last", "window": 3}, [10 / 3, 7]),
         ({"reduce": "min", "window": 3}, [7 / 3, 7]),
@@ -101,6 +106,50 @@ def test_several_axes_may_be_kept(results: Results) -> None:
     one = kept[(kept["seed"] == 0) & (kept["layer"] == 2)].set_index("step")["value"]
     alone = results.quantity(Quantity(metric="size", layer=2, per="step"))
     assert one.to_dict() == alone[alone["seed"] == 0].set_index("step")["value"].to_dict()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"metric": "distance"}, [8, 17]),
+        ({"metric": "distance", "inference_step": 0}, [9, 19]),
+        ({"metric": "distance", "reduce": "first"}, [9, 18]),
+        ({"metric": "distance", "reduce": "min"}, [8, 17]),
+        ({"metric": "norm", "layer": 2}, [80, 170]),
+        ({"metric": "norm", "layer": -1, "inference_step": -2}, [90, 180]),
+        ({"metric": "norm", "layer": -2, "inference_step": -2}, [45, 90]),
+        ({"metric": "norm", "layer": 2, "inference_step": 1}, [80, 180]),
+    ],
+)
+def test_a_step_of_inference_is_chosen_or_the_last_counts(words, expected) -> None:
+    """Two seeds with two and three values along inference; those of the second training step are one less."""
+    found = traced().quantity(Quantity(**words))
+    assert found.sort_values("seed")["value"].tolist() == expected
+
+
+def traced() -> Results:
+    records = []
+    for cell, start, count in (("one", 10.0, 2), ("other", 20.0, 3)):
+        for step in (1, 0):
+            for at in range(count):
+                value = start - at - step
+                records.append(rows(cell, "distance", step, value, inference_step=at))
+                records += [
+                    rows(cell, "norm", step, 5 * layer * value, inference_step=at, layer=layer)
+                    for layer in (1, 2)
+                ]
+    table = pd.DataFrame(records).assign(index=pd.array([pd.NA] * len(records), "Int32"))
+    table = table.astype(dict.fromkeys(AXES, "Int32"))
+    cells = pd.DataFrame({"grid": "main", "cell_id": ["one", "other"], "seed": [0, 1], "depth": 4})
+    return Results(cells, table)
+
+
+def test_steps_of_inference_may_be_kept() -> None:
+    words = {"metric": "norm", "reduce": "first", "per": ("layer", "inference_step")}
+    kept = traced().quantity(Quantity(**words))
+    second = kept[(kept["seed"] == 1) & (kept["layer"] == 2)].sort_values("inference_step")
+    assert second["value"].tolist() == [200, 190, 180]
+    assert len(kept) == 2 * (2 + 3)
 
 
 def of_losses(**losses: dict[int, float]) -> Results:

@@ -16,7 +16,8 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
 
     Its columns are `panel` (from 0), `title`, `line`, `quantity`, `grid`, `cell_id`, `seed`, `value` and `diverged`
     (some seed did at this point), then all settings of the cell as in `docs/settings.md`, and the axis that the
-    quantity keeps (`step`, `layer`, `index`, or over the depth `relative_layer`, `relative_index`), if it has one.
+    quantity keeps, if it has one (`step`, `inference_step`, `layer`, `index`, or over the depth `relative_layer`,
+    `relative_index`). Of a figure of several plots the first column is `plot` (from 0).
 
     `figure` is named as in `load("mupc/fig5")`; `root` is the project's folder (default: the nearest one above the
     working directory that has results).

@@ -23,7 +23,8 @@ TracedOrNone = Annotated[float | None, Field(json_schema_extra=_TRACED)]
 class DatasetSpec(Strict):
     """A prepared dataset: `checksum` is that of the payload, `input_shape` what the network sees.
 
-    `targets` have `target_dim` columns: one-hot rows, the label itself, or draws that do not depend on the data.
+    `targets` have `target_dim` columns: one-hot rows, the label itself, draws that do not depend on the data, or the
+    real numbers of data without classes.
     A sample of a text is so many words as `context_size` says, kept as indices until a batch is taken; None of others.
     """
 
@@ -34,7 +35,7 @@ class DatasetSpec(Strict):
     num_train: int
     num_test: int
     normalisation: Literal["none", "unit_interval", "standardise"]
-    targets: Literal["one_hot", "scalar", "gaussian"]
+    targets: Literal["one_hot", "scalar", "gaussian", "real"]
     target_dim: int
     context_size: int | None = None
 
@@ -155,14 +156,21 @@ class Cell(Strict):
         return _select(self, self.canonical(), traced=True)
 
     def shard(self) -> str:
-        """Hash of the static fields: cells of equal `shard` compile once."""
-        return digest(self.static())
+        """Hash of the static fields, and of which numbers enter beside them: cells of equal `shard` compile once."""
+        return digest([self.static(), _names(self.traced())])
 
 
 def digest(value: object) -> str:
     """16 hexadecimal digits that name a JSON value."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _names(values: Any) -> Any:
+    """Nested mappings without their values."""
+    if not isinstance(values, dict):
+        return None
+    return {name: _names(value) for name, value in values.items()}
 
 
 def _select(model: BaseModel, values: dict[str, Any], *, traced: bool) -> dict[str, Any]:

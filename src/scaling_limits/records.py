@@ -66,19 +66,26 @@ class Results:
         """The cells' columns with `value`, one row per (grid, cell), and per value of the axes that are kept; a layer
         or index over the depth is a column `relative_<axis>`.
 
+        Of a metric of several steps of inference it is the last of them, if none is chosen and they are not kept.
         What a cell comes to last is not finite if it `diverged`, nor what it is `per` step from there on. At a chosen
-        step it is as recorded; `min` takes the finite records, and is infinite with none of them.
+        step it is as recorded; `min` and `max` take the finite records, and are infinitely bad with none of them.
         """
         records = self.records[self.records["metric"] == quantity.metric].sort_values(
             ["cell_id", "step"]
         )
-        for axis in ("layer", "index"):
+        for axis in ("layer", "index", "inference_step"):
             chosen = getattr(quantity, axis)
+            if axis == "inference_step" and axis not in quantity.kept and chosen is None:
+                chosen = -1 if records.get(axis, pd.Series()).notna().any() else None
             if chosen is not None:
-                records = records[records[axis] == chosen]
+                beyond = records.groupby("cell_id")[axis].transform("max") + 1
+                records = records[records[axis] == chosen + (beyond if chosen < 0 else 0)]
+        key = ["cell_id", *quantity.kept]
+        if quantity.growth:
+            apart = records.groupby([name for name in key if name != "step"])["value"]
+            records = records.assign(value=records["value"] / apart.transform("first"))
         if quantity.reduce == "at":
             records = records[records["step"] == quantity.step]
-        key = ["cell_id", *quantity.kept]
         values = records.groupby(key, sort=True)["value"].apply(
             lambda v: _reduce(v.to_numpy(), quantity)
         )
@@ -101,7 +108,9 @@ def _reduce(values: np.ndarray, quantity: Quantity) -> float:
     window = min(quantity.window, len(values))
     if window > 1:
         values = np.convolve(values, np.full(window, 1.0 / window), mode="valid")
-    if quantity.reduce == "min":
+    if quantity.reduce in ("min", "max"):
         finite = values[np.isfinite(values)]
-        return float(finite.min()) if finite.size else float("inf")
+        if quantity.reduce == "min":
+            return float(finite.min(initial=np.inf))
+        return float(finite.max(initial=-np.inf))
     return float(values[0] if quantity.reduce == "first" else values[-1])

@@ -36,6 +36,7 @@ def infer(network, params, scaling, first, x, y, options, rate):
     weights = per_layer(network, scaling, "energy_weight")
     last = len(nodes) - 1
     softmax = options.loss == "cross_entropy"
+    decay = options.activity_decay or 0.0
     share = 1 / len(x) if options.activity_gradient == "batch_mean" else 1.0
 
     def evaluated(z):
@@ -50,7 +51,8 @@ def infer(network, params, scaling, first, x, y, options, rate):
     def slope(index, z, above):
         """Of z[index], with the error above it given."""
         _, pull = jax.vjp(nodes[index + 1], evaluated(z)[index + 1])
-        return share * (weights[index] * error(index, z) - weights[index + 1] * pull(above)[0])
+        own = weights[index] * error(index, z) + decay * z[index]
+        return share * (own - weights[index + 1] * pull(above)[0])
 
     z = list(first)
     means = [(jnp.zeros_like(a), jnp.zeros_like(a)) for a in z]

@@ -21,14 +21,17 @@ from toys import gradients
 SEED = 3
 
 
-def numbers(rate):
-    return {"activity_learning_rate": rate, "seed": SEED}
+def numbers(rate, options=None):
+    """Those of the options, and the rate."""
+    own = {name: getattr(options, name, None) for name in ("inference_tolerance", "activity_decay")}
+    given = {name: value for name, value in own.items() if value is not None}
+    return {"activity_learning_rate": rate, "seed": SEED, **given}
 
 
 def infer(network, params, scaling, x, y, options, rate):
     @jax.jit
     def run(params, rate):
-        problem = Problem(network, params, scaling, x, y, options, numbers(rate))
+        problem = Problem(network, params, scaling, x, y, options, numbers(rate, options))
         return inference.infer(problem, problem.activities())
 
     return run(params, rate)
@@ -86,6 +89,7 @@ NORMAL = {"activity_initialisation": "normal"}
 ZEROS = {"activity_initialisation": "zeros"}
 BATCH_MEAN = {"activity_gradient": "batch_mean"}
 FIXED = {"fixed_predictions": True}
+DECAY = {"activity_decay": 0.7}
 VARIANTS = {
     "sequential": SEQUENTIAL,
     "sequential, zeros, batch mean": SEQUENTIAL | ZEROS | BATCH_MEAN,
@@ -96,11 +100,18 @@ VARIANTS = {
     "normal": NORMAL,
     "adam, batch mean": ADAM | BATCH_MEAN,
     "adam, zeros, fixed": ADAM | ZEROS | FIXED,
+    "decay": DECAY,
+    "decay, normal, fixed, batch mean": DECAY | NORMAL | FIXED | BATCH_MEAN,
+    "decay, sequential": DECAY | SEQUENTIAL,
+    "decay, sequential, zeros, batch mean": DECAY | SEQUENTIAL | ZEROS | BATCH_MEAN,
+    "decay, adam": DECAY | ADAM,
 }
 CASES = [
     *[("before_weight", variant, "mean_squared_error") for variant in VARIANTS],
     *[(name, "sequential", "cross_entropy") for name in NETWORKS],
     ("unequal", "adam, batch mean", "mean_squared_error"),
+    ("unequal", "decay, sequential", "mean_squared_error"),
+    ("skip, before_weight", "decay", "cross_entropy"),
     ("skip, after_weight", "forward", "cross_entropy"),
 ]
 

@@ -4,7 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling_limits.audit.points import Table, decide, grouped, interval_of, points_of, ratio_of
+from scaling_limits.audit.points import (
+    Table,
+    decide,
+    extreme_of,
+    grouped,
+    interval_of,
+    points_of,
+    ratio_of,
+)
 
 INF = np.inf
 
@@ -42,6 +50,16 @@ def test_an_interval_is_open_if_more_than_a_fortieth_is():
     few, many = (np.where(drawn < share, -INF, drawn) for share in (0.02, 0.03))
     assert interval_of(few) == (0.025, 0.975)
     assert interval_of(many) == (-INF, 0.975)
+
+
+def test_an_extreme_may_be_as_far_on_the_other_side():
+    """By differences, or by factors: a positive number is not below zero for being found in different sizes."""
+    drawn = np.full(1001, 8.0)
+    drawn[:100] = 4.0
+    assert extreme_of(2.0, drawn) == (-4.0, 8.0)
+    assert extreme_of(2.0, drawn, least=0.0) == (0.0, 8.0)
+    assert extreme_of(2.0, drawn, logarithmic=True) == (0.5, 8.0)
+    assert extreme_of(16.0, drawn, logarithmic=True) == (4.0, 64.0)
 
 
 @pytest.mark.parametrize("drawn", [[2.0, 2.0], [INF, INF], []], ids=str)

@@ -72,6 +72,17 @@ def test_what_is_bounded_is_turned_beyond_its_bound(tabulate, map_rows):
     assert found.decides
 
 
+@pytest.mark.parametrize("bound", [{"at_most": 0.6}, {"at_least": 0.25}])
+def test_a_bound_on_the_best_is_passed_by_the_best(tabulate, bowl_rows, bound):
+    """All others stay as far from the best as they are, on whichever side of the bound that is."""
+    rows = bowl_rows(lambda n: -4.0, level=lambda n: 0.4)
+    said = {"kind": "bound", "by": ["width"], "over": ["learning_rate"], "control": None}
+    found = power(tabulate(rows), **said, **bound)
+    assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+    assert found.holds["diverged"] == (0 if "at_most" in bound else None)
+    assert found.decides
+
+
 def test_an_order_is_turned(tabulate, map_rows):
     rows = map_rows(lambda n, d, s: d / n)
     claim = {"kind": "rank_correlation", "ratio": ["depth", "width"], "above": 0.9, "control": None}

@@ -99,6 +99,64 @@ class TestBound:
         assert decide(claim, tabulate(rows + broken)).verdict == "holds"
 
 
+BEST = {"kind": "bound", "by": ["width"], "over": ["learning_rate"]}
+AT_MOST, AT_LEAST = BEST | {"at_most": 0.5}, BEST | {"at_least": 0.5}
+
+
+class TestBoundOnTheBest:
+    """The best over the rate at each width: a bowl with its bottom at `level`."""
+
+    def rows(self, bowl_rows, level, **said):
+        return bowl_rows(lambda n: -4.0, level=level, **said)
+
+    def test_only_the_best_counts(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda n: 0.4)
+        assert max(row["value"] for row in rows) > 1
+        verdict = decide(AT_MOST, tabulate(rows))
+        assert verdict.verdict == "holds"
+        assert verdict.value == pytest.approx(0.4, rel=0.02)
+        assert verdict.interval[0] < verdict.value < verdict.interval[1] < 0.5
+        assert verdict.detail.startswith("the largest best train loss over 4 points is 0.4")
+
+    def test_a_single_point_without_a_good_rate_fails(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda n: 0.6 if n == 64 else 0.1)
+        verdict = decide(AT_MOST, tabulate(rows))
+        assert verdict.verdict == "fails"
+        assert "(width 64)" in verdict.detail
+
+    def test_a_good_rate_at_a_single_point_breaks_a_lower_bound(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda n: 0.6)
+        assert decide(AT_LEAST, tabulate(rows)).verdict == "holds"
+        rows = self.rows(bowl_rows, lambda n: 0.4 if n == 64 else 0.9)
+        verdict = decide(AT_LEAST, tabulate(rows))
+        assert verdict.verdict == "fails"
+        assert verdict.value == pytest.approx(0.4, rel=0.02)
+
+    def test_what_may_be_better_beyond_the_grid_has_no_lower_bound(
+        self, decide, tabulate, bowl_rows
+    ):
+        rows = self.rows(bowl_rows, lambda n: 0.6, rates=[2.0**k for k in range(-4, 1)])
+        verdict = decide(AT_LEAST, tabulate(rows))
+        assert verdict.verdict == "untested"
+        assert verdict.detail.startswith(
+            "at width 32, the best learning rate, 0.0625, is at the edge"
+        )
+        # but what is small enough would only be smaller
+        assert decide(BEST | {"at_most": 0.7}, tabulate(rows)).verdict == "holds"
+
+    def test_what_diverged_is_not_the_best(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda n: 0.4, diverges_above=0.1)
+        assert decide(AT_MOST, tabulate(rows)).verdict == "holds"
+        assert decide(AT_LEAST, tabulate(rows)).verdict == "fails"
+        lost = self.rows(bowl_rows, lambda n: 0.4, diverges_above=0.0)
+        assert decide(AT_MOST, tabulate(lost)).verdict == "fails"
+        assert decide(AT_LEAST, tabulate(lost)).verdict == "holds"
+
+    def test_a_spread_that_reaches_across_is_untested(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda n: 0.49, noise=0.1)
+        assert decide(AT_MOST, tabulate(rows)).verdict == "untested"
+
+
 class TestRankCorrelation:
     def test_holds(self, decide, tabulate, map_rows):
         """Five ratios, three of which stand at two or three points."""

@@ -140,6 +140,11 @@ def claiming(**changes: Any) -> Any:
             ["figures.fig1.claims.small.bound.control", "oen", "'one'"],
             id="claim's grid",
         ),
+        pytest.param(
+            {"figures": claiming(over="momentum")},
+            ["figures.fig1.claims.small.over", "the grid 'main' has no 'momentum'"],
+            id="claim's best",
+        ),
         pytest.param({"figures": claiming(at_mots=1.0)}, ["at_mots", "'at_most'"], id="claim's"),
         pytest.param(
             {"figures": {"fig1": {"claims": {"small": {**CLAIM, "bount": {}}}}}},

@@ -7,7 +7,11 @@ import pytest
 from scaling_limits.errors import ConfigurationError
 from toys import BACKPROPAGATION, EXACT, cell
 
-WEIGHTED = "algorithm: predictive_coding, or measurements: equilibrium_alignment or rescaling"
+WEIGHTED = (
+    "algorithm: predictive_coding, or measurements: conditioning or equilibrium_alignment or "
+    "hessian_spectrum or landscape or loss_over_energy or "
+    "rescaling"
+)
 SGD: dict[str, Any] = {"optimiser": "sgd", "parameterisation": "sp_gaussian"}
 
 
@@ -81,6 +85,22 @@ IDLE = [
         "energy_weight: 2 acts only with " + WEIGHTED,
     ),
     (
+        {**BACKPROPAGATION, "inference_tolerance": 0.1},
+        "inference_tolerance: 0.1 acts only with algorithm: predictive_coding",
+    ),
+    (
+        {**BACKPROPAGATION, "activity_decay": 0.1},
+        "activity_decay: 0.1 acts only with algorithm: predictive_coding",
+    ),
+    (
+        {**EXACT, "activation": "linear", "inference_tolerance": 0.1},
+        "inference_tolerance: exact inference takes no steps",
+    ),
+    (
+        {**EXACT, "activation": "linear", "activity_decay": 0.1},
+        "activity_decay: exact inference takes no steps",
+    ),
+    (
         {**BACKPROPAGATION, "output_energy_weight": 2},
         "output_energy_weight: 2 acts only with " + WEIGHTED,
     ),
@@ -124,6 +144,45 @@ def test_what_would_change_nothing_is_refused(settings: Any, message: str) -> No
     with pytest.raises(ConfigurationError) as caught:
         cell(**settings)
     assert str(caught.value) == f"{message}; leave it out"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"inference_tolerance": 0.0}, "inference_tolerance: .* greater than 0"),
+        ({"inference_tolerance": -1e-3}, "inference_tolerance: .* greater than 0"),
+        ({"activity_decay": -0.5}, "activity_decay: .* greater than or equal to 0"),
+    ],
+)
+def test_what_inference_cannot_take_is_refused(settings: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        cell(**settings)
+
+
+REAL: dict[str, Any] = {
+    "dataset": "scalar_regression",
+    "targets": "real",
+    "normalisation": "none",
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({**REAL, "targets": "one_hot"}, "targets: 'one_hot' .* has real targets; use 'real'"),
+        ({**REAL, "targets": "scalar"}, "targets: 'scalar' .* has real targets; use 'real'"),
+        ({"targets": "real"}, "targets: 'real' .* 'digits', which has classes; use 'one_hot'"),
+        ({**REAL, "loss": "cross_entropy"}, "loss: 'cross_entropy' needs targets: one_hot"),
+        ({**REAL, "target_dim": 2}, "target_dim: targets: 'real' have 1 here; leave it out"),
+        (
+            {**REAL, "measure": {"training_performance": [0]}},
+            "measurements.training_performance: .* targets: 'real' .* use one_hot or scalar",
+        ),
+    ],
+)
+def test_real_targets_go_with_data_that_have_them(settings: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        cell(**{"num_train": 64, **settings})
 
 
 def test_none_is_as_if_it_were_not_given() -> None:

@@ -107,6 +107,38 @@ def test_a_table_of_results_is_of_nodes_and_differences(tmp_path: Path) -> None:
     assert (found.quantity.metric, found.quantity.window, found.best) == ("test_accuracy", 3, "max")
 
 
+def test_lines_of_other_quantities_stand_beside_those_of_each_grid(tmp_path: Path) -> None:
+    beside = [{"quantity": "accuracy", "style": "dashed", "label": "accuracy"}]
+    each = {"each": "pair", "quantity": "loss", "beside": beside}
+    found = plot(tmp_path, panels=[each], x="seed", hue="width", label="loss, accuracy")
+    assert shown(found) == [
+        ("A", ["pair_a", "pair_a"], "train_loss"),
+        ("B", ["pair_b", "pair_b"], "train_loss"),
+    ]
+    for panel in found.panels:
+        assert panel.lines[1].quantity.model_dump() == {
+            **panel.lines[0].quantity.model_dump(),
+            "metric": "test_accuracy",
+            "window": 3,
+        }
+        assert (panel.lines[1].style, panel.lines[1].label) == ("dashed", "accuracy")
+
+
+def test_several_plots_are_each_written_out(tmp_path: Path) -> None:
+    maps = {"kind": "maps", "quantity": "accuracy", "x": "width", "y": "learning_rate"}
+    maps["panels"] = {"main": {"along": "seed", "title": "At {depth}"}}
+    found = plot(tmp_path, kind="composite", plots=[maps, {"kind": "lines", "rows": ["loss"]}])
+    first, second = found.plots
+    assert (first.quantity.metric, first.best, first.panels[0].grid) == (
+        "test_accuracy",
+        "max",
+        "main",
+    )
+    assert [p.lines[0].grid for p in second.panels] == ["main", "one", "pair_a", "pair_b"]
+
+
+COMPOSITE = {"kind": "composite"}
+MAP = {"kind": "maps", "x": "width", "y": "learning_rate", "quantity": "loss"}
 TABLE = {"kind": "results_table", "quantity": "loss", "rows": "width", "columns": "entry"}
 
 
@@ -136,6 +168,30 @@ TABLE = {"kind": "results_table", "quantity": "loss", "rows": "width", "columns"
         ),
         ({"panels": ["loss"]}, r"plot\.panels\.0: should be a mapping, not 'loss'"),
         ({"rows": ["loss"], "colour": "red"}, "colour"),
+        (
+            {"rows": ["loss"], "columns": "main", "over": "momentum"},
+            r"plot\.over: the grid 'main' has no 'momentum'",
+        ),
+        (
+            {**TABLE, "entries": ["pair"], "over": "momentum"},
+            r"plot\.over: the grid 'pair_a' has no 'momentum'",
+        ),
+        ({**COMPOSITE, "plots": [MAP, "maps"]}, r"plot\.plots\.1: should be a mapping, not 'maps'"),
+        (
+            {**COMPOSITE, "plots": [MAP, {"kind": "lines", "panels": [{"each": "piar"}]}]},
+            r"plot\.plots\.1\.panels\.0.*unknown grid 'piar'; did you mean 'pair'",
+        ),
+        (
+            {**COMPOSITE, "plots": [{**MAP, "panels": {"mian": {"along": "seed"}}}] * 2},
+            "unknown grid 'mian'; did you mean 'main'",
+        ),
+        (
+            {
+                **COMPOSITE,
+                "plots": [{**MAP, "panels": {"main": {"along": "seed", "title": "{wdith}"}}}] * 2,
+            },
+            "unknown setting 'wdith'; did you mean 'width'",
+        ),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, said: Any, words: str) -> None:

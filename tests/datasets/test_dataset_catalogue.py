@@ -148,9 +148,9 @@ def test_availability_goes_by_names(tmp_path: Path) -> None:
 def test_digests_of_generated_datasets_are_pinned() -> None:
     from sklearn.datasets import load_digits
 
-    from scaling_limits.datasets import digits, gaussian_binary, prepared
+    from scaling_limits.datasets import digits, gaussian_binary, prepared, scalar_regression
 
-    for module in (digits, gaussian_binary):
+    for module in (digits, gaussian_binary, scalar_regression):
         assert prepared.digest(module.decode({})) == module.INFO.checksum
     samples = digits.decode({})
     images = np.concatenate([samples.x_train, samples.x_test])
@@ -160,3 +160,17 @@ def test_digests_of_generated_datasets_are_pinned() -> None:
     toy = gaussian_binary.decode({})
     assert set(toy.y_train) == {-1, 1}
     assert abs(toy.x_train.std() - 1) < 0.1
+
+
+def test_scalar_regression_is_a_line_with_noise() -> None:
+    """mupc Fig. A.10: x has mean and variance 1, y + x the variance 1/2 and nothing of x in it."""
+    from scaling_limits.datasets import scalar_regression
+
+    samples = scalar_regression.decode({})
+    x, noise = samples.x_train[:, 0], samples.x_train[:, 0] + samples.y_train[:, 0]
+    error = 4 / np.sqrt(len(x))
+    assert x.mean() == pytest.approx(1, abs=error)
+    assert x.var() == pytest.approx(1, abs=2**0.5 * error)
+    assert noise.mean() == pytest.approx(0, abs=error)
+    assert noise.var() == pytest.approx(0.5, abs=error)
+    assert abs(np.corrcoef(x, noise)[0, 1]) < error

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scaling_limits.cells import DatasetSpec
-from scaling_limits.datasets import digits, gaussian_binary, prepared
+from scaling_limits.datasets import digits, gaussian_binary, prepared, scalar_regression
 from scaling_limits.datasets.description import Samples
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.resample import bilinear_weights, resample
@@ -155,6 +155,18 @@ def test_scalar_targets_of_the_toy_task(tmp_path: Path) -> None:
     np.testing.assert_array_equal(arrays.x_train, samples.x_train)
     with pytest.raises(DatasetError, match="one_hot needs labels"):
         load(spec(**(change | {"targets": "one_hot"})), path)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_real_targets_are_taken_as_they_are(tmp_path: Path, dtype: str) -> None:
+    samples, info = scalar_regression.decode({}), scalar_regression.INFO
+    path = write(tmp_path, samples)
+    change = {"input_shape": info.shape, "num_classes": 0, "num_train": 20, "targets": "real"}
+    arrays = load(spec(**change), path, dtype)
+    assert arrays.y_train.dtype == dtype
+    np.testing.assert_array_equal(arrays.y_train, samples.y_train[:20].astype(dtype))
+    np.testing.assert_array_equal(arrays.y_test, samples.y_test[: len(arrays.y_test)].astype(dtype))
+    assert not len(arrays.labels_train)
 
 
 def test_digits_at_the_shape_of_mnist(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_dataset_without_download_says_what_is_missing(run: Runner) -> None:
         run("cifar10_standin", run.folder)
 
 
-@pytest.mark.parametrize("name", ["digits", "gaussian_binary"])
+@pytest.mark.parametrize("name", ["digits", "gaussian_binary", "scalar_regression"])
 def test_bundled_datasets_need_no_files(run: Runner, name: str) -> None:
     run(name)
     first = run.output.read_bytes()

@@ -29,9 +29,9 @@ def test_words_of_a_quantity(quantity, words):
 
 
 def test_each_metric_with_words_is_recorded():
-    losses = {"train_loss", "inferred_loss", "energy"}
+    curves = {"train_loss", "inferred_loss", "energy", "inference_steps"}
     recorded = {metric for name in registry.modules for metric in registry.get(name).AXES}
-    assert not set(METRICS) - recorded - losses
+    assert not set(METRICS) - recorded - curves
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ TABLE = {
     "rows": ["width"],
     "columns": ["entry"],
 }
+BOTH = {"kind": "composite", "plots": [MAPS, STEPS]}
 
 
 def panels(*lines, **panel):
@@ -47,6 +48,7 @@ def panels(*lines, **panel):
         (panels(SIZES, LIMIT), ["main", "limit"]),
         (panels(SIZES | {"reference": "limit"}), ["main", "limit"]),
         (TABLE, ["sp", "mup", "sp"]),
+        (BOTH, ["main", "control", "main"]),
     ],
 )
 def test_a_plot_names_its_grids(plot, grids):
@@ -75,12 +77,18 @@ def test_a_plot_names_its_grids(plot, grids):
         (panels(LIMIT | {"across": True}), "one that is not `across`"),
         (panels(SIZES, LIMIT | {"across": True}, relative=True), "it has no first value"),
         (panels(SIZES, over=["learning_rate"], best=None), "the quantity needs `best`"),
+        (panels(SIZES, tuned_at=8), "at which `over` is best"),
+        (panels(LIMIT, hue=None, over=["seed"], tuned_at=8), "a value of the `hue`"),
         (TABLE | {"columns": ["entry", "width"]}, "width stands twice among `rows` and `columns`"),
         (TABLE | {"columns": ["depth"]}, "several entries need `entry`"),
         (TABLE | {"entries": [ENTRIES[0]] * 2}, "the same title"),
         (TABLE | {"entries": [ENTRIES[0], ENTRIES[1] | {"title": "A"}]}, "as many headings"),
         (TABLE | {"entries": []}, "entries"),
         (TABLE | {"over": ["depth"], "best": None}, "the quantity needs `best`"),
+        (BOTH | {"plots": [MAPS]}, "plots"),
+        (BOTH | {"wrap": 0}, "wrap"),
+        (BOTH | {"plots": [MAPS, TABLE]}, "'results_table'.* does not match any of the expected"),
+        (BOTH | {"plots": [MAPS, BOTH]}, "'composite'.* does not match any of the expected"),
         (panels(SIZES) | {"kind": "line"}, "does not match any of the expected tags"),
     ],
 )

@@ -6,8 +6,7 @@ import pytest
 
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.parameterisations.table import RolePowers, Row
-from toys import BACKPROPAGATION, PAPER, cell, merged, write_project
+from toys import BACKPROPAGATION, EXACT, PAPER, cell, merged, write_project
 
 LINEAR: dict[str, Any] = {"activation": "linear", "skip": False, "parameterisation": "sp_gaussian"}
 LINEAR |= {"optimiser": "sgd"}
@@ -47,7 +46,29 @@ MEAN = "its expected value is that"
         ),
         ("feature_increments", CNN, "layers of one size, .* 'cnn'"),
         ("feature_increments", VGG5, "layers of one size, .* 'vgg5'"),
+        ("conditioning", CNN, "layers of one size, network: mlp, this is 'cnn'"),
+        ("conditioning", {}, "dtype: float64, .* this is 'float32'"),
+        ("hessian_spectrum", {}, "dtype: float64, .* this is 'float32'"),
         ("output_alignment", CNN, "without pooling .* 'cnn'"),
+        ("loss_over_energy", {"activation": "relu"}, "linear mlps .* activation 'relu'"),
+        ("loss_over_energy", {**LINEAR, "loss": "cross_entropy"}, "loss 'cross_entropy'"),
+        ("inference_trace", BACKPROPAGATION, "gradient_descent or adam, this is 'backpropagation'"),
+        (
+            "inference_trace",
+            {**EXACT, "activation": "linear"},
+            "gradient_descent or adam, .* with inference 'exact'",
+        ),
+        ("inference_trace", {"inference_tolerance": 0.1}, "leave inference_tolerance out"),
+        (
+            "landscape",
+            {"activation": "linear", "dtype": "float64", "inference_tolerance": 0.1},
+            "leave inference_tolerance out",
+        ),
+        (
+            "landscape",
+            {**BACKPROPAGATION, "activation": "linear", "dtype": "float64"},
+            "inference: gradient_descent or adam, this is 'backpropagation'",
+        ),
         (
             "feedback_reconstruction",
             BACKPROPAGATION,
@@ -67,6 +88,7 @@ def test_what_is_not_defined_is_refused(
     [
         ("rescaling", LINEAR),
         ("equilibrium_alignment", {**LINEAR, **BACKPROPAGATION}),
+        ("loss_over_energy", {**LINEAR, **BACKPROPAGATION}),
         ("feature_increments", {}),
         ("output_alignment", VGG5),
         ("output_alignment", {}),
@@ -78,13 +100,8 @@ def test_what_is_defined_is_taken(measurement: str, settings: dict[str, Any]) ->
 
 
 def test_the_mean_rescaling_is_not_that_of_orthogonal_draws() -> None:
-    roles = dict.fromkeys(("input", "hidden", "output"), RolePowers())
-    rows = [
-        Row(scheme=name, update_rule="adam", init_distribution=name, **roles, source="own")
-        for name in ("orthogonal", "normal")
-    ]
-    settings = {"activation": "linear", "rows": rows, "measure": {"rescaling": [0]}}
-    assert cell(parameterisation="normal", **settings).measurements
+    settings = {"activation": "linear", "measure": {"rescaling": [0]}}
+    assert cell(parameterisation="sp_gaussian", **settings).measurements
     with pytest.raises(ConfigurationError, match=r"rescaling: .* those here are orthogonal"):
         cell(parameterisation="orthogonal", **settings)
 

@@ -14,10 +14,17 @@ from scaling_limits.algorithms.predictive_coding import Options as PredictiveCod
 from scaling_limits.algorithms.predictive_coding import computation as predictive_coding
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import NetworkSpec
-from scaling_limits.measurements import gradient_alignment, performance, rescaling
+from scaling_limits.measurements import (
+    gradient_alignment,
+    loss_over_energy,
+    mean_activities,
+    performance,
+    rescaling,
+)
 from scaling_limits.measurements.context import Context
 from scaling_limits.networks.network import Weights
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
+from toys import gradients
 
 WIDTH, HIDDEN = 16, 3
 ENERGY_WEIGHTS = {"input": 0.25, "hidden": 0.25, "output": 3.0}
@@ -124,3 +131,61 @@ def test_the_excess_has_the_output_s_energy_weight_above(output_dim):
         total += (path**2).sum()
     found = float(rescaling.measure(given)["rescaling_excess"])
     assert found == pytest.approx(12 * total / output_dim, rel=1e-12)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("weights", [None, ENERGY_WEIGHTS])
+def test_the_loss_is_put_over_the_energy_at_equilibrium(skip, weights):
+    """mupc Eq. 30, at the analytic activities that training infers."""
+    given = context(skip=skip, output_dim=3, weights=weights)
+    found = jax.jit(lambda: loss_over_energy.measure(given))()["loss_over_energy"]
+    _, known = jax.jit(lambda: gradients(predictive_coding, given.problem))()
+    assert float(found) == pytest.approx(float(known["train_loss"] / known["energy"]), rel=1e-12)
+
+
+def test_the_energy_is_known_where_the_rescaling_hides_the_identity():
+    """Width one: S = I + c v v^T, with c = 1e20, is singular in float64, its inverse in closed form is not."""
+    given = context(output_dim=3)
+    v, large = np.array([2.0, -1.0, 0.5]), 1e10
+    kernels = [np.full((1, 1, 4), 0.1), np.full((2, 1, 1), large**0.5), v[None, :, None]]
+    unit = {"multiplier": 1.0, "branch": 1.0, "energy_weight": 1.0}
+    spec = NetworkSpec(
+        name="mlp",
+        input_dim=4,
+        output_dim=3,
+        width=1,
+        num_hidden_layers=HIDDEN,
+        activation="linear",
+        activation_position="before_weight",
+        skip=False,
+        mean_subtraction=False,
+    )
+    problem = replace(
+        given.problem,
+        network=networks.build(spec),
+        params=tuple({"linear": {"kernel": jnp.asarray(kernel)}} for kernel in kernels),
+        scaling=dict.fromkeys(("input", "hidden", "output"), unit),
+    )
+    residuals = np.asarray(problem.y) - 0.4 * large * v
+    c = 1 + large + large**2
+    along = residuals @ v
+    # of S^{-1}, written so that nothing large is subtracted
+    across = residuals - along[:, None] * v / (v @ v)
+    energy = (across**2).sum() + (along**2 / (v @ v) / (1 + c * (v @ v))).sum()
+    found = loss_over_energy.measure(replace(given, problem=problem))["loss_over_energy"]
+    # the part along v is 1e10 times as large, and rounds the other one off by a millionth
+    assert float(found) == pytest.approx((residuals**2).sum() / energy, rel=1e-4)
+
+
+def test_mean_absolute_activities_are_those_of_the_forward_pass():
+    given = context(skip=True, output_dim=3)
+    z, known = np.asarray(given.problem.x), []
+    for segment, stacked in zip(given.problem.network.segments, given.problem.params, strict=True):
+        numbers = given.problem.scaling[segment.role]
+        for kernel in np.asarray(stacked["linear"]["kernel"]):
+            out = numbers["multiplier"] * z @ kernel.T
+            z = z + numbers["branch"] * out if segment.role == "hidden" else out
+            known.append(np.abs(z).mean())
+    found = mean_activities.measure(given)["mean_absolute_activity"]
+    np.testing.assert_allclose(found, known, rtol=1e-12)
+    assert len(found) == HIDDEN + 1

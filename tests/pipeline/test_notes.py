@@ -53,6 +53,16 @@ def test_settings_in_braces_are_those_of_the_cells(text: str, expected: str) -> 
     assert filled(text, CELLS, {"digits": "handwritten digits", "mnist": "MNIST"}) == expected
 
 
+def test_a_column_of_words_and_numbers_is_a_column_of_words() -> None:
+    """As many inference steps as hidden layers in one grid, one step in another, none in backpropagation."""
+    points = load(PROJECT).points("mupc", "accuracy")
+    found = pipeline_cells(points)
+    found.to_parquet()
+    assert set(found["num_inference_steps"].dropna()) == {"num_hidden_layers", "1"}
+    assert found.loc[found["grid"] == "relu_bp", "num_inference_steps"].isna().all()
+    assert found["depth"].dtype == int
+
+
 @pytest.mark.parametrize(
     ("preset", "seeds"), [("smoke", "one seed"), ("paper", "means over 3 seeds")]
 )
@@ -67,6 +77,14 @@ def test_two_lines_stand_on_the_picture(preset: str, seeds: str) -> None:
     # one line is always there, of the seeds
     assert ("What differs from the paper: summary.html." in sizes) == (preset == "smoke")
     assert on_the_picture(configuration, "mupc", "table1", cells) == []
+
+
+def test_a_setting_of_words_and_numbers_is_a_column_of_words(tmp_path: Path) -> None:
+    changes = {"num_inference_steps": [3, "num_hidden_layers"]}
+    configuration = load(PROJECT, {"papers": {"mupc": {"experiments": {EXPERIMENT: changes}}}})
+    cells = pipeline_cells(configuration.points("mupc", EXPERIMENT))
+    cells.to_parquet(tmp_path / "cells.parquet")
+    assert set(cells["num_inference_steps"]) == {"3", "num_hidden_layers"}
 
 
 def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:

@@ -49,15 +49,17 @@ Rows = list[tuple[dict[str, Any], list[tuple[Any, ...]]]]
 
 
 def cells(grid: str, value: Callable[..., dict[str, Any]], **axes: Any) -> Rows:
-    """A cell for each combination of `axes`; `value` gives its metrics, numbers or by step or by (step, index)."""
+    """A cell for each combination of `axes`; `value` gives its metrics, numbers or by step or by (step, index), or by
+    (step, index, inference_step).
+    """
     rows: Rows = []
     for point in itertools.product(*axes.values()):
         settings = dict(zip(axes, point, strict=True))
         records = []
         for metric, said in value(**settings).items():
             steps = said if isinstance(said, dict) else {9: said}
-            at = {k if isinstance(k, tuple) else (k, pd.NA): v for k, v in steps.items()}
-            records += [(metric, step, index, number) for (step, index), number in at.items()]
+            at = {k if isinstance(k, tuple) else (k,): v for k, v in steps.items()}
+            records += [(metric, *(*k, pd.NA, pd.NA)[:3], number) for k, number in at.items()]
         rows.append(({"grid": grid, **NETWORK, **settings}, records))
     return rows
 
@@ -104,11 +106,18 @@ def rate_panel(grid: str, quantity: dict[str, Any] = TRAIN, **said: Any) -> dict
 def results(rows: Rows) -> Results:
     """The tables of `rows`; cells of the same settings are the same, whatever their grid."""
     named = [(cell | {"cell_id": str([*cell.values()][1:])}, said) for cell, said in rows]
-    records = [(cell["cell_id"], *record) for cell, said in named for record in said]
-    table = pd.DataFrame(records, columns=["cell_id", "metric", "step", "index", "value"])
+    # a step of inference stands before the value where there is one
+    records = [
+        (cell["cell_id"], *record[:3], *(record[3:] if len(record) > 4 else (pd.NA, record[3])))
+        for cell, said in named
+        for record in said
+    ]
+    table = pd.DataFrame(
+        records, columns=["cell_id", "metric", "step", "index", "inference_step", "value"]
+    )
     for axis in AXES:
         table[axis] = table.get(axis, pd.Series(pd.NA, index=table.index)).astype("Int32")
-    table = table.drop_duplicates(["cell_id", "metric", "step", "index"])
+    table = table.drop_duplicates(["cell_id", "metric", "step", "index", "inference_step"])
     return Results(pd.DataFrame([cell for cell, _ in named]), table.astype({"value": float}))
 
 
@@ -174,7 +183,7 @@ def drawn(folder: Path) -> Drawn:
     ):
         for source in code(kind):
             exec(source, names)
-    return Drawn(names.get("page"), save.call_args.args[1])
+    return Drawn(names.get("whole", names.get("page")), save.call_args.args[1])
 
 
 def lines(ax: Axes, name: str) -> list[Line2D]:

@@ -64,13 +64,13 @@ def test_a_full_disk_leaves_no_partial_figure(
 def test_what_is_written_on_a_page(folder: Path) -> None:
     opened = FigureFolder.open(folder)
     said = with_verdicts(opened, "holds", "holds", "holds", "fails", "untested")
-    page = said.page((6.0, 2.0))
+    page = said.page([(6.0, 2.0)])
     (title, verdicts), (notes,) = (part.texts for part in (page._top, page._bottom))
     assert title.get_text() == "Transfer of the rate over the width"
     assert verdicts.get_text() == "Claims: 3 hold, 1 fails, 1 untested. Preset smoke."
     assert notes.get_text().split("\n") == [*NOTES, "Fails here: It fails 3."]
     lines = [
-        with_verdicts(opened, *names).page((6.0, 2.0))._top.texts[1].get_text()
+        with_verdicts(opened, *names).page([(6.0, 2.0)])._top.texts[1].get_text()
         for names in ((), ("holds",), ("fails", "fails"))
     ]
     smoke = "Preset smoke."
@@ -83,7 +83,7 @@ def test_long_words_are_wrapped_and_the_page_grows(folder: Path) -> None:
         dataclasses.replace(opened, title="T" + " and more" * k, notes=("n" + " of it" * k,))
         for k in (0, 30)
     )
-    pages = [each.page((3.0, 2.0)) for each in (short, long)]
+    pages = [each.page([(3.0, 2.0)]) for each in (short, long)]
     heights = [page.figure.get_size_inches()[1] for page in pages]
     assert heights[1] > heights[0] + 0.5
     assert pages[1]._top.texts[0].get_text().count("\n") >= 3

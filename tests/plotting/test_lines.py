@@ -239,6 +239,27 @@ def test_a_figure_is_drawn_where_everything_diverged(tmp_path: Path) -> None:
     assert np.isfinite(alone.get_ylim()).all()
 
 
+@pytest.mark.parametrize("hue", ["width", None])
+def test_a_quantity_without_the_axis_goes_across(tmp_path: Path, hue: str | None) -> None:
+    """As what steps tend to, along the steps; the axis has room for it."""
+
+    def along(width: int, **_: Any) -> dict[str, Any]:
+        return {"energy": {t: width / t for t in (1, 2, 4)}, "energy_at_last": {1: width / 40}}
+
+    steps = {"grid": "main", "quantity": {"metric": "energy", "per": "step"}, "label": "energy"}
+    last = {"grid": "main", "quantity": {"metric": "energy_at_last"}, "label": "at last"}
+    last |= {"style": "dashed", "across": True}
+    panel = {"title": "", "x": "step", "x_scale": "linear", "hue": hue, "label": "energy"}
+    widths = (8, 16) if hue else (8,)
+    found = of_panels(
+        tmp_path, cells("main", along, width=widths, seed=(0, 1)), {**panel, "lines": [steps, last]}
+    )
+    (ax,) = found.axes
+    across = [line for line in ax.lines if list(line.get_xdata()) == [1, 4]]
+    assert [list(line.get_ydata()) for line in across] == [[w / 40, w / 40] for w in widths]
+    assert ax.get_ylim()[0] < widths[0] / 40
+
+
 def test_a_logarithmic_axis_has_no_place_for_zero(tmp_path: Path) -> None:
     rows = cells("main", lambda **_: {"train_loss": 1.0}, learning_rate=(0.0, 0.1))
     with pytest.raises(ScalingLimitsError, match="learning_rate: 0 has no place on a logarithmic"):

@@ -57,6 +57,43 @@ def powers(grid: str, *, exponent: float = 1.0, widths: tuple[int, ...] = (8, 16
     )
 
 
+def test_what_was_tuned_at_one_size_is_shown_at_all() -> None:
+    """The rate 0.2 is best at the width 8, at every step; wider networks would be better with another."""
+    losses = {(8, 0.1): 2.0, (8, 0.2): 1.0, (16, 0.1): 3.0, (16, 0.2): 4.0}
+    rows = cells(
+        "main",
+        lambda width, learning_rate, **_: {"loss": {0: 5.0, 9: losses[width, learning_rate]}},
+        width=(8, 16),
+        learning_rate=(0.1, 0.2),
+    )
+    curves = {"quantity": {**LOSS, "per": "step"}}
+    panel = {"x": "step", "x_scale": "linear", "over": ["learning_rate"]}
+    best, tuned = (table(rows, curves, **panel, **said) for said in ({}, {"tuned_at": 8}))
+    for found, rates, ends in ((best, [0.2, 0.1], [1.0, 3.0]), (tuned, [0.2, 0.2], [1.0, 4.0])):
+        assert found.groupby("width")["learning_rate"].unique().map(list).tolist() == [
+            [rate] for rate in rates
+        ]
+        assert found[found["step"] == 9].sort_values("width")["value"].tolist() == ends
+    # of single points it is that of each x
+    over = {"x": "seed", "over": ["learning_rate"], "tuned_at": 8}
+    assert table(rows, {}, **over)["value"].tolist() == [1.0, 4.0]
+    with pytest.raises(ScalingLimitsError, match="none of the values of 'width' to be shown: 9"):
+        table(rows, curves, **panel, tuned_at=9)
+
+
+def test_what_was_tuned_by_one_quantity_is_shown_of_another() -> None:
+    """The rate 0.1 gives the larger loss, and the better accuracy."""
+    found = {0.1: {"loss": {0: 5.0, 9: 2.0}, "test_accuracy": {9: 0.9}}}
+    found[0.2] = {"loss": {0: 5.0, 9: 1.0}, "test_accuracy": {9: 0.1}}
+    rows = cells("main", lambda learning_rate, **_: found[learning_rate], learning_rate=(0.1, 0.2))
+    curves = {"quantity": {**LOSS, "per": "step"}}
+    panel = {"x": "step", "x_scale": "linear", "hue": "seed", "over": ["learning_rate"]}
+    by = {"metric": "test_accuracy"}
+    for said, ends in (({}, [1.0]), ({"tuned_by": by, "best": None}, [2.0])):
+        shown = table(rows, curves, **panel, **said)
+        assert shown[shown["step"] == 9]["value"].tolist() == ends
+
+
 OVER_WIDTH = {"x": "width", "hue": "depth"}
 
 

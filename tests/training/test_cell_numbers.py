@@ -16,6 +16,7 @@ from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
 from scaling_limits.training.loop import compile_shard
+from scaling_limits.training.step import drawn
 from toys import BACKPROPAGATION, EXACT, cell
 
 Results = list[dict[str, Measured]]
@@ -128,6 +129,31 @@ def unit_draws(c: Cell) -> list[np.ndarray]:
 def test_all_start_from_the_same_unit_draws(changes: Any) -> None:
     for a, b in zip(unit_draws(cell()), unit_draws(cell(**changes)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+@pytest.mark.parametrize("width", [16, 96])
+def test_orthogonal_weights_keep_the_norm(width: int) -> None:
+    """mupc Sec. 4: at every hidden layer; of the input's and output's the longer sides' rows, or columns, are."""
+    c = cell(
+        parameterisation="orthogonal",
+        skip=False,
+        activation="linear",
+        depth=5,
+        width=width,
+        dtype="float64",
+    )
+    network = networks.build(c.network)
+    weights = drawn(c, network, c.traced()).forward
+    first, hidden, last = (np.asarray(stack["linear"]["kernel"]) for stack in weights)
+    for kernel in (*first, *hidden, *last):
+        product = kernel @ kernel.T if kernel.shape[0] < kernel.shape[1] else kernel.T @ kernel
+        np.testing.assert_allclose(product, np.eye(len(product)), atol=1e-12)
+    x = jax.random.normal(jax.random.key(0), (4, c.network.input_dim), jnp.float64)
+    stacks = network.activities(weights, c.traced()["scaling"], x)
+    norms = [jnp.linalg.norm(z, axis=-1) for stack in stacks[:-1] for z in stack]
+    known = jnp.linalg.norm(x, axis=-1) if width > c.network.input_dim else norms[0]
+    for norm in norms:
+        np.testing.assert_allclose(norm, known, rtol=1e-12)
 
 
 def test_another_seed_draws_anew_and_draws_have_unit_variance() -> None:

@@ -14,13 +14,17 @@ from scaling_limits import networks
 from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
+from scaling_limits.configuration.costs import count
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.order import batch_indices
+from scaling_limits.datasets.preparation import prepare
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.measured import Measured
+from scaling_limits.training.loop import compile_shard
 from toys import BACKPROPAGATION, EXACT, cell, gradients
 
 COSINE: dict[str, Any] = {"learning_rate_schedule": "cosine"}
+UNTRAINED: dict[str, Any] = {"num_steps": 0, "learning_rate": None}
 LINEAR_EXACT = {**EXACT, "activation": "linear"}
 
 
@@ -34,6 +38,37 @@ def test_divergence_is_recorded(datasets_folder: Path, changes: Any) -> None:
     assert not np.isfinite(loss[-1])
     assert np.isfinite(result["gradient_cosine"].values[0])
     assert not np.isfinite(result["gradient_cosine"].values[-1])
+
+
+def test_steps_of_inference_are_recorded_where_there_is_a_tolerance(datasets_folder: Path) -> None:
+    """One each with a tolerance that any gradient meets, all with one that none does; several share a program."""
+    changes = {"num_inference_steps": 5, "dtype": "float64"}
+    cells = [cell(inference_tolerance=tolerance, **changes) for tolerance in (1e9, 1e-30)]
+    short, long = train(cells, datasets_folder)
+    assert short["inference_steps"].axes == ("step",)
+    assert short["inference_steps"].values.tolist() == [1.0] * 6
+    assert long["inference_steps"].values.tolist() == [5.0] * 6
+    (plain,) = train([cell(**changes)], datasets_folder)
+    assert set(long) - set(plain) == {"inference_steps"}
+    for name in plain:
+        np.testing.assert_allclose(long[name].values, plain[name].values, rtol=1e-12)
+
+
+def test_real_targets_have_a_loss_and_no_accuracy(tmp_path: Path) -> None:
+    """Of a line with noise, learnt down to the noise: half its variance."""
+    output = tmp_path / "scalar_regression.npz"
+    prepare("scalar_regression", data_path=None, downloads=tmp_path, output=output, user={})
+    data = {"dataset": "scalar_regression", "targets": "real", "normalisation": "none"}
+    c = cell(
+        **{**BACKPROPAGATION, **data, "num_train": 1024, "num_test": 256, "batch_size": 256},
+        activation="linear",
+        num_steps=60,
+        learning_rate=0.05,
+        measure={"performance": [0, 60]},
+    )
+    (result,) = compile_shard(c, load(c.dataset, output, c.dtype))([c])
+    assert result["test_loss"].values[-1] == pytest.approx(0.25, rel=0.15)
+    assert "test_accuracy" not in result
 
 
 def test_a_diverged_cell_leaves_its_neighbours_alone(datasets_folder: Path) -> None:
@@ -188,6 +223,25 @@ def test_no_smoothing_and_a_constant_rate_are_what_cells_have() -> None:
     assert cell(learning_rate_schedule="constant") == cell()
 
 
+def test_networks_that_are_not_trained_are_measured_as_drawn(datasets_folder: Path) -> None:
+    measure = {"performance": [0, 3], "gradient_alignment": [0]}
+    (trained,) = train([cell(measure=measure)], datasets_folder)
+    drawn = cell(measure={**measure, "feature_sizes": ["end"]}, **UNTRAINED)
+    (untrained,) = train([drawn], datasets_folder)
+    assert "train_loss" not in untrained
+    for name in ("test_loss", "test_accuracy", "gradient_cosine", "activity_rms"):
+        assert untrained[name].labels["step"] == (0,)
+    np.testing.assert_allclose(
+        untrained["test_loss"].values, trained["test_loss"].values[:1], rtol=1e-6
+    )
+
+
+def test_networks_that_are_not_trained_compile_no_training() -> None:
+    measure = {"performance": [0]}
+    counted = [count.counted(cell(measure=measure, **own)).found for own in ({}, UNTRAINED)]
+    assert counted[1]["operations"] < 0.5 * counted[0]["operations"]
+
+
 def test_epochs_are_steps() -> None:
     """16 samples a batch: 50 training samples are three batches, and two are left out."""
     own = {"num_train": 50, "batch_size": 16}
@@ -201,6 +255,12 @@ def test_epochs_are_steps() -> None:
     [
         ({"num_epochs": 2}, "num_epochs: num_steps says .* leave one of them out"),
         ({"num_steps": None}, "num_steps: is needed, or num_epochs"),
+        ({"num_steps": 0}, "learning_rate: with num_steps: 0 nothing is trained; leave it out"),
+        ({"learning_rate": None}, "learning_rate: is needed, a number above 0"),
+        (
+            UNTRAINED,
+            "num_steps: with 0 nothing is trained, and nothing is measured at step 0: name",
+        ),
         ({"label_smoothing": 0.1}, "label_smoothing: .* loss: cross_entropy, not 'mean_squared"),
         ({"label_smoothing": 1.0, "loss": "cross_entropy"}, "label_smoothing: .* less than 1"),
         ({"learning_rate_schedule": "cosin"}, "learning_rate_schedule: .*'cosine'"),

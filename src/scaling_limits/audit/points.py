@@ -85,18 +85,27 @@ def interval_of(low: np.ndarray, high: np.ndarray | None = None) -> Interval | N
 
 
 def extreme_of(
-    value: float, drawn: np.ndarray, *, least: float = -np.inf, most: float | None = None
+    value: float,
+    drawn: np.ndarray,
+    *,
+    least: float = -np.inf,
+    most: float | None = None,
+    logarithmic: bool = False,
 ) -> Interval | None:
     """The interval of the smallest or largest of several values, of which [R] are `drawn`.
 
     Spread moves it away from the others, once as it is found and again as it is drawn: the truth may lie
-    as far on the other side, though not below the `least` possible or above the `most`.
+    as far on the other side, though not below the `least` possible or above the `most`. Of what scatters alike on a
+    `logarithmic` scale it is as far by factors.
     """
     interval = interval_of(drawn)
     if interval is None or not np.isfinite(value):
         return interval
     low, high = interval
-    high, low = max(high, 2 * value - low), min(low, 2 * value - high)
+    if logarithmic:
+        high, low = max(high, value**2 / low), min(low, value**2 / high)
+    else:
+        high, low = max(high, 2 * value - low), min(low, 2 * value - high)
     return max(low, least), high if most is None else min(high, max(most, value))
 
 

@@ -139,6 +139,9 @@ class _Model:
             claim, ImprovesWith | Gap | RankCorrelation | Bound
         ):
             return False
+        if scenario == "diverged" and isinstance(claim, Bound) and claim.over:
+            # where everything diverged the best is at least as bad as any number
+            return claim.at_least is None
         if scenario in ("flat", "noise"):
             if isinstance(claim, Bound | AgreesWith):
                 return False
@@ -179,7 +182,12 @@ class _Model:
             # as far beyond the bound as it was within
             bound = claim.at_most if claim.at_least is None else claim.at_least
             found, limit = (self.scale.to(np.array(v)) for v in (self.recorded, float(bound or 0)))
-            return self.scale.back(2 * limit - found)
+            if not claim.over:
+                return self.scale.back(2 * limit - found)
+            columns = [*claim.by, *claim.over]
+            means = self.table.assign(value=found).groupby(columns)["value"].transform("mean")
+            best = means.groupby(self.groups).transform("min").to_numpy(float)
+            return self.scale.back(found + 2 * (limit - best))
         if isinstance(claim, RankCorrelation):
             ratio = ratio_column(claim, self.table, claim.ratio)
             order = np.argsort(np.argsort(-ratio if wrong else ratio))
@@ -301,4 +309,6 @@ def _columns(claim: Claim) -> tuple[list[str], list[str]]:
         return list(claim.each), [claim.along]
     if isinstance(claim, AgreesWith):
         return [claim.along], list(claim.by)
+    if isinstance(claim, Bound) and claim.over:
+        return list(claim.by), list(claim.over)
     return [], list(claim.by)

@@ -11,6 +11,9 @@ from scaling_limits.configuration.trees import Tree, origin_at, plain
 from scaling_limits.configuration.words import MisplacedError, Words, label
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import places
+from scaling_limits.figures.plots import singles
+from scaling_limits.figures.plots.lines import LinesPlot
+from scaling_limits.figures.plots.results_table import ResultsTablePlot
 
 
 def figure(paper: Paper, name: str) -> Figure:
@@ -39,6 +42,10 @@ def figure(paper: Paper, name: str) -> Figure:
             if grid not in words.nodes:
                 where = f"{origin_at(said, tuple(part.split('.')))}: figures.{name}.{part}"
                 raise ConfigurationError(f"{where}: {unknown('grid', grid, words.nodes)}")
+    for path, grid, column in _best_over(found):
+        if words.nodes[grid].settings.value(column) is None:
+            where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
+            raise ConfigurationError(f"{where}.over: the grid '{grid}' has no '{column}'")
     settings = {*paper.library.settings, *places.COUNTS}
     for path, text in _texts(found):
         for setting in places.named(text):
@@ -48,12 +55,30 @@ def figure(paper: Paper, name: str) -> Figure:
     return found
 
 
+def _best_over(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Where the best over a column is asked of a grid: path, grid, column."""
+    for plot in singles(figure.plot):
+        over: list[tuple[str, tuple[str, ...]]] = []
+        if isinstance(plot, LinesPlot):
+            over = [(line.grid, panel.over) for panel in plot.panels for line in panel.lines]
+        elif isinstance(plot, ResultsTablePlot):
+            over = [(grid, plot.over) for grid in plot.grids]
+        yield from ((("plot",), grid, column) for grid, columns in over for column in columns)
+    for claim in figure.claims:
+        said = getattr(claim, "over", ())
+        columns = (said,) if isinstance(said, str) else said
+        yield from (
+            (("claims", claim.id), g, column) for g in claim.all_grids for column in columns
+        )
+
+
 def _texts(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
     """What is written on a figure with settings in it, and where that is said."""
     yield ("title",), figure.title
     yield ("caption",), figure.caption
-    for panel in getattr(figure.plot, "panels", ()):
-        yield ("plot",), panel.title or ""
+    for plot in singles(figure.plot):
+        for panel in getattr(plot, "panels", ()):
+            yield ("plot",), panel.title or ""
 
 
 def _words(paper: Paper, name: str, holder: str | None, composed: Composed | None) -> Words:

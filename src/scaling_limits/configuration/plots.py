@@ -26,11 +26,27 @@ def written_out(plot: dict[str, Any], words: Words) -> dict[str, Any]:
         MisplacedError: a grid or a quantity that is not there.
     """
     kind = plot.get("kind")
-    if kind not in _KINDS:
+    if kind not in {*_KINDS, "composite"}:
         return plot  # refused, or without cells
+    if kind == "composite":
+        return {**plot, "plots": _singles(plot, words)}
     plot = _KINDS[kind](plot, words)
     symbols = {**words.symbols, **(plot.get("symbols") or {})}
     return {**plot, "symbols": symbols} if symbols else plot
+
+
+def _singles(plot: dict[str, Any], words: Words) -> list[Any]:
+    """The plots of a composite one."""
+    found = []
+    for number, single in enumerate(plot.get("plots") or []):
+        path = (*_AT, "plots", number)
+        if not isinstance(single, Mapping):
+            raise MisplacedError(path, f"should be a mapping, not {single!r:.80}")
+        try:
+            found.append(written_out(dict(single), words))
+        except MisplacedError as error:
+            raise MisplacedError((*path, *error.path[len(_AT) :]), str(error)) from None
+    return found
 
 
 def _drawn(quantity: Any) -> dict[str, Any]:
@@ -46,11 +62,8 @@ def _drawn(quantity: Any) -> dict[str, Any]:
 
 def _maps(plot: dict[str, Any], words: Words) -> dict[str, Any]:
     quantity = words.quantity(plot.get("quantity"), _AT)
-    panels = plot.get("panels")
-    if isinstance(panels, Mapping):
-        panels = [{"grid": grid, **panel} for grid, panel in panels.items()]
     drawn = {key: value for key, value in _drawn(quantity).items() if key != "label"}
-    return {**drawn, **plot, "quantity": quantity, "panels": panels}
+    return {**drawn, **plot, "quantity": quantity, **_by_grid(plot)}
 
 
 def _lines(plot: dict[str, Any], words: Words) -> dict[str, Any]:
@@ -149,9 +162,14 @@ def _at(line: Any, step: int) -> Any:
 
 
 def _panel(panel: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
-    """A panel with its lines: written out, or those of the grids that it is `of`."""
+    """A panel with its lines: written out, or those of the grids that it is `of`, each with those `beside` it."""
     if isinstance(panel.get("over"), str):
         panel = {**panel, "over": [panel["over"]]}
+    if "tuned_by" in panel:
+        judged = words.quantity(panel["tuned_by"], path)
+        if _drawn(judged).get("best", "min") is None:
+            raise MisplacedError((*path, "tuned_by"), "of this quantity no value is best")
+        panel = {**panel, "tuned_by": judged}
     lines = panel.get("lines")
     if "of" not in panel:
         if isinstance(lines, list) and lines:
@@ -159,13 +177,16 @@ def _panel(panel: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
             first = lines[0].get("quantity") if isinstance(lines[0], Mapping) else None
             panel = {**_drawn(first), **panel, "lines": lines}
         return panel
-    rest = {key: value for key, value in panel.items() if key not in ("of", "quantity")}
+    of = ("of", "quantity", "beside")
+    rest = {key: value for key, value in panel.items() if key not in of}
+    beside = [_line(line, words, path) for line in panel.get("beside") or []]
     quantity = words.quantity(panel.get("quantity"), path)
     drawn = _drawn(quantity)
     lines = []
     for grid, title in words.titled(panel["of"], path):
         named = {} if rest.get("hue") else {"label": grid if title is None else title}
         lines.append({"grid": grid, "quantity": quantity, **named})
+        lines += [{"grid": grid, **line} for line in beside if isinstance(line, Mapping)]
     return {**drawn, **rest, "lines": lines}
 
 
@@ -175,7 +196,26 @@ def _line(line: Any, words: Words, path: Path) -> Any:
     return {**line, "quantity": words.quantity(line.get("quantity"), path)}
 
 
+def _histograms(plot: dict[str, Any], words: Words) -> dict[str, Any]:
+    quantity = words.quantity(plot.get("quantity"), _AT)
+    panels = plot.get("panels")
+    if isinstance(panels, str):
+        titled = words.titled(panels, (*_AT, "panels"))
+        panels = [{"grid": grid, "title": title} for grid, title in titled]
+    return {**plot, "quantity": quantity, **_by_grid({"panels": panels})}
+
+
+def _by_grid(plot: dict[str, Any]) -> dict[str, Any]:
+    """Panels that are written as `grid: {...}`, as a list."""
+    panels = plot.get("panels")
+    if not isinstance(panels, Mapping):
+        return {"panels": panels}
+    return {"panels": [{"grid": grid, **(panel or {})} for grid, panel in panels.items()]}
+
+
 _KINDS: dict[str, Callable[[dict[str, Any], Words], dict[str, Any]]] = {
+    "histograms": _histograms,
+    "landscapes": lambda plot, words: {**plot, **_by_grid(plot)},
     "lines": _lines,
     "maps": _maps,
     "results_table": _results_table,

@@ -90,6 +90,10 @@ class Resolver:
             cells_per_batch=1,
             device=self.resources.device,
         )
+        if not (num_steps or cell.measurements):
+            raise ConfigurationError(
+                "num_steps: with 0 nothing is trained, and nothing is measured at step 0: name a measurement"
+            )
         for computed in parts.computed:
             if hasattr(computed, "refuse"):
                 computed.refuse(cell)
@@ -174,7 +178,11 @@ def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmS
 
 def _optimiser(settings: Any, part: ModuleType) -> OptimiserSpec:
     model: type[OptimiserSpec] = getattr(part, "Spec", OptimiserSpec)
-    options = _declared(settings, model.model_fields)
+    # what is not trained has no rate
+    options = {
+        **_declared(settings, model.model_fields),
+        "learning_rate": settings.learning_rate or 0.0,
+    }
     if hasattr(part, "options"):
         options |= part.options(settings)
     return model(name=settings.optimiser, **options)

@@ -24,6 +24,7 @@ registry = Registry(
             "fashion_mnist",
             "gaussian_binary",
             "mnist",
+            "scalar_regression",
             "wikitext2",
         )
     },

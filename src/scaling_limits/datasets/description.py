@@ -16,7 +16,8 @@ class DatasetInfo:
     verified content. `stand_in` is the dataset that may take this one's place if it is on the
     machine and this one is not. `note` has to be said wherever the data are shown. Samples of a text
     are words about another one, `context_size` of them; `shape` is then that of what they become,
-    how often each word of the vocabulary is among them. A text has analogies.
+    how often each word of the vocabulary is among them. A text has analogies. Targets are classes, or
+    with `num_targets` so many real numbers of every sample; `num_classes` is then 0.
     """
 
     name: str
@@ -29,6 +30,7 @@ class DatasetInfo:
     stand_in: str | None = None
     note: str = ""
     context_size: int | None = None
+    num_targets: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Decoded samples: x [n, H, W], [n, H, W, C] or [n, D]; integer labels y [n].
+    """Decoded samples: x [n, H, W], [n, H, W, C] or [n, D]; integer labels y [n], or real targets y [n, num_targets].
 
     `maximum` is the largest value a pixel can take; 0 where the data have no such bound. Of a text, x
     are indices of words [n, context_size], y those of the words that they stand about, and `analogies`
@@ -74,9 +76,9 @@ class Samples:
     """
 
     x_train: NDArray[np.generic]
-    y_train: NDArray[np.integer]
+    y_train: NDArray[np.integer | np.floating]
     x_test: NDArray[np.generic]
-    y_test: NDArray[np.integer]
+    y_test: NDArray[np.integer | np.floating]
     maximum: float
     analogies: NDArray[np.integer] | None = None
 

@@ -20,7 +20,7 @@ _CHUNK = 1024
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Inputs x [n, D], targets y [n, C] and integer labels [n], training and test.
+    """Inputs x [n, D], targets y [n, C] and integer labels [n] (none of real targets), training and test.
 
     Of a text, x are indices of words [n, context_size], y the labels themselves, both of which `words.vectors` makes
     inputs and targets of, and `analogies` its questions [q, 4].
@@ -42,7 +42,8 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
     by the largest possible pixel value; `standardise` subtracts the mean of the training samples
     in use and divides by their standard deviation, per colour channel (vectors have one channel).
     Targets are one-hot rows [n, num_classes], or for binary labels in {-1, 1} the label itself
-    [n, 1], or `gaussian`: independent N(0, 1) numbers [n, target_dim], the same for all data.
+    [n, 1], or `gaussian`: independent N(0, 1) numbers [n, target_dim], the same for all data; `real` ones are
+    taken as they are.
 
     Raises:
         DatasetError: the file is missing, corrupt (it is then moved aside), or made from other
@@ -67,15 +68,14 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
     x_train = _inputs(spec, samples.x_train[: spec.num_train], dtype)
     x_test = _inputs(spec, samples.x_test[: spec.num_test], dtype)
     shift, scale = _normalisation(spec, x_train, samples.maximum)
-    labels_train = samples.y_train[: spec.num_train].astype(np.int32)
-    labels_test = samples.y_test[: spec.num_test].astype(np.int32)
+    y_train, y_test = samples.y_train[: spec.num_train], samples.y_test[: spec.num_test]
     return Arrays(
         x_train=_normalise(x_train, shift, scale),
-        y_train=_targets(spec, labels_train, dtype, "training"),
-        labels_train=labels_train,
+        y_train=_targets(spec, y_train, dtype, "training"),
+        labels_train=_labels(spec, y_train),
         x_test=_normalise(x_test, shift, scale),
-        y_test=_targets(spec, labels_test, dtype, "test"),
-        labels_test=labels_test,
+        y_test=_targets(spec, y_test, dtype, "test"),
+        labels_test=_labels(spec, y_test),
     )
 
 
@@ -146,9 +146,16 @@ def _normalise(
     return x.reshape(len(x), math.prod(x.shape[1:]))
 
 
+def _labels(spec: DatasetSpec, y: NDArray[np.generic]) -> NDArray[np.int32]:
+    return np.empty(0, np.int32) if spec.targets == "real" else y.astype(np.int32)
+
+
 def _targets(
-    spec: DatasetSpec, labels: NDArray[np.int32], dtype: str, part: Literal["training", "test"]
+    spec: DatasetSpec, y: NDArray[np.generic], dtype: str, part: Literal["training", "test"]
 ) -> NDArray[np.floating]:
+    if spec.targets == "real":
+        return y.astype(dtype)
+    labels = _labels(spec, y)
     if spec.targets == "gaussian":
         key = int.from_bytes(hashlib.sha256(f"gaussian targets/{part}".encode()).digest()[:16])
         generator = np.random.Generator(np.random.Philox(key=key))

@@ -26,9 +26,10 @@ class Settings(Strict):
         default="unit_interval",
         description="of pixels; standardise: mean 0 and variance 1; none for texts",
     )
-    targets: Literal["one_hot", "scalar", "gaussian"] = Field(
+    targets: Literal["one_hot", "scalar", "gaussian", "real"] = Field(
         default="one_hot",
-        description="one-hot rows, labels -1 and 1, or normal draws that do not depend on the data",
+        description="one-hot rows, labels -1 and 1, or normal draws that do not depend on the data; real: the real "
+        "numbers of data that have no classes",
     )
     target_dim: int | None = Field(
         default=None, ge=1, description="outputs of gaussian targets; else the targets say"
@@ -78,11 +79,22 @@ def _refuse_for_texts(settings: Any, info: DatasetInfo) -> None:
 
 
 def _target_dim(settings: Settings, info: DatasetInfo) -> int:
+    has_classes = info.num_targets is None
+    if (settings.targets == "real") == has_classes:
+        has, use = ("classes", "'one_hot'") if has_classes else ("real targets", "'real'")
+        raise ConfigurationError(
+            f"targets: '{settings.targets}' is not for dataset '{info.name}', which has {has}; use {use}"
+        )
     if settings.targets == "scalar" and info.num_classes != 2:
         raise ConfigurationError(
             f"targets: 'scalar' needs two classes, dataset '{info.name}' has {info.num_classes}; use 'one_hot'"
         )
-    dims = {"one_hot": info.num_classes, "scalar": 1, "gaussian": settings.target_dim}
+    dims = {
+        "one_hot": info.num_classes,
+        "scalar": 1,
+        "gaussian": settings.target_dim,
+        "real": info.num_targets,
+    }
     target_dim = dims[settings.targets]
     if target_dim is None:
         raise ConfigurationError("target_dim: gaussian targets need it")

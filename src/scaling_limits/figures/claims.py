@@ -128,13 +128,14 @@ class Region(Strict):
 class Bound(ClaimBase):
     """The quantity is at least, or at most, a number at every point of a region.
 
-    A point is one value of the columns `by`; its value is the mean over seeds. With `at`, the bound
-    must hold at each of the steps (`all`: those recorded), and the quantity's own `reduce` is not
-    used.
+    A point is one value of the columns `by`; its value is the mean over seeds, and the best over the
+    hyperparameters `over`. With `at`, the bound must hold at each of the steps (`all`: those recorded), and the
+    quantity's own `reduce` is not used.
     """
 
     kind: Literal["bound"]
     by: Some = ("width", "depth")
+    over: Names = ()
     where: Region | None = None
     at: Steps | None = None
     at_least: float | None = None

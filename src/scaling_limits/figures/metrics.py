@@ -34,10 +34,18 @@ METRICS: dict[str, Words] = {
     "analogy_accuracy": Words("accuracy of analogies", "linear", "max", 1.0),
     "inferred_loss": Words("loss after inference"),
     "energy": Words("energy"),
+    "inference_steps": Words("steps of inference", "linear", None),
     "feedback_reconstruction": Words("reconstruction loss"),
     "activity_change": Words("change", best=None),
     "activity_rms": _RMS,
     "output_rms": _RMS,
+    "mean_absolute_activity": Words(r"mean $|z_\ell|$", best=None),
+    "activity_norm": Words(r"norm of activities $\|z_\ell\|$", best=None),
+    "activity_mean": Words(r"mean activity $\overline{z_\ell}$", "linear", None),
+    "inference_change": Words(r"$\|z - z^0\| / \|z^0\|$", best=None),
+    "equilibrium_activity_norm": Words(r"norm of activities $\|z_\ell^*\|$", best=None),
+    "equilibrium_activity_mean": Words(r"mean activity $\overline{z_\ell^*}$", "linear", None),
+    "equilibrium_distance": Words(r"$\|z - z^*\| / \|z^*\|$", best=None),
     "feature_increment": Words(r"relative distance $d(\epsilon)$", best=None),
     "output_alignment_exponent": Words(r"$\omega_L$", "linear", None),
     "gradient_cosine": Words("cosine similarity of PC and BP gradients", "linear", None, 1.0),
@@ -53,6 +61,16 @@ METRICS: dict[str, Words] = {
     "output_damping": Words("damping of $B_l$", best=None),
     "weight_change": Words(r"$\|W_t - W_0\| / \|W_0\|$", best=None),
     "weight_change_spectral": Words(r"$\|W_t - W_0\|_2 / \|W_0\|_2$", best=None),
+    "condition_number": Words(r"condition number $\kappa(H_z)$", best=None),
+    "hessian_largest": Words(r"largest eigenvalue of $H_z$", best=None),
+    "hessian_smallest": Words(r"smallest eigenvalue of $H_z$", best=None),
+    "hessian_negative": Words(r"negative eigenvalues of $H_z$", "linear", None),
+    "hessian_eigenvalue": Words(r"eigenvalue of $H_z$", "linear", None),
+    "diagonal_eigenvalue": Words(r"eigenvalue of $D$", "linear", None),
+    "coupling_eigenvalue": Words(r"eigenvalue of $O$", "linear", None),
+    "landscape_curvature": Words(r"$\lambda$", best=None),
+    "landscape_path": Words("distance from the equilibrium", "linear", None),
+    "loss_over_energy": Words("loss over equilibrated energy", best=None),
     "rescaling_excess": Words("$s - 1$", best=None),
     "rescaling_excess_expected": Words("$s - 1$", best=None),
 }
@@ -64,6 +82,8 @@ def words_of(quantity: Quantity) -> Words:
     A label of its own comes first; a complement is small, and turns over what is best.
     """
     words = METRICS.get(quantity.metric, Words(quantity.metric.replace("_", " ")))
+    if quantity.growth:
+        words = words._replace(label=f"{words.label}, over the first")
     if quantity.complement:
         best: dict[Best | None, Best] = {"min": "max", "max": "min"}
         words = Words(f"1 - {words.label}", "log", best.get(words.best))

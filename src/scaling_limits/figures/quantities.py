@@ -9,28 +9,32 @@ from pydantic import Field, model_validator
 
 from scaling_limits.strict import Strict
 
-Axis = Literal["layer", "index", "step"]
+Axis = Literal["layer", "index", "inference_step", "step"]
 
 
 class Quantity(Strict):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
-    Where records have a `layer` or `index`, either one is chosen, or `per` keeps that axis as a column beside the
-    cells' own, with one number for each. So it does for the training `step`, which is then not reduced. It names one
-    axis or several.
+    Where records have a `layer` or `index`, either one is chosen (-1: a cell's last, -2: the one before), or `per`
+    keeps that axis as a column beside the cells' own, with one number for each. So it does for the `inference_step`,
+    of which otherwise one is chosen, or the last one counts, and for the training `step`, which is then not reduced.
+    It names one axis or several.
 
-    `reduce` says how the training steps are reduced: `min`, `last`, `first`, or `at` (the records of `step`).
+    `reduce` says how the training steps are reduced: `min`, `max`, `last`, `first`, or `at` (the records of `step`).
     `window` averages that many consecutive recorded steps first (1: none), or all where there are fewer.
+    With `growth` every record counts relative to the first that there is of the training steps, before all that.
     `complement` gives `1 - value` (for 1 - cosine).
     """
 
     metric: str
     layer: int | None = None
     index: int | None = None
+    inference_step: int | None = None
     per: Axis | tuple[Axis, ...] = ()
-    reduce: Literal["min", "last", "first", "at"] = "last"
+    reduce: Literal["min", "max", "last", "first", "at"] = "last"
     step: int | None = None
     window: int = Field(default=1, ge=1)
+    growth: bool = False
     complement: bool = False
     label: str | None = None
 

@@ -14,6 +14,7 @@ registry = Registry(
         name: f"scaling_limits.measurements.{name}"
         for name in (
             "analogies",
+            "conditioning",
             "curvature",
             "equilibrium_alignment",
             "error_alignment",
@@ -22,6 +23,11 @@ registry = Registry(
             "feature_sizes",
             "feedback_reconstruction",
             "gradient_alignment",
+            "hessian_spectrum",
+            "inference_trace",
+            "landscape",
+            "loss_over_energy",
+            "mean_activities",
             "output_alignment",
             "performance",
             "preconditioning",

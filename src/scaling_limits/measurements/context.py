@@ -22,7 +22,8 @@ class Context:
     `direction` gives the gradients of the next update, what the optimiser makes of them without momentum and rates, and
     its state after that.
     `reference` are the training samples that a network with batch norm takes its statistics of where it is evaluated,
-    `analogies` the questions of a text (see `datasets.description.Samples`).
+    `analogies` the questions of a text (see `datasets.description.Samples`). `has_classes` says that targets are of
+    classes, so that outputs are right or wrong.
     """
 
     problem: Problem
@@ -36,6 +37,7 @@ class Context:
     direction: Callable[[], tuple[Params, Params, Any]] = _no_direction
     reference: Float[Array, "some input"] | None = None
     analogies: Int[Array, "questions 4"] | None = None
+    has_classes: bool = True
 
     def outputs(self, x: Float[Array, "samples input"]) -> Float[Array, "samples output"]:
         """f(x) of samples that are no batch: each one's own, also with batch norm."""

@@ -16,15 +16,15 @@ AXES: dict[str, tuple[str, ...]] = {"test_loss": (), "test_accuracy": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The cell's loss, a mean over test samples, and the share of them that is classified correctly: not a number where
-    an output is not finite.
+    """The cell's loss, a mean over test samples, and the share of them that is classified correctly, if targets are of
+    classes: not a number where an output is not finite.
     """
     problem = replace(context.problem, x=context.x_test, y=context.y_test)
     outputs = context.outputs(context.x_test)
-    return {
-        "test_loss": problem.loss(outputs),
-        "test_accuracy": classified(outputs, context.y_test),
-    }
+    measured = {"test_loss": problem.loss(outputs)}
+    if context.has_classes:
+        measured["test_accuracy"] = classified(outputs, context.y_test)
+    return measured
 
 
 def classified(outputs: Array, targets: Array) -> Array:

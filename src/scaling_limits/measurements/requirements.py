@@ -22,3 +22,38 @@ def linear_equilibrium(measurement: str, cell: Cell) -> None:
             "is of the equilibrium of linear mlps with mean_squared_error, network is "
             f"'{network.name}', activation '{network.activation}', loss '{loss}'",
         )
+
+
+def activity_hessian(measurement: str, cell: Cell) -> None:
+    """Refuse cells without the Hessian of predictive coding's energy by the activities, or with too few digits for it.
+
+    Raises:
+        ConfigurationError: says what the measurement is for, and what it found.
+    """
+    if cell.network.name != "mlp":
+        raise lacking(
+            measurement, f"is of layers of one size, network: mlp, this is '{cell.network.name}'"
+        )
+    if cell.dtype != "float64":
+        raise lacking(
+            measurement,
+            f"needs dtype: float64, as eigenvalues far apart do, this is '{cell.dtype}'",
+        )
+
+
+def stepwise_inference(measurement: str, cell: Cell) -> None:
+    """Refuse algorithms that infer no activities step by step, and inference that may end before its last step.
+
+    Raises:
+        ConfigurationError: naming the measurement, and what is needed.
+    """
+    inference = getattr(cell.algorithm, "inference", None)
+    if inference not in ("gradient_descent", "adam"):
+        found = "" if inference is None else f" with inference '{inference}'"
+        raise lacking(
+            measurement,
+            "is of algorithm: predictive_coding with inference: gradient_descent or adam, this is "
+            f"'{cell.algorithm.name}'{found}",
+        )
+    if getattr(cell.algorithm, "inference_tolerance", None) is not None:
+        raise lacking(measurement, "is of all steps; leave inference_tolerance out")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell
+from scaling_limits.measurements.requirements import lacking
 
 if TYPE_CHECKING:
     from jaxtyping import Array
@@ -22,6 +23,19 @@ def measure(context: Context) -> dict[str, Array]:
     from scaling_limits.measurements.performance import classified
 
     return {"train_accuracy": classified(context.outputs(context.x_train), context.y_train)}
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse targets that are no classes.
+
+    Raises:
+        ConfigurationError: naming the targets, and what is valid.
+    """
+    if cell.dataset.targets == "real":
+        raise lacking(
+            "training_performance",
+            "is of outputs that are right or wrong, targets: 'real' have no classes; use one_hot or scalar",
+        )
 
 
 def work(cell: Cell, count: Any) -> None:

@@ -10,6 +10,8 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.strict import Strict
 
 Activation = Literal["linear", "tanh", "relu", "abs", "gelu", "erf"]
+PIECEWISE_LINEAR = frozenset({"linear", "relu", "abs"})
+"""Activations without curvature."""
 
 
 class Settings(Strict):

@@ -131,6 +131,16 @@ TABLE: tuple[Row, ...] = (
     _standard("adam", "sp_gaussian", 1.0, "normal", _GAUSSIAN),
     _standard("sgd", "sp_uniform", 3.0**-0.5, "uniform", _UNIFORM),
     _standard("adam", "sp_uniform", 3.0**-0.5, "uniform", _UNIFORM),
+    *(
+        Row(
+            scheme="orthogonal",
+            update_rule=rule,
+            init_distribution="orthogonal",
+            **{role: RolePowers() for role in ROLES},
+            source="mupc Sec. 4, A.13: orthogonal weights, at the ends semi-orthogonal, unit multipliers",
+        )
+        for rule in ("sgd", "adam")
+    ),
     *(_standard(r, "sp_gaussian", 1.0, "normal", _GAUSSIAN) for r in PRECONDITIONED[1:]),
     *(_standard(r, "sp_uniform", 3.0**-0.5, "uniform", _UNIFORM) for r in PRECONDITIONED[1:]),
     Row(

@@ -17,8 +17,7 @@ from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures.claims import OptimumClaim
-from scaling_limits.figures.plots import Plot
-from scaling_limits.figures.plots.maps import MapPanel
+from scaling_limits.figures.plots import Plot, singles
 from scaling_limits.files import write_file
 from scaling_limits.pipeline import notes
 from scaling_limits.pipeline.jobs import COLUMNS
@@ -101,17 +100,18 @@ def collect(
 
 def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, Any]:
     """The plot as written, the settings in the titles of its panels filled in from the cells that they show."""
-    said = plot.model_dump(mode="json", exclude_unset=True)
-    for panel, model in zip(said.get("panels", []), getattr(plot, "panels", ()), strict=True):
-        grids = [model.grid] if isinstance(model, MapPanel) else [x.grid for x in model.lines]
-        if panel.get("title"):
-            shown = cells[cells["grid"].isin(grids)]
-            panel["title"] = notes.filled(panel["title"], shown, names)
+    said: dict[str, Any] = plot.model_dump(mode="json", exclude_unset=True)
+    for single, part in zip(singles(plot), said.get("plots", [said]), strict=True):
+        models = getattr(single, "panels", ())
+        for panel, model in zip(part.get("panels", []), models, strict=True):
+            if panel.get("title"):
+                shown = cells[cells["grid"].isin(model.grids)]
+                panel["title"] = notes.filled(panel["title"], shown, names)
     return said
 
 
 def _cells(points: Sequence[Point]) -> pd.DataFrame:
-    """The settings of every point as they were written, one row a grid and cell."""
+    """The settings of every point as they were written, one row a grid and cell; words where some are words."""
     rows = [
         {
             "grid": point.grid,
@@ -122,7 +122,12 @@ def _cells(points: Sequence[Point]) -> pd.DataFrame:
         }
         for point in points
     ]
-    return pd.DataFrame(rows, columns=None if rows else ["grid", "cell_id"])
+    table = pd.DataFrame(rows, columns=None if rows else ["grid", "cell_id"])
+    # a number in one grid, as `num_hidden_layers` in another: a column of a file has one type
+    worded = [
+        str(name) for name in table if table[name].map(lambda value: isinstance(value, str)).any()
+    ]
+    return table.assign(**{name: table[name].map(str, na_action="ignore") for name in worded})
 
 
 def _origins(points: Sequence[Point], meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,9 @@ def on_the_picture(
         instead = f" in place of {' and '.join(for_others)}" if for_others else ""
         data.append(f"{info.title}{instead}.{f' {info.note}' if info.note else ''}")
     sizes = [
-        f"{words} {_range(shown[column])}"
+        "not trained"
+        if column == "num_steps" and not shown[column].max()
+        else f"{words} {_range(shown[column])}"
         for column, words in (("width", "width"), ("depth", "depth"), ("num_steps", "updates:"))
         if shown[column].notna().any()
     ]

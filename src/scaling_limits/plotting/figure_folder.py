@@ -4,6 +4,7 @@ import io
 import json
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.plots import DRAWN_BY, PLOT, Plot
 from scaling_limits.files import write_file
 from scaling_limits.plotting import style
-from scaling_limits.plotting.page import Page
+from scaling_limits.plotting.page import Body, Page, Size
 from scaling_limits.plotting.tables import table_of
 from scaling_limits.records import Results
 
@@ -116,10 +117,15 @@ class FigureFolder:
         """
         return table_of(self.plot, self.results)
 
-    def page(self, size: tuple[float, float]) -> Page:
-        """A page for the figure, whose axes take a `size` in inches."""
+    def page(self, *rows: Sequence[Size]) -> Page:
+        """A page for the figure, with rows of bodies whose axes take these sizes."""
         notes = [*self.notes, *self._contradictions()]
-        return Page(self.title, self._verdict_line(), notes, size)
+        return Page(self.title, self._verdict_line(), notes, *rows)
+
+    def body(self, size: Size) -> Body:
+        """A page with a single body, whose axes take a `size`."""
+        (body,) = self.page([size]).bodies
+        return body
 
     @style.applied()
     def save(self, figure: Figure, *, record: bool = False) -> Saved:

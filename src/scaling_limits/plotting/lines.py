@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -27,26 +26,29 @@ _Part = tuple[Line, float | None, pd.DataFrame]
 _FREE = 0.08  # the share of an axis that is left free at its ends
 
 
-class Lines:
-    """A page with a pair of axes for each panel of a figure; `rows` of the table are those shown there."""
+class Lines(page.Drawing):
+    """A pair of axes for each panel; `rows` of the table are those shown there."""
 
-    def __init__(self, folder: FigureFolder, table: pd.DataFrame) -> None:
-        """Lay out the page."""
+    def __init__(
+        self, folder: FigureFolder, table: pd.DataFrame, body: page.Body | None = None
+    ) -> None:
+        """Lay out the panels, on a page of their own unless there is a `body` for them."""
         plot = folder.plot
         assert isinstance(plot, LinesPlot)
         self.folder, self.plot, self.table = folder, plot, table
         self._rows = {int(number): rows for number, rows in table.groupby("panel")}  # type: ignore[arg-type]
         self._parts = [self._split(panel, self._rows[k]) for k, panel in enumerate(plot.panels)]
         self._kinds = [self._kind_of(self._rows[k]) for k in range(len(plot.panels))]
-        count = len(plot.panels)
-        num_rows = -(-count // plot.wrap)
-        self.columns = -(-count // num_rows)
-        width = min(page.WIDTH / self.columns, 2.6)
-        self.page = folder.page((self.columns * width, num_rows * (0.75 * width + 0.35)))
-        axes = self.page.axes(num_rows, self.columns)
-        self.axes: list[Axes] = list(axes.flat[:count])
-        for spare in axes.flat[count:]:
-            spare.remove()
+        self.body = body or folder.body(self.size(plot, table, page.WIDTH))
+        self.columns = page.shape(len(plot.panels), plot.wrap)[1]
+        self.axes = self.body.wrapped(len(plot.panels), plot.wrap)
+
+    @staticmethod
+    def size(plot: LinesPlot, _table: pd.DataFrame, widest: float) -> page.Size:
+        """What the axes take where there are so many inches across."""
+        num_rows, columns = page.shape(len(plot.panels), plot.wrap)
+        width = min(widest / columns, 2.6)
+        return columns * width, num_rows * (0.75 * width + 0.35)
 
     @property
     def panels(self) -> Iterator[tuple[Panel, Axes]]:
@@ -73,7 +75,7 @@ class Lines:
 
     def marks(self, panel: Panel, ax: Axes) -> None:
         """Guide lines; rings and bars of what is best where a claim judges it; crosses where training diverged."""
-        points = pd.concat(self._means(panel))
+        points = pd.concat(self._means(panel)).dropna()
         for slope in panel.slopes:
             marks.guide(ax, slope, points, panel)
         judged = [
@@ -89,7 +91,7 @@ class Lines:
         ]
         marks.crosses(ax, lost, panel.best)
 
-    def finish(self) -> Figure:
+    def complete(self) -> None:
         """Scale, name and limit the axes, those alike that are compared, and write the legend."""
         for panel, ax in self.panels:
             if panel.x_scale == "log" and self._own(panel)[panel.x].min() <= 0:
@@ -107,8 +109,7 @@ class Lines:
                 page.scale_ticks(ax.yaxis, panel.scale, low, high)
         for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
             self._name(number, panel, ax)
-        self.page.legend(self._legend())
-        return self.page.settle()
+        self.body.legend(self._legend())
 
     # what the page shows
 
@@ -153,7 +154,10 @@ class Lines:
     def _means(self, panel: Panel) -> list[pd.DataFrame]:
         """The means over seeds of each line's points that have a place, beside x."""
         return [
-            visible(rows, log=panel.scale == "log").groupby(panel.x)["value"].mean().reset_index()
+            visible(rows, log=panel.scale == "log")
+            .groupby(panel.x, dropna=False)["value"]
+            .mean()
+            .reset_index()
             for _, _, rows in self._each(panel)
         ]
 

@@ -4,7 +4,6 @@ If hyperparameters transfer, the best cell (star) stays inside the circle, which
 reference in all maps of a row (mupc Fig. 5).
 """
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +14,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
@@ -26,6 +24,7 @@ from scaling_limits.figures.metrics import words_of
 from scaling_limits.figures.plots.maps import MapPanel, MapsPlot
 from scaling_limits.figures.plots.parts import Scale
 from scaling_limits.plotting import page, style, text
+from scaling_limits.plotting.along import Along
 from scaling_limits.plotting.figure_folder import FigureFolder
 
 _STAR: dict[str, Any] = {
@@ -45,47 +44,36 @@ _CIRCLE: dict[str, Any] = {
     "linestyle": "none",
     "path_effects": [withStroke(linewidth=2.2, foreground="black")],
 }
-_DASHES = ("--", ":", "-.")
 _WORST = 4.0  # a logarithmic colour scale with a best ends at this multiple of its median
 _GREY = "0.88"
+_BAR = 0.6  # the width of the colour bar, inches
 _HATCHED: dict[str, Any] = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
 
-class Maps:
-    """A page with a row of maps for each panel, one map for each value of the panel's column."""
+class Maps(Along):
+    """A row of maps for each panel."""
 
-    def __init__(self, folder: FigureFolder, table: pd.DataFrame) -> None:
-        """Lay out the page.
+    plot: MapsPlot
 
-        Raises:
-            ScalingLimitsError: a panel's reference is not among its maps.
-        """
-        plot = folder.plot
-        assert isinstance(plot, MapsPlot)
-        self.folder, self.plot, self.table = folder, plot, table
-        self._values = [
-            sorted(table.loc[table["panel"] == number, panel.along].unique())
-            for number, panel in enumerate(plot.panels)
-        ]
-        columns = max(map(len, self._values))
-        width = min((page.WIDTH - 0.6) / columns, 1.9)
-        num_x, num_y = (table[column].nunique() for column in (plot.x, plot.y))
-        high = float(np.clip(width * 1.1 * num_y / num_x, 0.75, 1.6))
-        self.page = folder.page((columns * width + 0.6, len(plot.panels) * (high + 0.4)))
-        self.axes = self.page.axes(len(plot.panels), columns)
+    def __init__(
+        self, folder: FigureFolder, table: pd.DataFrame, body: page.Body | None = None
+    ) -> None:
+        """Lay out the maps, on a page of their own unless there is a `body` for them."""
+        super().__init__(folder, table, body)
         self._lines: dict[str, Artist] = {}
 
-    @property
-    def maps(self) -> Iterator[tuple[MapPanel, float, Axes]]:
-        """Each map: its panel, its value of the panel's column, and its axes."""
-        for number, panel in enumerate(self.plot.panels):
-            for column, value in enumerate(self._values[number]):
-                yield panel, value, self.axes[number, column]
+    @staticmethod
+    def size(plot: MapsPlot, table: pd.DataFrame, widest: float) -> page.Size:
+        """What the axes take where there are so many inches across."""
+        columns = Maps.columns(plot, table)
+        width = min((widest - _BAR) / columns, 1.9)
+        num_x, num_y = (table[column].nunique() for column in (plot.x, plot.y))
+        high = float(np.clip(width * 1.1 * num_y / num_x, 0.75, 1.6))
+        return columns * width + _BAR, len(plot.panels) * (high + 0.4)
 
     def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
         """Means over seeds, y down and x across; NaN where there is none, infinite where a seed diverged."""
-        rows = self.table[self.table["panel"] == self.plot.panels.index(panel)]
-        rows = rows[rows[panel.along] == value]
+        rows = self.rows(panel, value)
         values = rows["value"].where(~rows["diverged"], np.inf)
         means = values.groupby([rows[self.plot.y], rows[self.plot.x]]).mean()
         return means.unstack(self.plot.x)
@@ -129,36 +117,35 @@ class Maps:
             self._write(ax, matrix)
         self._ratios(ax, matrix)
 
-    def finish(self) -> Figure:
+    def complete(self) -> None:
         """Scale, name and limit the axes; the colour bar and the legend."""
-        for number, panel in enumerate(self.plot.panels):
-            for column, ax in enumerate(self.axes[number]):
-                if column >= len(self._values[number]):
-                    ax.remove()
-                    continue
-                self._finish(number, column, panel, ax)
-        shown = ScalarMappable(self.norm, self.colours)
-        bar = self.page.body.colorbar(
-            shown, ax=list(self.page.body.axes), label=words_of(self.plot.quantity).label, aspect=30
+        results, plot = self.folder.results, self.plot
+        for panel, value, ax in self.panels:
+            self._scale(ax, self.matrix(panel, value))
+        self.head()
+        self.label(
+            plot.x_label or text.axis_label(plot.x, results, plot.symbols),
+            plot.y_label or text.axis_label(plot.y, results, plot.symbols),
         )
+        shown = ScalarMappable(self.norm, self.colours)
+        area = self.body.area
+        label = words_of(self.plot.quantity).label
+        bar = area.colorbar(shown, ax=list(area.axes), label=label, aspect=30)
         page.scale_ticks(bar.ax.yaxis, self.plot.scale, self.norm.vmin or 0, self.norm.vmax or 1)
         bar.outline.set_visible(False)
         entries: dict[str, Artist] = {}
         if self.plot.best:
             entries["optimum"] = Line2D([], [], **_STAR)
-            where = {self._at(panel, self._reference(panel)) for panel in self.plot.panels}
+            where = {self.at(panel, self._reference(panel)) for panel in self.plot.panels}
             entries[f"optimum at {'; '.join(sorted(where))}"] = Line2D([], [], **_CIRCLE)
-        self.page.legend(entries | self._lines)
-        return self.page.settle()
+        self.body.legend(entries | self._lines)
 
     @property
     def colours(self) -> Any:
         """From the best, dark, to the worst."""
         return colormaps[style.COLOUR_MAP]
 
-    def _finish(self, number: int, column: int, panel: MapPanel, ax: Axes) -> None:
-        results, plot = self.folder.results, self.plot
-        matrix = self.matrix(panel, self._values[number][column])
+    def _scale(self, ax: Axes, matrix: pd.DataFrame) -> None:
         ax.set(xscale=_axis_scale(matrix.columns), yscale=_axis_scale(matrix.index))
         for axis, values in ((ax.xaxis, matrix.columns), (ax.yaxis, matrix.index)):
             if _axis_scale(values) == "log":
@@ -167,24 +154,9 @@ class Maps:
                 axis.set_major_locator(FixedLocator([float(value) for value in values]))
         ax.set_xlim(*self.edges(matrix.columns)[[0, -1]])
         ax.set_ylim(*self.edges(matrix.index)[[0, -1]])
-        title = self._at(panel, self._values[number][column])
-        heading = panel.title if column == 0 and panel.title else ""
-        ax.set_title(
-            f"{heading}\n{title}" if heading else title, loc="left" if heading else "center"
-        )
-        last = number == len(self.plot.panels) - 1
-        if last:
-            ax.set_xlabel(plot.x_label or text.axis_label(plot.x, results, plot.symbols))
-        if column == 0:
-            ax.set_ylabel(plot.y_label or text.axis_label(plot.y, results, plot.symbols))
-        ax.tick_params(labelleft=column == 0)
-
-    def _at(self, panel: MapPanel, value: float) -> str:
-        size = text.symbol(panel.along, self.folder.results, self.plot.symbols)
-        return f"${size}$ = {text.short(value)}"
 
     def _reference(self, panel: MapPanel) -> float:
-        values = self._values[self.plot.panels.index(panel)]
+        values = self.values[self.plot.panels.index(panel)]
         chosen = values[0] if panel.reference is None else panel.reference
         if chosen not in values:
             raise ScalingLimitsError(unknown("reference", chosen, values))
@@ -214,7 +186,7 @@ class Maps:
         ys = self.edges(matrix.index)
         results, symbols = self.folder.results, self.plot.symbols
         names = [text.symbol(column, results, symbols) for column in (self.plot.x, self.plot.y)]
-        for ratio, dashes in zip(self.plot.ratio_lines, _DASHES, strict=False):
+        for ratio, dashes in zip(self.plot.ratio_lines, style.DASHES, strict=False):
             factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"
             # white under black dashes shows on dark and on light cells
             ax.plot(ratio * ys, ys, color="white", linewidth=1.8)
@@ -226,7 +198,8 @@ class Maps:
         for y, x in np.argwhere(np.isfinite(values)):
             value = values[y, x]
             red, green, blue, _ = self.colours(self.norm(value))
-            light = 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
+            placed = value > 0 or self.plot.scale != "log"
+            light = not placed or 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
             look: dict[str, Any] = {
                 "ha": "center",
                 "va": "center",
@@ -242,9 +215,9 @@ def _axis_scale(values: pd.Index) -> Scale:
 
 
 def _compact(value: float) -> str:
-    """Two digits in as little room as possible: `.97`, `3e-4`, `1`, `2.5`, `25`."""
-    if 0 < abs(value) < 0.01:
-        return f"{value:.0e}".replace("e-0", "e-")
+    """Two digits in as little room as possible: `.97`, `3e-4`, `1`, `2.5`, `25`, `640`, `3e4`."""
+    if 0 < abs(value) < 0.01 or abs(value) >= 1000:
+        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
     if abs(value) < 1:
         return f"{value:.2f}".replace("0.", ".", 1)
-    return f"{value:.2g}"
+    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"

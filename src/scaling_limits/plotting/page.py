@@ -1,14 +1,16 @@
 """A page: pairs of axes under a title and what its verdicts say, over a legend and notes."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase, SubFigure
 from matplotlib.gridspec import GridSpec
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import (
@@ -31,26 +33,33 @@ _CHARACTERS, _BOLD = 17, 12.5  # how many fill an inch of small text, and of a t
 _LINE, _TITLE_LINE, _PAD = 0.128, 0.17, 0.05  # heights in inches
 
 
+Size = tuple[float, float]
+"""Width and height in inches."""
+
+
 class Page:
-    """A figure: its title and what its verdicts say, a body of axes over a legend, notes."""
+    """A figure: its title and what its verdicts say, bodies of axes over their legends, notes."""
 
     def __init__(
-        self, title: str, verdicts: str, notes: Sequence[str], size: tuple[float, float]
+        self, title: str, verdicts: str, notes: Sequence[str], *rows: Sequence[Size]
     ) -> None:
-        """Lay out a page whose body has a `size` in inches, beside the legend."""
-        self.width = max(size[0], _NARROWEST)
+        """Lay out a page with rows of bodies, whose axes take these sizes."""
+        self.width = max(*(sum(width for width, _ in row) for row in rows), _NARROWEST)
         titles = text.wrap(title, round(self.width * _BOLD))
         small = [text.wrap(words, round(self.width * _CHARACTERS)) for words in notes]
         lines = "\n".join(small)
         head = (titles.count("\n") + 1) * _TITLE_LINE + bool(verdicts) * _LINE + _PAD
         foot = (lines.count("\n") + 1) * _LINE + _PAD if lines else _PAD
-        self._heights = [head, size[1], foot]
+        self._head, self._foot = head, foot
         engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0)
-        self.figure = Figure(figsize=(self.width, sum(self._heights)), layout=engine)
-        self._parts = GridSpec(3, 1, self.figure, height_ratios=self._heights)
-        self._top, self.body, self._bottom = (
-            self.figure.add_subfigure(self._parts[row]) for row in range(3)
+        self.figure = Figure(layout=engine)
+        self._parts = GridSpec(len(rows) + 2, 1, self.figure)
+        self._top, *middle, self._bottom = (
+            self.figure.add_subfigure(self._parts[row]) for row in range(len(rows) + 2)
         )
+        self._rows = [self._row(*found) for found in zip(middle, rows, strict=True)]
+        self.bodies = [body for row in self._rows for body in row]
+        self.fit()
         self._write(titles, 1.0, head, size=style.LARGE, weight="bold", gid="title")
         down = 1 - (titles.count("\n") + 1) * _TITLE_LINE / head
         self._write(verdicts, down, head, size=style.SMALL, color="0.25", gid="verdicts")
@@ -60,12 +69,59 @@ class Page:
     def _write(self, words: str, y: float, height: float, **look: Any) -> None:
         self._top.text(_PAD / self.width, y - 0.3 * _PAD / height, words, va="top", **look)
 
+    def _row(self, area: SubFigure, sizes: Sequence[Size]) -> list["Body"]:
+        if len(sizes) == 1:
+            return [Body(self, area, (self.width, sizes[0][1]))]
+        widths = [width * self.width / sum(width for width, _ in sizes) for width, _ in sizes]
+        areas = np.ravel(area.subfigures(1, len(sizes), squeeze=False, width_ratios=widths))
+        return [Body(self, areas[k], (widths[k], sizes[k][1])) for k in range(len(sizes))]
+
+    def fit(self) -> None:
+        """Give every row the height of its tallest body."""
+        rows = [max(body.height for body in row) for row in self._rows]
+        heights = [self._head, *rows, self._foot]
+        self.figure.set_size_inches(self.width, sum(heights))
+        self._parts.set_height_ratios(heights)
+
+    def settle(self) -> Figure:
+        """The figure, its layout computed once and for all formats."""
+        self.figure.draw_without_rendering()
+        # with an engine left, also with the one called "none", every format would draw the page twice
+        self.figure.set_layout_engine(None)
+        # the last bits of what the solver finds depend on where its variables lie in memory
+        _round(self.figure)
+        return self.figure
+
+
+def _round(figure: FigureBase) -> None:
+    for part in figure.subfigs:
+        part.bbox_relative.set_points(np.round(part.bbox_relative.get_points(), 6))
+        for ax in part.axes:
+            ax.set_position(Bbox(np.round(ax.get_position().get_points(), 6)))
+        _round(part)
+
+
+class Body:
+    """The place of one plot on a page: an `area` with axes over a legend; `height` is that of both."""
+
+    def __init__(self, page: Page, area: SubFigure, size: Size) -> None:
+        """A place whose axes take a size."""
+        self.page, self.area = page, area
+        self.width, self.height = size
+
     def axes(self, rows: int, columns: int) -> np.ndarray:
         """Pairs of axes [rows, columns]."""
-        axes: np.ndarray = self.body.subplots(rows, columns, squeeze=False)
+        axes: np.ndarray = self.area.subplots(rows, columns, squeeze=False)
         for ax in axes.flat:
             sns.despine(ax=ax)
         return axes
+
+    def wrapped(self, count: int, wrap: int) -> list[Axes]:
+        """So many pairs of axes, at most `wrap` to a row."""
+        axes = self.axes(*shape(count, wrap))
+        for spare in axes.flat[count:]:
+            spare.remove()
+        return list(axes.flat[:count])
 
     def legend(self, entries: Mapping[str, Artist]) -> None:
         """Explain colours and marks at the foot of the body, which grows by it."""
@@ -75,10 +131,9 @@ class Page:
         columns = min(max(1, int(self.width * _CHARACTERS / widest)), len(entries))
         lines = -(-len(entries) // columns)
         columns = -(-len(entries) // lines)
-        self._heights[1] += lines * 1.15 * _LINE + _PAD
-        self.figure.set_size_inches(self.width, sum(self._heights))
-        self._parts.set_height_ratios(self._heights)
-        self.body.legend(
+        self.height += lines * 1.15 * _LINE + _PAD
+        self.page.fit()
+        self.area.legend(
             list(entries.values()),
             list(entries),
             loc="outside lower center",
@@ -87,17 +142,31 @@ class Page:
             labelspacing=0.3,
         )
 
-    def settle(self) -> Figure:
-        """The figure, its layout computed once and for all formats."""
-        self.figure.draw_without_rendering()
-        # with an engine left, also with the one called "none", every format would draw the page twice
-        self.figure.set_layout_engine(None)
-        # the last bits of what the solver finds depend on where its variables lie in memory
-        for part in self.figure.subfigs:
-            part.bbox_relative.set_points(np.round(part.bbox_relative.get_points(), 6))
-            for ax in part.axes:
-                ax.set_position(Bbox(np.round(ax.get_position().get_points(), 6)))
-        return self.figure
+
+class Drawing(ABC):
+    """A plot on a `body` of a page."""
+
+    body: Body
+
+    @staticmethod
+    @abstractmethod
+    def size(plot: Any, table: pd.DataFrame, widest: float) -> Size:
+        """What the axes take where there are so many inches across."""
+
+    @abstractmethod
+    def complete(self) -> None:
+        """Scale, name and limit the axes, and write the legend."""
+
+    def finish(self) -> Figure:
+        """The figure, if there is nothing else on its page."""
+        self.complete()
+        return self.body.page.settle()
+
+
+def shape(count: int, wrap: int) -> tuple[int, int]:
+    """Rows and columns of so many panels, at most `wrap` to a row, in rows as even as may be."""
+    rows = -(-count // wrap)
+    return rows, -(-count // rows)
 
 
 def scale_ticks(axis: Axis, scale: str, low: float, high: float) -> None:

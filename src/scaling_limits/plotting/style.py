@@ -21,6 +21,8 @@ RING: dict[str, Any] = {
     "markeredgewidth": 1.2,
     "linestyle": "none",
 }
+DASHES = ("--", ":", "-.")
+"""Of lines that say what is expected."""
 CROSS: dict[str, Any] = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
 _POINTS: dict[str, Any] = {"linewidth": 0.9, "markersize": 2.6, "markeredgewidth": 0.0}
 LINES: dict[str, dict[str, Any]] = {

@@ -1,6 +1,6 @@
 """The tidy table behind a figure: what `scaling_limits.load` gives and notebooks draw."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -8,18 +8,22 @@ import pandas as pd
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.metrics import words_of
 from scaling_limits.figures.plots import Plot
+from scaling_limits.figures.plots.composite import CompositePlot
+from scaling_limits.figures.plots.histograms import HistogramPanel, HistogramsPlot
+from scaling_limits.figures.plots.landscapes import LandscapePanel, LandscapesPlot
 from scaling_limits.figures.plots.lines import Line, LinesPlot, Panel
 from scaling_limits.figures.plots.maps import MapPanel, MapsPlot
 from scaling_limits.figures.plots.results_table import ResultsEntry, ResultsTablePlot
 from scaling_limits.figures.quantities import Quantity
-from scaling_limits.records import Results
+from scaling_limits.records import AXES, Results
 
 FIRST = ("panel", "title", "line", "quantity", "grid", "cell_id", "seed", "value", "diverged")
 """The columns before those of the cells' settings.
 
 `panel` counts from 0 and `title` is its heading; `line` names a line inside of a panel; `value` is of the
 `quantity`, and `diverged` says that at this point training of some seed diverged. Of a table of results each entry
-is a panel; what belongs to a difference is that of the cell from which another is taken.
+is a panel; what belongs to a difference is that of the cell from which another is taken. Of several plots `plot`,
+which counts from 0, stands before them.
 """
 
 
@@ -29,12 +33,16 @@ _Grids = Mapping[str, Results]
 def table_of(plot: Plot, results: Results) -> pd.DataFrame:
     """One row for each panel, line, point and seed that a plot shows; none for a table of parameterisations.
 
-    Columns are `FIRST`, then the settings of the cells and the axis that the quantity keeps.
+    Columns are `FIRST`, of several plots after `plot`, then the settings of the cells and the axis that the
+    quantity keeps.
 
     Raises:
         ScalingLimitsError: a grid, column or metric does not exist, a grid varies over more than what is
             drawn, or has none of the values that are to be shown.
     """
+    if isinstance(plot, CompositePlot):
+        tables = [table_of(single, results) for single in plot.plots]
+        return pd.concat(tables, keys=range(len(tables)), names=["plot"]).reset_index("plot")
     parts: list[pd.DataFrame] = []
     grids = {name: results.grids([name]) for name in results.cells["grid"].unique()}
     if isinstance(plot, LinesPlot):
@@ -43,9 +51,10 @@ def table_of(plot: Plot, results: Results) -> pd.DataFrame:
             for number, panel in enumerate(plot.panels)
             for line, name in zip(panel.lines, panel.names, strict=True)
         ]
-    elif isinstance(plot, MapsPlot):
+    elif isinstance(plot, MapsPlot | HistogramsPlot | LandscapesPlot):
+        of_panel = _OF_PANEL[plot.kind]
         parts = [
-            _map(grids, plot, panel).assign(panel=number)
+            of_panel(grids, plot, panel).assign(panel=number)
             for number, panel in enumerate(plot.panels)
         ]
     elif isinstance(plot, ResultsTablePlot):
@@ -83,16 +92,19 @@ def best_rows(
 
 
 def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
-    by = [panel.hue, panel.x] if panel.hue and line.each else [panel.x]
+    hue = [panel.hue] if panel.hue and line.each else []
+    # an axis of records that this quantity lacks, as an analytic solution does that of steps
+    has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept
+    by = [*hue, panel.x] if has_x else hue or ["grid"]
     rows = _values(grids, line.grid, line.quantity, [*by, *panel.over])
+    rows = rows if has_x else rows.assign(**{panel.x: np.nan})
     if line.reference is not None:
         rows = _errors(grids, line, rows, by)
     if panel.over:
-        assert panel.best is not None
         # a curve along an axis that the quantity keeps is that of one combination
         kept = panel.x.removeprefix("relative_") in line.quantity.kept
-        points, end = (by[:-1], panel.x) if kept else (by, None)
-        rows = best_rows(rows, points, panel.over, panel.best, end)
+        points, end = (hue, panel.x) if kept else (by, None)
+        rows = _tuned(grids, panel, line, rows, points, end)
     if panel.hue and line.each and panel.values is not None:
         rows = _chosen(rows, panel.hue, panel.values, line.grid)
     if line.across and rows[panel.x].nunique() > 1:
@@ -100,9 +112,34 @@ def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
             f"the grid '{line.grid}' has several values of '{panel.x}': it cannot go across"
         )
     if panel.relative:
-        rows = _relative(rows, panel.x, by[:-1])
+        rows = _relative(rows, panel.x, hue)
     label = words_of(line.quantity).label
     return rows.assign(title=panel.title, quantity=label)
+
+
+def _tuned(
+    grids: _Grids,
+    panel: Panel,
+    line: Line,
+    rows: pd.DataFrame,
+    points: Sequence[str],
+    end: str | None,
+) -> pd.DataFrame:
+    """Of each of the `points` the rows of the combination of `over` that is best, by what the panel says."""
+    judged, best = rows, panel.best
+    if panel.tuned_by is not None:
+        judged = _values(grids, line.grid, panel.tuned_by, [*points, *panel.over])
+        best, end = words_of(panel.tuned_by).best, None
+    assert best is not None
+    if panel.tuned_at is not None and panel.hue is not None and panel.hue in points:
+        judged = _chosen(judged, panel.hue, [panel.tuned_at], line.grid)
+        points = [column for column in points if column != panel.hue]
+    elif judged is rows:
+        return best_rows(rows, points, panel.over, best, end)
+    key = [*points, *panel.over]
+    return rows.merge(
+        best_rows(judged, points, panel.over, best, end)[key].drop_duplicates(), on=key
+    )
 
 
 def _map(grids: _Grids, plot: MapsPlot, panel: MapPanel) -> pd.DataFrame:
@@ -111,6 +148,32 @@ def _map(grids: _Grids, plot: MapsPlot, panel: MapPanel) -> pd.DataFrame:
         rows = _chosen(rows, panel.along, panel.values, panel.grid)
     title = panel.title or panel.grid
     return rows.assign(title=title, line=panel.grid, quantity=words_of(plot.quantity).label)
+
+
+def _histogram(grids: _Grids, plot: HistogramsPlot, panel: HistogramPanel) -> pd.DataFrame:
+    rows = _values(grids, panel.grid, plot.quantity, [plot.hue, "index"])
+    title, label = panel.title or panel.grid, words_of(plot.quantity).label
+    return rows.assign(title=title, line=panel.grid, quantity=label)
+
+
+def _landscape(grids: _Grids, _plot: LandscapesPlot, panel: LandscapePanel) -> pd.DataFrame:
+    parts = []
+    for name, per in (("curvature", ("index",)), ("path", ("inference_step", "index"))):
+        quantity = Quantity(metric=f"landscape_{name}", per=per)
+        rows = _values(grids, panel.grid, quantity, [panel.along, *per])
+        if panel.values is not None:
+            rows = _chosen(rows, panel.along, panel.values, panel.grid)
+        rows = rows[rows["seed"] == rows["seed"].min()]
+        parts.append(rows.assign(line=name, quantity=words_of(quantity).label))
+    found: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return found.assign(title=panel.title or panel.grid)
+
+
+_OF_PANEL: dict[str, Callable[..., pd.DataFrame]] = {
+    "maps": _map,
+    "histograms": _histogram,
+    "landscapes": _landscape,
+}
 
 
 def _entry(grids: _Grids, plot: ResultsTablePlot, entry: ResultsEntry) -> pd.DataFrame:

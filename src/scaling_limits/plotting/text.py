@@ -59,6 +59,13 @@ def symbol(column: str, results: Results, given: dict[str, str]) -> str:
     return _SYMBOLS.get(column, rf"\mathrm{{{column}}}".replace("_", r"\ "))
 
 
+def setting(column: str, value: float | str, results: Results, given: dict[str, str]) -> str:
+    """A value of a column of the cells: a number after its symbol, a name by itself."""
+    if isinstance(value, str):
+        return value
+    return f"${symbol(column, results, given)}$ = {short(value)}"
+
+
 def axis_label(column: str, results: Results, given: dict[str, str]) -> str:
     """A column's name in words, followed by its symbol if it has one."""
     name = _NAMES.get(column, column.replace("_", " "))

@@ -31,10 +31,10 @@ def typeset(
     it. `legend` is as in `Page.legend`.
     """
     sheet = _Sheet.of(table)
-    page = folder.page((_CHARACTER * sheet.ends[-1], _LINE * sheet.height))
-    sheet.write(page.axes(1, 1)[0, 0])
-    page.legend(legend or {})
-    return page.settle()
+    body = folder.body((_CHARACTER * sheet.ends[-1], _LINE * sheet.height))
+    sheet.write(body.axes(1, 1)[0, 0])
+    body.legend(legend or {})
+    return body.page.settle()
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,13 @@ class Schedule:
             )
         return measured
 
+    def at_once(self, context: Context) -> dict[str, dict[str, Array]]:
+        """What is due where nothing is trained: everything, at the only stop."""
+        return {
+            name: jax.tree.map(lambda value: value[None], module.measure(context))
+            for name, module in self.modules.items()
+        }
+
     def kept(self, measured: dict[str, dict[str, Array]]) -> dict[str, dict[str, Array]]:
         """Of what stands at all stops what was due."""
         return {
@@ -97,6 +104,8 @@ def _trained(
     training: Training, schedule: Schedule, initial: Weights, state: State
 ) -> dict[str, dict[str, Array]]:
     """The metrics before each step, and what is measured."""
+    if not training.cell.num_steps:
+        return {"curves": {}, **schedule.at_once(_context(training, state, jnp.int32(0), initial))}
     carried = (state, _empty_curves(training, state))
 
     def step(index: Array, carried: Any) -> Any:
@@ -143,6 +152,7 @@ def _context(training: Training, state: State, step: Array, initial: Weights) ->
         state=state.algorithm,
         direction=lambda: training.direction(state, step),
         reference=training.reference,
+        has_classes=training.cell.dataset.targets != "real",
     )
 
 

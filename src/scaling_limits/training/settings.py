@@ -21,7 +21,9 @@ class Settings(Strict):
         lt=1,
         description="share of each training target that all classes have alike",
     )
-    learning_rate: float = Field(gt=0, description="before the roles' factors of the row")
+    learning_rate: float | None = Field(
+        default=None, gt=0, description="needed by training; before the roles' factors of the row"
+    )
     augmentation: tuple[Literal["crop", "flip", "cutout"], ...] = Field(
         default=(), description="of training images, drawn anew at every step"
     )
@@ -34,7 +36,11 @@ class Settings(Strict):
     learning_rate_schedule: Literal["constant", "cosine"] = Field(
         default="constant", description="cosine: down to zero over all updates"
     )
-    num_steps: int | None = Field(default=None, ge=1, description="updates; or say num_epochs")
+    num_steps: int | None = Field(
+        default=None,
+        ge=0,
+        description="updates, 0 for networks that stay as drawn; or say num_epochs",
+    )
     num_epochs: int | None = Field(
         default=None, ge=1, description="passes over the training samples, in place of num_steps"
     )
@@ -45,8 +51,8 @@ class Settings(Strict):
 
 
 def refuse(settings: Any) -> None:
-    """Refuse a loss that the targets do not have, smoothing of other targets than labels, and steps and epochs
-    together or neither.
+    """Refuse a loss that the targets do not have, smoothing of other targets than labels, steps and epochs
+    together or neither, and training without a rate or a rate without training.
 
     Raises:
         ConfigurationError: naming the key.
@@ -63,6 +69,12 @@ def refuse(settings: Any) -> None:
         raise ConfigurationError(
             "num_epochs: num_steps says how many updates there are as well; leave one of them out"
         )
+    if settings.num_steps == 0 and settings.learning_rate is not None:
+        raise ConfigurationError(
+            "learning_rate: with num_steps: 0 nothing is trained; leave it out"
+        )
+    if settings.num_steps != 0 and settings.learning_rate is None:
+        raise ConfigurationError("learning_rate: is needed, a number above 0")
 
 
 def num_steps(settings: Any, num_train: int) -> int:

@@ -49,6 +49,18 @@ class Settings(EnergyWeights):
         default=None,
         description="false if absent; true: predictions and their derivatives stay those of the initial activities",
     )
+    inference_tolerance: float | None = Field(
+        default=None,
+        gt=0,
+        description="steps end, before there are num_inference_steps, with the first that follows a gradient with a "
+        "smaller norm: of all hidden layers and samples of the batch in one vector",
+    )
+    activity_decay: float | None = Field(
+        default=None,
+        ge=0,
+        description="strength alpha of a decay that the energy of inference has besides: alpha/2 times the square of "
+        "all hidden activities",
+    )
 
 
 class Options(AlgorithmSpec):
@@ -65,6 +77,8 @@ class Options(AlgorithmSpec):
     inference_order: Literal["synchronous", "sequential"] | None = None
     fixed_predictions: bool | None = None
     activity_learning_rate: TracedOrNone = None
+    inference_tolerance: TracedOrNone = None
+    activity_decay: TracedOrNone = None
 
 
 def options(settings: Any, inference_step: float) -> dict[str, Any]:
@@ -89,7 +103,7 @@ def refuse(settings: Any) -> None:
     required = ("num_inference_steps", "activity_gradient", "activity_learning_rate")
     if settings.inference == "exact":
         _refuse_exact(settings)
-        for key in (*required, *_DEFAULTS):
+        for key in (*required, *_DEFAULTS, "inference_tolerance", "activity_decay"):
             if getattr(settings, key) is not None:
                 raise ConfigurationError(f"{key}: exact inference takes no steps; leave it out")
     else:
@@ -129,7 +143,7 @@ def _refuse_exact(settings: Any) -> None:
 
 
 def work(cell: Cell, count: Any) -> None:
-    """The closed form, or steps of inference."""
+    """The closed form, or steps of inference: with a tolerance, as many as there may be."""
     options: Any = cell.algorithm
     count.forward()
     if options.inference == "exact":

@@ -14,6 +14,7 @@ linear networks (`exact`).
 
 from typing import Any
 
+import jax.numpy as jnp
 from jax import Array
 
 from scaling_limits.algorithms.layerwise import weight_gradients
@@ -36,7 +37,8 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
     `problem.numbers["seed"]` that of normal initial activities, which are the same at each training step.
 
     Metrics, batch means: `train_loss` of the forward pass, `inferred_loss` of the output's
-    prediction after inference, and `energy`, F there.
+    prediction after inference, and `energy`, F there, a decay of the activities not counted; with a tolerance
+    `inference_steps`, the steps of inference that were taken.
     """
     forward = problem.activities()
     inferred = _infer(problem, forward)
@@ -46,8 +48,10 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
     for segment, error in zip(problem.network.segments[:-1], inferred.errors[:-1], strict=True):
         weight = energy_weight(problem, segment.role)
         energy = energy + 0.5 * weight * (error**2).sum() / len(problem.x)
-    losses = {"train_loss": problem.loss(forward[-1][0]), "inferred_loss": loss}
-    return Weights(gradients), state, {**losses, "energy": energy}
+    metrics = {"train_loss": problem.loss(forward[-1][0]), "inferred_loss": loss, "energy": energy}
+    if problem.options.inference_tolerance is not None:
+        metrics["inference_steps"] = jnp.asarray(inferred.num_steps, loss.dtype)
+    return Weights(gradients), state, metrics
 
 
 def errors(problem: Problem) -> Stacks:

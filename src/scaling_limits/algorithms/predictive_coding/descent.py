@@ -21,57 +21,59 @@ the layers that are reached by its end.
 Algorithm 1, with `e_L = y - f`: the sign printed there is wrong).
 
 *Fixed predictions.* p_l and J_l stay those of the initial activities (pc-tp S.5, S.6).
+
+*Decay.* With alpha/2 sum_l ||z_l||^2 over the hidden layers in the energy (mupc A.3.3) every layer
+has a gradient from the first step on, and none is left out.
+
+*Tolerance.* Steps end with the first one that follows a gradient whose norm is below it: the Euclidean norm of what
+a step multiplies by the rate (Adam: before its averages), all hidden layers and samples of the batch in one vector.
 """
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
-from jaxtyping import Float
 
 from scaling_limits.algorithms.layerwise import downwards, pull
-from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
+from scaling_limits.algorithms.predictive_coding.inferred import Inferred
+from scaling_limits.algorithms.predictive_coding.layers import Layers, subtract, topmost, with_top
 from scaling_limits.algorithms.predictive_coding.stages import stages
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.network import (
-    Network,
     Segment,
     Stacks,
     add_shifted_down,
-    add_shifted_up,
     shift_down,
-    shift_up,
     top_of,
 )
 
-if TYPE_CHECKING:
-    from scaling_limits.algorithms.predictive_coding import Options
+State = tuple[Stacks, Any]
+"""Displacements, and what Adam keeps."""
+Step = Callable[[State, Array], tuple[State, Stacks]]
+"""The state after the step of this number, from 1, and the gradient that it follows."""
 
 
 def infer(problem: Problem, forward: Stacks) -> Inferred:
-    """What the options' `num_inference_steps` lead to; errors are those after the last of them.
+    """What the options' `num_inference_steps` lead to, or fewer with a tolerance; errors are those after the last of
+    them.
 
     `forward` are the forward pass's activities (pc-tp Technique i).
     """
-    options = problem.options
-    inputs = problem.inputs(_initial_activities(problem, forward))
-    from_forward = options.activity_initialisation == "forward"
-    before = problem.predictions(inputs)
-    predicted = inputs if from_forward else problem.inputs(before)
-
+    inputs, top = _begin(problem, forward)
     num_hidden = problem.network.num_weight_layers - 1
-    layers = _topmost(problem, num_hidden, inputs, predicted, before)
-    displacements = _subtract(layers.inputs, layers.predicted)
-    done = 0
-    for end, reach in stages(options, num_hidden):
-        part = _topmost(problem, reach, inputs, predicted, before)
-        moved = _relax(part, top_of(displacements, part.network), done, end)
-        displacements = _with_top(displacements, moved)
-        done = end
+    layers = top(num_hidden)
+    displacements = subtract(layers.inputs, layers.predicted)
+    relax = _relax if problem.options.inference_tolerance is None else _relax_to_tolerance
+    done: Array | int = 0
+    norm = jnp.asarray(jnp.inf, problem.y.dtype)
+    for end, reach in stages(problem.options, num_hidden):
+        part = top(reach)
+        moved, done, norm = relax(part, top_of(displacements, part.network), done, norm, end)
+        displacements = with_top(displacements, moved)
     points = layers.points(displacements)
     changes = layers.changes(layers.problem.predictions(points), done + 1)
     errors = layers.errors(displacements, changes)
@@ -80,124 +82,95 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
         errors=(displacements[0][:1], *errors),
         inputs=(inputs[0], *points),
         output=layers.output(changes),
+        num_steps=done,
     )
 
 
-@dataclass(frozen=True)
-class _Layers:
-    """The topmost nodes of a network, and what stays while the activities that enter them move.
+def trace(problem: Problem, forward: Stacks, observe: Callable[[Stacks, Stacks], Any]) -> Any:
+    """What `observe` makes of the hidden activities, with the initial ones beside them, before the first step of
+    inference and after every one: a tree of its own form with an axis of `num_inference_steps + 1` in front.
 
-    `problem` is cut down to these nodes. Stacks are laid out by the node that an activity is the
-    input of. `inputs` are the initial activities, `predicted` the predictions of them at first,
-    `before` what the nodes predict from them, and `below` is the energy weight of the lowest one's
-    error.
+    Both are laid out by the nodes that they enter. All steps are taken, also with a tolerance.
     """
+    _, top = _begin(problem, forward)
+    layers = top(problem.network.num_weight_layers - 1)
+    begin, step = _steps(layers)
 
-    problem: Problem
-    inputs: Stacks
-    predicted: Stacks
-    before: Stacks
-    below: Array
+    def observed(state: State, number: Array) -> tuple[State, Any]:
+        moved, _ = step(state, number)
+        return moved, observe(layers.activities(moved[0]), layers.inputs)
 
-    @property
-    def network(self) -> Network:
-        return self.problem.network
-
-    @property
-    def options(self) -> "Options":
-        options: Options = self.problem.options
-        return options
-
-    def points(self, displacements: Stacks) -> Stacks:
-        """Where the nodes are evaluated."""
-        if self.options.fixed_predictions:
-            return self.inputs
-        return tuple(p + d for p, d in zip(self.predicted, displacements, strict=True))
-
-    def changes(self, after: Stacks, number: Array | int) -> Stacks:
-        """By how much predictions differ from the first ones at the start of step `number`, from 1.
-
-        From the forward pass, the input of a node has moved by then only if the error has reached
-        it. Elsewhere they differ by round-off at most (the two evaluations may be compiled
-        differently), which is set to zero.
-        """
-        if self.options.fixed_predictions:
-            return tuple(jnp.zeros_like(stack) for stack in self.before)
-        if self.options.activity_initialisation != "forward":
-            return _subtract(after, self.before)
-        output = self.network.segments[-1].first
-        lowest: Array | int = output - number + 2
-        if self.options.inference_order == "sequential":
-            lowest = jnp.where(jnp.asarray(number) > 1, 0, output + 1)
-        return tuple(
-            jnp.where((segment.indices() >= lowest)[:, None, None], new - old, 0.0)
-            for segment, new, old in zip(self.network.segments, after, self.before, strict=True)
-        )
-
-    def targets(self, displacements: Stacks) -> Stacks:
-        """The displacement of every hidden node's own activity, laid out by that node."""
-        return shift_up(displacements[:-1], displacements[-1][0])
-
-    def output(self, changes: Stacks) -> Float[Array, "batch out"]:
-        """What the output node predicts."""
-        return self.before[-1][0] + changes[-1][0]
-
-    def errors(self, displacements: Stacks, changes: Stacks) -> Stacks:
-        """The errors of all these nodes."""
-        at_output = self.problem.output_error(self.output(changes))
-        lowered = jax.tree.map(jnp.negative, changes[:-1])
-        hidden = add_shifted_up(lowered, displacements[:-1], displacements[-1][0])
-        return (*hidden, at_output[None])
-
-    def weight(self, segment: Segment) -> Array:
-        return energy_weight(self.problem, segment.role)
+    first = begin(subtract(layers.inputs, layers.predicted))
+    counted = jnp.arange(1, problem.options.num_inference_steps + 1)
+    _, later = jax.lax.scan(observed, first, counted)
+    at_first = observe(layers.activities(first[0]), layers.inputs)
+    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), at_first, later)
 
 
-def _topmost(
-    problem: Problem, count: int, inputs: Stacks, predicted: Stacks, before: Stacks
-) -> _Layers:
-    """The last `count` nodes of a network, from the stacks of all of them."""
-    network = problem.network
-    part = network.top(count)
-    lower = network.num_weight_layers - count
-    role = [segment.role for segment in network.segments if segment.first <= lower][-1]
-    return _Layers(
-        problem=replace(problem, network=part, params=top_of(problem.params, part)),
-        inputs=top_of(inputs, part),
-        predicted=top_of(predicted, part),
-        before=top_of(before, part),
-        below=energy_weight(problem, role),
-    )
+def _begin(problem: Problem, forward: Stacks) -> tuple[Stacks, Callable[[int], Layers]]:
+    """The initial inputs of all nodes, and what cuts the network down to its last nodes."""
+    inputs = problem.inputs(_initial_activities(problem, forward))
+    from_forward = problem.options.activity_initialisation == "forward"
+    before = problem.predictions(inputs)
+    predicted = inputs if from_forward else problem.inputs(before)
+
+    def top(count: int) -> Layers:
+        return topmost(problem, count, inputs, predicted, before)
+
+    return inputs, top
 
 
-def _with_top(stacks: Stacks, top: Stacks) -> Stacks:
-    """`stacks` with the last entries of the last of them replaced."""
-    kept = len(stacks) - len(top)
-    return stacks[:kept] + tuple(
-        whole.at[whole.shape[0] - new.shape[0] :].set(new)
-        for whole, new in zip(stacks[kept:], top, strict=True)
-    )
+def _relax(
+    layers: Layers, displacements: Stacks, done: Array | int, norm: Array, end: int
+) -> tuple[Stacks, Array | int, Array]:
+    """Steps `done + 1 .. end`: the displacements after them, `end`, and `norm` as it was."""
+    begin, step = _steps(layers)
+    counted = jnp.arange(done + 1, end + 1)
+    state, _ = jax.lax.scan(lambda s, n: (step(s, n)[0], None), begin(displacements), counted)
+    return state[0], end, norm
 
 
-def _relax(layers: _Layers, displacements: Stacks, done: int, end: int) -> Stacks:
-    """Steps `done + 1 .. end`.
+def _relax_to_tolerance(
+    layers: Layers, displacements: Stacks, done: Array | int, norm: Array, end: int
+) -> tuple[Stacks, Array | int, Array]:
+    """As `_relax`, but no further step once the `norm` of the gradient that the last one followed is below the
+    tolerance: the displacements, the number of steps that were taken, and that norm.
+    """
+    begin, step = _steps(layers)
+    tolerance = jnp.asarray(layers.problem.numbers["inference_tolerance"], norm.dtype)
+
+    def goes_on(carried: tuple[State, Array, Array]) -> Array:
+        _, done, norm = carried
+        # what has diverged goes on
+        return (done < end) & ~(norm < tolerance)
+
+    def go(carried: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+        state, done, _ = carried
+        state, slopes = step(state, done + 1)
+        return state, done + 1, optax.tree.norm(slopes)
+
+    first = (begin(displacements), jnp.asarray(done, jnp.int32), norm)
+    (displacements, _), done, norm = jax.lax.while_loop(goes_on, go, first)
+    return displacements, done, norm
+
+
+def _steps(layers: Layers) -> tuple[Callable[[Stacks], State], Step]:
+    """The state at given displacements, and the steps from there.
 
     The lowest activity is predicted by a node whose own input does not move, so its error is its
     displacement.
     """
     rate = jnp.asarray(layers.problem.numbers["activity_learning_rate"], layers.problem.y.dtype)
-    counted = jnp.arange(done + 1, end + 1)
     if layers.options.inference_order == "sequential":
-        return jax.lax.scan(_sequential_step(layers, rate), displacements, counted)[0]
+        return lambda displacements: (displacements, ()), _sequential_step(layers, rate)
     rule = optax.scale_by_adam() if layers.options.inference == "adam" else optax.identity()
-    state = (displacements, rule.init(displacements))
-    return jax.lax.scan(_synchronous_step(layers, rate, rule), state, counted)[0][0]
+    return lambda displacements: (displacements, rule.init(displacements)), _synchronous_step(
+        layers, rate, rule
+    )
 
 
-def _synchronous_step(layers: _Layers, rate: Array, rule: optax.GradientTransformation) -> Any:
-    share = _share(layers)
-
-    def step(state: Any, number: Array) -> tuple[Any, None]:
+def _synchronous_step(layers: Layers, rate: Array, rule: optax.GradientTransformation) -> Step:
+    def step(state: State, number: Array) -> tuple[State, Stacks]:
         displacements, rule_state = state
         after, pullback = jax.vjp(layers.problem.predictions, layers.points(displacements))
         errors = layers.errors(displacements, layers.changes(after, number))
@@ -207,47 +180,50 @@ def _synchronous_step(layers: _Layers, rate: Array, rule: optax.GradientTransfor
         )
         explained = jax.tree.map(jnp.negative, pullback(weighted)[0])
         slopes = add_shifted_down(explained, layers.below * displacements[0][0], weighted)
-        slopes = jax.tree.map(lambda slope: share * slope, slopes)
+        for decay in layers.decay(displacements):
+            slopes = jax.tree.map(jnp.add, slopes, decay)
+        slopes = jax.tree.map(lambda slope: layers.share * slope, slopes)
         updates, rule_state = rule.update(slopes, rule_state)
-        return (jax.tree.map(lambda d, u: d - rate * u, displacements, updates), rule_state), None
+        moved = jax.tree.map(lambda d, u: d - rate * u, displacements, updates)
+        return (moved, rule_state), slopes
 
     return step
 
 
-def _sequential_step(layers: _Layers, rate: Array) -> Any:
+def _sequential_step(layers: Layers, rate: Array) -> Step:
     *hidden, output = layers.network.segments
     *hidden_params, output_params = layers.problem.params
-    step_size = rate * _share(layers)
+    step_size = rate * layers.share
 
-    def step(displacements: Stacks, number: Array) -> tuple[Stacks, None]:
+    def step(state: State, number: Array) -> tuple[State, Stacks]:
+        displacements, _ = state
         points = layers.points(displacements)
         changes = layers.changes(layers.problem.predictions(points), number)
+        decay = layers.decay(displacements)
 
-        def update(segment: Segment, explained: Array, entry: Any) -> tuple[Array, Array]:
-            params, point, change, old = entry
+        def update(segment: Segment, explained: Array, entry: Any) -> tuple[Array, Any]:
+            params, point, change, old, *decay = entry
             weight = layers.weight(segment)
-            new = old - step_size * (weight * (old - change) - explained)
-            return pull(
-                segment, params, layers.problem.scaling, point, weight * (new - change)
-            ), new
+            slope = sum(decay, weight * (old - change) - explained)
+            new = old - step_size * slope
+            error = weight * (new - change)
+            return pull(segment, params, layers.problem.scaling, point, error), (new, slope)
 
         at_output = layers.errors(displacements, changes)[-1][0]
         params = jax.tree.map(lambda leaf: leaf[0], output_params)
         error = layers.weight(output) * at_output
         explained = pull(output, params, layers.problem.scaling, points[-1][0], error)
-        targets = layers.targets(displacements)
-        entries = zip(hidden_params, points[:-1], changes[:-1], targets, strict=True)
+        targets = [layers.targets(stacks) for stacks in (displacements, *decay)]
+        entries = zip(hidden_params, points[:-1], changes[:-1], *targets, strict=True)
         explained, moved = downwards(hidden, update, explained, entries)
         lowest = displacements[0][0]
-        lowest = lowest - step_size * (layers.below * lowest - explained)
-        return shift_down(lowest, (*moved, at_output[None])), None
+        slope = sum((d[0][0] for d in decay), layers.below * lowest - explained)
+        lowest = lowest - step_size * slope
+        new = shift_down(lowest, (*(new for new, _ in moved), at_output[None]))
+        slopes = shift_down(slope, (*(slope for _, slope in moved), at_output[None]))
+        return (new, ()), jax.tree.map(lambda slope: layers.share * slope, slopes)
 
     return step
-
-
-def _share(layers: _Layers) -> float:
-    """What a sample's own energy counts for in the energy whose gradient activities follow."""
-    return 1.0 / len(layers.problem.y) if layers.options.activity_gradient == "batch_mean" else 1.0
 
 
 def _initial_activities(problem: Problem, forward: Stacks) -> Stacks:
@@ -267,7 +243,3 @@ def _initial_activities(problem: Problem, forward: Stacks) -> Stacks:
         return jax.vmap(one)(segment.indices())
 
     return tuple(draw(s, like) for s, like in zip(problem.network.segments, forward, strict=True))
-
-
-def _subtract(left: Stacks, right: Stacks) -> Stacks:
-    return tuple(a - b for a, b in zip(left, right, strict=True))

@@ -31,6 +31,25 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     return Inferred(errors, problem.inputs(tuple(activities)), problem.y - output_error)
 
 
+def least_energy(problem: Problem) -> Float[Array, ""]:
+    """F(z*), the batch mean of gamma_L/2 r S^{-1} r (mupc Eq. 30).
+
+    From the triangle R of S = R^T R, which the derivatives of the output give without S itself: in deep standard
+    networks S is so large that beside it the identity in it would be lost.
+    """
+    forward = problem.activities()
+    explained, _ = _linear_response(problem, problem.inputs(forward))
+    weights = [energy_weight(problem, segment.role) for segment in problem.network.segments]
+    rows = [
+        jnp.swapaxes(stack * jnp.sqrt(weight / weights[-1]), 1, 2).reshape(-1, stack.shape[1])
+        for stack, weight in zip(explained, weights, strict=True)
+    ]
+    triangle = jnp.linalg.qr(jnp.concatenate(rows), mode="r")
+    errors = problem.y - forward[-1][0]
+    whitened = jax.scipy.linalg.solve_triangular(triangle, errors.T, trans="T")
+    return 0.5 * weights[-1] * (whitened**2).sum() / len(errors)
+
+
 def rescaling_matrix(problem: Problem) -> Float[Array, "out out"]:
     """S of a linear network: mean squared error r.r becomes gamma_L r S^{-1} r at equilibrium
     (pcn-limits Eq. 6, mupc 31, pc-tp Theorem 4.2).

@@ -11,13 +11,14 @@ from scaling_limits.networks.network import Stacks
 
 
 class Inferred(NamedTuple):
-    """Errors of all nodes at the inferred activities, the inputs that their weights learn from, and
-    the output's prediction.
+    """Errors of all nodes at the inferred activities, the inputs that their weights learn from, the
+    output's prediction, and the number of steps that were taken.
     """
 
     errors: Stacks
     inputs: Stacks
     output: Float[Array, "batch out"]
+    num_steps: Array | int = 0
 
 
 def energy_weight(problem: Problem, role: str) -> Float[Array, ""]:

@@ -9,13 +9,20 @@ NUM_STAGES = 4
 """More stages evaluate fewer layers, down to half, but each is one more loop to compile."""
 
 
+def moves_from_above(options: "Options") -> bool:
+    """Whether at first nothing moves but what the output error pulls at: from the forward pass, all other errors are
+    zero, and no decay acts on the activities.
+    """
+    return options.activity_initialisation == "forward" and options.activity_decay is None
+
+
 def stages(options: "Options", num_hidden: int) -> list[tuple[int, int]]:
     """(last step, number of hidden layers that have moved by then) of each stage, steps from 1.
 
-    From the forward pass, synchronous steps move one more layer each, from the output down.
+    Where activities move from above, synchronous steps move one more layer each, from the output down.
     """
     num_steps = options.num_inference_steps or 0
-    slow = options.activity_initialisation == "forward" and options.inference_order == "synchronous"
+    slow = moves_from_above(options) and options.inference_order == "synchronous"
     if not slow or options.inference == "adam":
         # Adam's averages would have to grow with the stages
         return [(num_steps, num_hidden)]

@@ -242,7 +242,9 @@ def _training(cell: Cell, count: Count) -> None:
             _feedback_step(count)
     updates = num_updates(cell)
     if not updates:
-        count.errors()
+        if cell.num_steps:
+            count.errors()
+        return
     with count.repeated(updates):
         count.gradient()
         count.update(count.trained)

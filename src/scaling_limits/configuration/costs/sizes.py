@@ -50,7 +50,9 @@ def item_size(cell: Cell) -> int:
 
 
 def num_updates(cell: Cell) -> int:
-    """Updates whose weights anything reads: compiled, a single one that nothing looks at afterwards is left out."""
+    """Updates whose weights anything reads: none of 0, and compiled, a single one that nothing looks at afterwards is
+    left out.
+    """
     measured = any(step > 0 for spec in cell.measurements for step in spec.steps)
     return cell.num_steps if cell.num_steps > 1 or measured else 0
 

@@ -4,6 +4,9 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from scaling_limits.figures.plots.composite import CompositePlot
+from scaling_limits.figures.plots.histograms import HistogramsPlot
+from scaling_limits.figures.plots.landscapes import LandscapesPlot
 from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.plots.maps import MapsPlot
 from scaling_limits.figures.plots.parameterisation_table import ParameterisationTablePlot
@@ -11,7 +14,13 @@ from scaling_limits.figures.plots.results_table import ResultsTablePlot
 from scaling_limits.registry import Registry
 
 Plot = Annotated[
-    LinesPlot | MapsPlot | ParameterisationTablePlot | ResultsTablePlot,
+    CompositePlot
+    | HistogramsPlot
+    | LandscapesPlot
+    | LinesPlot
+    | MapsPlot
+    | ParameterisationTablePlot
+    | ResultsTablePlot,
     Field(discriminator="kind"),
 ]
 PLOT: TypeAdapter[Plot] = TypeAdapter(Plot)
@@ -20,7 +29,20 @@ DRAWN_BY = Registry(
     "kind of plot",
     {
         kind: f"scaling_limits.plotting.{kind}"
-        for kind in ("lines", "maps", "parameterisation_table", "results_table")
+        for kind in (
+            "composite",
+            "histograms",
+            "landscapes",
+            "lines",
+            "maps",
+            "parameterisation_table",
+            "results_table",
+        )
     },
 )
 """The modules with which a notebook of that name draws a figure's folder."""
+
+
+def singles(plot: Plot) -> tuple[Plot, ...]:
+    """The plots that a figure consists of."""
+    return plot.plots if isinstance(plot, CompositePlot) else (plot,)

@@ -20,9 +20,9 @@ class Line(Strict):
     """A quantity of one grid: a line for each value of the panel's hue, in its colour.
 
     With `each: false` the grid has no such values, as that of a limit: one line, in black. `across` draws a
-    grid that has a single x over the whole of the other lines. With `reference` the values are relative errors
-    from those of that grid with the same hue and seed. `label` explains the style in the legend;
-    in a panel without hue it names the line.
+    grid that has a single x, or a quantity without the axis of records that is x, over the whole of the other
+    lines. With `reference` the values are relative errors from those of that grid with the same hue and seed.
+    `label` explains the style in the legend; in a panel without hue it names the line.
     """
 
     grid: str
@@ -37,17 +37,21 @@ class Line(Strict):
 class Panel(Strict):
     """Lines against `x`, in the colours of column `hue`, or without it each in that of what it shows.
 
-    Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`, `step`), or
+    Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`, `inference_step`, `step`), or
     one over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue; those that a
     preset leaves out are not shown. With `relative` every line is divided by its value at the smallest x
-    that all have. `over` names columns of which every point shows the best combination. `best` says which
-    values are (none: of a size, or of how well two things agree).
+    that all have. `over` names columns of which every point shows the best combination; with `tuned_at` that
+    which is best at this value of the hue is shown at all, as what was tuned at one size and used at others, and
+    with `tuned_by` that which is best by this quantity. `best` says which values are (none: of a size, or of how
+    well two things agree).
     """
 
     title: str
     x: str
     hue: str | None = None
     over: tuple[str, ...] = ()
+    tuned_at: float | None = None
+    tuned_by: Quantity | None = None
     best: Best | None = "min"
     label: str
     x_label: str | None = None
@@ -58,6 +62,11 @@ class Panel(Strict):
     relative: bool = False
     lines: tuple[Line, ...] = Field(min_length=1)
     slopes: tuple[Slope, ...] = ()
+
+    @property
+    def grids(self) -> list[str]:
+        """The grids whose values the panel shows."""
+        return [line.grid for line in self.lines]
 
     @property
     def names(self) -> list[str]:
@@ -84,8 +93,12 @@ class Panel(Strict):
             raise ValueError("a panel needs a line with an x of its own, one that is not `across`")
         if self.relative and any(line.across for line in self.lines):
             raise ValueError("a line `across` is the same everywhere: it has no first value")
-        if self.over and self.best is None:
-            raise ValueError("`over` shows the best: the quantity needs `best`")
+        if self.over and self.best is None and self.tuned_by is None:
+            raise ValueError("`over` shows the best: the quantity needs `best`, or `tuned_by` one")
+        if self.tuned_by is not None and not self.over:
+            raise ValueError("`tuned_by` says by what `over` is best")
+        if self.tuned_at is not None and (self.hue is None or not self.over):
+            raise ValueError("`tuned_at` is a value of the `hue` at which `over` is best")
         return self
 
 

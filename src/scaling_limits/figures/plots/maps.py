@@ -4,20 +4,18 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from scaling_limits.figures.plots.parts import Best, Limits, Scale
+from scaling_limits.figures.plots.parts import Best, GridPanel, Limits, Scale
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.strict import Strict
 
 
-class MapPanel(Strict):
+class MapPanel(GridPanel):
     """One row of maps, of a grid (so is a control): one for each value of the column `along`.
 
     `values` selects values of it; those that a preset leaves out are not shown (default: all there
     are). All maps show the optimum of that at `reference` (default: the first).
     """
 
-    grid: str
-    title: str | None = None
     along: str
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
     reference: float | None = None

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
+from scaling_limits.strict import Strict
+
 Scale = Literal["linear", "log"]
 Best = Literal["min", "max"]
 
@@ -15,3 +17,15 @@ def _increasing(limits: tuple[float, float]) -> tuple[float, float]:
 
 
 Limits = Annotated[tuple[float, float], AfterValidator(_increasing)]
+
+
+class GridPanel(Strict):
+    """A panel of one grid."""
+
+    grid: str
+    title: str | None = None
+
+    @property
+    def grids(self) -> list[str]:
+        """The grids that the panel shows."""
+        return [self.grid]

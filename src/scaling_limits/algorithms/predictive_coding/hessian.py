@@ -1,0 +1,239 @@
+r"""The Hessian of predictive coding's energy with respect to the hidden activities of one sample.
+
+With B_l the Jacobian of node l at z_{l-1}, the energy gamma_l/2 ||z_l - p_l(z_{l-1})||^2 of every node and the loss at
+the output, it is block-tridiagonal (mupc Eq. 5, 24): blocks
+
+    (l, l)      gamma_l I + gamma_{l+1} B_{l+1}^T B_{l+1} + K_l
+    (l, l - 1)  -gamma_l B_l
+
+where the loss stands for gamma_L/2 ||...||^2 in the last one, and K_l = -sum_i (gamma e)_{l+1,i} d2p_i is what bent
+activations add, and a decay of the activities.
+
+*Elimination from the output down.* H = U^T P U with U unit lower block-bidiagonal, blocks -gamma_l P_l^{-1} B_l, and
+pivots P_l = gamma_l I + C_l, C_{l-1} = gamma_l B_l^T C_l P_l^{-1} B_l + K_{l-1}. What grows with the depth is in U
+alone, whose condition number is about the square root of that of H; P_l stays well conditioned. In networks that are
+linear piece by piece (K = 0) C_l = c_l^T c_l with as many rows as outputs, c_{l-1} = (I + c_l c_l^T/gamma_l)^{-1/2} c_l
+B_l: this rank is kept exactly, so that condition numbers far beyond 1e16 come out in float64. Where K fills it, they do
+up to about 1e13.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, Int
+
+from scaling_limits.algorithms.predictive_coding.inferred import energy_weight
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.losses import mean_loss, output_error
+from scaling_limits.networks.network import Segment
+from scaling_limits.networks.settings import PIECEWISE_LINEAR
+
+Activities = Float[Array, "hidden units"]
+
+
+class ActivityHessian(NamedTuple):
+    """What the blocks are made of.
+
+    `weights` are gamma_l of the hidden layers' own errors, `jacobians` B_l of the layers above the first, `output` is
+    the last node's, times the root of the loss's curvature. `curvature` K is None where it is zero.
+    """
+
+    weights: Float[Array, " hidden"]
+    jacobians: Float[Array, "hidden_above_first units units"]
+    output: Float[Array, "out units"]
+    curvature: Float[Array, "hidden units units"] | None
+
+    @property
+    def like(self) -> Activities:
+        """Zeros of the shape of the activities."""
+        return jnp.zeros((len(self.weights), self.output.shape[1]), self.output.dtype)
+
+    def shifted(self, by: Float[Array, ""]) -> "ActivityHessian":
+        """H + by I."""
+        block = by * jnp.eye(self.output.shape[1], dtype=self.output.dtype)
+        every = jnp.broadcast_to(block, (len(self.weights), *block.shape))
+        added = every if self.curvature is None else self.curvature + every
+        return self._replace(curvature=added)
+
+    def product(self, z: Activities) -> Activities:
+        """H z."""
+        below = jnp.einsum("lij,lj->li", self.jacobians, z[:-1])
+        errors = self.weights[:, None] * z.at[1:].add(-below)
+        pulled = jnp.einsum("lij,li->lj", self.jacobians, errors[1:])
+        found = errors.at[:-1].add(-pulled).at[-1].add(self.output.T @ (self.output @ z[-1]))
+        return found if self.curvature is None else found + _each(self.curvature, z)
+
+    def diagonal(self) -> Float[Array, "hidden units units"]:
+        """The blocks (l, l)."""
+        own = (
+            self.weights[:, None, None]
+            * jnp.eye(self.output.shape[1], dtype=self.output.dtype)[None]
+        )
+        explained = jnp.einsum("l,lki,lkj->lij", self.weights[1:], self.jacobians, self.jacobians)
+        found = own.at[:-1].add(explained).at[-1].add(self.output.T @ self.output)
+        return found if self.curvature is None else found + self.curvature
+
+    def couplings(self) -> Float[Array, "hidden_above_first units units"]:
+        """The blocks (l, l - 1) from l = 2."""
+        return -self.weights[1:, None, None] * self.jacobians
+
+
+class Elimination(NamedTuple):
+    """H = U^T P U, and how many eigenvalues of H are negative."""
+
+    hessian: ActivityHessian
+    inverse_pivots: Float[Array, "hidden units units"]
+    num_negative: Int[Array, ""]
+
+    def solve(self, b: Activities) -> Activities:
+        """z of H z = b."""
+        h = self.hessian
+        above = (h.jacobians, h.weights[1:], self.inverse_pivots[1:])
+
+        def down(w: Array, entry: Any) -> tuple[Array, Array]:
+            (jacobian, weight, inverse), own = entry
+            w = own + jacobian.T @ (weight * (inverse @ w))
+            return w, w
+
+        def up(z: Array, entry: Any) -> tuple[Array, Array]:
+            (jacobian, weight, inverse), own = entry
+            z = own + weight * (inverse @ (jacobian @ z))
+            return z, z
+
+        _, below = jax.lax.scan(down, b[-1], (above, b[:-1]), reverse=True)
+        w = jnp.concatenate([below, b[-1:]])
+        scaled = _each(self.inverse_pivots, w)
+        _, risen = jax.lax.scan(up, scaled[0], (above, scaled[1:]))
+        return jnp.concatenate([scaled[:1], risen])
+
+
+def activity_hessian(problem: Problem) -> ActivityHessian:
+    """That of the first sample of the batch at the activities of its forward pass, of fully connected networks.
+
+    There the hidden errors are zero, so that of bent activations only the output node's adds to the curvature; a decay
+    adds to all (mupc Sec. A.2.1).
+    """
+    x, y = problem.x[:1], problem.y[:1]
+    activities = problem.network.activities(problem.params, problem.scaling, x)
+    z = jnp.concatenate([stack[:, 0] for stack in activities[:-1]])
+    *hidden, output = problem.network.segments
+    nodes = [segment.node for segment in problem.network.segments]
+    bent = any({node.before, node.after} - PIECEWISE_LINEAR for node in nodes)
+    weights = jnp.concatenate(
+        [jnp.full(segment.count, energy_weight(problem, segment.role)) for segment in hidden]
+    )
+    jacobians = _jacobians(problem, hidden[-1], z) if len(hidden) > 1 else _none(z)
+    top = jax.tree.map(lambda leaf: leaf[0], problem.params[-1])
+
+    def predict(z: Array) -> Array:
+        return output.apply(top, problem.scaling, z[None])[0]
+
+    weight, name, predicted = (
+        energy_weight(problem, output.role),
+        problem.options.loss,
+        predict(z[-1]),
+    )
+    of_loss = jax.hessian(lambda f: mean_loss(name, f[None], y))(predicted)
+    root = jnp.sqrt(weight) * _root(of_loss)
+    found = ActivityHessian(weights, jacobians, root @ jax.jacrev(predict)(z[-1]), None)
+    if bent:
+        error = weight * output_error(name, predicted[None], y)[0]
+        of_output = -jax.hessian(lambda z: error @ predict(z))(z[-1])
+        none = jnp.zeros((len(z), *of_output.shape), z.dtype)
+        found = found._replace(curvature=none.at[-1].set(of_output))
+    decay = problem.numbers.get("activity_decay")
+    return found if decay is None else found.shifted(jnp.asarray(decay, z.dtype))
+
+
+def eliminate(hessian: ActivityHessian) -> Elimination:
+    """From the output down. Not a number in everything where a pivot is singular."""
+    step = _low_rank if hessian.curvature is None else _full
+    return step(hessian)
+
+
+def dense(diagonal: Float[Array, "hidden units units"], couplings: Array) -> Array:
+    """The symmetric matrix [hidden * units, hidden * units] of these blocks."""
+    hidden, units = diagonal.shape[:2]
+    matrix = jnp.zeros((hidden, units, hidden, units), diagonal.dtype)
+    layers = jnp.arange(hidden)
+    matrix = matrix.at[layers, :, layers, :].set(diagonal)
+    matrix = matrix.at[layers[1:], :, layers[:-1], :].set(couplings)
+    matrix = matrix.at[layers[:-1], :, layers[1:], :].set(jnp.swapaxes(couplings, 1, 2))
+    return matrix.reshape(hidden * units, hidden * units)
+
+
+def _low_rank(hessian: ActivityHessian) -> Elimination:
+    """Without curvature: C_l = c_l^T c_l."""
+    units = hessian.output.shape[1]
+
+    def invert(c: Array, weight: Array) -> tuple[Array, Array]:
+        """P^{-1} = (I - c^T (gamma I + c c^T)^{-1} c) / gamma, and (I + c c^T/gamma)^{-1/2}."""
+        values, vectors = jnp.linalg.eigh(c @ c.T / weight)
+        grown = 1.0 + jnp.maximum(values, 0.0)
+        turned = vectors.T @ c
+        inverse = (
+            jnp.eye(units, dtype=c.dtype) - turned.T @ (turned / (weight * grown[:, None]))
+        ) / weight
+        return inverse, (vectors / jnp.sqrt(grown)[None]) @ vectors.T
+
+    def step(c: Array, entry: tuple[Array, Array]) -> tuple[Array, Array]:
+        jacobian, weight = entry
+        inverse, shrink = invert(c, weight)
+        return shrink @ c @ jacobian, inverse
+
+    entries = (hessian.jacobians, hessian.weights[1:])
+    c, inverses = jax.lax.scan(step, hessian.output, entries, reverse=True)
+    first, _ = invert(c, hessian.weights[0])
+    return Elimination(hessian, jnp.concatenate([first[None], inverses]), jnp.int32(0))
+
+
+def _full(hessian: ActivityHessian) -> Elimination:
+    """With curvature."""
+    assert hessian.curvature is not None
+
+    def invert(c: Array, weight: Array) -> tuple[Array, Array, Array]:
+        """P^{-1}, C P^{-1}, and the number of negative eigenvalues of P."""
+        values, vectors = jnp.linalg.eigh(c)
+        pivots = weight + values
+        inverse = (vectors / pivots[None]) @ vectors.T
+        return inverse, (vectors * (values / pivots)[None]) @ vectors.T, (pivots < 0).sum()
+
+    def step(c: Array, entry: Any) -> tuple[Array, tuple[Array, Array]]:
+        jacobian, weight, curvature = entry
+        inverse, explained, negative = invert(c, weight)
+        c = weight * jacobian.T @ explained @ jacobian + curvature
+        return (c + c.T) / 2, (inverse, negative)
+
+    start = hessian.output.T @ hessian.output + hessian.curvature[-1]
+    entries = (hessian.jacobians, hessian.weights[1:], hessian.curvature[:-1])
+    c, (inverses, negative) = jax.lax.scan(step, start, entries, reverse=True)
+    first, _, lowest = invert(c, hessian.weights[0])
+    return Elimination(hessian, jnp.concatenate([first[None], inverses]), negative.sum() + lowest)
+
+
+def _jacobians(problem: Problem, segment: Segment, z: Activities) -> Array:
+    """B_l of the layers above the first, at their inputs."""
+
+    def of_node(params: Any, z: Array) -> Array:
+        found: Array = jax.jacrev(lambda z: segment.apply(params, problem.scaling, z[None])[0])(z)
+        return found
+
+    found: Array = jax.vmap(of_node)(problem.params[1], z[:-1])
+    return found
+
+
+def _none(z: Activities) -> Array:
+    return jnp.zeros((0, z.shape[-1], z.shape[-1]), z.dtype)
+
+
+def _root(matrix: Array) -> Array:
+    """Of a symmetric matrix without negative eigenvalues."""
+    values, vectors = jnp.linalg.eigh(matrix)
+    root: Array = (vectors * jnp.sqrt(jnp.maximum(values, 0.0))[None]) @ vectors.T
+    return root
+
+
+def _each(blocks: Float[Array, "hidden units units"], z: Activities) -> Activities:
+    return jnp.einsum("lij,lj->li", blocks, z)

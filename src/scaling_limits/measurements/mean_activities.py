@@ -1,0 +1,36 @@
+"""How large the activities of every layer are in the forward pass.
+
+Source: mupc Fig. A.29.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.cells import Cell
+from scaling_limits.measurements.layers import labels
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
+
+__all__ = ["AXES", "labels", "measure"]
+
+AXES: dict[str, tuple[str, ...]] = {"mean_absolute_activity": ("layer",)}
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """The mean of |z_l| over units and batch, of every node's output before the next activation."""
+    import jax.numpy as jnp
+
+    # layer by layer, as convolutions have layers of several sizes
+    stacks = context.problem.activities()
+    return {
+        "mean_absolute_activity": jnp.concatenate([jnp.abs(z).mean(axis=(1, 2)) for z in stacks])
+    }
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Activities."""
+    count.forward()
