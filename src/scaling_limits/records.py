@@ -89,6 +89,9 @@ class Results:
         values = records.groupby(key, sort=True)["value"].apply(
             lambda v: _reduce(v.to_numpy(), quantity)
         )
+        if quantity.below is not None:
+            reached = records[records["value"] < quantity.below].groupby(key)["step"].min()
+            values = reached.astype(float).reindex(values.index, fill_value=np.inf)
         if quantity.complement:
             values = 1.0 - values
         ids = values.index.get_level_values("cell_id")

@@ -195,3 +195,17 @@ class TestPairs:
             lambda n, d, s: 0.5 * (1 + s) * (1 + d), grid="limit", widths=(1,), seeds=2
         )
         assert decide(self.CLAIM, tabulate(rows)).value == pytest.approx(1 / 3)
+
+
+def test_networks_as_a_reference_are_compared_at_their_own_size(decide, tabulate, map_rows, wrong):
+    """The reference depends on the width; what it does not have at all is left out."""
+
+    def of_width(rows):
+        return [row | {"value": row["value"] * row["width"]} for row in rows]
+
+    widths = {"widths": (64, 256), "seeds": 1}
+    reference = of_width(limit_rows(map_rows, **widths))
+    rows = of_width(network_rows(map_rows) + wrong)
+    assert decide(AGREES, tabulate(rows + reference)).verdict == "holds"
+    biased = of_width(network_rows(map_rows, bias=0.06))
+    assert decide(AGREES, tabulate(biased + reference)).verdict == "fails"

@@ -190,6 +190,7 @@ class Slope(ClaimBase):
 class AgreesWith(ClaimBase):
     """A quantity tends to that of its limit, the grids `reference`, as a size grows.
 
+    A limit has no size; networks as a reference are compared at their own, where they have several.
     At the largest size along which networks grow, its mean over seeds is within the share
     `tolerance` of the reference's at every point, a value of the columns `by`, and at each of the
     steps `at` (as in `Bound`). With `slope_at_most`, the root mean square of the relative errors of

@@ -79,7 +79,8 @@ METRICS: dict[str, Words] = {
 def words_of(quantity: Quantity) -> Words:
     """The words of a quantity: those of its metric, else its name and what most have.
 
-    A label of its own comes first; a complement is small, and turns over what is best.
+    A label of its own comes first; a complement is small, and turns over what is best. Of steps until a value is small
+    the fewest are best.
     """
     words = METRICS.get(quantity.metric, Words(quantity.metric.replace("_", " ")))
     if quantity.growth:
@@ -87,4 +88,6 @@ def words_of(quantity: Quantity) -> Words:
     if quantity.complement:
         best: dict[Best | None, Best] = {"min": "max", "max": "min"}
         words = Words(f"1 - {words.label}", "log", best.get(words.best))
+    if quantity.below is not None:
+        words = Words(f"updates until {words.label} < {quantity.below:g}")
     return words if quantity.label is None else words._replace(label=quantity.label)

@@ -24,6 +24,8 @@ class Quantity(Strict):
     `window` averages that many consecutive recorded steps first (1: none), or all where there are fewer.
     With `growth` every record counts relative to the first that there is of the training steps, before all that.
     `complement` gives `1 - value` (for 1 - cosine).
+    With `below` it is the first recorded training step at which the value is smaller than that, in place of a value:
+    infinite if it never is.
     """
 
     metric: str
@@ -36,6 +38,7 @@ class Quantity(Strict):
     window: int = Field(default=1, ge=1)
     growth: bool = False
     complement: bool = False
+    below: float | None = None
     label: str | None = None
 
     @property
@@ -48,5 +51,10 @@ class Quantity(Strict):
         if "step" in self.kept and {"reduce", "step", "window"} & self.model_fields_set:
             raise ValueError(
                 "with `per: step` there is nothing to reduce: no `reduce`, `step` or `window`"
+            )
+        taken = {"reduce", "step", "window", "complement"} & self.model_fields_set
+        if self.below is not None and (taken or "step" in self.kept):
+            raise ValueError(
+                "`below` gives a training step: no `per: step`, `reduce`, `step`, `window` or `complement`"
             )
         return self

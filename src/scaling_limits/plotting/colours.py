@@ -28,6 +28,8 @@ THINGS: dict[tuple[str, str, float | None], str] = {
     ("target_propagation", "sp", None): _ORANGE,
     ("target_propagation", "mup", None): _RED,
 }
+SETS = tuple(str(grey) for grey in (1.0, 0.94, 0.86, 0.76))
+"""Greys of sets within sets, the outermost first: black on the darkest is well read."""
 _OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)
 
 

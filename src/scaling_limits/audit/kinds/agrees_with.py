@@ -88,8 +88,12 @@ def _rms(errors: Table, along: str) -> Table:
 
 
 def relative_errors(claim: AgreesWith, results: Results, reference: Results) -> Table:
-    """Relative errors: a row for each size, point and step, and seed."""
-    points_by = [*claim.by, "step"]
+    """Relative errors: a row for each size, point and step, and seed.
+
+    A reference that has several sizes is compared at each of them with its own.
+    """
+    sized = reference.cells.get(claim.along, pd.Series()).nunique() > 1
+    points_by = [*([claim.along] if sized else []), *claim.by, "step"]
 
     def table(cells: Results, columns: list[str]) -> Table:
         tables = {
@@ -99,7 +103,10 @@ def relative_errors(claim: AgreesWith, results: Results, reference: Results) -> 
         rows = pd.concat(found.rows.assign(step=step) for step, found in tables.items())
         return Table(rows, exact=all(found.exact for found in tables.values()))
 
-    values, limit = table(results, [claim.along, *claim.by]), table(reference, [*claim.by])
+    values, limit = table(results, [claim.along, *claim.by]), table(reference, points_by[:-1])
+    if sized:
+        known = values.rows[claim.along].isin(limit.rows[claim.along])
+        values = replace(values, rows=values.rows[known])
     # a limit that was computed for each seed has seen the same data as that seed's network
     paired = set(values.rows["seed"]) <= set(limit.rows["seed"])
     key = [*points_by, "seed"] if paired else points_by

@@ -5,20 +5,24 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from scaling_limits.figures.plots.composite import CompositePlot
+from scaling_limits.figures.plots.definitions import DefinitionsPlot
 from scaling_limits.figures.plots.histograms import HistogramsPlot
 from scaling_limits.figures.plots.landscapes import LandscapesPlot
 from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.plots.maps import MapsPlot
+from scaling_limits.figures.plots.nested_sets import NestedSetsPlot
 from scaling_limits.figures.plots.parameterisation_table import ParameterisationTablePlot
 from scaling_limits.figures.plots.results_table import ResultsTablePlot
 from scaling_limits.registry import Registry
 
 Plot = Annotated[
     CompositePlot
+    | DefinitionsPlot
     | HistogramsPlot
     | LandscapesPlot
     | LinesPlot
     | MapsPlot
+    | NestedSetsPlot
     | ParameterisationTablePlot
     | ResultsTablePlot,
     Field(discriminator="kind"),
@@ -31,10 +35,12 @@ DRAWN_BY = Registry(
         kind: f"scaling_limits.plotting.{kind}"
         for kind in (
             "composite",
+            "definitions",
             "histograms",
             "landscapes",
             "lines",
             "maps",
+            "nested_sets",
             "parameterisation_table",
             "results_table",
         )
