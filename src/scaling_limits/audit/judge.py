@@ -123,7 +123,7 @@ def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
     """The cells and records of some grids that a claim is about.
 
     Raises:
-        UndecidedError: there are none.
+        UndecidedError: there are none, or one of them is about an equilibrium that its inference did not reach.
     """
     chosen = results.grids(grids)
     cells = chosen.cells
@@ -132,7 +132,22 @@ def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
         cells = cells[cells[column] == value]
     if cells.empty:
         raise UndecidedError(f"no cell of {' or '.join(grids)} was run")
-    return Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
+    found = Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
+    _settled(found)
+    return found
+
+
+def _settled(results: Results) -> None:
+    """What diverged is left to the claim."""
+    of_inference = results.records[~results.records["cell_id"].isin(results.diverged.index)]
+    values = of_inference.groupby(["cell_id", "metric"])["value"].max().unstack()
+    if "inference_unreached" in values:
+        short = values[values["inference_unreached"] > 0]
+        if len(short):
+            raise UndecidedError(
+                f"in {len(short)} of {results.cells['cell_id'].nunique()} cells inference did not reach the equilibrium "
+                f"of all samples at every step: the residual is up to {setting(short['inference_residual'].max())}"
+            )
 
 
 def _reach(claim: ClaimBase, results: Results) -> None:

@@ -11,6 +11,12 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.parameterisations.settings import EnergyWeights
 
 STEPWISE = ("gradient_descent", "adam")
+CORNERS = ("relu", "abs")
+"""Activations at whose corners an equilibrium may have a gradient."""
+LEAST_TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
+"""Residuals that round-off allows."""
+ITERATIONS, PRODUCTS = 5, 6
+"""How many an equilibrium takes, and products with the Hessian in each: for estimates."""
 _DEFAULTS = {
     "activity_initialisation": "forward",
     "inference_order": "synchronous",
@@ -24,8 +30,8 @@ READS = frozenset({"energy_weight", "step"})
 class Settings(EnergyWeights):
     """How activities are inferred. Symbols: `num_inference_steps` T, `activity_learning_rate` beta (mupc)."""
 
-    inference: Literal["gradient_descent", "adam", "exact"] = Field(
-        description="steps on the activities, or the closed form of linear networks"
+    inference: Literal["gradient_descent", "adam", "exact", "equilibrium"] = Field(
+        description="steps on the activities, the closed form of linear networks, or in any network where steps would end"
     )
     num_inference_steps: Annotated[int, Field(ge=0)] | Literal["num_hidden_layers"] | None = Field(
         default=None, description="needed by steps"
@@ -53,7 +59,8 @@ class Settings(EnergyWeights):
         default=None,
         gt=0,
         description="steps end, before there are num_inference_steps, with the first that follows a gradient with a "
-        "smaller norm: of all hidden layers and samples of the batch in one vector",
+        "smaller norm: of all hidden layers and samples of the batch in one vector; needed by equilibrium: the largest "
+        "entry of a sample's own gradient",
     )
     activity_decay: float | None = Field(
         default=None,
@@ -64,19 +71,21 @@ class Settings(EnergyWeights):
 
 
 class Options(AlgorithmSpec):
-    """Those that a cell holds; `exact` inference has no others.
+    """Those that a cell holds; `exact` inference has no others, `equilibrium` a tolerance.
 
     `sequential` inference updates the layers from the output down, each from the new values above it; with
-    `fixed_predictions` the predictions and their derivatives stay those of the initial activities.
+    `fixed_predictions` the predictions and their derivatives stay those of the initial activities. `smooth` says that
+    the network has no corners, at which an `equilibrium` may have a gradient.
     """
 
-    inference: Literal["gradient_descent", "adam", "exact"]
+    inference: Literal["gradient_descent", "adam", "exact", "equilibrium"]
     num_inference_steps: int | None = None
     activity_gradient: Literal["batch_mean", "per_sample"] | None = None
     activity_initialisation: Literal["forward", "zeros", "normal"] | None = None
     inference_order: Literal["synchronous", "sequential"] | None = None
     fixed_predictions: bool | None = None
     activity_learning_rate: TracedOrNone = None
+    smooth: bool | None = None
     inference_tolerance: TracedOrNone = None
     activity_decay: TracedOrNone = None
 
@@ -87,6 +96,8 @@ def options(settings: Any, inference_step: float) -> dict[str, Any]:
     chosen = {name: value for name, value in given.items() if name in Options.model_fields}
     if settings.inference == "exact":
         return chosen
+    if settings.inference == "equilibrium":
+        return chosen | {"smooth": settings.activation not in CORNERS}
     if settings.num_inference_steps == "num_hidden_layers":
         chosen["num_inference_steps"] = settings.num_hidden_layers
     chosen["activity_learning_rate"] *= inference_step
@@ -101,11 +112,18 @@ def refuse(settings: Any) -> None:
         ConfigurationError: naming the key.
     """
     required = ("num_inference_steps", "activity_gradient", "activity_learning_rate")
-    if settings.inference == "exact":
-        _refuse_exact(settings)
-        for key in (*required, *_DEFAULTS, "inference_tolerance", "activity_decay"):
+    if settings.inference in ("exact", "equilibrium"):
+        idle = (*required, *_DEFAULTS, "activity_decay")
+        if settings.inference == "exact":
+            _refuse_exact(settings)
+            idle = (*idle, "inference_tolerance")
+        else:
+            _refuse_equilibrium(settings)
+        for key in idle:
             if getattr(settings, key) is not None:
-                raise ConfigurationError(f"{key}: exact inference takes no steps; leave it out")
+                raise ConfigurationError(
+                    f"{key}: {settings.inference} inference takes no steps; leave it out"
+                )
     else:
         for key in required:
             if getattr(settings, key) is None:
@@ -136,6 +154,22 @@ def _refuse_exact(settings: Any) -> None:
             f"'{settings.network}', activation '{settings.activation}', loss '{settings.loss}'; "
             "use inference 'gradient_descent'"
         )
+    _refuse_step_changes(settings)
+
+
+def _refuse_equilibrium(settings: Any) -> None:
+    if settings.inference_tolerance is None:
+        raise ConfigurationError("inference_tolerance: equilibrium inference needs it")
+    least = LEAST_TOLERANCES[settings.dtype]
+    if settings.inference_tolerance < least:
+        raise ConfigurationError(
+            f"inference_tolerance: {settings.inference_tolerance:g} is below what {settings.dtype} reaches, {least:g}; "
+            "give a larger one, or dtype: float64"
+        )
+    _refuse_step_changes(settings)
+
+
+def _refuse_step_changes(settings: Any) -> None:
     for quantity in settings.exponent_changes.get("inference", {}):
         raise ConfigurationError(
             f"exponent_changes.inference.{quantity}: acts only with inference: {' or '.join(STEPWISE)}; leave it out"
@@ -154,6 +188,8 @@ def work(cell: Cell, count: Any) -> None:
         count.multiply_adds(units * (outputs + batch) * outputs + outputs**3)
         count.activities(2, count.layers)
         count.backward()
+    elif options.inference == "equilibrium":
+        _equilibrium_work(cell, count)
     else:
         _inference_work(cell, count)
     count.weight_gradients()
@@ -164,9 +200,30 @@ def memory(cell: Cell) -> dict[str, float]:
     options: Any = cell.algorithm
     if options.inference == "exact":
         return {"units": 4}
+    if options.inference == "equilibrium":
+        # what conjugate gradients carry and what was kept to repeat products, beside the Jacobians by every unit
+        return {"units": 16 + cell.network.output_dim}
     if options.inference_order == "sequential":
         return {"units": 2 if options.fixed_predictions else 6}
     return {"units": 8}
+
+
+def _equilibrium_work(cell: Cell, count: Any) -> None:
+    """As many iterations as wide networks take; how many there will be is not known."""
+    units = sum(layer.units for layer in count.layers)
+    with count.repeated(ITERATIONS):
+        count.jacobians(cell.batch_size)
+        # slopes and residual at the new point, its energy, and the products
+        for _ in range(3):
+            count.forward()
+        count.backward()
+        count.backward()
+        with count.repeated(PRODUCTS):
+            count.forward()
+            count.backward()
+            count.backward()
+            count.multiply_adds(2 * units * cell.batch_size * cell.network.output_dim)
+    count.forward()
 
 
 def _inference_work(cell: Cell, count: Any) -> None:

@@ -9,7 +9,7 @@ Activities are inferred, then each node's weights follow its own error, `dW_l = 
 is dF/dW_l without gamma_l, as in pc-tp S.33.
 
 *Gradient descent* and *adam* are steps on the activities (`descent`), *exact* is where they end in
-linear networks (`exact`).
+linear networks (`exact`), *equilibrium* where they would end in others (`equilibrium`).
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from scaling_limits.algorithms.layerwise import weight_gradients
-from scaling_limits.algorithms.predictive_coding import descent, exact
+from scaling_limits.algorithms.predictive_coding import descent, equilibrium, exact
 from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks, Weights
@@ -38,7 +38,10 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
 
     Metrics, batch means: `train_loss` of the forward pass, `inferred_loss` of the output's
     prediction after inference, and `energy`, F there, a decay of the activities not counted; with a tolerance
-    `inference_steps`, the steps of inference that were taken.
+    `inference_steps`, the steps of inference that were taken. With `inference: equilibrium` also `inference_residual`,
+    the largest entry of |dF/dz| of all samples, and `inference_unreached`, the share of samples that did not reach
+    theirs: whose residual is above the tolerance, and who, in networks with corners, could still have lowered their
+    energy.
     """
     forward = problem.activities()
     inferred = _infer(problem, forward)
@@ -51,6 +54,8 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
     metrics = {"train_loss": problem.loss(forward[-1][0]), "inferred_loss": loss, "energy": energy}
     if problem.options.inference_tolerance is not None:
         metrics["inference_steps"] = jnp.asarray(inferred.num_steps, loss.dtype)
+    if inferred.residual is not None:
+        metrics |= _reached(problem, inferred)
     return Weights(gradients), state, metrics
 
 
@@ -60,5 +65,17 @@ def errors(problem: Problem) -> Stacks:
 
 
 def _infer(problem: Problem, forward: Stacks) -> Inferred:
-    infer = exact.infer if problem.options.inference == "exact" else descent.infer
-    return infer(problem, forward)
+    infer = {"exact": exact.infer, "equilibrium": equilibrium.infer}
+    return infer.get(problem.options.inference, descent.infer)(problem, forward)
+
+
+def _reached(problem: Problem, inferred: Inferred) -> dict[str, Array]:
+    """How far the samples' equilibria were reached."""
+    tolerance = jnp.asarray(problem.numbers["inference_tolerance"], problem.y.dtype)
+    reached = inferred.residual <= tolerance
+    if not problem.options.smooth:
+        reached = reached | inferred.stalled
+    return {
+        "inference_residual": inferred.residual.max(),
+        "inference_unreached": 1.0 - reached.mean(dtype=problem.y.dtype),
+    }

@@ -1,0 +1,262 @@
+r"""The equilibrium of any network, by Newton's method on the errors.
+
+In the errors e_l of the hidden nodes the activities are a rollout, z_l = p_l(z_{l-1}) + e_l, and a sample's energy is
+
+    G(e) = sum_{l<L} gamma_l/2 ||e_l||^2 + gamma_L loss(f(e), y),
+
+F of pcn-limits Eq. 2 (125 and 126 for other networks) in other coordinates. Only the output f(e) is seen, so a new node
+needs no formula. Each sample has iterations of its own, the batch takes them together:
+
+- the direction p solves `H p = -dG/de` by conjugate gradients, at most `NUM_PRODUCTS` products with the Hessian H, fewer
+  where its curvature is negative or the solution good enough for where the iteration stands;
+- they are preconditioned by `(Gamma + J^T Lambda J)^{-1}`, with J the Jacobian of f by the errors and Lambda the loss's
+  Hessian by f: H without the curvature of the nodes, which the matrix inversion lemma turns into one system of
+  the outputs;
+- the step along p is halved until the energy falls.
+
+It begins at the forward pass and ends where the residual, the largest entry of |dF/dz|, is at most the tolerance. At a
+kink of nodes with corners (ReLU) the gradient need not vanish: a sample ends as well where no step along its direction
+lowers its energy by more than round-off.
+
+In linear networks with the mean squared error a single step leads to the closed form (`exact`).
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Float, Int
+
+from scaling_limits.algorithms.layerwise import output_jacobians, upwards
+from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.losses import mean_loss
+from scaling_limits.networks.network import Scaling, Segment, Stacks, shift_down
+
+NUM_PRODUCTS = 8
+"""Products with the Hessian in an iteration, at most."""
+MOST_ITERATIONS = 100
+_HALVINGS = 20
+_DECREASE = 1e-4
+"""The share of the fall that the slope promises which a step has to bring."""
+_ROUND_OFF = 10.0
+"""By so many units in the last place energies of the same point may differ."""
+
+PerSample = Float[Array, " batch"]
+
+
+class _State(NamedTuple):
+    errors: Stacks
+    """Of the hidden nodes."""
+    energy: PerSample
+    slopes: Stacks
+    residual: PerSample
+    stalled: Bool[Array, " batch"]
+    iterations: Int[Array, ""]
+
+
+def infer(problem: Problem, forward: Stacks) -> Inferred:
+    """The equilibrium that iterations from the `forward` pass lead to; `problem.numbers["inference_tolerance"]` is the
+    residual at which a sample's end.
+    """
+    solver = _Solver(problem)
+    tolerance = jnp.asarray(problem.numbers["inference_tolerance"], problem.y.dtype)
+
+    def open_samples(state: _State) -> Array:
+        return (state.residual > tolerance) & ~state.stalled
+
+    def goes_on(state: _State) -> Array:
+        return open_samples(state).any() & (state.iterations < MOST_ITERATIONS)
+
+    first = solver.begin(tuple(jnp.zeros_like(stack) for stack in forward[:-1]))
+    state = jax.lax.while_loop(goes_on, lambda s: solver.iterate(s, open_samples(s)), first)
+    output, activities = solver.rollout(state.errors)
+    return Inferred(
+        errors=(*state.errors, problem.output_error(output)[None]),
+        inputs=problem.inputs((*activities, output[None])),
+        output=output,
+        num_steps=state.iterations,
+        residual=state.residual,
+        stalled=state.stalled,
+    )
+
+
+class _Solver:
+    """The energy of errors of the hidden nodes, with what an iteration needs of it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        *hidden, last = problem.network.segments
+        self._weights = [energy_weight(problem, segment.role) for segment in hidden]
+        self._output_weight = energy_weight(problem, last.role)
+
+    def rollout(self, errors: Stacks) -> tuple[Float[Array, "batch out"], Stacks]:
+        """The output and the hidden activities at errors of the hidden nodes."""
+        problem = self._problem
+        *hidden, last = problem.network.segments
+
+        def step(segment: Segment, z: Array, entry: Any) -> tuple[Array, Array]:
+            params, error = entry
+            z = segment.apply(params, problem.scaling, z) + error
+            return z, z
+
+        entries = zip(problem.params[:-1], errors, strict=True)
+        z, activities = upwards(hidden, step, problem.x, entries)
+        return _single(last, problem.params[-1], problem.scaling, z), activities
+
+    def begin(self, errors: Stacks) -> _State:
+        """Where iterations begin."""
+        energy, slopes = self._slopes(errors)
+        return _State(
+            errors=errors,
+            energy=energy,
+            slopes=slopes,
+            residual=self._residual(errors, slopes),
+            stalled=jnp.zeros(len(energy), bool),
+            iterations=jnp.int32(0),
+        )
+
+    def iterate(self, state: _State, chosen: Bool[Array, " batch"]) -> _State:
+        """One iteration of the `chosen` samples."""
+        direction = self._direction(state.errors, state.slopes)
+        slope = _dot(state.slopes, direction)
+        slack = _ROUND_OFF * jnp.finfo(slope.dtype).eps * jnp.abs(state.energy)
+
+        def tried(size: PerSample) -> tuple[Stacks, PerSample]:
+            moved = _add(state.errors, size, direction)
+            return moved, self._energies(moved)
+
+        def halve(carried: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            size, _, number = carried
+            energy = tried(size)[1]
+            good = energy <= state.energy + _DECREASE * size * slope + slack
+            return jnp.where(good, size, size / 2), good, number + 1
+
+        def too_long(carried: tuple[Array, Array, Array]) -> Array:
+            _, good, number = carried
+            return (chosen & ~good).any() & (number < _HALVINGS)
+
+        whole = jnp.ones_like(slope)
+        start = (whole, jnp.zeros(whole.shape, bool), jnp.int32(0))
+        size, good, _ = jax.lax.while_loop(too_long, halve, start)
+        errors = _add(state.errors, jnp.where(chosen & good, size, 0.0), direction)
+        energy, slopes = self._slopes(errors)
+        residual = self._residual(errors, slopes)
+        # near a smooth minimum the energy stands still while the residual still falls
+        still = (energy >= state.energy - slack) & (residual > 0.5 * state.residual)
+        return _State(
+            errors, energy, slopes, residual, state.stalled | (chosen & still), state.iterations + 1
+        )
+
+    def _energies(self, errors: Stacks) -> PerSample:
+        problem = self._problem
+        output, _ = self.rollout(errors)
+        name = problem.options.loss
+        losses = jax.vmap(lambda f, y: mean_loss(name, f[None], y[None]))(output, problem.y)
+        squares = [
+            0.5 * w * (e**2).sum(axis=(0, 2)) for w, e in zip(self._weights, errors, strict=True)
+        ]
+        total: PerSample = self._output_weight * losses + sum(squares)
+        return total
+
+    def _slopes(self, errors: Stacks) -> tuple[PerSample, Stacks]:
+        """The energies and their gradients by the errors."""
+        energies, pullback = jax.vjp(self._energies, errors)
+        slopes: Stacks = pullback(jnp.ones_like(energies))[0]
+        return energies, slopes
+
+    def _residual(self, errors: Stacks, slopes: Stacks) -> PerSample:
+        """The largest entry of |dF/dz|: dF/dz_l is dG/de_l - J_{l+1}^T dG/de_{l+1}."""
+        problem = self._problem
+        output, activities = self.rollout(errors)
+        inputs = problem.inputs((*activities, output[None]))
+        _, pullback = jax.vjp(problem.predictions, inputs)
+        padded = (*slopes, jnp.zeros_like(output)[None])
+        own = shift_down(jnp.zeros_like(problem.x), padded)
+        by_input = [a - b for a, b in zip(own, pullback(padded)[0], strict=True)]
+        # the first node's input is clamped
+        entries = [jnp.abs(stack).max(axis=(0, 2)) for stack in by_input[1:]]
+        return jnp.stack(entries).max(axis=0)
+
+    def _direction(self, errors: Stacks, slopes: Stacks) -> Stacks:
+        """Conjugate gradients for `H p = -slopes`, each sample for itself."""
+        _, product = jax.linearize(lambda e: self._slopes(e)[1], errors)
+        precondition = self._preconditioner(errors)
+        size = jnp.sqrt(_dot(slopes, slopes))
+        enough = size * jnp.minimum(0.5, jnp.sqrt(size))
+
+        def step(number: Array, carried: Any) -> Any:
+            solution, rest, conditioned, along, active = carried
+            applied = product(along)
+            curvature = _dot(along, applied)
+            convex = curvature > 0
+            amount = _over(_dot(rest, conditioned), curvature)
+            # where it is not convex at once, the preconditioned gradient itself
+            first = active & ~convex & (number == 0)
+            active = active & convex
+            amount = jnp.where(active, amount, jnp.where(first, 1.0, 0.0))
+            solution = _add(solution, amount, along)
+            renewed = _add(rest, -jnp.where(active, amount, 0.0), applied)
+            again = precondition(renewed)
+            share = _over(_dot(renewed, again), _dot(rest, conditioned))
+            active = active & (jnp.sqrt(_dot(renewed, renewed)) > enough)
+            return solution, renewed, again, _add(again, share, along), active
+
+        rest = jax.tree.map(jnp.negative, slopes)
+        conditioned = precondition(rest)
+        zero = jax.tree.map(jnp.zeros_like, slopes)
+        start = (zero, rest, conditioned, conditioned, jnp.ones(size.shape, bool))
+        found: Stacks = jax.lax.fori_loop(0, NUM_PRODUCTS, step, start)[0]
+        return found
+
+    def _preconditioner(self, errors: Stacks) -> Any:
+        """(Gamma + J^T Lambda J)^{-1} v = u - Gamma^{-1} J^T Lambda (I + K Lambda)^{-1} J u, u = Gamma^{-1} v and
+        K = J Gamma^{-1} J^T `[batch, out, out]`.
+        """
+        problem = self._problem
+        output, activities = self.rollout(errors)
+        inputs = problem.inputs((*activities, output[None]))
+        jacobians = output_jacobians(problem, inputs)[:-1]
+        name = problem.options.loss
+        hessian = jax.hessian(lambda f, y: mean_loss(name, f[None], y[None]))
+        curvature = self._output_weight * jax.vmap(hessian)(output, problem.y)
+        weighted = list(zip(self._weights, jacobians, strict=True))
+        kernel = sum(jnp.einsum("lbcn,lbdn->bcd", j, j) / w for w, j in weighted)
+        system = jnp.eye(output.shape[-1], dtype=output.dtype)[None] + kernel @ curvature
+
+        def apply(vector: Stacks) -> Stacks:
+            outputs = sum(
+                jnp.einsum("lbcn,lbn->bc", j, v) / w
+                for (w, j), v in zip(weighted, vector, strict=True)
+            )
+            answer = jnp.linalg.solve(system, outputs[..., None])
+            pulled = (curvature @ answer)[..., 0]
+            return tuple(
+                (v - jnp.einsum("lbcn,bc->lbn", j, pulled)) / w
+                for (w, j), v in zip(weighted, vector, strict=True)
+            )
+
+        return apply
+
+
+def _single(segment: Segment, stacked: Any, scaling: Scaling, z: Array) -> Array:
+    """What the only node of a segment computes."""
+    return segment.apply(jax.tree.map(lambda leaf: leaf[0], stacked), scaling, z)
+
+
+def _dot(left: Stacks, right: Stacks) -> PerSample:
+    """Each sample's inner product."""
+    pairs = zip(left, right, strict=True)
+    return jnp.stack([(a * b).sum(axis=(0, 2)) for a, b in pairs]).sum(axis=0)
+
+
+def _add(onto: Stacks, amount: PerSample, direction: Stacks) -> Stacks:
+    """`onto + amount * direction`, the amount each sample's own."""
+    return tuple(a + amount[None, :, None] * b for a, b in zip(onto, direction, strict=True))
+
+
+def _over(numerator: PerSample, denominator: PerSample) -> PerSample:
+    """The quotient, 0 where the denominator is."""
+    there = denominator != 0
+    return jnp.where(there, numerator / jnp.where(there, denominator, 1.0), 0.0)
