@@ -161,3 +161,32 @@ def test_intervals_are_reproducible_and_ignores_row_order(decide, tabulate, bowl
     assert verdict.interval[0] < verdict.interval[1]
     assert verdict == decide(IMPROVES, results) == decide(IMPROVES, shuffled)
     assert decide(IMPROVES | {"id": "another"}, results).interval != verdict.interval
+
+
+def test_a_claim_about_an_equilibrium_that_was_not_reached_is_untested(decide, tabulate, map_rows):
+    """At any step, of any cell that it is about; what diverged is left to the claim."""
+    results = tabulate(map_rows(lambda n, d, s: 1.0))
+    losses = results.records
+
+    def verdict(unreached, loss=None):
+        (cell,) = losses["cell_id"].unique()[-1:]  # the widest
+        said = {"inference_unreached": unreached, "inference_residual": 3e-4}
+        own = pd.DataFrame(
+            {
+                "cell_id": cell,
+                "step": losses["step"].iloc[0],
+                "metric": list(said),
+                "value": list(said.values()),
+            }
+        )
+        kept = losses.copy()
+        if loss is not None:
+            kept.loc[kept["cell_id"] == cell, "value"] = loss
+        return decide(BOUND, Results(results.cells, pd.concat([kept, own])))
+
+    assert verdict(0.0).verdict == "holds"
+    short = verdict(0.1)
+    assert short.verdict == "untested"
+    assert "in 1 of" in short.detail
+    assert "the residual is up to 0.0003" in short.detail
+    assert verdict(1.0, loss=float("nan")).verdict == "fails"

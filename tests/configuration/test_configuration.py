@@ -334,6 +334,11 @@ def test_yaml_that_is_ambiguous_or_broken(tmp_path: Path, text: str, words: list
 
 IMPOSSIBLE = [
     ({**EXACT, "activation": "tanh"}, "exact"),
+    ({**EXACT, "inference": "equilibrium"}, "inference_tolerance: equilibrium inference needs it"),
+    (
+        {**EXACT, "inference": "equilibrium", "inference_tolerance": 1e-9},
+        "inference_tolerance: 1e-09 is below what float32 reaches, 1e-06",
+    ),
     ({**EXACT, "activation": "linear", "num_inference_steps": 3}, "num_inference_steps"),
     ({**EXACT, "activation": "linear", "activity_learning_rate": 1.0}, "activity_learning_rate"),
     ({**BACKPROPAGATION, "inference": "exact"}, "inference"),

@@ -13,6 +13,7 @@ WEIGHTED = (
     "rescaling"
 )
 SGD: dict[str, Any] = {"optimiser": "sgd", "parameterisation": "sp_gaussian"}
+EQUILIBRIUM: dict[str, Any] = {**EXACT, "inference": "equilibrium"}
 
 
 PRECONDITIONED: dict[str, Any] = {
@@ -99,6 +100,14 @@ IDLE = [
     (
         {**EXACT, "activation": "linear", "activity_decay": 0.1},
         "activity_decay: exact inference takes no steps",
+    ),
+    (
+        {**EQUILIBRIUM, "inference_tolerance": 1e-5, "num_inference_steps": 10},
+        "num_inference_steps: equilibrium inference takes no steps",
+    ),
+    (
+        {**EQUILIBRIUM, "inference_tolerance": 1e-5, "activity_decay": 0.1},
+        "activity_decay: equilibrium inference takes no steps",
     ),
     (
         {**BACKPROPAGATION, "output_energy_weight": 2},

@@ -144,9 +144,10 @@ def _settled(results: Results) -> None:
     if "inference_unreached" in values:
         short = values[values["inference_unreached"] > 0]
         if len(short):
+            largest = setting(short["inference_residual"].max())
             raise UndecidedError(
-                f"in {len(short)} of {results.cells['cell_id'].nunique()} cells inference did not reach the equilibrium "
-                f"of all samples at every step: the residual is up to {setting(short['inference_residual'].max())}"
+                f"in {len(short)} of {results.cells['cell_id'].nunique()} cells inference did not reach the "
+                f"equilibrium of all samples at every step: the residual is up to {largest}"
             )
 
 

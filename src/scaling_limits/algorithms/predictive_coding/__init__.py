@@ -31,7 +31,7 @@ class Settings(EnergyWeights):
     """How activities are inferred. Symbols: `num_inference_steps` T, `activity_learning_rate` beta (mupc)."""
 
     inference: Literal["gradient_descent", "adam", "exact", "equilibrium"] = Field(
-        description="steps on the activities, the closed form of linear networks, or in any network where steps would end"
+        description="steps on the activities, the closed form of linear networks, or where steps would end in any"
     )
     num_inference_steps: Annotated[int, Field(ge=0)] | Literal["num_hidden_layers"] | None = Field(
         default=None, description="needed by steps"

@@ -54,8 +54,8 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
     metrics = {"train_loss": problem.loss(forward[-1][0]), "inferred_loss": loss, "energy": energy}
     if problem.options.inference_tolerance is not None:
         metrics["inference_steps"] = jnp.asarray(inferred.num_steps, loss.dtype)
-    if inferred.residual is not None:
-        metrics |= _reached(problem, inferred)
+    if inferred.residual is not None and inferred.stalled is not None:
+        metrics |= _reached(problem, inferred.residual, inferred.stalled)
     return Weights(gradients), state, metrics
 
 
@@ -69,13 +69,13 @@ def _infer(problem: Problem, forward: Stacks) -> Inferred:
     return infer.get(problem.options.inference, descent.infer)(problem, forward)
 
 
-def _reached(problem: Problem, inferred: Inferred) -> dict[str, Array]:
+def _reached(problem: Problem, residual: Array, stalled: Array) -> dict[str, Array]:
     """How far the samples' equilibria were reached."""
     tolerance = jnp.asarray(problem.numbers["inference_tolerance"], problem.y.dtype)
-    reached = inferred.residual <= tolerance
+    reached = residual <= tolerance
     if not problem.options.smooth:
-        reached = reached | inferred.stalled
+        reached = reached | stalled
     return {
-        "inference_residual": inferred.residual.max(),
+        "inference_residual": residual.max(),
         "inference_unreached": 1.0 - reached.mean(dtype=problem.y.dtype),
     }

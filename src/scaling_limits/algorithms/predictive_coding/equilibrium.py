@@ -7,8 +7,8 @@ In the errors e_l of the hidden nodes the activities are a rollout, z_l = p_l(z_
 F of pcn-limits Eq. 2 (125 and 126 for other networks) in other coordinates. Only the output f(e) is seen, so a new node
 needs no formula. Each sample has iterations of its own, the batch takes them together:
 
-- the direction p solves `H p = -dG/de` by conjugate gradients, at most `NUM_PRODUCTS` products with the Hessian H, fewer
-  where its curvature is negative or the solution good enough for where the iteration stands;
+- the direction p solves `H p = -dG/de` by conjugate gradients, at most `NUM_PRODUCTS` products with the Hessian H,
+  fewer where its curvature is negative or the solution good enough for where the iteration stands;
 - they are preconditioned by `(Gamma + J^T Lambda J)^{-1}`, with J the Jacobian of f by the errors and Lambda the loss's
   Hessian by f: H without the curvature of the nodes, which the matrix inversion lemma turns into one system of
   the outputs;
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
@@ -121,7 +122,7 @@ class _Solver:
         """One iteration of the `chosen` samples."""
         direction = self._direction(state.errors, state.slopes)
         slope = _dot(state.slopes, direction)
-        slack = _ROUND_OFF * jnp.finfo(slope.dtype).eps * jnp.abs(state.energy)
+        slack = _ROUND_OFF * np.finfo(slope.dtype).eps * jnp.abs(state.energy)
 
         def tried(size: PerSample) -> tuple[Stacks, PerSample]:
             moved = _add(state.errors, size, direction)
@@ -222,14 +223,16 @@ class _Solver:
         hessian = jax.hessian(lambda f, y: mean_loss(name, f[None], y[None]))
         curvature = self._output_weight * jax.vmap(hessian)(output, problem.y)
         weighted = list(zip(self._weights, jacobians, strict=True))
-        kernel = sum(jnp.einsum("lbcn,lbdn->bcd", j, j) / w for w, j in weighted)
+        kernels = [jnp.einsum("lbcn,lbdn->bcd", j, j) / w for w, j in weighted]
+        kernel = jnp.stack(kernels).sum(axis=0)
         system = jnp.eye(output.shape[-1], dtype=output.dtype)[None] + kernel @ curvature
 
         def apply(vector: Stacks) -> Stacks:
-            outputs = sum(
+            moved = [
                 jnp.einsum("lbcn,lbn->bc", j, v) / w
                 for (w, j), v in zip(weighted, vector, strict=True)
-            )
+            ]
+            outputs = jnp.stack(moved).sum(axis=0)
             answer = jnp.linalg.solve(system, outputs[..., None])
             pulled = (curvature @ answer)[..., 0]
             return tuple(
