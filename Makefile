@@ -100,6 +100,7 @@ benchmarks: setup
 	$(RUN)/python benchmarks/sweep.py
 	$(RUN)/python benchmarks/preconditioners.py
 	$(RUN)/python benchmarks/activity_hessian.py
+	$(RUN)/python benchmarks/equilibrium.py
 
 lint: setup
 	$(RUN)/snakemake --lint
