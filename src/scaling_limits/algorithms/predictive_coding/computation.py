@@ -77,5 +77,5 @@ def _reached(problem: Problem, residual: Array, stalled: Array) -> dict[str, Arr
         reached = reached | stalled
     return {
         "inference_residual": residual.max(),
-        "inference_unreached": 1.0 - reached.mean(dtype=problem.y.dtype),
+        "inference_unreached": (~reached).mean(dtype=problem.y.dtype),
     }
