@@ -79,7 +79,7 @@ def descent(of: Problem, tolerance: float) -> Any:
         errors = tuple(z - p for z, p in zip(inputs, own, strict=True))
         last = of.output_error(predicted[-1][0])
         # errors by the nodes that make them: those above the first node, and the output's
-        flat = [e for stack in errors for e in stack][1:] + [last]
+        flat = [*[e for stack in errors for e in stack][1:], last]
         by_node, start = [], 0
         for stack in predicted:
             by_node.append(jnp.stack(flat[start : start + len(stack)]))

@@ -35,6 +35,8 @@ METRICS: dict[str, Words] = {
     "inferred_loss": Words("loss after inference"),
     "energy": Words("energy"),
     "inference_steps": Words("steps of inference", "linear", None),
+    "inference_residual": Words(r"$\max |\partial F / \partial z|$", best=None),
+    "inference_unreached": Words("share of samples without equilibrium", "linear", None),
     "feedback_reconstruction": Words("reconstruction loss"),
     "activity_change": Words("change", best=None),
     "activity_rms": _RMS,

@@ -15,8 +15,8 @@ needs no formula. Each sample has iterations of its own, the batch takes them to
 - the step along p is halved until the energy falls.
 
 It begins at the forward pass and ends where the residual, the largest entry of |dF/dz|, is at most the tolerance. At a
-kink of nodes with corners (ReLU) the gradient need not vanish: a sample ends as well where no step along its direction
-lowers its energy by more than round-off.
+kink of nodes with corners (ReLU) the gradient need not vanish: a sample ends as well where an iteration lowers its
+energy by no more than the square of the tolerance, what a smooth minimum of unit curvature has left at that residual.
 
 In linear networks with the mean squared error a single step leads to the closed form (`exact`).
 """
@@ -61,8 +61,8 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     """The equilibrium that iterations from the `forward` pass lead to; `problem.numbers["inference_tolerance"]` is the
     residual at which a sample's end.
     """
-    solver = _Solver(problem)
     tolerance = jnp.asarray(problem.numbers["inference_tolerance"], problem.y.dtype)
+    solver = _Solver(problem, tolerance)
 
     def open_samples(state: _State) -> Array:
         return (state.residual > tolerance) & ~state.stalled
@@ -86,8 +86,9 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
 class _Solver:
     """The energy of errors of the hidden nodes, with what an iteration needs of it."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, tolerance: Float[Array, ""]) -> None:
         self._problem = problem
+        self._least_fall = tolerance**2
         *hidden, last = problem.network.segments
         self._weights = [energy_weight(problem, segment.role) for segment in hidden]
         self._output_weight = energy_weight(problem, last.role)
@@ -145,7 +146,8 @@ class _Solver:
         energy, slopes = self._slopes(errors)
         residual = self._residual(errors, slopes)
         # near a smooth minimum the energy stands still while the residual still falls
-        still = (energy >= state.energy - slack) & (residual > 0.5 * state.residual)
+        fall = jnp.maximum(slack, self._least_fall)
+        still = (energy >= state.energy - fall) & (residual > 0.5 * state.residual)
         return _State(
             errors, energy, slopes, residual, state.stalled | (chosen & still), state.iterations + 1
         )
