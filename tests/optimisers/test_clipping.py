@@ -137,7 +137,14 @@ def test_without_a_gradient_nothing_moves() -> None:
 
 
 def trained(**changes: Any) -> dict[str, np.ndarray]:
-    given = {**BACKPROPAGATION, **KFAC, "depth": 3, "dtype": "float64", "num_steps": 4, "batch_size": 64}
+    given = {
+        **BACKPROPAGATION,
+        **KFAC,
+        "depth": 3,
+        "dtype": "float64",
+        "num_steps": 4,
+        "batch_size": 64,
+    }
     own = cell(**given | changes, measure={"preconditioning": [0], "curvature": [0, 2]})
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(64, n)) for n in (own.network.input_dim, own.network.output_dim))

@@ -28,7 +28,8 @@ def clipped(
     """`-rate` times the sum of past `nu d`, each step's times `momentum` at the next.
 
     `d` are the directions of all weights that `directions`, a partition by role, makes of the gradients `g`; `rates`
-    and `multipliers` are trees of numbers that the weights' tree begins with. As d is the gradient over the curvature F,
+    and `multipliers` are trees of numbers that the tree of weights begins with. As d is the gradient over the
+    curvature F,
 
         nu = min(1, sqrt(bound / sum rate^2 multiplier^2 d . g)),
 
