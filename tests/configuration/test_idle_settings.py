@@ -30,6 +30,7 @@ REFUSED = [
         "unknown value 'heuristics'; did you mean 'heuristic'",
     ),
     ({**KFAC, "optimiser": "foof", "damping_rule": "heuristic"}, "take rescaled or fixed"),
+    ({**KFAC, "kl_clip": 0}, "kl_clip: Input should be greater than 0"),
     ({**KFAC, "accumulation": "summed"}, "acts only with optimiser: shampoo"),
     ({**KFAC, "accumulation": "averaged"}, "averaging_weight: accumulation: averaged needs it"),
     ({**KFAC, "damping": None}, "damping: is needed with optimiser: foof or kfac or shampoo"),
@@ -62,6 +63,11 @@ IDLE = [
         {**SHAMPOO, "damping_rule": "fixed"},
         "damping_rule: fixed acts only with optimiser: foof or kfac",
     ),
+    (
+        {**KFAC, "optimiser": "foof", "kl_clip": 0.1},
+        "kl_clip: 0.1 acts only with optimiser: kfac",
+    ),
+    ({**SGD, "kl_clip": 0.1}, "kl_clip: 0.1 acts only with optimiser: kfac"),
     (
         {**KFAC, "output_damping": 0.1},
         "output_damping: acts only with damping_rule: fixed",

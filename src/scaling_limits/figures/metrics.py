@@ -63,6 +63,7 @@ METRICS: dict[str, Words] = {
     "output_damping": Words("damping of $B_l$", best=None),
     "weight_change": Words(r"$\|W_t - W_0\| / \|W_0\|$", best=None),
     "weight_change_spectral": Words(r"$\|W_t - W_0\|_2 / \|W_0\|_2$", best=None),
+    "kernel_distance": Words("distance from kernel regression", best=None),
     "condition_number": Words(r"condition number $\kappa(H_z)$", best=None),
     "hessian_largest": Words(r"largest eigenvalue of $H_z$", best=None),
     "hessian_smallest": Words(r"smallest eigenvalue of $H_z$", best=None),

@@ -11,5 +11,6 @@ registry = Registry(
     {
         "depth_recursion": "scaling_limits.limits.depth_recursion",
         "linear_dmft": "scaling_limits.limits.linear_dmft",
+        "nngp": "scaling_limits.limits.nngp",
     },
 )

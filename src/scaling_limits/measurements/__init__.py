@@ -25,6 +25,7 @@ registry = Registry(
             "gradient_alignment",
             "hessian_spectrum",
             "inference_trace",
+            "kernel_distance",
             "landscape",
             "loss_over_energy",
             "mean_activities",

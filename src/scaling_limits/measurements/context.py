@@ -1,7 +1,7 @@
 """What a measurement may look at."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxtyping import Array, Float, Int
@@ -19,6 +19,7 @@ class Context:
     """A network after some training steps with the batch that the next update would use, and both sets of samples.
 
     `initial` are its weights before training, `algorithm` is the module of the cell's own, and `state` its state.
+    `optimiser` are the traced numbers of the cell's own.
     `direction` gives the gradients of the next update, what the optimiser makes of them without momentum and rates, and
     its state after that.
     `reference` are the training samples that a network with batch norm takes its statistics of where it is evaluated,
@@ -34,6 +35,7 @@ class Context:
     y_test: Float[Array, "samples output"]
     algorithm: Any
     state: Any = ()
+    optimiser: Mapping[str, Any] = field(default_factory=dict)
     direction: Callable[[], tuple[Params, Params, Any]] = _no_direction
     reference: Float[Array, "some input"] | None = None
     analogies: Int[Array, "questions 4"] | None = None

@@ -9,6 +9,7 @@ import optax
 from scaling_limits import optimisers
 from scaling_limits.cells import Cell
 from scaling_limits.networks.network import Network, Params, Segment
+from scaling_limits.optimisers.clipping import clipped
 
 
 def rules(
@@ -18,7 +19,7 @@ def rules(
 
     `numbers` are the traced ones of the optimiser, `scaling` has the traced factors of each role. Weights of `frozen`
     roles stay as they are. Feedback weights have their own learning rate, and a decay that is added to their gradient
-    (pc-tp App. E).
+    (pc-tp App. E). What bounds updates, `kl_clip`, does so before momentum, for the weights of all roles together.
     """
     build = optimisers.registry.get(cell.optimiser.name).build
 
@@ -35,6 +36,23 @@ def rules(
         by_role = {role: of(role) for role in jax.tree.leaves(roles)}
         return optax.partition(by_role, roles, mask_compatible_extra_args=True)
 
+    def bounded() -> Any:
+        plain = {name: number for name, number in numbers.items() if name != "momentum"}
+        roles = tuple(segment.roles for segment in network.segments)
+        names = jax.tree.leaves(roles)
+        frozen = {role: optax.set_to_zero() for role in names if role in cell.frozen}
+        by_role = {role: build(plain, scaling[role]) for role in names} | frozen
+        rate = numbers["learning_rate"]
+        return clipped(
+            optax.partition(by_role, roles, mask_compatible_extra_args=True),
+            jax.tree.map(lambda role: rate * scaling[role]["learning_rate"], roles),
+            jax.tree.map(lambda role: scaling[role]["multiplier"], roles),
+            bound=numbers["kl_clip"],
+            momentum=numbers["momentum"],
+        )
+
+    if "kl_clip" in numbers:
+        return {"forward": bounded()}
     found = {"forward": rule(network.segments, numbers["learning_rate"], None)}
     if network.feedback:
         rate, decay = numbers["feedback_learning_rate"], numbers["feedback_weight_decay"]

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import Cell
+from scaling_limits.cells import Cell, TracedOrNone
 from scaling_limits.optimisers import costs
 from scaling_limits.optimisers.preconditioned import (
     KroneckerSettings,
+    KroneckerSpec,
     accumulation,
     kronecker_damping,
     kronecker_exponents,
     refuse_kronecker,
 )
-from scaling_limits.optimisers.preconditioned import KroneckerSpec as Spec
 
 if TYPE_CHECKING:
     import optax
@@ -33,7 +33,11 @@ READS = frozenset({"input_damping", "output_damping"})
 
 
 class Settings(KroneckerSettings):
-    """The second factor's damping, and how the Fisher information is found."""
+    """The second factor's damping, how the Fisher information is found, and what bounds updates.
+
+    With `kl_clip` kappa the directions of all weights are scaled by `min(1, sqrt(kappa / sum rate^2 d . g))` before
+    momentum, d being a weight's direction and g its gradient (Grosse & Martens 2016; second-order App. B.2).
+    """
 
     output_damping: float | None = Field(
         default=None, gt=0, description="rho_B', with damping_rule: fixed; damping if absent"
@@ -44,6 +48,17 @@ class Settings(KroneckerSettings):
     fisher: Literal["exact", "sampled"] = Field(
         default="exact", description="all outputs, or one target drawn for each sample and step"
     )
+    kl_clip: float | None = Field(
+        default=None,
+        gt=0,
+        description="most that an update may change predictions, as twice their divergence; no bound if absent",
+    )
+
+
+class Spec(KroneckerSpec):
+    """With the bound of updates, if there is one."""
+
+    kl_clip: TracedOrNone = None
 
 
 def refuse(settings: Any) -> None:
@@ -77,6 +92,9 @@ def work(cell: Cell, count: Any) -> None:
     """A pass down of the log-likelihood's derivatives, and both factors."""
     count.backward(cell.batch_size * costs.fisher_directions(cell))
     costs.kronecker(cell, count, costs.fisher_directions(cell))
+    options: Any = cell.optimiser
+    if options.kl_clip is not None:
+        count.weights(4)  # gradients and directions, which are scaled
 
 
 def memory(cell: Cell) -> dict[str, float]:

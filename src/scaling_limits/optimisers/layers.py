@@ -40,7 +40,7 @@ Layer = Callable[[Array, Operations, Matrices, Array], Preconditioned]
 def layer_by_layer(
     layer: Layer, sides: Sequence[str], numbers: Mapping[str, Any]
 ) -> optax.GradientTransformationExtraArgs:
-    """`layer` for every weight, then momentum.
+    """`layer` for every weight, then momentum, if `numbers` have it.
 
     What `layer` keeps of the factors of its `sides`, `input` or `output`, is nothing where they are of one batch.
     """
@@ -84,6 +84,8 @@ def layer_by_layer(
         return part("direction"), State(state.updates + 1, factors, seen)
 
     preconditioned = optax.GradientTransformationExtraArgs(init, update)
+    if "momentum" not in numbers:
+        return preconditioned
     return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))
 
 

@@ -150,6 +150,7 @@ def _context(training: Training, state: State, step: Array, initial: Weights) ->
         analogies=data.analogies,
         algorithm=training.algorithm,
         state=state.algorithm,
+        optimiser=training.numbers["optimiser"],
         direction=lambda: training.direction(state, step),
         reference=training.reference,
         has_classes=training.cell.dataset.targets != "real",

@@ -137,8 +137,10 @@ class Training:
         return self._updated(state, index, self.order[index], list(self.rules))
 
     def direction(self, state: State, index: Array) -> tuple[Params, Params, Any]:
-        """The gradients of a step, what the optimiser makes of them without momentum and rates, and its state."""
+        """The gradients of a step, what the optimiser makes of them without momentum, rates and bounds; its state."""
         numbers = {**self.numbers["optimiser"], "momentum": 0.0, "learning_rate": -1.0}
+        if "kl_clip" in numbers:
+            numbers["kl_clip"] = jnp.inf
         scaling = {
             role: {**factors, "learning_rate": 1.0}
             for role, factors in self.numbers["scaling"].items()

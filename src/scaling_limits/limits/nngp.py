@@ -1,0 +1,302 @@
+"""K-FAC on the output weights of an infinitely wide network, from zero: kernel regression.
+
+Source: second-order Sec. 4.3, Eq. 17. Of the last hidden layer's units h(x) [M] the output is f(x) = c W h(x), c being
+the multiplier. At infinite width h(x) h(x') / M is the covariance K(x, x') of a Gaussian process (NNGP). Layer by layer
+it is `K_1 = E[phi(u) phi(u')]` for u of covariance s_1^2 x x', and `K_l = E[phi(u) phi(u')]` for u of covariance
+M s_l^2 K_{l-1}, s_l being the standard deviation of weights times their multiplier. Full batches of the mean squared
+error have B = I and A = h h^T / n, so that K-FAC moves the output in the span of the kernel: f_t(x) = K(x, X) a_t with
+
+    a_{t+1} - a_t = momentum (a_t - a_{t-1}) + r c^2 / (1 + rho_B) (K + n rho_A / M)^-1 (y - f_t(X)),
+
+r being the learning rate. One step at rate 1 is kernel regression with the ridge n rho_A / M. A network whose hidden
+weights are trained as well takes the first step like this, as from zero their gradient is.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from scipy.special import erf
+
+from scaling_limits.cells import Cell
+from scaling_limits.datasets.loading import Arrays
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.limits.linear_cells import curve, require
+from scaling_limits.measured import Measured
+
+Array = np.ndarray
+LARGEST_OUTPUT = 1e-6
+"""Of a network that starts at zero: the standard deviation of its output over that of its last hidden units."""
+_DEGREES, _NODES = 128, 256
+# by Hermite polynomials
+_SMOOTH: dict[str, Callable[[Array], Array]] = {
+    "tanh": np.tanh,
+    "gelu": lambda u: 0.5 * u * (1.0 + erf(u / 2**0.5)),
+}
+
+
+class Covariance(NamedTuple):
+    """Of two groups of samples `[n]` and `[m]`: that of pairs `[n, m]` and the variances of both, Gaussian units'."""
+
+    pairs: Float[Array, "n m"]
+    left: Float[Array, " n"]
+    right: Float[Array, " m"]
+
+    def scaled(self, factor: float) -> "Covariance":
+        """Of units times the root of a factor."""
+        return Covariance(*(factor * part for part in self))
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse cells without this limit: all but fully connected networks whose output weights alone move, from zero, by
+    full batches of K-FAC or FOOF on the mean squared error.
+
+    Raises:
+        ConfigurationError: naming what is different.
+    """
+    optimiser: Any = cell.optimiser
+    start = _scale(cell, "output") * cell.network.width**0.5
+    hidden = {"input", *(["hidden"] if cell.network.num_hidden_layers > 1 else [])}
+    require(
+        cell,
+        activation=(cell.network.activation, sorted({*_CLOSED, *_SMOOTH})),
+        skip=(cell.network.skip, [False]),
+        init_distribution=(cell.init_distribution, ["normal"]),
+        context_size=(cell.dataset.context_size, [None]),
+        algorithm=(cell.algorithm.name, ["backpropagation"]),
+        optimiser=(optimiser.name, ["foof", "kfac"]),
+        momentum=(None, [None]),  # any
+        fisher=(getattr(cell.algorithm, "fisher", None), [None, "exact"]),
+        kl_clip=(getattr(optimiser, "kl_clip", None), [None]),
+        batch_size=(cell.batch_size, [cell.dataset.num_train]),
+    )
+    if optimiser.other_power:
+        raise ConfigurationError(
+            f"damping_rule: limit {cell.limit} is for 'rescaled' or 'fixed', not 'heuristic', by which damping of the "
+            "output's inputs vanishes beside them as networks widen"
+        )
+    if start > LARGEST_OUTPUT:
+        raise ConfigurationError(
+            f"output_init_exponent: limit {cell.limit} starts at an output of zero, and that of width "
+            f"{cell.network.width} has {start:.3g} of its hidden units' size; take 64, at more than the base width"
+        )
+    if cell.num_steps > 1 and set(cell.frozen) != hidden:
+        raise ConfigurationError(
+            f"frozen: limit {cell.limit} is for {sorted(hidden)}, not {sorted(cell.frozen)}, or for num_steps: 1, "
+            f"not {cell.num_steps}: after the first step other weights move as well"
+        )
+    if "output" in cell.frozen:
+        raise ConfigurationError(f"frozen: limit {cell.limit} trains the output weights")
+
+
+def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
+    """`train_loss`, and of the measurements `performance` and `training_performance`; others are left out."""
+    x, y, x_test, y_test = (
+        np.asarray(part, np.float64)
+        for part in (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
+    )
+    kernel, kernel_test = hidden_kernel(cell, x, x), hidden_kernel(cell, x_test, x)
+    rate, ridge = _step(cell, float(np.trace(kernel)) / len(x))
+    momentum: Any = getattr(cell.optimiser, "momentum", 0.0)
+    steps = max([cell.num_steps, *(step for spec in cell.measurements for step in spec.steps)])
+    coefficients = regression(
+        kernel, y, ridge=len(x) * ridge, rate=rate, momentum=momentum, num_steps=steps
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        outputs = np.einsum("nm,tmc->tnc", kernel, coefficients, optimize=True)
+        result = curve(cell, _losses(outputs, y))
+        for spec in cell.measurements:
+            chosen, labels = list(spec.steps), {"step": spec.steps}
+            if spec.name == "performance":
+                found = np.einsum("nm,tmc->tnc", kernel_test, coefficients[chosen], optimize=True)
+                result["test_loss"] = Measured(_losses(found, y_test), ("step",), labels)
+                if cell.dataset.targets != "real":
+                    shares = _accuracies(found, y_test)
+                    result["test_accuracy"] = Measured(shares, ("step",), labels)
+            elif spec.name == "training_performance":
+                shares = _accuracies(outputs[chosen], y)
+                result["train_accuracy"] = Measured(shares, ("step",), labels)
+    return result
+
+
+def regression(
+    kernel: Float[Array, "n n"],
+    y: Float[Array, "n out"],
+    *,
+    ridge: float,
+    rate: float,
+    momentum: float,
+    num_steps: int,
+) -> Float[Array, "times n out"]:
+    """a_0 = 0 to a_num_steps; f_t(x) is K(x, X) a_t. At rate 1 a_1 is that of kernel regression."""
+    values, vectors = np.linalg.eigh(kernel)
+    values = np.maximum(values, 0.0)
+    targets = vectors.T @ y
+    found = np.zeros((num_steps + 1, *y.shape))
+    velocity = np.zeros_like(y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in range(num_steps):
+            errors = targets - values[:, None] * found[step]
+            velocity = momentum * velocity + rate * errors / (values + ridge)[:, None]
+            found[step + 1] = found[step] + velocity
+        result: Array = np.einsum("nm,tmc->tnc", vectors, found, optimize=True)
+    return result
+
+
+def hidden_kernel(
+    cell: Cell, x: Float[Array, "n in"], other: Float[Array, "m in"]
+) -> Float[Array, "n m"]:
+    """K of the last hidden layer, between samples x and others."""
+    width = cell.network.width
+    inputs = Covariance(x @ other.T, (x**2).sum(axis=1), (other**2).sum(axis=1))
+    kernel = activated(inputs.scaled(_scale(cell, "input") ** 2), cell.network.activation)
+    for _ in range(cell.network.num_hidden_layers - 1):
+        kernel = activated(
+            kernel.scaled(width * _scale(cell, "hidden") ** 2), cell.network.activation
+        )
+    return kernel.pairs
+
+
+def activated(units: Covariance, activation: str) -> Covariance:
+    """The second moments of an activation of Gaussian units.
+
+    In closed form but for tanh and gelu, which are expanded in Hermite polynomials: of unit Gaussians with correlation
+    rho, E[He_k He_k'] is k! rho^k for k = k', else zero. Their errors are those of what lies beyond degree 127.
+    """
+    if activation in _CLOSED:
+        moments = _CLOSED[activation]
+        variances = (moments(v, v, v) for v in (units.left, units.right))
+        return Covariance(moments(*_grid(units)), *variances)
+    phi = _SMOOTH[activation]
+    pairs, left, right = units
+    sizes = np.sqrt(np.outer(left, right))
+    correlation = np.clip(np.divide(pairs, sizes, out=np.zeros_like(pairs), where=sizes > 0), -1, 1)
+    ours, theirs = _coefficients(phi, left), _coefficients(phi, right)
+    found = np.zeros_like(pairs)
+    for degree in reversed(range(_DEGREES)):
+        found = found * correlation + np.outer(ours[:, degree], theirs[:, degree])
+    return Covariance(found, _squares(phi, left), _squares(phi, right))
+
+
+def _linear(pairs: ArrayLike, _left: ArrayLike, _right: ArrayLike) -> Array:
+    return np.asarray(pairs)
+
+
+def _relu(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
+    """The arc-cosine kernel of degree 1 (Cho & Saul 2009), half of it."""
+    pairs, sizes = np.asarray(pairs), np.sqrt(np.multiply(left, right))
+    cosine = np.clip(np.divide(pairs, sizes, out=np.zeros_like(sizes), where=sizes > 0), -1, 1)
+    angle = np.arccos(cosine)
+    found: Array = sizes * (np.sin(angle) + (np.pi - angle) * cosine) / (2 * np.pi)
+    return found
+
+
+def _abs(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
+    """|u| is relu(u) + relu(-u)."""
+    found: Array = 2.0 * (_relu(pairs, left, right) + _relu(np.negative(pairs), left, right))
+    return found
+
+
+def _erf(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
+    """The arc-sine kernel (Williams 1997)."""
+    sizes = np.sqrt(np.multiply(1 + 2 * np.asarray(left), 1 + 2 * np.asarray(right)))
+    found: Array = 2 / np.pi * np.arcsin(2 * np.asarray(pairs) / sizes)
+    return found
+
+
+_CLOSED: dict[str, Callable[..., Array]] = {
+    "linear": _linear,
+    "relu": _relu,
+    "abs": _abs,
+    "erf": _erf,
+}
+
+
+def _grid(units: Covariance) -> tuple[Array, Array, Array]:
+    return units.pairs, units.left[:, None], units.right[None]
+
+
+def _coefficients(
+    phi: Callable[[Array], Array], variances: Float[Array, " n"]
+) -> Float[Array, "n degrees"]:
+    """E[phi(u) He_k(z)] / sqrt(k!) of u = sqrt(variance) z, by quadrature."""
+    nodes, shares = _quadrature()
+    basis = np.empty((_DEGREES, _NODES))
+    basis[0], basis[1] = 1.0, nodes
+    for k in range(1, _DEGREES - 1):
+        basis[k + 1] = (nodes * basis[k] - k**0.5 * basis[k - 1]) / (k + 1) ** 0.5
+    found: Array = (phi(np.sqrt(variances)[:, None] * nodes) * shares) @ basis.T
+    return found
+
+
+def _squares(phi: Callable[[Array], Array], variances: Float[Array, " n"]) -> Float[Array, " n"]:
+    nodes, shares = _quadrature()
+    found: Array = phi(np.sqrt(variances)[:, None] * nodes) ** 2 @ shares
+    return found
+
+
+def _quadrature() -> tuple[Array, Array]:
+    nodes, shares = np.polynomial.hermite_e.hermegauss(_NODES)
+    return nodes, shares / shares.sum()
+
+
+def _scale(cell: Cell, role: str) -> float:
+    """The standard deviation of the weights of a role, times their multiplier."""
+    numbers = cell.scaling[role]
+    scale: float = numbers.multiplier * numbers.init_std
+    return scale
+
+
+def _step(cell: Cell, mean: float) -> tuple[float, float]:
+    """Of a mean variance of hidden units: r c^2 / (1 + rho_B), and rho_A / M."""
+    optimiser: Any = cell.optimiser
+    numbers, width = cell.scaling["output"], cell.network.width
+
+    def damping(side: str, eigenvalue: float) -> float:
+        own = getattr(optimiser, f"{side}_damping") * getattr(numbers, f"{side}_damping")
+        rho: float = own * eigenvalue**optimiser.own_power
+        return rho if rho > optimiser.smallest_damping else float(optimiser.smallest_damping)
+
+    rate = optimiser.learning_rate * numbers.learning_rate * numbers.multiplier**2
+    if optimiser.name == "kfac":
+        rate /= 1.0 + damping("output", 1.0)
+    return rate, damping("input", mean) / width
+
+
+def _losses(outputs: Float[Array, "times n out"], y: Float[Array, "n out"]) -> Array:
+    losses: Array = 0.5 * ((y - outputs) ** 2).sum(axis=2).mean(axis=1)
+    return losses
+
+
+def _accuracies(outputs: Float[Array, "times n out"], y: Float[Array, "n out"]) -> Array:
+    """Shares of samples that are classified correctly, as `losses.accuracy` has it; nan of what is not finite."""
+    if y.shape[-1] == 1:
+        right = (np.sign(outputs) == np.sign(y)).all(axis=2)
+    else:
+        right = outputs.argmax(axis=2) == y.argmax(axis=1)
+    finite = np.isfinite(outputs).all(axis=(1, 2))
+    shares: Array = np.where(finite, right.mean(axis=1), np.nan)
+    return shares
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Kernels of all pairs of samples, layer by layer, and the eigenvectors of the training set's."""
+    samples, tested = cell.dataset.num_train, cell.dataset.num_test
+    pairs = samples * (samples + tested)
+    series = 2 * _DEGREES if cell.network.activation in _SMOOTH else 40
+    times = max([cell.num_steps, *(step for spec in cell.measurements for step in spec.steps)])
+    number = pairs * (cell.network.input_dim + series * cell.network.num_hidden_layers)
+    number += 20 * samples**3 + times * pairs * cell.network.output_dim
+    count.multiply_adds(number, dtype="float64")
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Both kernels, with a few arrays like them, and the outputs of all steps."""
+    samples, tested = cell.dataset.num_train, cell.dataset.num_test
+    times = cell.num_steps + 2
+    return {
+        "bytes": 8.0
+        * (8 * samples * (samples + tested) + 3 * times * samples * cell.network.output_dim)
+    }

@@ -1,0 +1,115 @@
+"""How far a network that K-FAC trains is from kernel regression with the features that it started with.
+
+Source: second-order Sec. 4.3, Eq. 17, App. E.1 (Fig. S.3): from output weights of zero, K-FAC's first step is kernel
+regression with the kernel K = h h^T of the last hidden layer, which the network then cannot leave.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits import networks
+from scaling_limits.cells import Cell
+from scaling_limits.measurements.requirements import lacking
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from scaling_limits.measurements.context import Context
+
+AXES: dict[str, tuple[str, ...]] = {"kernel_distance": ()}
+
+
+def measure(context: Context) -> dict[str, Array]:
+    """`||f - g|| / ||g||` of test samples, f being the network's outputs and g those of as many updates by the same
+    optimiser of output weights alone, from zero, at the hidden units h of the start: not finite before the first one.
+
+    With the Fisher information of its outputs, which is the identity, or in expectation where it is sampled, that is
+
+        g_t(x) = h(x) h^T a_t,   a_{t+1} - a_t = momentum (a_t - a_{t-1}) + rate (h h^T + n rho_A)^-1 (y - g_t),
+
+    with the learning rate over 1 + rho_B as `rate`. At rate 1, g_1 is kernel regression (Eq. 17).
+    """
+    import jax
+    import jax.numpy as jnp
+    from jax.scipy.linalg import cho_factor, cho_solve
+
+    from scaling_limits.optimisers.kronecker import dampings
+    from scaling_limits.optimisers.layers import smallest
+
+    problem, numbers = context.problem, context.optimiser
+    network, factors = problem.network, problem.scaling["output"]
+
+    def features(x: Array) -> Array:
+        entering = network.observed(context.initial, problem.scaling, x, network.shifts(x))[1]
+        (own,) = jax.tree.leaves(entering[-1])
+        found: Array = own[0]
+        return found
+
+    trained, tested = features(context.x_train), features(context.x_test)
+    kernel, count = trained @ trained.T, len(trained)
+    trace = jnp.trace(kernel) / count
+    means = {"input": trace / trained.shape[1]}
+    if getattr(problem.options, "fisher", None) is not None:
+        means["output"] = jnp.ones_like(trace)
+    damping = dampings(numbers, factors, means)
+    ridge = count * jnp.maximum(damping["input"], smallest(trace.dtype) * trace)
+    rate = numbers["learning_rate"] * factors["learning_rate"] * factors["multiplier"] ** 2
+    rate = rate / (1.0 + damping.get("output", 0.0))
+    root = cho_factor(kernel + ridge * jnp.eye(count, dtype=kernel.dtype))
+
+    def step(_: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        coefficients, velocity = state
+        errors = context.y_train - kernel @ coefficients
+        velocity = numbers["momentum"] * velocity + rate * cho_solve(root, errors)
+        return coefficients + velocity, velocity
+
+    zeros = jnp.zeros_like(context.y_train)
+    coefficients, _ = jax.lax.fori_loop(0, problem.numbers["step"], step, (zeros, zeros))
+    expected = tested @ (trained.T @ coefficients)
+    distance = jnp.linalg.norm(context.outputs(context.x_test) - expected)
+    return {"kernel_distance": distance / jnp.linalg.norm(expected)}
+
+
+def refuse(cell: Cell) -> None:
+    """Refuse what is not trained by full batches of K-FAC or FOOF on the mean squared error, and what its steps do not
+    describe.
+
+    Raises:
+        ConfigurationError: says what the measurement is for, and what it found.
+    """
+    optimiser: Any = cell.optimiser
+    facts: dict[str, tuple[Any, list[Any]]] = {
+        "optimiser": (optimiser.name, ["kfac", "foof"]),
+        "loss": (cell.algorithm.loss, ["mean_squared_error"]),
+        "batch_size": (cell.batch_size, [cell.dataset.num_train]),
+        "learning_rate_schedule": (cell.learning_rate_schedule or "constant", ["constant"]),
+        "augmentation": (cell.augmentation or "none", ["none"]),
+        "kl_clip": (getattr(optimiser, "kl_clip", None), [None]),
+    }
+    for name, (found, allowed) in facts.items():
+        if found not in allowed:
+            words = " or ".join(repr(value) for value in allowed)
+            raise lacking("kernel_distance", f"is for {name}: {words}, this is {found!r}")
+    if cell.network.num_statistics is not None:
+        raise lacking(
+            "kernel_distance",
+            "is of features that do not depend on the batch, not with batch norm, as in network: "
+            f"'{cell.network.name}'",
+        )
+    if "output" in cell.frozen:
+        raise lacking("kernel_distance", "is of output weights that are trained; frozen has them")
+
+
+def work(cell: Cell, count: Any) -> None:
+    """Features and outputs, the kernel and its decomposition, and half of all updates of its coefficients."""
+    samples, tested = cell.dataset.num_train, cell.dataset.num_test
+    count.forward(samples + 2 * tested)
+    inputs = networks.layers_of(cell.network)[-1].inputs
+    count.multiply_adds(samples**2 * (inputs + samples / 3))
+    count.multiply_adds(1.5 * cell.num_steps * samples**2 * cell.network.output_dim)
+
+
+def memory(cell: Cell) -> dict[str, float]:
+    """Activities of both sets, and the weights of the start."""
+    return {"samples": cell.dataset.num_train + cell.dataset.num_test, "weights": 1}

@@ -1,0 +1,65 @@
+"""Updates that are shortened where they would change the network's predictions by more than a given number.
+
+Source: Grosse & Martens 2016, which second-order clips by on ImageNet (App. B.2).
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+
+class State(NamedTuple):
+    """Of the rule that gives directions, by role, and the sum of past directions."""
+
+    inner_states: Any
+    trace: Any
+
+
+def clipped(
+    directions: optax.GradientTransformationExtraArgs,
+    rates: Any,
+    multipliers: Any,
+    *,
+    bound: Any,
+    momentum: Any,
+) -> optax.GradientTransformationExtraArgs:
+    """`-rate` times the sum of past `nu d`, each step's times `momentum` at the next.
+
+    `d` are the directions of all weights that `directions`, a partition by role, makes of the gradients `g`; `rates`
+    and `multipliers` are trees of numbers that the tree of weights begins with. As d is the gradient over the
+    curvature F,
+
+        nu = min(1, sqrt(bound / sum rate^2 multiplier^2 d . g)),
+
+    the sum being d F d of the update without momentum, twice the divergence of predictions that it leads to. The
+    multipliers stand there as F is that of the weight in the forward pass, multiplier times kernel (`kronecker`).
+    """
+    velocity = optax.trace(decay=momentum)
+
+    def init(params: Any) -> State:
+        return State(directions.init(params).inner_states, velocity.init(params))
+
+    def update(
+        gradients: Any, state: State, params: Any = None, **operations: Any
+    ) -> tuple[Any, State]:
+        found, inner = directions.update(
+            gradients, optax.PartitionState(state.inner_states), params, **operations
+        )
+        lengths = jax.tree.map(lambda rate, factor: (rate * factor) ** 2, rates, multipliers)
+        moved = jax.tree.map(
+            lambda length, d, g: length * optax.tree.vdot(d, g), lengths, found, gradients
+        )
+        nu = shortening(sum(jax.tree.leaves(moved)), bound)
+        kept, trace = velocity.update(optax.tree.scale(nu, found), state.trace)
+        update = jax.tree.map(lambda rate, own: optax.tree.scale(-rate, own), rates, kept)
+        return update, State(inner.inner_states, trace)
+
+    return optax.GradientTransformationExtraArgs(init, update)
+
+
+def shortening(moved: Any, bound: Any) -> jax.Array:
+    """nu: 1 where nothing moves, too."""
+    above = moved > bound
+    return jnp.where(above, jnp.sqrt(bound / jnp.where(above, moved, 1.0)), 1.0)
