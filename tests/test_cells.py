@@ -66,6 +66,7 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "fisher": "exact",
     "activity_initialisation": "zeros",
     "inference_order": "sequential",
+    "smooth": True,
     "limit": "linear_dmft",
     "frozen": ("input",),
     "activity_gradient": "per_sample",
