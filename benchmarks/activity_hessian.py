@@ -15,8 +15,7 @@ jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp  # noqa: E402
 
 from scaling_limits.cells import Cell  # noqa: E402
-from scaling_limits.configuration.models import MeasurementPlan, Resources  # noqa: E402
-from scaling_limits.configuration.resolve import Resolver  # noqa: E402
+from scaling_limits.configuration.models import MeasurementPlan  # noqa: E402
 from scaling_limits.training.loop import compile_shard  # noqa: E402
 
 SIZES = ((64, 8), (64, 32), (64, 128), (128, 32), (512, 128))
@@ -47,7 +46,7 @@ def cell(width: int, depth: int, measurement: str, activation: str, num_steps: i
     given |= {"num_steps": num_steps, **({"learning_rate": 0.1} if num_steps else {})}
     steps: list[Any] = [0, "end"] if num_steps else [0]
     plans = {measurement: MeasurementPlan(steps=steps)}
-    return Resolver(Resources(mem_mb=64_000), {}, {}).resolve(given, plans).cell
+    return common.cell(given, plans)
 
 
 def taken(chosen: Cell, repeats: int) -> tuple[float, list[float]]:

@@ -2,9 +2,9 @@
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ runtime.configure()
 
 from scaling_limits.cells import Cell  # noqa: E402
 from scaling_limits.configuration import load  # noqa: E402
+from scaling_limits.configuration.models import MeasurementPlan, Resources  # noqa: E402
+from scaling_limits.configuration.resolve import Resolver  # noqa: E402
 from scaling_limits.datasets.loading import Arrays  # noqa: E402
 
 Result = TypeVar("Result")
@@ -24,6 +26,13 @@ PAGE = ROOT / "docs" / "performance.md"
 EXPERIMENT = "hyperparameter_transfer_tanh"
 LEARNING_RATES = (0.5, 0.1, 0.05, 0.01)
 ACTIVITY_LEARNING_RATES = (1000, 500, 100, 50, 10, 5, 1, 0.5, 0.1, 0.05, 0.01)
+
+
+def cell(settings: Mapping[str, Any], plans: Mapping[str, MeasurementPlan] | None = None) -> Cell:
+    """A cell of no paper, by its settings and measurements."""
+    return (
+        Resolver(Resources(mem_mb=64_000), {}, {}).resolve(dict(settings), dict(plans or {})).cell
+    )
 
 
 def cells(

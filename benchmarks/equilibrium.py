@@ -18,12 +18,10 @@ import jax.numpy as jnp  # noqa: E402
 from scaling_limits import networks  # noqa: E402
 from scaling_limits.algorithms.predictive_coding import equilibrium  # noqa: E402
 from scaling_limits.algorithms.problem import Problem  # noqa: E402
-from scaling_limits.configuration.models import Resources  # noqa: E402
-from scaling_limits.configuration.resolve import Resolver  # noqa: E402
 from scaling_limits.networks.network import Stacks  # noqa: E402
 from scaling_limits.training.step import drawn  # noqa: E402
 
-SIZES = ((128, 8), (128, 32), (512, 32))
+SIZES = ((64, 32), (128, 8), (128, 32))
 TOLERANCES = (1e-3, 1e-5)
 RATE = 0.3
 """Of gradient descent, on each sample's energy (pcn-limits A.8)."""
@@ -52,7 +50,7 @@ SETTINGS: dict[str, Any] = {
 def problem(width: int, depth: int) -> Problem:
     """A network as it is drawn, and a batch."""
     given = {**SETTINGS, "width": width, "depth": depth}
-    cell = Resolver(Resources(mem_mb=64_000), {}, {}).resolve(given, {}).cell
+    cell = common.cell(given)
     arrays, network = common.data(cell), networks.build(cell.network)
     numbers = cell.traced()
     scaling = jax.tree.map(jnp.float64, numbers["scaling"])
@@ -64,9 +62,8 @@ def problem(width: int, depth: int) -> Problem:
 def newton(of: Problem, tolerance: float) -> Any:
     """The largest residual that is left, and the number of iterations."""
     numbered = Problem(**{**vars(of), "numbers": {"inference_tolerance": tolerance}})
-    found = equilibrium.infer(numbered, numbered.activities())
-    assert found.residual is not None
-    return found.residual.max(), found.num_steps
+    found = equilibrium.infer(numbered, numbered.activities()).metrics
+    return found["inference_residual"], found["inference_steps"]
 
 
 def descent(of: Problem, tolerance: float) -> Any:

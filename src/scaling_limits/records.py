@@ -86,12 +86,14 @@ class Results:
             records = records.assign(value=records["value"] / apart.transform("first"))
         if quantity.reduce == "at":
             records = records[records["step"] == quantity.step]
-        values = records.groupby(key, sort=True)["value"].apply(
-            lambda v: _reduce(v.to_numpy(), quantity)
-        )
-        if quantity.below is not None:
-            reached = records[records["value"] < quantity.below].groupby(key)["step"].min()
-            values = reached.astype(float).reindex(values.index, fill_value=np.inf)
+        if quantity.below is None:
+            values: pd.Series = records.groupby(key, sort=True)["value"].apply(
+                lambda v: _reduce(v.to_numpy(), quantity)
+            )
+        else:
+            below = records["value"] < quantity.below
+            records = records.assign(reached=records["step"].astype(float).where(below, np.inf))
+            values = records.groupby(key, sort=True)["reached"].min()
         if quantity.complement:
             values = 1.0 - values
         ids = values.index.get_level_values("cell_id")

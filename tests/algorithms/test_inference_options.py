@@ -46,13 +46,17 @@ def problem_of(params, options, rate, activation="linear"):
 
 
 def inferred(options, rate=0.1, activation="linear"):
-    """Errors, the hidden activities by layer, and the number of steps."""
+    """Errors, the hidden activities by layer, and, with a tolerance, the number of steps."""
 
     @jax.jit
     def run(params):
         problem = problem_of(params, options, rate, activation)
         found = inference.infer(problem, problem.activities())
-        return unstacked(found.errors), unstacked(found.inputs)[1:], jnp.asarray(found.num_steps)
+        return (
+            unstacked(found.errors),
+            unstacked(found.inputs)[1:],
+            found.metrics.get("inference_steps"),
+        )
 
     return run(toy(activation)[1])
 

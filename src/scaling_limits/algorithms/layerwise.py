@@ -40,6 +40,18 @@ def downwards(
     return carry, tuple(results)
 
 
+def rollout(problem: Problem, errors: Stacks) -> Stacks:
+    """The activities z_l = p_l(z_{l-1}) + e_l of all nodes, at their errors."""
+
+    def step(segment: Segment, z: Array, entry: Any) -> tuple[Array, Array]:
+        params, error = entry
+        z = segment.apply(params, problem.scaling, z) + error
+        return z, z
+
+    entries = zip(problem.params, errors, strict=True)
+    return upwards(problem.network.segments, step, problem.x, entries)[1]
+
+
 def pull(
     segment: Segment, params: Any, scaling: Scaling, x: Array, cotangent: Float[Array, "batch out"]
 ) -> Float[Array, "batch in"]:

@@ -139,16 +139,18 @@ def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
 
 def _settled(results: Results) -> None:
     """What diverged is left to the claim."""
-    of_inference = results.records[~results.records["cell_id"].isin(results.diverged.index)]
-    values = of_inference.groupby(["cell_id", "metric"])["value"].max().unstack()
-    if "inference_unreached" in values:
-        short = values[values["inference_unreached"] > 0]
-        if len(short):
-            largest = setting(short["inference_residual"].max())
-            raise UndecidedError(
-                f"in {len(short)} of {results.cells['cell_id'].nunique()} cells inference did not reach the "
-                f"equilibrium of all samples at every step: the residual is up to {largest}"
-            )
+    records = results.records
+    said = records[records["metric"].isin(["inference_unreached", "inference_residual"])]
+    if said.empty:
+        return
+    said = said[~said["cell_id"].isin(results.diverged.index)]
+    short = said.loc[(said["metric"] == "inference_unreached") & (said["value"] > 0), "cell_id"]
+    if len(short):
+        residuals = said[(said["metric"] == "inference_residual") & said["cell_id"].isin(short)]
+        raise UndecidedError(
+            f"in {short.nunique()} of {results.cells['cell_id'].nunique()} cells inference did not reach the "
+            f"equilibrium of all samples at every step: the residual is up to {setting(residuals['value'].max())}"
+        )
 
 
 def _reach(claim: ClaimBase, results: Results) -> None:

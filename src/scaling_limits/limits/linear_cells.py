@@ -32,16 +32,16 @@ def weights(cell: Cell, role: str) -> Weights:
     )
 
 
-def require(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
+def require(cell: Cell, **own: tuple[Any, Sequence[Any]] | None) -> None:
     """Refuse what is no linear mlp of independent weights, trained by plain SGD on the mean squared error.
 
-    `own` maps what else a limit requires to (what it is, what it may be).
+    `own` maps what else a limit requires to (what it is, what it may be), and what may be anything to None.
 
     Raises:
         ConfigurationError: naming the first thing that is different.
     """
     network, optimiser = cell.network, cell.optimiser
-    facts: dict[str, tuple[Any, Sequence[Any]]] = {
+    facts: dict[str, tuple[Any, Sequence[Any]] | None] = {
         "network": (network.name, ["mlp"]),
         "activation": (network.activation, ["linear"]),
         "mean_subtraction": (network.mean_subtraction, [False]),
@@ -53,7 +53,10 @@ def require(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
         "momentum": (getattr(optimiser, "momentum", None), [0.0]),
         **own,
     }
-    for name, (found, allowed) in facts.items():
+    for name, fact in facts.items():
+        if fact is None:
+            continue
+        found, allowed = fact
         if found not in allowed:
             words = " or ".join(repr(value) for value in allowed)
             raise ConfigurationError(f"{name}: limit {cell.limit} is for {words}, not {found!r}")

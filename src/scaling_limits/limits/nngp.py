@@ -67,7 +67,7 @@ def refuse(cell: Cell) -> None:
         context_size=(cell.dataset.context_size, [None]),
         algorithm=(cell.algorithm.name, ["backpropagation"]),
         optimiser=(optimiser.name, ["foof", "kfac"]),
-        momentum=(None, [None]),  # any
+        momentum=None,
         fisher=(getattr(cell.algorithm, "fisher", None), [None, "exact"]),
         kl_clip=(getattr(optimiser, "kl_clip", None), [None]),
         batch_size=(cell.batch_size, [cell.dataset.num_train]),
@@ -100,9 +100,8 @@ def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
     kernel, kernel_test = hidden_kernel(cell, x, x), hidden_kernel(cell, x_test, x)
     rate, ridge = _step(cell, float(np.trace(kernel)) / len(x))
     momentum: Any = getattr(cell.optimiser, "momentum", 0.0)
-    steps = max([cell.num_steps, *(step for spec in cell.measurements for step in spec.steps)])
     coefficients = regression(
-        kernel, y, ridge=len(x) * ridge, rate=rate, momentum=momentum, num_steps=steps
+        kernel, y, ridge=len(x) * ridge, rate=rate, momentum=momentum, num_steps=_num_updates(cell)
     )
     with np.errstate(over="ignore", invalid="ignore"):
         outputs = np.einsum("nm,tmc->tnc", kernel, coefficients, optimize=True)
@@ -119,6 +118,11 @@ def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
                 shares = _accuracies(outputs[chosen], y)
                 result["train_accuracy"] = Measured(shares, ("step",), labels)
     return result
+
+
+def _num_updates(cell: Cell) -> int:
+    """Those of training, and those before the last measurement."""
+    return max([cell.num_steps, *(step for spec in cell.measurements for step in spec.steps)])
 
 
 def regression(
@@ -286,7 +290,7 @@ def work(cell: Cell, count: Any) -> None:
     samples, tested = cell.dataset.num_train, cell.dataset.num_test
     pairs = samples * (samples + tested)
     series = 2 * _DEGREES if cell.network.activation in _SMOOTH else 40
-    times = max([cell.num_steps, *(step for spec in cell.measurements for step in spec.steps)])
+    times = _num_updates(cell)
     number = pairs * (cell.network.input_dim + series * cell.network.num_hidden_layers)
     number += 20 * samples**3 + times * pairs * cell.network.output_dim
     count.multiply_adds(number, dtype="float64")

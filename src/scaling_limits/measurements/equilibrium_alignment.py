@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
-from scaling_limits.measurements.requirements import linear_equilibrium
+from scaling_limits.measurements.requirements import exact_inference, linear_equilibrium
 from scaling_limits.parameterisations.settings import EnergyWeights
 
 if TYPE_CHECKING:
@@ -46,8 +46,5 @@ def refuse(cell: Cell) -> None:
 
 def work(cell: Cell, count: Any) -> None:
     """The errors of the cell's own algorithm and those of exact inference."""
-    from scaling_limits.algorithms.predictive_coding import Options
-
     count.errors()
-    exact = Options(name="predictive_coding", loss=cell.algorithm.loss, inference="exact")
-    count.errors(exact)
+    count.errors(exact_inference(cell.algorithm.loss))

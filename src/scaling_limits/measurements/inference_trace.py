@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import Cell, NetworkSpec
-from scaling_limits.measurements.requirements import stepwise_inference
+from scaling_limits.measurements.requirements import exact_inference, stepwise_inference
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
@@ -102,8 +102,5 @@ def refuse(cell: Cell) -> None:
 
 def work(cell: Cell, count: Any) -> None:
     """Inference with all layers at every step, and the analytic solution."""
-    from scaling_limits.algorithms.predictive_coding import Options
-
     count.errors()
-    exact = Options(name="predictive_coding", loss=cell.algorithm.loss, inference="exact")
-    count.errors(exact)
+    count.errors(exact_inference(cell.algorithm.loss))

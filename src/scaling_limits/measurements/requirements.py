@@ -1,5 +1,7 @@
 """What several measurements ask of a cell; without JAX, as it is asked when the configuration is read."""
 
+from typing import Any
+
 from scaling_limits.cells import Cell
 from scaling_limits.errors import ConfigurationError
 
@@ -57,3 +59,10 @@ def stepwise_inference(measurement: str, cell: Cell) -> None:
         )
     if getattr(cell.algorithm, "inference_tolerance", None) is not None:
         raise lacking(measurement, "is of all steps; leave inference_tolerance out")
+
+
+def exact_inference(loss: str) -> Any:
+    """Options of the algorithm whose errors are those of the closed form, as costs are counted by."""
+    from scaling_limits.algorithms.predictive_coding import Options
+
+    return Options(name="predictive_coding", loss=loss, inference="exact")

@@ -14,7 +14,6 @@ linear networks (`exact`), *equilibrium* where they would end in others (`equili
 
 from typing import Any
 
-import jax.numpy as jnp
 from jax import Array
 
 from scaling_limits.algorithms.layerwise import weight_gradients
@@ -52,11 +51,7 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
         weight = energy_weight(problem, segment.role)
         energy = energy + 0.5 * weight * (error**2).sum() / len(problem.x)
     metrics = {"train_loss": problem.loss(forward[-1][0]), "inferred_loss": loss, "energy": energy}
-    if problem.options.inference_tolerance is not None:
-        metrics["inference_steps"] = jnp.asarray(inferred.num_steps, loss.dtype)
-    if inferred.residual is not None and inferred.stalled is not None:
-        metrics |= _reached(problem, inferred.residual, inferred.stalled)
-    return Weights(gradients), state, metrics
+    return Weights(gradients), state, metrics | inferred.metrics
 
 
 def errors(problem: Problem) -> Stacks:
@@ -67,15 +62,3 @@ def errors(problem: Problem) -> Stacks:
 def _infer(problem: Problem, forward: Stacks) -> Inferred:
     infer = {"exact": exact.infer, "equilibrium": equilibrium.infer}
     return infer.get(problem.options.inference, descent.infer)(problem, forward)
-
-
-def _reached(problem: Problem, residual: Array, stalled: Array) -> dict[str, Array]:
-    """How far the samples' equilibria were reached."""
-    tolerance = jnp.asarray(problem.numbers["inference_tolerance"], problem.y.dtype)
-    reached = residual <= tolerance
-    if not problem.options.smooth:
-        reached = reached | stalled
-    return {
-        "inference_residual": residual.max(),
-        "inference_unreached": (~reached).mean(dtype=problem.y.dtype),
-    }

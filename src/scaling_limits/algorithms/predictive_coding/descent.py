@@ -67,7 +67,8 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     num_hidden = problem.network.num_weight_layers - 1
     layers = top(num_hidden)
     displacements = subtract(layers.inputs, layers.predicted)
-    relax = _relax if problem.options.inference_tolerance is None else _relax_to_tolerance
+    with_tolerance = problem.options.inference_tolerance is not None
+    relax = _relax_to_tolerance if with_tolerance else _relax
     done: Array | int = 0
     norm = jnp.asarray(jnp.inf, problem.y.dtype)
     for end, reach in stages(problem.options, num_hidden):
@@ -82,7 +83,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
         errors=(displacements[0][:1], *errors),
         inputs=(inputs[0], *points),
         output=layers.output(changes),
-        num_steps=done,
+        metrics={"inference_steps": jnp.asarray(done, norm.dtype)} if with_tolerance else {},
     )
 
 

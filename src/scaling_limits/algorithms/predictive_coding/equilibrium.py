@@ -29,11 +29,11 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from scaling_limits.algorithms.layerwise import output_jacobians, upwards
+from scaling_limits.algorithms.layerwise import output_jacobians, rollout
 from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.losses import mean_loss
-from scaling_limits.networks.network import Scaling, Segment, Stacks, shift_down
+from scaling_limits.networks.network import Stacks, shift_down
 
 NUM_PRODUCTS = 8
 """Products with the Hessian in an iteration, at most."""
@@ -50,6 +50,8 @@ PerSample = Float[Array, " batch"]
 class _State(NamedTuple):
     errors: Stacks
     """Of the hidden nodes."""
+    activities: Stacks
+    """Of all nodes, at these errors."""
     energy: PerSample
     slopes: Stacks
     residual: PerSample
@@ -72,14 +74,19 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
 
     first = solver.begin(tuple(jnp.zeros_like(stack) for stack in forward[:-1]))
     state = jax.lax.while_loop(goes_on, lambda s: solver.iterate(s, open_samples(s)), first)
-    output, activities = solver.rollout(state.errors)
+    output = state.activities[-1][0]
+    reached = state.residual <= tolerance
+    if not problem.options.smooth:
+        reached = reached | state.stalled
     return Inferred(
         errors=(*state.errors, problem.output_error(output)[None]),
-        inputs=problem.inputs((*activities, output[None])),
+        inputs=problem.inputs(state.activities),
         output=output,
-        num_steps=state.iterations,
-        residual=state.residual,
-        stalled=state.stalled,
+        metrics={
+            "inference_steps": jnp.asarray(state.iterations, output.dtype),
+            "inference_residual": state.residual.max(),
+            "inference_unreached": (~reached).mean(dtype=output.dtype),
+        },
     )
 
 
@@ -93,45 +100,28 @@ class _Solver:
         self._weights = [energy_weight(problem, segment.role) for segment in hidden]
         self._output_weight = energy_weight(problem, last.role)
 
-    def rollout(self, errors: Stacks) -> tuple[Float[Array, "batch out"], Stacks]:
-        """The output and the hidden activities at errors of the hidden nodes."""
-        problem = self._problem
-        *hidden, last = problem.network.segments
-
-        def step(segment: Segment, z: Array, entry: Any) -> tuple[Array, Array]:
-            params, error = entry
-            z = segment.apply(params, problem.scaling, z) + error
-            return z, z
-
-        entries = zip(problem.params[:-1], errors, strict=True)
-        z, activities = upwards(hidden, step, problem.x, entries)
-        return _single(last, problem.params[-1], problem.scaling, z), activities
-
     def begin(self, errors: Stacks) -> _State:
         """Where iterations begin."""
-        energy, slopes = self._slopes(errors)
+        energy, slopes, activities = self._slopes(errors)
         return _State(
             errors=errors,
+            activities=activities,
             energy=energy,
             slopes=slopes,
-            residual=self._residual(errors, slopes),
+            residual=self._residual(activities, slopes),
             stalled=jnp.zeros(len(energy), bool),
             iterations=jnp.int32(0),
         )
 
     def iterate(self, state: _State, chosen: Bool[Array, " batch"]) -> _State:
         """One iteration of the `chosen` samples."""
-        direction = self._direction(state.errors, state.slopes)
+        direction = self._direction(state)
         slope = _dot(state.slopes, direction)
         slack = _ROUND_OFF * np.finfo(slope.dtype).eps * jnp.abs(state.energy)
 
-        def tried(size: PerSample) -> tuple[Stacks, PerSample]:
-            moved = _add(state.errors, size, direction)
-            return moved, self._energies(moved)
-
         def halve(carried: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             size, _, number = carried
-            energy = tried(size)[1]
+            energy, _ = self._energies(_add(state.errors, size, direction))
             good = energy <= state.energy + _DECREASE * size * slope + slack
             return jnp.where(good, size, size / 2), good, number + 1
 
@@ -143,49 +133,56 @@ class _Solver:
         start = (whole, jnp.zeros(whole.shape, bool), jnp.int32(0))
         size, good, _ = jax.lax.while_loop(too_long, halve, start)
         errors = _add(state.errors, jnp.where(chosen & good, size, 0.0), direction)
-        energy, slopes = self._slopes(errors)
-        residual = self._residual(errors, slopes)
+        energy, slopes, activities = self._slopes(errors)
+        residual = self._residual(activities, slopes)
         # near a smooth minimum the energy stands still while the residual still falls
         fall = jnp.maximum(slack, self._least_fall)
         still = (energy >= state.energy - fall) & (residual > 0.5 * state.residual)
         return _State(
-            errors, energy, slopes, residual, state.stalled | (chosen & still), state.iterations + 1
+            errors=errors,
+            activities=activities,
+            energy=energy,
+            slopes=slopes,
+            residual=residual,
+            stalled=state.stalled | (chosen & still),
+            iterations=state.iterations + 1,
         )
 
-    def _energies(self, errors: Stacks) -> PerSample:
+    def _energies(self, errors: Stacks) -> tuple[PerSample, Stacks]:
+        """The energies at errors of the hidden nodes, and all nodes' activities."""
         problem = self._problem
-        output, _ = self.rollout(errors)
+        activities = rollout(problem, (*errors, jnp.zeros_like(problem.y)[None]))
+        output = activities[-1][0]
         name = problem.options.loss
         losses = jax.vmap(lambda f, y: mean_loss(name, f[None], y[None]))(output, problem.y)
         squares = [
             0.5 * w * (e**2).sum(axis=(0, 2)) for w, e in zip(self._weights, errors, strict=True)
         ]
         total: PerSample = self._output_weight * losses + sum(squares)
-        return total
+        return total, activities
 
-    def _slopes(self, errors: Stacks) -> tuple[PerSample, Stacks]:
-        """The energies and their gradients by the errors."""
-        energies, pullback = jax.vjp(self._energies, errors)
+    def _slopes(self, errors: Stacks) -> tuple[PerSample, Stacks, Stacks]:
+        """The energies, their gradients by the errors, and the activities."""
+        energies, pullback, activities = jax.vjp(self._energies, errors, has_aux=True)
         slopes: Stacks = pullback(jnp.ones_like(energies))[0]
-        return energies, slopes
+        return energies, slopes, activities
 
-    def _residual(self, errors: Stacks, slopes: Stacks) -> PerSample:
+    def _residual(self, activities: Stacks, slopes: Stacks) -> PerSample:
         """The largest entry of |dF/dz|: dF/dz_l is dG/de_l - J_{l+1}^T dG/de_{l+1}."""
         problem = self._problem
-        output, activities = self.rollout(errors)
-        inputs = problem.inputs((*activities, output[None]))
-        _, pullback = jax.vjp(problem.predictions, inputs)
-        padded = (*slopes, jnp.zeros_like(output)[None])
+        _, pullback = jax.vjp(problem.predictions, problem.inputs(activities))
+        padded = (*slopes, jnp.zeros_like(activities[-1]))
         own = shift_down(jnp.zeros_like(problem.x), padded)
         by_input = [a - b for a, b in zip(own, pullback(padded)[0], strict=True)]
         # the first node's input is clamped
         entries = [jnp.abs(stack).max(axis=(0, 2)) for stack in by_input[1:]]
         return jnp.stack(entries).max(axis=0)
 
-    def _direction(self, errors: Stacks, slopes: Stacks) -> Stacks:
+    def _direction(self, state: _State) -> Stacks:
         """Conjugate gradients for `H p = -slopes`, each sample for itself."""
-        _, product = jax.linearize(lambda e: self._slopes(e)[1], errors)
-        precondition = self._preconditioner(errors)
+        slopes = state.slopes
+        _, product = jax.linearize(lambda e: self._slopes(e)[1], state.errors)
+        precondition = self._preconditioner(state.activities)
         size = jnp.sqrt(_dot(slopes, slopes))
         enough = size * jnp.minimum(0.5, jnp.sqrt(size))
 
@@ -213,14 +210,13 @@ class _Solver:
         found: Stacks = jax.lax.fori_loop(0, NUM_PRODUCTS, step, start)[0]
         return found
 
-    def _preconditioner(self, errors: Stacks) -> Any:
+    def _preconditioner(self, activities: Stacks) -> Any:
         """(Gamma + J^T Lambda J)^{-1} v = u - Gamma^{-1} J^T Lambda (I + K Lambda)^{-1} J u, u = Gamma^{-1} v and
         K = J Gamma^{-1} J^T `[batch, out, out]`.
         """
         problem = self._problem
-        output, activities = self.rollout(errors)
-        inputs = problem.inputs((*activities, output[None]))
-        jacobians = output_jacobians(problem, inputs)[:-1]
+        output = activities[-1][0]
+        jacobians = output_jacobians(problem, problem.inputs(activities))[:-1]
         name = problem.options.loss
         hessian = jax.hessian(lambda f, y: mean_loss(name, f[None], y[None]))
         curvature = self._output_weight * jax.vmap(hessian)(output, problem.y)
@@ -243,11 +239,6 @@ class _Solver:
             )
 
         return apply
-
-
-def _single(segment: Segment, stacked: Any, scaling: Scaling, z: Array) -> Array:
-    """What the only node of a segment computes."""
-    return segment.apply(jax.tree.map(lambda leaf: leaf[0], stacked), scaling, z)
 
 
 def _dot(left: Stacks, right: Stacks) -> PerSample:

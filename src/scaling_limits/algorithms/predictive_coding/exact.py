@@ -5,17 +5,15 @@ sum_{l<L} (gamma_L/gamma_l) B_l B_l^T, e_L = S^{-1} r and e_l = (gamma_L/gamma_l
 Theorem 4.2, with the sign of S.92; mupc Eq. 30-31, pcn-limits Eq. 5, 24, 104).
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.algorithms.layerwise import output_jacobians
+from scaling_limits.algorithms.layerwise import output_jacobians, rollout
 from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.networks.network import Scaling, Segment, Stacks
+from scaling_limits.networks.network import Stacks
 
 
 def infer(problem: Problem, forward: Stacks) -> Inferred:
@@ -23,12 +21,8 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     explained, rescaling = _linear_response(problem, problem.inputs(forward))
     output_error = jnp.linalg.solve(rescaling, (problem.y - forward[-1][0]).T).T
     errors: Stacks = tuple(jnp.einsum("bc,lcn->lbn", output_error, e) for e in explained)
-    z, activities = problem.x, []
-    nodes = zip(problem.network.segments, problem.params, errors, strict=True)
-    for segment, stacked, error in nodes:
-        z, stack = _rollout(segment, stacked, problem.scaling, z, error)
-        activities.append(stack)
-    return Inferred(errors, problem.inputs(tuple(activities)), problem.y - output_error)
+    inputs = problem.inputs(rollout(problem, errors))
+    return Inferred(errors, inputs, problem.y - output_error, metrics={})
 
 
 def least_energy(problem: Problem) -> Float[Array, ""]:
@@ -67,19 +61,3 @@ def _linear_response(problem: Problem, inputs: Stacks) -> tuple[Stacks, Array]:
         explained.append(weights[-1] / weight * jacobian[:, 0])
         rescaling.append(jnp.einsum("lcn,ldn->cd", explained[-1], jacobian[:, 0]))
     return tuple(explained), jnp.stack(rescaling).sum(axis=0)
-
-
-def _rollout(
-    segment: Segment, stacked: Any, scaling: Scaling, z: Array, errors: Array
-) -> tuple[Array, Array]:
-    """The last and all of z_l = p_l(z_{l-1}) + e_l over a run of equal nodes."""
-
-    def step(z: Array, node: tuple[Any, Array]) -> tuple[Array, Array]:
-        params, error = node
-        z = segment.apply(params, scaling, z) + error
-        return z, z
-
-    if segment.count == 1:
-        z, _ = step(z, jax.tree.map(lambda leaf: leaf[0], (stacked, errors)))
-        return z, z[None]
-    return jax.lax.scan(step, z, (stacked, errors))

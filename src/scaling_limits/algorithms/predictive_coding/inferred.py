@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks
@@ -12,18 +12,13 @@ from scaling_limits.networks.network import Stacks
 
 class Inferred(NamedTuple):
     """Errors of all nodes at the inferred activities, the inputs that their weights learn from, the
-    output's prediction, and the number of steps that were taken.
-
-    Of each sample's equilibrium the `residual`, the largest entry of |dF/dz|, and whether its iterations `stalled`: no
-    step lowered its energy.
+    output's prediction, and the `metrics` of how inference went.
     """
 
     errors: Stacks
     inputs: Stacks
     output: Float[Array, "batch out"]
-    num_steps: Array | int = 0
-    residual: Float[Array, " batch"] | None = None
-    stalled: Bool[Array, " batch"] | None = None
+    metrics: dict[str, Array]
 
 
 def energy_weight(problem: Problem, role: str) -> Float[Array, ""]:
