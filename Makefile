@@ -7,6 +7,14 @@ export UV_PYTHON_DOWNLOADS := never
 
 .PHONY: setup lock figures audit power report gallery diff estimate rates show store prune test mutations benchmarks lint format schemas clean
 
+# a mistyped variable would be passed over, and the default run in its place
+VARIABLES := PYTHON PRESET CONFIG ARGS FIGURE BUDGET YES A B
+GIVEN := $(foreach name,$(filter-out -%,$(.VARIABLES)),$(if $(findstring command line,$(origin $(name))),$(name)))
+UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
+ifneq ($(UNKNOWN),)
+$(error unknown variable $(UNKNOWN); there are $(VARIABLES))
+endif
+
 setup: $(VENV)/.installed
 
 # uv installs the pinned set in seconds; pip alone would take a minute. Compiled here, once: where Python may not keep
@@ -117,5 +125,7 @@ format: setup
 schemas: setup
 	$(RUN)/python -m scaling_limits.configuration.schema
 
+# all but the stored cells, which may have taken weeks; `make prune` removes those that nothing asks for
 clean:
-	rm -rf .venv .snakemake results logs
+	rm -rf .venv .snakemake logs
+	if [ -d results ]; then find results -mindepth 1 -maxdepth 1 ! -name cells -exec rm -rf {} +; fi

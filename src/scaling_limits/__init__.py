@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["load"]
+__all__ = ["__version__", "load"]
+
+__version__ = version("scaling-limits")
 
 
 def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> pd.DataFrame:

@@ -29,3 +29,22 @@ def test_the_gallery_has_the_figures_of_the_papers_only() -> None:
     (patterns,) = re.findall(r"for file in (.*?);", printed("gallery"))
     slugs = [path.parent.name for path in (PROJECT / "config/papers").glob("*/paper.yaml")]
     assert set(patterns.split()) == {f"figures/{slug}/*.png" for slug in slugs}
+
+
+def test_a_variable_that_no_command_knows_is_refused() -> None:
+    command = ["make", "--dry-run", "figures", "PRESETS=paper"]
+    done = subprocess.run(command, cwd=PROJECT, check=False, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "unknown variable PRESETS; there are PYTHON PRESET" in done.stderr
+
+
+def test_clean_keeps_the_stored_cells(tmp_path: Path) -> None:
+    kept = tmp_path / "results" / "cells" / "ab" / "ab12.cell"
+    gone = [tmp_path / name / "file" for name in ("results/smoke/mupc", "results/datasets", "logs")]
+    for file in (kept, *gone):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    makefile = str(PROJECT / "Makefile")
+    for _ in range(2):
+        subprocess.run(["make", "-f", makefile, "clean"], cwd=tmp_path, check=True)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [kept]
