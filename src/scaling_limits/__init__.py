@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import pandas as pd
 
-__all__ = ["__version__", "load"]
+__all__ = ["__version__", "load", "train"]
 
 __version__ = version("scaling-limits")
 
@@ -32,3 +34,24 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
     from scaling_limits.plotting.figure_folder import FigureFolder, find
 
     return FigureFolder.open(find(figure, preset, root)).table()
+
+
+def train(
+    settings: Mapping[str, Any],
+    measurements: Mapping[str, Sequence[int | Literal["end"]]] | None = None,
+    data: Path | str | None = None,
+) -> pd.DataFrame:
+    """Train one network and give its records: the columns `metric`, `step`, `inference_step`, `layer`, `index` (each
+    missing where a metric does not have it) and `value`.
+
+    `settings` are those of `docs/settings.md`, one value each; `measurements` maps names of `docs/adding.md` to the
+    numbers of updates after which they are taken, `"end"` being all; `data` is a folder with copies of the datasets.
+    What is computed is what a figure's cell of the same settings has. Nothing is stored.
+
+    Raises:
+        ConfigurationError: a setting or measurement is unknown, missing or does not go with the others.
+        DatasetError: the dataset is not to be had.
+    """
+    from scaling_limits.pipeline import by_hand
+
+    return by_hand.train(settings, measurements, data)

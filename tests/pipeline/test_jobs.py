@@ -237,7 +237,7 @@ def test_too_little_memory_is_said_and_stored_cells_are_kept(
     error: type[Exception],
 ) -> None:
     cells = [cell(**BACKPROPAGATION, seed=seed, cells_per_batch=2) for seed in range(4)]
-    monkeypatch.setattr(jobs, "_computation", Exhausted(error))
+    monkeypatch.setattr(jobs, "computation", Exhausted(error))
     with pytest.raises(
         OutOfMemoryError, match=r"width 8 with 2 hidden layers.*2 cells at once"
     ) as raised:
@@ -254,6 +254,6 @@ def test_other_errors_of_training_are_left_alone(run: Run, monkeypatch: pytest.M
     def fail(*_: object) -> None:
         raise RuntimeError("INTERNAL: something else")
 
-    monkeypatch.setattr(jobs, "_computation", fail)
+    monkeypatch.setattr(jobs, "computation", fail)
     with pytest.raises(RuntimeError, match="something else"):
         run([cell(**BACKPROPAGATION)])

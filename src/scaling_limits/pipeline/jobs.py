@@ -5,7 +5,7 @@ import fcntl
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +126,7 @@ def _train(
     begun = clock()
     with _memory_for(first):
         arrays = load(first.dataset, folder / f"{first.dataset.name}.npz", first.dtype)
-        compute = _computation(first, arrays)
+        compute = computation(first, arrays)
     compile_seconds = clock() - begun
     for start in range(0, len(shard), first.cells_per_batch):
         batch = shard[start : start + first.cells_per_batch]
@@ -149,10 +149,13 @@ def _train(
             yield key, stored
 
 
-def _computation(
+def computation(
     cell: Cell, arrays: Arrays
 ) -> Callable[[list[Cell]], Sequence[dict[str, Measured]]]:
-    """What computes the cells of a shard, a batch at a time: its compiled training, or its limit."""
+    """What computes the cells of a shard, a batch at a time: its compiled training, or its limit.
+
+    `cell` is any one of them; `arrays` are its samples.
+    """
     if cell.limit is not None:
         limit = limits.registry.get(cell.limit)
         return lambda cells: [limit.compute(cell, arrays) for cell in cells]
@@ -198,10 +201,17 @@ class _Progress:
 
 
 def _tidy(key: str, stored: StoredCell) -> pd.DataFrame:
-    tables = [_rows(metric, measured) for metric, measured in sorted(stored.measured.items())]
-    table = pd.concat(tables, ignore_index=True)
+    table = rows(stored.measured)
     table.insert(0, "cell_id", key)
-    return table[COLUMNS]
+    return table
+
+
+def rows(measured: Mapping[str, Measured]) -> pd.DataFrame:
+    """The records of a cell, a row for each number: `metric`, the axes (missing where a metric does not have one) and
+    `value`, sorted by metric.
+    """
+    tables = [_rows(metric, found) for metric, found in sorted(measured.items())]
+    return pd.concat(tables, ignore_index=True)[COLUMNS[1:]]
 
 
 def _rows(metric: str, measured: Measured) -> pd.DataFrame:
