@@ -82,6 +82,22 @@ def test_a_damaged_cell_is_moved_aside_and_not_used(
     assert str(path) in message
     assert "damaged" in message
     assert f"{KEY}.corrupt" in message
+
+
+def test_a_copied_or_renamed_cell_is_moved_aside_and_not_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, other = Store(tmp_path), KEY[::-1]
+    assert other != KEY
+    for key in (KEY, other):
+        store.save(key, sample())
+    store.path(other).write_bytes(store.path(KEY).read_bytes())
+    assert store.load(other) is None
+    assert store.load(KEY) is not None
+    assert {KEY, other} & {path.stem for path in tmp_path.rglob("*.cell")} == {KEY}
+    message = capsys.readouterr().err
+    assert f"{other}.cell is that of another cell (key {KEY})" in message
+    assert f"{other}.corrupt" in message
     store.save(KEY, sample())
     assert_equal(store.load(KEY), sample())
 

@@ -1,7 +1,7 @@
 """The store of computed cells: `results/cells/<key>`, one file a cell, written atomically and checked when read.
 
 A file is the sha256 of its payload in hexadecimal, a line feed, and the payload: an `.npz` of the measured arrays and
-of `meta`, a JSON text with the arrays' axes, the canonical cell and how long it took.
+of `meta`, a JSON text with the key, the arrays' axes, the canonical cell and how long it took.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class Store:
             WriteError: the file cannot be written (disk full, no permission); nothing is left behind.
         """
         axes = {name: {"axes": m.axes, "labels": m.labels} for name, m in cell.measured.items()}
-        meta = json.dumps({"axes": axes, **cell.meta}, sort_keys=True)
+        meta = json.dumps({"key": key, "axes": axes, **cell.meta}, sort_keys=True)
         buffer = io.BytesIO()
         arrays: dict[str, Any] = {f"m_{k}": m.values for k, m in cell.measured.items()}
         np.savez_compressed(buffer, meta=np.array(meta), **arrays)
@@ -57,7 +57,8 @@ class Store:
         write_file(self.path(key), checksum + b"\n" + payload)
 
     def load(self, key: str) -> StoredCell | None:
-        """Read a cell; None when there is none. A damaged file is moved aside, named on stderr and not used.
+        """Read a cell; None when there is none. A damaged file, or another cell's, is moved aside, named on stderr and
+        not used.
 
         Raises:
             StoreError: the file cannot be read, or not be moved aside.
@@ -72,23 +73,18 @@ class Store:
         expected, _, payload = content.partition(b"\n")
         found = hashlib.sha256(payload).hexdigest().encode()
         if expected != found:
-            aside = path.with_suffix(".corrupt")
-            try:
-                os.replace(path, aside)
-            except FileNotFoundError:
-                pass  # another process was faster
-            except OSError as error:
-                raise StoreError(
-                    f"cell {path} is damaged and cannot be moved aside: {error.strerror}"
-                ) from error
-            print(
-                f"cell {path} is damaged (checksum {found.decode()[:16]}..., expected "
-                f"{expected.decode(errors='replace')[:16]}...): moved to {aside.name}, it will be computed again",
-                file=sys.stderr,
+            _set_aside(
+                path,
+                f"damaged (checksum {found.decode()[:16]}..., expected "
+                f"{expected.decode(errors='replace')[:16]}...)",
             )
             return None
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
             meta = json.loads(str(archive["meta"]))
+            own = meta.pop("key", None)
+            if own != key:
+                _set_aside(path, f"that of another cell (key {own})")
+                return None
             measured = {
                 name: Measured(
                     archive[f"m_{name}"],
@@ -98,3 +94,18 @@ class Store:
                 for name, entry in meta.pop("axes").items()
             }
         return StoredCell(measured, meta)
+
+
+def _set_aside(path: Path, what: str) -> None:
+    aside = path.with_suffix(".corrupt")
+    try:
+        os.replace(path, aside)
+    except FileNotFoundError:
+        pass  # another process was faster
+    except OSError as error:
+        raise StoreError(
+            f"cell {path} is {what} and cannot be moved aside: {error.strerror}"
+        ) from error
+    print(
+        f"cell {path} is {what}: moved to {aside.name}, it will be computed again", file=sys.stderr
+    )

@@ -566,3 +566,88 @@ def test_changes_in_the_main_file_have_lines(tmp_path: Path) -> None:
 def test_a_paper_in_the_form_of_before(tmp_path: Path) -> None:
     (write_project(tmp_path) / "config/papers/old.yaml").write_text("title: x\n")
     assert "config/papers/old.yaml: a paper is a folder" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "said"),
+    [
+        ("seed", [0, 1, 0], "seed: 0 "),
+        ("learning_rate", [0.1, "1e-1"], "learning_rate: 1e-1 "),
+        ("activation", ["tanh", "tanh"], "activation: tanh "),
+    ],
+)
+def test_a_value_twice_on_an_axis(tmp_path: Path, key: str, values: Any, said: str) -> None:
+    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(**{key: values})))
+    message = refusal(root)
+    assert re.match(rf"{TOY}:\d+: grids\.main\.{re.escape(said)}stands there twice", message)
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        (claiming(by=["widht"]), "claims.small.bound.by: unknown column 'widht'"),
+        (claiming(only={"widht": 8}), "claims.small.bound.only: unknown column 'widht'"),
+        (
+            claiming(decided_at={"widht": 8}),
+            "claims.small.bound.decided_at: unknown column 'widht'",
+        ),
+        (
+            claiming(where={"ratio": ["widht"], "at_most": 8}),
+            "claims.small.bound.where: unknown column 'widht'",
+        ),
+        ({"fig1": {"plot": {"y": "widht"}}}, "plot.y: unknown column 'widht'"),
+    ],
+)
+def test_unknown_columns(tmp_path: Path, figures: Any, words: str) -> None:
+    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(figures=figures)))
+    message = refusal(root)
+    assert f": figures.fig1.{words}; did you mean 'width'?" in message
+
+
+@pytest.mark.parametrize("where", ["claim", "plot"])
+def test_unknown_metrics(tmp_path: Path, where: str) -> None:
+    quantity = {"quantity": {"metric": "trainloss"}}
+    figures = claiming(**quantity) if where == "claim" else {"fig1": {"plot": quantity}}
+    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(figures=figures)))
+    message = refusal(root)
+    assert message.startswith(TOY)
+    assert "unknown metric 'trainloss'; did you mean 'train_loss'?" in message
+
+
+@pytest.mark.parametrize(("place", "problem"), [("gone", "is not there"), ("file", "is a file")])
+def test_a_folder_of_data_that_is_none(tmp_path: Path, place: str, problem: str) -> None:
+    root = write_project(tmp_path)
+    (root / "file").touch()
+    message = refusal(root, {"data": {"path": place}})
+    assert message.startswith(f"--config or --configfile: data.path: {place} {problem}")
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "{brace}", "a b", ""])
+@pytest.mark.parametrize("key", ["data.datasets", "algorithms"])
+def test_names_that_are_no_file_names(tmp_path: Path, key: str, name: str) -> None:
+    own = {name: "x"}
+    overrides = {"algorithms": own} if key == "algorithms" else {"data": {"datasets": own}}
+    message = refusal(write_project(tmp_path), overrides)
+    assert f"{key}: '{name}': a name has letters, digits, '_' and '-' only" in message
+
+
+@pytest.mark.parametrize("folder", ["papers", "papers/toy", "presets", "experiments"])
+def test_files_of_editors_are_passed_over(tmp_path: Path, folder: str) -> None:
+    root = write_project(tmp_path)
+    before = load(root).papers
+    place = root / "config" / folder
+    place.mkdir(exist_ok=True)
+    (place / ".hidden.yaml").write_text("[")
+    (place / ".#lock.yaml").symlink_to("nowhere")
+    (place / "folder.yaml").mkdir()
+    configuration = load(root)
+    resolve_all(configuration)
+    assert configuration.papers == before
+
+
+@pytest.mark.parametrize("folder", ["papers", "papers/toy", "presets", "experiments"])
+def test_files_of_another_ending(tmp_path: Path, folder: str) -> None:
+    root = write_project(tmp_path)
+    (root / "config" / folder).mkdir(exist_ok=True)
+    (root / "config" / folder / "mine.yml").touch()
+    assert refusal(root) == f"config/{folder}/mine.yml: rename it to mine.yaml"

@@ -21,6 +21,7 @@ import numpy as np
 from scaling_limits.cells import digest
 from scaling_limits.commands.command_line import aligned, size
 from scaling_limits.configuration import Configuration, load
+from scaling_limits.configuration.files import yaml_files
 from scaling_limits.errors import StoreError
 from scaling_limits.pipeline.keys import cell_key, library_versions
 
@@ -81,7 +82,7 @@ def configurations(root: Path, overrides: Mapping[str, Any]) -> list[Configurati
     Raises:
         ConfigurationError: one of them is not valid.
     """
-    presets = sorted(path.stem for path in (root / "config" / "presets").glob("*.yaml"))
+    presets = [path.stem for path in yaml_files(root, "config/presets")]
     layers = [{}, overrides] if overrides else [{}]
     return [load(root, {**layer, "preset": preset}) for layer in layers for preset in presets]
 

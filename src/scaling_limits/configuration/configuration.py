@@ -11,7 +11,7 @@ from typing import Any
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration import drawn, forms
 from scaling_limits.configuration.costs.packing import shards
-from scaling_limits.configuration.files import read_tree, validate
+from scaling_limits.configuration.files import read_tree, validate, yaml_files
 from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import (
     Caps,
@@ -54,7 +54,7 @@ class Configuration:
     def papers(self) -> list[str]:
         """The slugs of the papers in alphabetical order, and `own` if there are experiments of the user's own."""
         folder = self.root / "config" / "papers"
-        for file in folder.glob("*.yaml"):
+        for file in yaml_files(self.root, "config/papers"):
             raise ConfigurationError(
                 f"config/papers/{file.name}: a paper is a folder, config/papers/<slug>/paper.yaml and its experiments"
             )
@@ -63,7 +63,7 @@ class Configuration:
             raise ConfigurationError(
                 f"config/papers/{OWN}: '{OWN}' are the experiments in config/experiments/"
             )
-        own = any((self.root / "config" / "experiments").glob("*.yaml"))
+        own = yaml_files(self.root, "config/experiments")
         return [*slugs, OWN] if own else slugs
 
     @cached_property
@@ -132,7 +132,7 @@ class Configuration:
     @cache
     def figure(self, slug: str, name: str) -> Figure:
         """A figure as configured; raises ConfigurationError with the nearest name when there is none."""
-        return drawn.figure(self.paper(slug), name)
+        return drawn.figure(self.paper(slug), name, other_metrics=bool(self.user_algorithms))
 
     @cache
     def points(self, slug: str, experiment: str | None) -> tuple[Point, ...]:
@@ -245,6 +245,7 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     given = located(overrides or {}, _GIVEN)
     said = merge(said, forms.mapping(given, "--config"))
     main = validate(Main, said.only(said.keys() - {"papers"}))
+    _refuse_data(root, main, said)
     presets = _presets(root)
     if main.preset not in presets:
         problem = unknown("preset", main.preset, presets)
@@ -261,8 +262,24 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     return configuration
 
 
+def _refuse_data(root: Path, main: Main, said: Tree) -> None:
+    """Refuse what is not there, and names that a file's name could not have."""
+    path = main.data.path
+    if path is not None and not (root / path).is_dir():
+        problem = "is a file, not a folder" if (root / path).exists() else "is not there"
+        raise ConfigurationError(
+            f"{origin_at(said, ('data', 'path'))}: data.path: {path} {problem}"
+        )
+    own = {"data.datasets": main.data.datasets, "algorithms": main.algorithms}
+    for key, names in own.items():
+        for name in names:
+            if not forms.NAME.fullmatch(name):
+                where = origin_at(said, (*key.split("."), name))
+                raise ConfigurationError(f"{where}: {key}: '{name}': {forms.NAMED}")
+
+
 def _presets(root: Path) -> list[str]:
-    return sorted(path.stem for path in (root / "config" / "presets").glob("*.yaml"))
+    return [path.stem for path in yaml_files(root, "config/presets")]
 
 
 def _changes(changes: Tree, settings: frozenset[str], path: str) -> Tree:
@@ -296,6 +313,8 @@ def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
     }
     if not composed.grids and words.only(settings):
         raise ConfigurationError(f"{words.origin}: grids: an experiment needs one at least")
+    for name, node in composed.grids.items():
+        _refuse_doubled(name, node.settings)
     return validate(Experiment, words, content)
 
 
@@ -305,6 +324,25 @@ def _plans(measurements: Tree) -> dict[str, Any]:
         name: {"steps": steps if isinstance(steps, list) else [steps]}
         for name, steps in plain(measurements).items()
     }
+
+
+def _refuse_doubled(grid: str, settings: Tree) -> None:
+    for key, values in plain(settings).items():
+        seen: list[Any] = []
+        for value in values if is_axis(key, values) else ():
+            number = _number(value)
+            if number in seen:
+                where = origin_at(settings, (key,))
+                raise ConfigurationError(f"{where}: grids.{grid}.{key}: {value} stands there twice")
+            seen.append(number)
+
+
+def _number(value: Any) -> Any:
+    """What a value counts as: 0.1 and 1e-1 are one."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return value
 
 
 def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, Any]]]:

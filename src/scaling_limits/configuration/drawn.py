@@ -1,8 +1,13 @@
 """From what is said of a figure to the typed model of it."""
 
-from collections.abc import Iterator
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from pydantic import BaseModel
+
+from scaling_limits import measurements
 from scaling_limits.configuration import judging, plots
 from scaling_limits.configuration.files import validate
 from scaling_limits.configuration.models import Figure
@@ -11,13 +16,15 @@ from scaling_limits.configuration.trees import Tree, origin_at, plain
 from scaling_limits.configuration.words import MisplacedError, Words, label
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import places
+from scaling_limits.figures.metrics import METRICS
 from scaling_limits.figures.plots import singles
 from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.plots.results_table import ResultsTablePlot
+from scaling_limits.figures.quantities import Axis, Quantity
 
 
-def figure(paper: Paper, name: str) -> Figure:
-    """A figure as configured.
+def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
+    """A figure as configured; with `other_metrics` there are algorithms that may record what the project does not know.
 
     Raises:
         ConfigurationError: there is none, or something of it is wrong: with file, line and what would be valid.
@@ -46,6 +53,15 @@ def figure(paper: Paper, name: str) -> Figure:
         if words.nodes[grid].settings.value(column) is None:
             where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
             raise ConfigurationError(f"{where}.over: the grid '{grid}' has no '{column}'")
+    columns = {*paper.library.settings, *typing.get_args(Axis), "relative_layer", "relative_index"}
+    for path, column in _columns(found):
+        if column not in columns:
+            where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
+            raise ConfigurationError(f"{where}: {unknown('column', column, columns)}")
+    for path, metric in () if other_metrics else _metrics(found):
+        if metric not in _recorded():
+            where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
+            raise ConfigurationError(f"{where}: {unknown('metric', metric, _recorded())}")
     settings = {*paper.library.settings, *places.COUNTS}
     for path, text in _texts(found):
         for setting in places.named(text):
@@ -70,6 +86,54 @@ def _best_over(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, str]]:
         yield from (
             (("claims", claim.id), g, column) for g in claim.all_grids for column in columns
         )
+
+
+def _columns(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The settings and axes of records that plots and claims go along or tell apart by, and where they are named."""
+    for plot in singles(figure.plot):
+        for key in ("x", "y", "hue", "along"):
+            yield from ((("plot", key), name) for name in _names(getattr(plot, key, None)))
+    for claim in figure.claims:
+        for key in ("along", "by", "ratio", "where", "only", "decided_at"):
+            said = getattr(claim, key, None)
+            named = _names(getattr(said, "ratio", said))
+            yield from ((("claims", claim.id, claim.kind, key), name) for name in named)
+
+
+def _metrics(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What plots and claims show or judge, and where."""
+    for claim in figure.claims:
+        yield ("claims", claim.id), claim.quantity.metric
+    for plot in singles(figure.plot):
+        for value in _within(plot):
+            if isinstance(value, Quantity):
+                yield ("plot",), value.metric
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """A value, and all that it consists of."""
+    yield value
+    parts: Iterable[Any] = ()
+    if isinstance(value, BaseModel):
+        parts = (part for _, part in value)
+    elif isinstance(value, Mapping):
+        parts = value.values()
+    elif isinstance(value, list | tuple):
+        parts = value
+    for part in parts:
+        yield from _within(part)
+
+
+@cache
+def _recorded() -> frozenset[str]:
+    """The metrics of the project's algorithms and measurements."""
+    modules = map(measurements.registry.part, measurements.registry.modules)
+    return frozenset(METRICS).union(*(module.AXES for module in modules))
+
+
+def _names(said: Any) -> tuple[str, ...]:
+    """One name, several, or those that values are given for."""
+    return (said,) if isinstance(said, str) else tuple(said or ())
 
 
 def _texts(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:

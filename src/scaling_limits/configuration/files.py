@@ -59,6 +59,19 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return _mapping(path, str(path), lambda text: yaml.load(text, Loader=_Loader), dict)
 
 
+def yaml_files(root: Path, folder: str) -> list[Path]:
+    """The YAML files of a folder below the project's, sorted by name; hidden ones (an editor's) and folders are none.
+
+    Raises:
+        ConfigurationError: a file ends in `.yml`, and so would be passed over.
+    """
+    there = [path for path in (root / folder).glob("*.y*ml") if path.name[0] != "."]
+    for path in there:
+        if path.suffix == ".yml":
+            raise ConfigurationError(f"{folder}/{path.name}: rename it to {path.stem}.yaml")
+    return sorted(path for path in there if path.suffix == ".yaml" and not path.is_dir())
+
+
 def read_tree(path: Path, file: str) -> Tree:
     """Read a mapping with its lines; `file` is what the file is called.
 

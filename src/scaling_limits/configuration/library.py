@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from scaling_limits.configuration import forms
-from scaling_limits.configuration.files import read_tree, validate
+from scaling_limits.configuration.files import read_tree, validate, yaml_files
 from scaling_limits.configuration.models import Head
 from scaling_limits.configuration.trees import Origin, Tree, merge
 from scaling_limits.errors import ConfigurationError, unknown
@@ -31,7 +31,7 @@ class Library:
     @cached_property
     def experiments(self) -> list[str]:
         """The names of the experiments in alphabetical order."""
-        names = sorted(path.stem for path in (self._root / self.folder).glob("*.yaml"))
+        names = [path.stem for path in yaml_files(self._root, self.folder)]
         for name in names:
             if not forms.NAME.fullmatch(name):
                 raise ConfigurationError(f"{self.folder}/{name}.yaml: {forms.NAMED}")
