@@ -3,7 +3,6 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -68,7 +67,7 @@ def test_the_package_depends_on_what_it_imports() -> None:
     for path in (ROOT / "src").rglob("*.py"):
         words = re.findall(r"^\s*(?:from|import) ([a-z_0-9]+)", path.read_text(), re.MULTILINE)
         imported |= set(words)
-    named: dict[str, Any] = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
+    named = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
     needed = {named.get(name, name) for name in PROJECT["dependencies"]}
     lines = (ROOT / "envs/requirements.in").read_text().splitlines()
     assert set(PROJECT["dependencies"]) <= set(lines)

@@ -1,11 +1,9 @@
 """From what is said of a figure to the typed model of it."""
 
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
-
-from pydantic import BaseModel
 
 from scaling_limits import measurements
 from scaling_limits.configuration import judging, plots
@@ -20,7 +18,7 @@ from scaling_limits.figures.metrics import METRICS
 from scaling_limits.figures.plots import singles
 from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.plots.results_table import ResultsTablePlot
-from scaling_limits.figures.quantities import Axis, Quantity
+from scaling_limits.figures.quantities import Axis
 
 
 def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
@@ -32,7 +30,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     said, holder = paper.figure(name)
     composed = paper.experiment(holder) if holder is not None else None
     experiment = holder if composed is not None and composed.nodes else None
-    words = _words(paper, name, holder, composed)
+    words = _words(paper, name, holder, composed, None if other_metrics else _recorded())
     try:
         content = {
             **plain(said.only(("title", "caption"))),
@@ -40,35 +38,41 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
             "claims": judging.claims(plain(said.tree("claims"), nulls=True), words),
             "experiment": experiment,
         }
+        found = validate(Figure, _by_number(said), content, f"figures.{name}.")
+        _refuse(found, words, paper.library.settings)
     except MisplacedError as error:
         where = ".".join(map(str, ("figures", name, *error.path)))
         raise ConfigurationError(f"{origin_at(said, error.path)}: {where}: {error}") from None
-    found = validate(Figure, _by_number(said), content, f"figures.{name}.")
-    for part, grids in (("plot.panels", found.plot.grids), ("claims", found.judged_grids)):
-        for grid in grids:
-            if grid not in words.nodes:
-                where = f"{origin_at(said, tuple(part.split('.')))}: figures.{name}.{part}"
-                raise ConfigurationError(f"{where}: {unknown('grid', grid, words.nodes)}")
-    for path, grid, column in _best_over(found):
-        if words.nodes[grid].settings.value(column) is None:
-            where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
-            raise ConfigurationError(f"{where}.over: the grid '{grid}' has no '{column}'")
-    columns = {*paper.library.settings, *typing.get_args(Axis), "relative_layer", "relative_index"}
-    for path, column in _columns(found):
-        if column not in columns:
-            where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
-            raise ConfigurationError(f"{where}: {unknown('column', column, columns)}")
-    for path, metric in () if other_metrics else _metrics(found):
-        if metric not in _recorded():
-            where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
-            raise ConfigurationError(f"{where}: {unknown('metric', metric, _recorded())}")
-    settings = {*paper.library.settings, *places.COUNTS}
-    for path, text in _texts(found):
-        for setting in places.named(text):
-            if setting not in settings:
-                where = f"{origin_at(said, path)}: figures.{name}.{'.'.join(path)}"
-                raise ConfigurationError(f"{where}: {unknown('setting', setting, settings)}")
     return found
+
+
+def _refuse(figure: Figure, words: Words, settings: frozenset[str]) -> None:
+    """Refuse names of grids, columns and settings that there are not.
+
+    Raises:
+        MisplacedError: with the nearest name.
+    """
+    for path, grid in _grids(figure):
+        if grid not in words.nodes:
+            raise MisplacedError(path, unknown("grid", grid, words.nodes))
+    for path, grid, column in _best_over(figure):
+        if words.nodes[grid].settings.value(column) is None:
+            raise MisplacedError((*path, "over"), f"the grid '{grid}' has no '{column}'")
+    columns = {*settings, *typing.get_args(Axis), "relative_layer", "relative_index"}
+    for path, column in _columns(figure):
+        if column not in columns:
+            raise MisplacedError(path, unknown("column", column, columns))
+    filled = {*settings, *places.COUNTS}
+    for path, text in _texts(figure):
+        for setting in places.named(text):
+            if setting not in filled:
+                raise MisplacedError(path, unknown("setting", setting, filled))
+
+
+def _grids(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What is drawn and judged, and where that is said."""
+    yield from ((("plot", "panels"), grid) for grid in figure.plot.grids)
+    yield from ((("claims",), grid) for grid in figure.judged_grids)
 
 
 def _best_over(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -81,8 +85,7 @@ def _best_over(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, str]]:
             over = [(grid, plot.over) for grid in plot.grids]
         yield from ((("plot",), grid, column) for grid, columns in over for column in columns)
     for claim in figure.claims:
-        said = getattr(claim, "over", ())
-        columns = (said,) if isinstance(said, str) else said
+        columns = _names(getattr(claim, "over", ()))
         yield from (
             (("claims", claim.id), g, column) for g in claim.all_grids for column in columns
         )
@@ -98,30 +101,6 @@ def _columns(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
             said = getattr(claim, key, None)
             named = _names(getattr(said, "ratio", said))
             yield from ((("claims", claim.id, claim.kind, key), name) for name in named)
-
-
-def _metrics(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What plots and claims show or judge, and where."""
-    for claim in figure.claims:
-        yield ("claims", claim.id), claim.quantity.metric
-    for plot in singles(figure.plot):
-        for value in _within(plot):
-            if isinstance(value, Quantity):
-                yield ("plot",), value.metric
-
-
-def _within(value: Any) -> Iterator[Any]:
-    """A value, and all that it consists of."""
-    yield value
-    parts: Iterable[Any] = ()
-    if isinstance(value, BaseModel):
-        parts = (part for _, part in value)
-    elif isinstance(value, Mapping):
-        parts = value.values()
-    elif isinstance(value, list | tuple):
-        parts = value
-    for part in parts:
-        yield from _within(part)
 
 
 @cache
@@ -145,7 +124,13 @@ def _texts(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
             yield ("plot",), panel.title or ""
 
 
-def _words(paper: Paper, name: str, holder: str | None, composed: Composed | None) -> Words:
+def _words(
+    paper: Paper,
+    name: str,
+    holder: str | None,
+    composed: Composed | None,
+    metrics: frozenset[str] | None,
+) -> Words:
     shared = paper.shared(holder)
     said = composed.words.tree("judging") if composed else Tree(shared.origin)
     judging.refuse_unknown(shared.tree("judging"))
@@ -157,6 +142,7 @@ def _words(paper: Paper, name: str, holder: str | None, composed: Composed | Non
         quantities=plain(shared.tree("quantities")),
         judging=judging.combined(usual, plain(said, nulls=True)),
         nodes=composed.nodes if composed else {},
+        metrics=metrics,
     )
 
 

@@ -19,24 +19,31 @@ class MisplacedError(Exception):
 
 @dataclass(frozen=True)
 class Words:
-    """`label` is what the figure is called in sources: `pc-tp Fig. S.4`."""
+    """`label` is what the figure is called in sources: `pc-tp Fig. S.4`; without `metrics` any name may be one."""
 
     label: str
     symbols: dict[str, str]
     quantities: dict[str, Any]
     judging: dict[str, Any]
     nodes: Mapping[str, Node]
+    metrics: frozenset[str] | None
 
     def quantity(self, said: Any, path: tuple[str | int, ...]) -> Any:
         """A quantity: a word, a word with changes, or written out."""
         if isinstance(said, str):
             said = {"quantity": said}
-        if not isinstance(said, Mapping) or "quantity" not in said:
+        if not isinstance(said, Mapping):
             return said
-        word = said["quantity"]
-        if word not in self.quantities:
-            raise MisplacedError(path, unknown("quantity", word, self.quantities))
-        return {**self.quantities[word], **{k: v for k, v in said.items() if k != "quantity"}}
+        if "quantity" in said:
+            word = said["quantity"]
+            if word not in self.quantities:
+                raise MisplacedError(path, unknown("quantity", word, self.quantities))
+            changes = {key: value for key, value in said.items() if key != "quantity"}
+            said = {**self.quantities[word], **changes}
+        metric = said.get("metric")
+        if self.metrics is not None and isinstance(metric, str) and metric not in self.metrics:
+            raise MisplacedError(path, unknown("metric", metric, self.metrics))
+        return said
 
     def grids(self, said: Any, path: tuple[str | int, ...]) -> list[str]:
         """The grids of one node, or of several."""

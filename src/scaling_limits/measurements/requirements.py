@@ -1,4 +1,4 @@
-"""What several measurements ask of a cell; without JAX, as it is asked when the configuration is read."""
+"""What several measurements ask of a cell and count; without JAX, as it is asked when the configuration is read."""
 
 from typing import Any
 
