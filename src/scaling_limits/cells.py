@@ -25,7 +25,8 @@ class DatasetSpec(Strict):
 
     `targets` have `target_dim` columns: one-hot rows, the label itself, draws that do not depend on the data, or the
     real numbers of data without classes.
-    A sample of a text is so many words as `context_size` says, kept as indices until a batch is taken; None of others.
+    A sample of a text is so many words as `context_size` says, or a sequence of `sequence_length` tokens, whose targets
+    are the next ones; both are kept as indices until a batch is taken. None of others.
     """
 
     name: str
@@ -38,6 +39,7 @@ class DatasetSpec(Strict):
     targets: Literal["one_hot", "scalar", "gaussian", "real"]
     target_dim: int
     context_size: int | None = None
+    sequence_length: int | None = None
 
 
 class NetworkSpec(Strict):

@@ -89,17 +89,17 @@ def output_jacobians(problem: Problem, inputs: Stacks) -> Stacks:
 
 
 def weight_gradients(problem: Problem, inputs: Stacks, errors: Stacks) -> Params:
-    """The batch mean of `-e_l dp_l/dW_l` at the given inputs: each node's own rule (pc-tp S.33).
+    """The batch mean of `-e_l dp_l/dW_l` at the given inputs: each node's own rule (pc-tp S.33), of sequences one
+    over tokens as well.
 
     It has no energy weight, so it is dF/dW_l over gamma_l.
     """
-    batch = errors[-1].shape[1]
 
     def predictions(params: Params) -> Stacks:
         return replace(problem, params=params).predictions(inputs)
 
     _, pullback = jax.vjp(predictions, problem.params)
-    gradients: Params = pullback(jax.tree.map(lambda e: -e / batch, errors))[0]
+    gradients: Params = pullback(jax.tree.map(lambda e: -e / problem.batch_tokens, errors))[0]
     return gradients
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.losses import mean_loss, output_error
+from scaling_limits.losses import mean_loss, output_error, summed_loss
 from scaling_limits.networks.network import Network, Params, Scaling, Stacks, shift_down
 
 
@@ -17,7 +17,7 @@ class Problem:
 
     `options` are those that the algorithm declares. `numbers` holds their traced ones, the `seed` and the `step`
     (negative while feedback weights are trained alone). `feedback` are the weights of the feedback nodes, if there are
-    any.
+    any. A sample is a sequence of `tokens`, 1 of other data (see `losses`).
     """
 
     network: Network
@@ -28,6 +28,7 @@ class Problem:
     options: Any
     numbers: Mapping[str, Array] = field(default_factory=dict)
     feedback: Params = ()
+    tokens: int = 1
 
     def forward(self) -> Float[Array, "batch out"]:
         """The output f(x)."""
@@ -46,9 +47,20 @@ class Problem:
         return self.network.predictions(self.params, self.scaling, inputs)
 
     def loss(self, output: Float[Array, "batch out"]) -> Float[Array, ""]:
-        """The batch-mean loss of an output."""
-        return mean_loss(self.options.loss, output, self.y)
+        """The batch-mean loss of an output, a mean over tokens as well."""
+        return mean_loss(self.options.loss, output, self.y, self.tokens)
+
+    def sample_loss(
+        self, output: Float[Array, " out"], y: Float[Array, " out"]
+    ) -> Float[Array, ""]:
+        """The loss of one sample, the sum over its tokens."""
+        return summed_loss(self.options.loss, output, y, self.tokens)
+
+    @property
+    def batch_tokens(self) -> int:
+        """What means over the batch divide by: its samples, times the tokens of each."""
+        return len(self.x) * self.tokens
 
     def output_error(self, output: Float[Array, "batch out"]) -> Float[Array, "batch out"]:
         """`-dloss/df` of each sample."""
-        return output_error(self.options.loss, output, self.y)
+        return output_error(self.options.loss, output, self.y, self.tokens)

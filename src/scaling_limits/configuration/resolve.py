@@ -77,7 +77,7 @@ class Resolver:
             scaling=parameterisation.scaling,
             algorithm=_algorithm(settings, parts, parameterisation.inference_step),
             optimiser=_optimiser(settings, parts.optimiser),
-            frozen=tuple(sorted(each.name for each in layers if each.role in settings.frozen)),
+            frozen=tuple(sorted({each.name for each in layers if each.role in settings.frozen})),
             seed=settings.seed,
             label_smoothing=settings.label_smoothing or None,
             augmentation=_augmentation(settings, dataset),
@@ -118,7 +118,7 @@ class Resolver:
             "base_depth": settings.base_depth,
             "skip": network.skip,
             "exponent_changes": settings.exponent_changes,
-            "weights": {layer.name: (layer.role, layer.inputs) for layer in layers},
+            "weights": {layer.name: (layer.role, layer.scaled_by) for layer in layers},
             "pivot_width": settings.pivot_width,
             "pivot_depth": settings.pivot_depth,
         }

@@ -25,6 +25,8 @@ registry = Registry(
             "gaussian_binary",
             "mnist",
             "scalar_regression",
+            "sentences",
+            "tiny_shakespeare",
             "wikitext2",
         )
     },

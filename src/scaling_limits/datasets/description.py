@@ -16,8 +16,10 @@ class DatasetInfo:
     verified content. `stand_in` is the dataset that may take this one's place if it is on the
     machine and this one is not. `note` has to be said wherever the data are shown. Samples of a text
     are words about another one, `context_size` of them; `shape` is then that of what they become,
-    how often each word of the vocabulary is among them. A text has analogies. Targets are classes, or
-    with `num_targets` so many real numbers of every sample; `num_classes` is then 0.
+    how often each word of the vocabulary is among them. Such a text has analogies. With `is_sequence` it is one text
+    of tokens, which is cut into samples of as many as the settings say; `shape` is that of a token, and `num_train` and
+    `num_test` count tokens that have a next one. Targets are classes, or with `num_targets` so many real numbers of
+    every sample; `num_classes` is then 0.
     """
 
     name: str
@@ -30,6 +32,7 @@ class DatasetInfo:
     stand_in: str | None = None
     note: str = ""
     context_size: int | None = None
+    is_sequence: bool = False
     num_targets: int | None = None
 
 
@@ -52,7 +55,7 @@ class Source:
     """One form in which a dataset is published.
 
     `places` are folders under the user's `data.path` to look in, besides the folder itself. Files
-    are published one by one with gzip, or all in `archive`, there in `folder`. `mirrors` are
+    are published one by one, with gzip if `gzipped`, or all in `archive`, there in `folder`. `mirrors` are
     addresses of folders; without any, only a local copy serves. Files without `telling_names`, such as
     `train`, are not looked for in the folder of all data itself, where they may be anything.
     """
@@ -63,6 +66,7 @@ class Source:
     archive: str = ""
     archive_checksum: str = ""
     folder: str = ""
+    gzipped: bool = True
     telling_names: bool = True
 
 
@@ -72,7 +76,8 @@ class Samples:
 
     `maximum` is the largest value a pixel can take; 0 where the data have no such bound. Of a text, x
     are indices of words [n, context_size], y those of the words that they stand about, and `analogies`
-    questions [q, 4]: what is to the third word as the second is to the first? The fourth.
+    questions [q, 4]: what is to the third word as the second is to the first? The fourth. Of a sequence, x and y are
+    the tokens [n] and those after them.
     """
 
     x_train: NDArray[np.generic]

@@ -23,7 +23,7 @@ class Arrays:
     """Inputs x [n, D], targets y [n, C] and integer labels [n] (none of real targets), training and test.
 
     Of a text, x are indices of words [n, context_size], y the labels themselves, both of which `words.vectors` makes
-    inputs and targets of, and `analogies` its questions [q, 4].
+    inputs and targets of, and `analogies` its questions [q, 4]; of sequences both are indices [n, sequence_length].
     """
 
     x_train: NDArray[np.number]
@@ -55,9 +55,10 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
             f"{path} was prepared from other data: expected checksum {spec.checksum}, "
             f"found {checksum}; remove it"
         )
+    length = spec.sequence_length or 1
     for asked, held, kind in (
-        (spec.num_train, len(samples.x_train), "training"),
-        (spec.num_test, len(samples.x_test), "test"),
+        (spec.num_train, len(samples.x_train) // length, "training"),
+        (spec.num_test, len(samples.x_test) // length, "test"),
     ):
         if asked > held:
             raise DatasetError(
@@ -65,6 +66,8 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
             )
     if spec.context_size is not None:
         return _words(spec, samples)
+    if spec.sequence_length is not None:
+        return _sequences(spec, samples)
     x_train = _inputs(spec, samples.x_train[: spec.num_train], dtype)
     x_test = _inputs(spec, samples.x_test[: spec.num_test], dtype)
     shift, scale = _normalisation(spec, x_train, samples.maximum)
@@ -89,6 +92,18 @@ def _words(spec: DatasetSpec, samples: Samples) -> Arrays:
         raise DatasetError(f"{spec.name}: a text needs analogies, and its prepared file has none")
     analogies = samples.analogies.astype(np.int32)
     return Arrays(x_train, y_train, y_train, x_test, y_test, y_test, analogies)
+
+
+def _sequences(spec: DatasetSpec, samples: Samples) -> Arrays:
+    """A text cut into samples, none of which overlap; what follows the last is left out."""
+
+    def cut(tokens: NDArray[np.generic], count: int) -> NDArray[np.int32]:
+        whole = tokens[: count * spec.input_shape[0]].astype(np.int32)
+        return whole.reshape(count, spec.input_shape[0])
+
+    x_train, y_train = (cut(v, spec.num_train) for v in (samples.x_train, samples.y_train))
+    x_test, y_test = (cut(v, spec.num_test) for v in (samples.x_test, samples.y_test))
+    return Arrays(x_train, y_train, y_train, x_test, y_test, y_test)
 
 
 def _inputs(spec: DatasetSpec, x: NDArray[np.generic], dtype: str) -> NDArray[np.floating]:

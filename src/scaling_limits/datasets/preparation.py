@@ -103,7 +103,8 @@ def _download(
         return get(source.archive, partial(verify.read_archive, source))
     payloads: dict[str, bytes] = {}
     for payload in source.payloads:
-        payloads |= get(f"{payload.name}.gz", partial(_read_one, payload))
+        filename = f"{payload.name}.gz" if source.gzipped else payload.name
+        payloads |= get(filename, partial(_read_one, payload))
     return payloads
 
 

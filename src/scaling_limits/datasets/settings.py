@@ -31,6 +31,11 @@ class Settings(Strict):
         description="one-hot rows, labels -1 and 1, or normal draws that do not depend on the data; real: the real "
         "numbers of data that have no classes",
     )
+    sequence_length: int | None = Field(
+        default=None,
+        ge=1,
+        description="tokens of a sample, needed by texts that are sequences: samples begin at its multiples",
+    )
     target_dim: int | None = Field(
         default=None, ge=1, description="outputs of gaussian targets; else the targets say"
     )
@@ -43,20 +48,45 @@ def spec(settings: Any, info: DatasetInfo) -> DatasetSpec:
         ConfigurationError: more samples than there are, targets that the dataset does not have, or what
             is not for texts.
     """
-    if info.context_size is not None:
+    if info.context_size is not None or info.is_sequence:
         _refuse_for_texts(settings, info)
+    length = _sequence_length(settings, info)
+    shape = info.shape if settings.input_shape is None else settings.input_shape
     return DatasetSpec(
         name=info.name,
         checksum=info.checksum,
-        input_shape=info.shape if settings.input_shape is None else settings.input_shape,
+        input_shape=shape if length is None else (length, *shape),
         num_classes=info.num_classes,
-        num_train=_count("num_train", settings.num_train, info.num_train, info.name),
-        num_test=_count("num_test", settings.num_test, info.num_test, info.name),
+        num_train=_count(
+            "num_train", settings.num_train, info.num_train // (length or 1), info.name
+        ),
+        num_test=_count("num_test", settings.num_test, info.num_test // (length or 1), info.name),
         normalisation=settings.normalisation,
         targets=settings.targets,
-        target_dim=_target_dim(settings, info),
+        target_dim=_target_dim(settings, info) * (length or 1),
         context_size=info.context_size,
+        sequence_length=length,
     )
+
+
+def _sequence_length(settings: Settings, info: DatasetInfo) -> int | None:
+    length = settings.sequence_length
+    if not info.is_sequence:
+        if length is not None:
+            raise ConfigurationError(
+                f"sequence_length: dataset '{info.name}' is no text of tokens; leave it out"
+            )
+        return None
+    shortest = min(info.num_train, info.num_test)
+    if length is None:
+        raise ConfigurationError(
+            f"sequence_length: dataset '{info.name}' needs it, at most {shortest}"
+        )
+    if length > shortest:
+        raise ConfigurationError(
+            f"sequence_length: {length} is more than the {shortest} tokens of dataset '{info.name}'"
+        )
+    return length
 
 
 def _count(key: str, wanted: int | None, available: int, name: str) -> int:

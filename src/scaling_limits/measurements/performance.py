@@ -23,18 +23,20 @@ def measure(context: Context) -> dict[str, Array]:
     outputs = context.outputs(context.x_test)
     measured = {"test_loss": problem.loss(outputs)}
     if context.has_classes:
-        measured["test_accuracy"] = classified(outputs, context.y_test)
+        measured["test_accuracy"] = classified(outputs, context.y_test, problem.tokens)
     return measured
 
 
-def classified(outputs: Array, targets: Array) -> Array:
-    """The share of samples that these outputs classify correctly: not a number where one is not finite."""
+def classified(outputs: Array, targets: Array, tokens: int) -> Array:
+    """The share of samples, or of their tokens, that these outputs classify correctly: not a number where one is not
+    finite.
+    """
     import jax.numpy as jnp
 
     from scaling_limits.losses import accuracy
 
     # the largest of outputs that are no numbers would be the first class
-    return jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, targets), jnp.nan)
+    return jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, targets, tokens), jnp.nan)
 
 
 def work(cell: Cell, count: Any) -> None:

@@ -22,7 +22,8 @@ def measure(context: Context) -> dict[str, Array]:
     """The share of all training samples that is classified correctly: not a number where an output is not finite."""
     from scaling_limits.measurements.performance import classified
 
-    return {"train_accuracy": classified(context.outputs(context.x_train), context.y_train)}
+    outputs, tokens = context.outputs(context.x_train), context.problem.tokens
+    return {"train_accuracy": classified(outputs, context.y_train, tokens)}
 
 
 def refuse(cell: Cell) -> None:

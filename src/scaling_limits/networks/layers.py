@@ -8,7 +8,8 @@ class Layer:
     """`count` equal weights `[outputs, inputs]`, each applied at as many `positions` of what enters.
 
     `name` says whose numbers in a cell's `scaling` they have: those of their `role`, or their own if the role has
-    several layers of different fan-in. At each position a convolution is applied to a `window` of so many others.
+    several layers of different fan-in. That is `inputs`, if no other `fan_in` is said. At each position a convolution
+    is applied to a `window` of so many others.
     """
 
     name: str
@@ -18,6 +19,12 @@ class Layer:
     count: int = 1
     positions: int = 1
     window: int = 1
+    fan_in: int | None = None
+
+    @property
+    def scaled_by(self) -> int:
+        """Its fan-in, as parameterisations see it."""
+        return self.inputs if self.fan_in is None else self.fan_in
 
     @property
     def weights(self) -> int:

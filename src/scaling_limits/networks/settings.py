@@ -45,8 +45,19 @@ class Settings(Strict):
         return self.depth if self.depth_kind == "blocks" else self.num_weight_layers
 
 
-def structure(settings: Any, dataset: DatasetSpec, **options: Any) -> NetworkSpec:
-    """What a cell holds of a network between these data, plain unless its `options` say otherwise."""
+def structure(
+    settings: Any, dataset: DatasetSpec, *, of_sequences: bool = False, **options: Any
+) -> NetworkSpec:
+    """What a cell holds of a network between these data, plain unless its `options` say otherwise.
+
+    Raises:
+        ConfigurationError: for sequences of tokens, unless the network is one `of_sequences`.
+    """
+    if dataset.sequence_length is not None and not of_sequences:
+        raise ConfigurationError(
+            f"network: {settings.network} takes no sequences of tokens, as dataset '{dataset.name}' has; "
+            "use transformer"
+        )
     plain = {"activation_position": "before_weight", "skip": False, "mean_subtraction": False}
     return NetworkSpec(
         name=settings.network,

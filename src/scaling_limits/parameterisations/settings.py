@@ -65,7 +65,13 @@ def refuse(settings: Any) -> None:
     Raises:
         ConfigurationError: naming the key.
     """
-    if not getattr(settings, "skip", False):
+    residual = getattr(settings, "residual", False)
+    for role, changes in settings.exponent_changes.items():
+        if "branch" in changes and not (residual and role == "hidden"):
+            raise ConfigurationError(
+                f"exponent_changes.{role}.branch: acts only on the role hidden with skip: true; leave it out"
+            )
+    if not residual:
         given = {
             "depth_exponent": settings.depth_exponent is not None,
             "depth_lr_exponent": settings.depth_lr_exponent is not None,

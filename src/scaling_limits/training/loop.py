@@ -167,11 +167,11 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
     run = cell_function(cell)
     size = cell.cells_per_batch
     kind = jnp.float64 if cell.dtype == "float64" else jnp.float32
-    parts = (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
-    if cell.dataset.context_size is None:
-        data = Data(*(jnp.asarray(part, kind) for part in parts))
-    else:
-        data = Data(*(jnp.asarray(part) for part in (*parts, arrays.analogies)))
+    parts: tuple[Any, ...] = (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
+    if cell.dataset.context_size is not None:
+        parts = (*parts, arrays.analogies)
+    # of a text they are indices
+    data = Data(*(jnp.asarray(v, kind if v.dtype.kind == "f" else v.dtype) for v in parts))
     draw = partial(drawn, cell, networks.build(cell.network))
     if size > 1:
         draw, run = jax.vmap(draw), jax.vmap(run, in_axes=(0, 0, 0, None))

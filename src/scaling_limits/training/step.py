@@ -97,7 +97,13 @@ class Training:
             options=self.cell.algorithm,
             numbers=numbers,
             feedback=weights.feedback,
+            tokens=self.tokens,
         )
+
+    @property
+    def tokens(self) -> int:
+        """Of a sample, 1 of data that are no sequences."""
+        return self.cell.dataset.sequence_length or 1
 
     def vectors(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Inputs and targets of samples, as the network takes them."""
@@ -113,7 +119,7 @@ class Training:
         share = self.cell.label_smoothing
         if share is None:
             return targets
-        smoothed: Array = (1.0 - share) * targets + share / targets.shape[-1]
+        smoothed: Array = (1.0 - share) * targets + share / self.cell.dataset.num_classes
         return smoothed
 
     def begin(self, weights: Weights) -> State:

@@ -55,7 +55,7 @@ def observed_update(
     kind = getattr(problem.options, "fisher", None)
     if kind is not None:
         key = layer_key(jax.random.key(problem.numbers["seed"]), "fisher", problem.numbers["step"])
-        rows = directions(kind, problem.options.loss, output, key)
+        rows = directions(kind, problem.options.loss, output, key, problem.tokens)
         operations["fisher"] = jax.vmap(lambda row: pull(row)[1], out_axes=1)(rows)
     return Weights(gradients), state, {"train_loss": value}, operations
 

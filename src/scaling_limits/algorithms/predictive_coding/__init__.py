@@ -17,6 +17,8 @@ LEAST_TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
 """Residuals that round-off allows."""
 ITERATIONS, PRODUCTS = 5, 6
 """How many an equilibrium takes, and products with the Hessian in each: for estimates."""
+MOST_OUTPUTS = 64
+"""By whose derivatives the iterations of an equilibrium are preconditioned; those of sequences would fit no memory."""
 _DEFAULTS = {
     "activity_initialisation": "forward",
     "inference_order": "synchronous",
@@ -202,17 +204,24 @@ def memory(cell: Cell) -> dict[str, float]:
         return {"units": 4}
     if options.inference == "equilibrium":
         # what conjugate gradients carry and what was kept to repeat products, beside the Jacobians by every unit
-        return {"units": 16 + cell.network.output_dim}
+        return {"units": 16 + _preconditioning(cell)}
     if options.inference_order == "sequential":
         return {"units": 2 if options.fixed_predictions else 6}
     return {"units": 8}
+
+
+def _preconditioning(cell: Cell) -> int:
+    """By how many outputs' derivatives the iterations of an equilibrium are preconditioned."""
+    outputs = cell.network.output_dim
+    return outputs if outputs <= MOST_OUTPUTS else 0
 
 
 def _equilibrium_work(cell: Cell, count: Any) -> None:
     """As many iterations as wide networks take; how many there will be is not known."""
     units = sum(layer.units for layer in count.layers)
     with count.repeated(ITERATIONS):
-        count.jacobians(cell.batch_size)
+        if _preconditioning(cell):
+            count.jacobians(cell.batch_size)
         # slopes and residual at the new point, its energy, and the products
         for _ in range(3):
             count.forward()
@@ -222,7 +231,7 @@ def _equilibrium_work(cell: Cell, count: Any) -> None:
             count.forward()
             count.backward()
             count.backward()
-            count.multiply_adds(2 * units * cell.batch_size * cell.network.output_dim)
+            count.multiply_adds(2 * units * cell.batch_size * _preconditioning(cell))
     count.forward()
 
 

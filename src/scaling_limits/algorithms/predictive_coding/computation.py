@@ -35,8 +35,8 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
     (`activity_gradient: batch_mean`, so beta/B per sample) or of each sample's own F (`per_sample`);
     `problem.numbers["seed"]` that of normal initial activities, which are the same at each training step.
 
-    Metrics, batch means: `train_loss` of the forward pass, `inferred_loss` of the output's
-    prediction after inference, and `energy`, F there, a decay of the activities not counted; with a tolerance
+    Metrics, means over the batch and of sequences over tokens: `train_loss` of the forward pass, `inferred_loss` of the
+    output's prediction after inference, and `energy`, F there, a decay of the activities not counted; with a tolerance
     `inference_steps`, the steps of inference that were taken. With `inference: equilibrium` also `inference_residual`,
     the largest entry of |dF/dz| of all samples, and `inference_unreached`, the share of samples that did not reach
     theirs: whose residual is above the tolerance, and who, in networks with corners, could still have lowered their
@@ -49,7 +49,7 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
     energy = energy_weight(problem, "output") * loss
     for segment, error in zip(problem.network.segments[:-1], inferred.errors[:-1], strict=True):
         weight = energy_weight(problem, segment.role)
-        energy = energy + 0.5 * weight * (error**2).sum() / len(problem.x)
+        energy = energy + 0.5 * weight * (error**2).sum() / problem.batch_tokens
     metrics = {"train_loss": problem.loss(forward[-1][0]), "inferred_loss": loss, "energy": energy}
     return Weights(gradients), state, metrics | inferred.metrics
 

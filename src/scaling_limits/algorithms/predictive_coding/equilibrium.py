@@ -11,7 +11,7 @@ needs no formula. Each sample has iterations of its own, the batch takes them to
   fewer where its curvature is negative or the solution good enough for where the iteration stands;
 - they are preconditioned by `(Gamma + J^T Lambda J)^{-1}`, with J the Jacobian of f by the errors and Lambda the loss's
   Hessian by f: H without the curvature of the nodes, which the matrix inversion lemma turns into one system of
-  the outputs;
+  the outputs; by `Gamma^{-1}` alone where there are more than `MOST_OUTPUTS`, whose Jacobians would fit no memory;
 - the step along p is halved until the energy falls.
 
 It begins at the forward pass and ends where the residual, the largest entry of |dF/dz|, is at most the tolerance. At a
@@ -30,9 +30,9 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from scaling_limits.algorithms.layerwise import output_jacobians, rollout
+from scaling_limits.algorithms.predictive_coding import MOST_OUTPUTS
 from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.losses import mean_loss
 from scaling_limits.networks.network import Stacks, shift_down
 
 NUM_PRODUCTS = 8
@@ -153,8 +153,7 @@ class _Solver:
         problem = self._problem
         activities = rollout(problem, (*errors, jnp.zeros_like(problem.y)[None]))
         output = activities[-1][0]
-        name = problem.options.loss
-        losses = jax.vmap(lambda f, y: mean_loss(name, f[None], y[None]))(output, problem.y)
+        losses = jax.vmap(problem.sample_loss)(output, problem.y)
         squares = [
             0.5 * w * (e**2).sum(axis=(0, 2)) for w, e in zip(self._weights, errors, strict=True)
         ]
@@ -212,14 +211,18 @@ class _Solver:
 
     def _preconditioner(self, activities: Stacks) -> Any:
         """(Gamma + J^T Lambda J)^{-1} v = u - Gamma^{-1} J^T Lambda (I + K Lambda)^{-1} J u, u = Gamma^{-1} v and
-        K = J Gamma^{-1} J^T `[batch, out, out]`.
+        K = J Gamma^{-1} J^T `[batch, out, out]`; Gamma^{-1} v where there are many outputs.
         """
         problem = self._problem
+        if problem.y.shape[-1] > MOST_OUTPUTS:
+            return lambda vector: tuple(
+                v / weight for weight, v in zip(self._weights, vector, strict=True)
+            )
         output = activities[-1][0]
         jacobians = output_jacobians(problem, problem.inputs(activities))[:-1]
-        name = problem.options.loss
-        hessian = jax.hessian(lambda f, y: mean_loss(name, f[None], y[None]))
-        curvature = self._output_weight * jax.vmap(hessian)(output, problem.y)
+        curvature = self._output_weight * jax.vmap(jax.hessian(problem.sample_loss))(
+            output, problem.y
+        )
         weighted = list(zip(self._weights, jacobians, strict=True))
         kernels = [jnp.einsum("lbcn,lbdn->bcd", j, j) / w for w, j in weighted]
         kernel = jnp.stack(kernels).sum(axis=0)

@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 
 from scaling_limits.algorithms.predictive_coding.inferred import energy_weight
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.losses import mean_loss, output_error
+from scaling_limits.losses import output_error
 from scaling_limits.networks.network import Segment
 from scaling_limits.networks.settings import PIECEWISE_LINEAR
 
@@ -135,7 +135,7 @@ def activity_hessian(problem: Problem) -> ActivityHessian:
         problem.options.loss,
         predict(z[-1]),
     )
-    of_loss = jax.hessian(lambda f: mean_loss(name, f[None], y))(predicted)
+    of_loss = jax.hessian(problem.sample_loss)(predicted, y[0])
     root = jnp.sqrt(weight) * _root(of_loss)
     found = ActivityHessian(weights, jacobians, root @ jax.jacrev(predict)(z[-1]), None)
     if bent:

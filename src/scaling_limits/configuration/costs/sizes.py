@@ -58,6 +58,8 @@ def num_updates(cell: Cell) -> int:
 
 
 def sample_sizes(cell: Cell) -> tuple[int, int]:
-    """The numbers of a sample as it is kept, of its input and of its target: of a text, words."""
-    words = cell.dataset.context_size
+    """The numbers of a sample as it is kept, of its input and of its target: of a text, words or tokens."""
+    words, tokens = cell.dataset.context_size, cell.dataset.sequence_length
+    if tokens is not None:
+        return tokens, tokens
     return (cell.network.input_dim, cell.network.output_dim) if words is None else (words, 1)

@@ -25,6 +25,11 @@ class Settings(Strict):
         default=False, description="the mean over units is taken off residual branches"
     )
 
+    @property
+    def residual(self) -> bool:
+        """Whether there are residual branches."""
+        return self.skip
+
 
 def refuse(settings: Any) -> None:
     """Refuse what acts on residual branches where there are none.
@@ -34,11 +39,6 @@ def refuse(settings: Any) -> None:
     """
     if settings.mean_subtraction and not settings.skip:
         raise ConfigurationError("mean_subtraction: acts on residual branches; it needs skip: true")
-    for role, changes in settings.exponent_changes.items():
-        if "branch" in changes and not (settings.skip and role == "hidden"):
-            raise ConfigurationError(
-                f"exponent_changes.{role}.branch: acts only on the role hidden with skip: true; leave it out"
-            )
 
 
 def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:

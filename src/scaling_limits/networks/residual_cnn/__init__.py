@@ -1,0 +1,99 @@
+"""Residual networks of convolutions without batch norm, each of whose operations is a node (pcn-limits Eq. 125).
+
+A stage is a convolution, a residual convolution and a mean over 2 x 2 positions; the output is linear in what the last
+stage leaves. The width N is that of what a convolution adds up, its 3 x 3 positions times its channels.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.convolutional.architectures import ImageLayer, Shape, image_shape
+from scaling_limits.networks.layers import Layer
+from scaling_limits.networks.settings import structure
+from scaling_limits.strict import Strict
+
+READS = frozenset({"branch"})
+"""What it reads of a row, besides what all networks do."""
+
+_KERNEL = 3
+_OF_STAGE = 3
+
+
+class Settings(Strict):
+    """It has no settings of its own."""
+
+    @property
+    def residual(self) -> bool:
+        """Whether there are residual branches."""
+        return True
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Its two convolutions, of which the second is added to what enters it, and the shape that pooling leaves."""
+
+    convolution: ImageLayer
+    residual: ImageLayer
+    pooled: Shape
+
+
+def refuse(settings: Any) -> None:
+    """Refuse widths that are no number of channels, and depths that are no number of stages.
+
+    Raises:
+        ConfigurationError: naming the key and what is valid.
+    """
+    if settings.width % _KERNEL**2:
+        nearest = max(round(settings.width / _KERNEL**2), 1) * _KERNEL**2
+        raise ConfigurationError(
+            f"width: that of {settings.network} is {_KERNEL} x {_KERNEL} positions times channels, which "
+            f"{settings.width} is not; the nearest is {nearest}"
+        )
+    if settings.depth_kind != "weight_layers" or settings.depth % _OF_STAGE != 1:
+        stages = max(round((settings.depth - 1) / _OF_STAGE), 1)
+        raise ConfigurationError(
+            f"depth: {settings.network} has {_OF_STAGE} layers a stage and one above, counted as weight_layers, not "
+            f"{settings.depth} {settings.depth_kind}; the nearest is {stages * _OF_STAGE + 1} weight_layers"
+        )
+
+
+def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
+    """The structure that a cell holds."""
+    return structure(settings, dataset, input_shape=dataset.input_shape, skip=True)
+
+
+def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
+    """All weights, from the input up; raises as `plan` does."""
+    stages, output = plan(spec)
+    between = [each.plain() for stage in stages for each in (stage.convolution, stage.residual)]
+    return (*between, output.plain())
+
+
+def plan(spec: NetworkSpec) -> tuple[tuple[Stage, ...], ImageLayer]:
+    """The stages and the output layer.
+
+    Raises:
+        ConfigurationError: for data that are no images, or that poolings do not divide.
+    """
+    number = (spec.num_hidden_layers + 1) // _OF_STAGE
+    shape = image_shape(spec, 2**number)
+    if shape[0] % 2**number or shape[1] % 2**number:
+        raise ConfigurationError(
+            f"input_shape: {number} poolings of {spec.name} do not divide {shape[0]} x {shape[1]}; "
+            f"use multiples of {2**number}"
+        )
+    features, stages = spec.width // _KERNEL**2, []
+    for stage in range(number):
+        first = _convolution("hidden" if stage else "input", shape, features)
+        second = _convolution("hidden", first.leaving, features)
+        shape = second.leaving[0] // 2, second.leaving[1] // 2, features
+        stages.append(Stage(first, second, shape))
+    output = ImageLayer("output", "output", shape, shape, spec.output_dim, kernel=None, padding=0)
+    return tuple(stages), output
+
+
+def _convolution(role: str, shape: Shape, features: int) -> ImageLayer:
+    # all of one role have one fan-in, so their numbers are those of the role
+    return ImageLayer(role, role, shape, shape, features, _KERNEL, padding=_KERNEL // 2)

@@ -1,0 +1,121 @@
+"""Transformers without biases, for sequences of tokens (pcn-limits Eq. 126 to 129).
+
+Nodes are the embeddings of tokens and positions, `depth` causal blocks of attention and two dense layers, and the
+output. Symbols: N is `width`, h `num_heads`, d = N/h.
+"""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.layers import Layer
+from scaling_limits.networks.settings import structure
+from scaling_limits.strict import Strict
+
+READS = frozenset({"branch"})
+"""What it reads of a row, besides what all networks do."""
+
+EXPANSION = 4
+"""Units of a block's first dense layer, over the width."""
+
+
+class Settings(Strict):
+    """Heads, and in what the paper's text and others' networks differ."""
+
+    num_heads: int = Field(default=8, ge=1, description="of attention; they divide the width")
+    layer_norm: bool = Field(
+        default=False,
+        description="what enters attention, dense layers and output is normalised, each token for itself",
+    )
+    block_fan_ins: Literal["own", "printed"] = Field(
+        default="own",
+        description="what weights of blocks are scaled by: their own, or those of pcn-limits Eq. 128 and 129, d for "
+        "queries, keys and values, 4 N for the first dense layer and N for the second",
+    )
+
+    @property
+    def residual(self) -> bool:
+        """Whether there are residual branches."""
+        return True
+
+
+class Spec(NetworkSpec):
+    """`input_shape` is the tokens of a sequence and the vocabulary's."""
+
+    num_heads: int
+    layer_norm: bool
+    block_fan_ins: Literal["own", "printed"]
+
+
+def refuse(settings: Any) -> None:
+    """Refuse heads that do not divide the width, another count of the depth than blocks, and losses without tokens.
+
+    Raises:
+        ConfigurationError: naming the key and what is valid.
+    """
+    if settings.width % settings.num_heads:
+        nearest = max(round(settings.width / settings.num_heads), 1) * settings.num_heads
+        raise ConfigurationError(
+            f"width: {settings.num_heads} heads do not divide {settings.width}; the nearest is {nearest}"
+        )
+    if settings.depth_kind != "blocks":
+        raise ConfigurationError(
+            f"depth_kind: the depth of transformer counts its blocks, not {settings.depth_kind}; use blocks"
+        )
+    if settings.loss != "cross_entropy":
+        raise ConfigurationError(
+            f"loss: the outputs of transformer are for tokens, not '{settings.loss}'; use cross_entropy"
+        )
+
+
+def spec(settings: Any, dataset: DatasetSpec) -> Spec:
+    """The structure that a cell holds.
+
+    Raises:
+        ConfigurationError: for data that are no sequences of tokens.
+    """
+    if dataset.sequence_length is None:
+        raise ConfigurationError(
+            f"network: transformer is for sequences of tokens, dataset '{dataset.name}' is none; "
+            "use tiny_shakespeare or sentences"
+        )
+    plain = structure(
+        settings, dataset, of_sequences=True, input_shape=dataset.input_shape, skip=True
+    )
+    return Spec(
+        **dict(plain),
+        num_heads=settings.num_heads,
+        layer_norm=settings.layer_norm,
+        block_fan_ins=settings.block_fan_ins,
+    )
+
+
+def layers(spec: Spec) -> tuple[Layer, ...]:
+    """All weights, from the input up."""
+    tokens, vocabulary = sizes(spec)
+    width, count = spec.width, spec.num_hidden_layers - 1
+    wide = EXPANSION * width
+    printed = spec.block_fan_ins == "printed"
+    heads = width // spec.num_heads if printed else width
+
+    def hidden(name: str, inputs: int, outputs: int, fan_in: int) -> Layer:
+        return Layer(name, "hidden", inputs, outputs, count, positions=tokens, fan_in=fan_in)
+
+    return (
+        # of what enters, one entry is not zero
+        Layer("input", "input", vocabulary, width, positions=tokens, fan_in=1),
+        Layer("input", "input", tokens, width, positions=tokens, fan_in=1),
+        *(hidden(name, width, width, heads) for name in ("query", "key", "value")),
+        hidden("attention", width, width, width),
+        hidden("expansion", width, wide, wide if printed else width),
+        hidden("contraction", wide, width, width if printed else wide),
+        Layer("output", "output", width, vocabulary, positions=tokens),
+    )
+
+
+def sizes(spec: NetworkSpec) -> tuple[int, int]:
+    """The tokens of a sequence, and of the vocabulary."""
+    tokens, vocabulary = spec.input_shape or (0, 0)
+    return tokens, vocabulary
