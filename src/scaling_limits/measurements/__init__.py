@@ -17,6 +17,7 @@ registry = Registry(
             "conditioning",
             "curvature",
             "equilibrium_alignment",
+            "equilibrium_distance",
             "error_alignment",
             "feature_changes",
             "feature_increments",

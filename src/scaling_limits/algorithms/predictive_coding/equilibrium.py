@@ -47,7 +47,9 @@ _ROUND_OFF = 10.0
 PerSample = Float[Array, " batch"]
 
 
-class _State(NamedTuple):
+class Settled(NamedTuple):
+    """Where iterations have come to, sample by sample."""
+
     errors: Stacks
     """Of the hidden nodes."""
     activities: Stacks
@@ -64,16 +66,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     residual at which a sample's end.
     """
     tolerance = jnp.asarray(problem.numbers["inference_tolerance"], problem.y.dtype)
-    solver = _Solver(problem, tolerance)
-
-    def open_samples(state: _State) -> Array:
-        return (state.residual > tolerance) & ~state.stalled
-
-    def goes_on(state: _State) -> Array:
-        return open_samples(state).any() & (state.iterations < MOST_ITERATIONS)
-
-    first = solver.begin(tuple(jnp.zeros_like(stack) for stack in forward[:-1]))
-    state = jax.lax.while_loop(goes_on, lambda s: solver.iterate(s, open_samples(s)), first)
+    state = settle(problem, tuple(jnp.zeros_like(stack) for stack in forward[:-1]), tolerance)
     output = state.activities[-1][0]
     reached = state.residual <= tolerance
     if not problem.options.smooth:
@@ -90,6 +83,25 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     )
 
 
+def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Settled:
+    """The equilibrium that iterations from these errors of the hidden nodes lead to, each sample's until its residual
+    is the tolerance or its energy falls no more.
+    """
+    solver = _Solver(problem, tolerance)
+
+    def open_samples(state: Settled) -> Array:
+        return (state.residual > tolerance) & ~state.stalled
+
+    def goes_on(state: Settled) -> Array:
+        return open_samples(state).any() & (state.iterations < MOST_ITERATIONS)
+
+    def iterate(state: Settled) -> Settled:
+        return solver.iterate(state, open_samples(state))
+
+    settled: Settled = jax.lax.while_loop(goes_on, iterate, solver.begin(errors))
+    return settled
+
+
 class _Solver:
     """The energy of errors of the hidden nodes, with what an iteration needs of it."""
 
@@ -100,10 +112,10 @@ class _Solver:
         self._weights = [energy_weight(problem, segment.role) for segment in hidden]
         self._output_weight = energy_weight(problem, last.role)
 
-    def begin(self, errors: Stacks) -> _State:
+    def begin(self, errors: Stacks) -> Settled:
         """Where iterations begin."""
         energy, slopes, activities = self._slopes(errors)
-        return _State(
+        return Settled(
             errors=errors,
             activities=activities,
             energy=energy,
@@ -113,7 +125,7 @@ class _Solver:
             iterations=jnp.int32(0),
         )
 
-    def iterate(self, state: _State, chosen: Bool[Array, " batch"]) -> _State:
+    def iterate(self, state: Settled, chosen: Bool[Array, " batch"]) -> Settled:
         """One iteration of the `chosen` samples."""
         direction = self._direction(state)
         slope = _dot(state.slopes, direction)
@@ -138,7 +150,7 @@ class _Solver:
         # near a smooth minimum the energy stands still while the residual still falls
         fall = jnp.maximum(slack, self._least_fall)
         still = (energy >= state.energy - fall) & (residual > 0.5 * state.residual)
-        return _State(
+        return Settled(
             errors=errors,
             activities=activities,
             energy=energy,
@@ -177,7 +189,7 @@ class _Solver:
         entries = [jnp.abs(stack).max(axis=(0, 2)) for stack in by_input[1:]]
         return jnp.stack(entries).max(axis=0)
 
-    def _direction(self, state: _State) -> Stacks:
+    def _direction(self, state: Settled) -> Stacks:
         """Conjugate gradients for `H p = -slopes`, each sample for itself."""
         slopes = state.slopes
         _, product = jax.linearize(lambda e: self._slopes(e)[1], state.errors)
