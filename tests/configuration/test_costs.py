@@ -301,7 +301,9 @@ def test_what_says_nothing_of_its_work_is_taken_for_backpropagation(tmp_path: Pa
     assert restored(own.canonical()) == own
 
 
-@pytest.mark.parametrize("chosen", [cell(), cell(**BACKPROPAGATION), cell(**SEQUENTIAL)])
+@pytest.mark.parametrize(
+    "chosen", [cell(), cell(**BACKPROPAGATION), cell(**SEQUENTIAL), cell(**RESNET)]
+)
 def test_a_cell_is_restored_from_its_canonical_form(chosen: Cell) -> None:
     again = restored(chosen.canonical())
     assert again == chosen

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from scaling_limits import algorithms, limits, measurements, optimisers
-from scaling_limits.cells import AlgorithmSpec, Cell, OptimiserSpec
+from scaling_limits import algorithms, limits, measurements, networks, optimisers
+from scaling_limits.cells import AlgorithmSpec, Cell, NetworkSpec, OptimiserSpec
 
 Work = Callable[[Cell, Any], None]
 _REGISTRIES = {
@@ -52,5 +52,11 @@ def restored(canonical: Mapping[str, Any]) -> Cell:
     declaring = algorithm(AlgorithmSpec(name=spec["name"], file=spec.get("file")))
     options: type[AlgorithmSpec] = getattr(declaring, "Options", AlgorithmSpec)
     numbers: type[OptimiserSpec] = getattr(part("optimiser", rule["name"]), "Spec", OptimiserSpec)
-    own = {"algorithm": options.model_validate(spec), "optimiser": numbers.model_validate(rule)}
+    net = canonical["network"]
+    structure: type[NetworkSpec] = getattr(networks.registry.part(net["name"]), "Spec", NetworkSpec)
+    own = {
+        "algorithm": options.model_validate(spec),
+        "optimiser": numbers.model_validate(rule),
+        "network": structure.model_validate(net),
+    }
     return Cell.model_validate({**canonical, **own})
