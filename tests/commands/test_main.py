@@ -21,6 +21,7 @@ from scaling_limits.commands import workflow
 from scaling_limits.commands.given import Given, chosen, words_of
 from scaling_limits.commands.main import main
 from scaling_limits.configuration import load
+from scaling_limits.configuration.trees import Origin, located, plain
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_key
 from toys import FIGURE, PAPER, merged, write_project
@@ -139,8 +140,6 @@ def test_values_are_read_as_snakemake_reads_those_of_config() -> None:
 
 def load_words(config: dict[str, Any]) -> Any:
     """Text and nulls as the configuration takes them."""
-    from scaling_limits.configuration.trees import Origin, located, plain
-
     return plain(located(config, Origin("")), nulls=True)
 
 
