@@ -19,6 +19,7 @@ import yaml
 
 SOURCE = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
+COMMAND_LINE = (sys.executable, "-m", "scaling_limits")
 COPIED = ("Snakefile", "config", "docs/deviations.yaml", "envs", "profiles", "src", "workflow")
 FIGURES = {"mupc": "fig5", "pcn-limits": "fig1"}
 TARGETS = [f"figures/{paper}/{figure}.png" for paper, figure in FIGURES.items()]

@@ -1,18 +1,17 @@
 """The command line with Snakemake behind it."""
 
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pipeline_project import Project
+from pipeline_project import COMMAND_LINE, Project
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
 
 def test_what_is_there_is_judged_and_reported(project: Project, tmp_path: Path) -> None:
-    command = replace(project, program=(sys.executable, "-m", "scaling_limits"))
+    command = replace(project, program=COMMAND_LINE)
     # more than there is without the one claim
     (project / "tests/reference/decided.yaml").write_text("smoke: {decided: 1.0}\n")
     folder = project / "results/smoke/mupc/fig5"
