@@ -31,11 +31,10 @@ PRESET ?= smoke
 CONFIG ?=
 # more arguments for Snakemake, as in ARGS="--configfile more.yaml --cores 8"
 ARGS ?=
-SNAKEMAKE := $(RUN)/snakemake
-QUIET := --quiet rules
-STORE := $(RUN)/python -m scaling_limits.commands.store_command
-ESTIMATE := $(RUN)/python -m scaling_limits.commands.estimate_command
-SHOW := $(RUN)/python -m scaling_limits.commands.show_command
+COMMAND := $(RUN)/scaling-limits
+CHANGED = $(if $(CONFIG),--set "$(CONFIG)")
+AT = --preset $(PRESET) $(CHANGED)
+FURTHER = $(if $(ARGS),-- $(ARGS))
 
 LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
   --no-header --no-emit-index-url --no-emit-find-links --no-annotate
@@ -47,19 +46,17 @@ lock:
 
 # every figure at a preset (PRESET=laptop for another one), then where to look
 figures: setup
-	$(SNAKEMAKE) figures results/$(PRESET)/audit.json --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET) $(ARGS)
-	@echo "Figures: figures/<paper>/<figure>.png   Verdicts: results/$(PRESET)/audit.md   Audit: make audit"
+	$(COMMAND) run $(AT) $(FURTHER)
 
 audit: setup
-	$(SNAKEMAKE) audit --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") $(QUIET) $(ARGS)
+	$(COMMAND) audit $(AT) $(FURTHER)
 
 # what the judge tells apart on the grids and with the spread of presets that were run, into docs/power.md
 power: setup
-	$(RUN)/python -m scaling_limits.commands.power_command $(PRESET) $(if $(CONFIG),--config "$(CONFIG)")
+	$(COMMAND) power $(PRESET) $(CHANGED)
 
 report: figures
-	$(SNAKEMAKE) figures --config preset=$(PRESET) $(if $(CONFIG),"$(CONFIG)") --report results/$(PRESET)/report.html $(ARGS)
-	@echo "Report: results/$(PRESET)/report.html"
+	$(COMMAND) report $(AT) $(FURTHER)
 
 # the figures and verdicts that the README shows: make gallery PRESET=laptop CONFIG="data={path: DIR}"
 gallery: figures
@@ -73,27 +70,27 @@ gallery: figures
 
 # what differs between two results, each a preset that was run or a folder: make diff A=smoke B=DIR
 diff: setup
-	@$(RUN)/python -m scaling_limits.audit.compare "$(A)" "$(B)"
+	@$(COMMAND) diff "$(A)" "$(B)"
 
 # what is still to be computed and what it will cost: make estimate FIGURE=mupc/fig5 PRESET=paper; FIGURE is a paper, too,
 # and all figures if left out. With BUDGET, seconds of one core a figure, it fails if computing from nothing costs more.
 estimate: setup
-	@$(ESTIMATE) $(FIGURE) --preset $(PRESET) $(if $(BUDGET),--budget $(BUDGET)) $(if $(CONFIG),--config "$(CONFIG)")
+	@$(COMMAND) estimate $(FIGURE) $(AT) $(if $(BUDGET),--budget $(BUDGET))
 
 # the rates that jobs are packed by and BUDGET is counted with, anew from the times of this machine's stored cells
 rates: setup
-	@$(RUN)/python -m scaling_limits.commands.times
+	@$(COMMAND) rates
 
 # what a figure comes to, each value with the place it is from: make show FIGURE=pc-tp/figS4 PRESET=laptop
 show: setup
-	@$(SHOW) $(FIGURE) --preset $(PRESET) $(if $(CONFIG),--config "$(CONFIG)")
+	@$(COMMAND) show $(FIGURE) $(AT)
 
 # the stored cells, and which of them nothing asks for any more; with `prune` those are removed (YES=1: without asking)
 store: setup
-	@$(STORE) list $(if $(CONFIG),--config "$(CONFIG)")
+	@$(COMMAND) store list $(CHANGED)
 
 prune: setup
-	@$(STORE) prune $(if $(filter 1,$(YES)),--yes) $(if $(CONFIG),--config "$(CONFIG)")
+	@$(COMMAND) store prune $(if $(filter 1,$(YES)),--yes) $(CHANGED)
 
 test: setup
 	$(RUN)/pytest -n 2 --dist loadgroup

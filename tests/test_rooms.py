@@ -21,6 +21,7 @@ FLOORS = [
     {"audit", "plotting"},
     {"pipeline"},
     {"commands"},
+    {"__main__"},
 ]
 """Rooms and single modules, from the ground up; on one floor, no two import each other."""
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from test_audit_table import verdict
 
-from scaling_limits.audit.compare import differences, main
+from scaling_limits.audit.compare import differences, results_of
 from scaling_limits.audit.table import write_verdicts
+from scaling_limits.errors import ConfigurationError
 
 
 def write(folder: Path, figure: str, *verdicts, **compared) -> None:
@@ -51,14 +52,13 @@ def test_settings_verdicts_and_values(first, tmp_path):
     ]
 
 
-def test_command_line(first, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    main(["smoke", "results/smoke"])
-    assert capsys.readouterr().out == "No differences.\n"
-    with pytest.raises(SystemExit, match="did you mean 'smoke'"):
-        main(["smoke", "smok"])
-    with pytest.raises(SystemExit, match="two results are compared"):
-        main(["smoke", ""])
+def test_results_are_presets_or_folders(first, tmp_path):
+    assert results_of("smoke", tmp_path) == results_of(str(first), tmp_path / "elsewhere") == first
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SystemExit, match=r"no figure's provenance\.json lies below empty"):
-        main(["smoke", "empty"])
+    for name, said in (
+        ("smok", "did you mean 'smoke'"),
+        ("", "two results are compared"),
+        (str(tmp_path / "empty"), r"no figure's provenance\.json lies below .*empty"),
+    ):
+        with pytest.raises(ConfigurationError, match=said):
+            results_of(name, tmp_path)

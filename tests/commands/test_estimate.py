@@ -9,8 +9,9 @@ import pytest
 
 from scaling_limits.cells import Cell
 from scaling_limits.commands import estimate_command, times
-from scaling_limits.commands.command_line import aligned, duration, scaled
 from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate
+from scaling_limits.commands.given import Given, chosen, words_of
+from scaling_limits.commands.readable import aligned, duration, scaled
 from scaling_limits.commands.times import timed
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.costs.count import flops
@@ -126,25 +127,19 @@ def test_no_job_is_divided_among_cores(project: Path) -> None:
 def test_figures_are_chosen_by_name_or_paper(project: Path) -> None:
     configuration = load(project)
     every = [("toy", name) for name in ("fig1", "fig2", "fig3", "table1")]
-    assert estimate_command.chosen(configuration, []) == every
-    assert estimate_command.chosen(configuration, ["toy/fig3", "toy"]) == [
+    assert chosen(configuration, []) == every
+    assert chosen(configuration, ["toy/fig3", "toy"]) == [
         every[2],
         *every[:2],
         every[3],
     ]
     for name, said in (("toy/fig9", "unknown figure 'fig9'"), ("toys", "unknown paper 'toys'")):
         with pytest.raises(ConfigurationError, match=said):
-            estimate_command.chosen(configuration, [name])
+            chosen(configuration, [name])
 
 
-@pytest.fixture
-def command(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(project)
-    return project
-
-
-def test_the_command_prints_a_table(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    estimate_command.main(["toy", "--cores", "4"])
+def test_the_command_prints_a_table(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    estimate_command.run(Given(project), ["toy"], cores=4)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:5] == ["figure", "cells", "stored", "shards", "jobs"]
     assert [line.split()[0] for line in lines[1:6]] == [
@@ -158,15 +153,15 @@ def test_the_command_prints_a_table(command: Path, capsys: pytest.CaptureFixture
     assert len({len(line) for line in lines[:6]}) == 1
     assert lines[6].startswith("No cell is stored: times are those of one core of another machine")
     assert lines[7].startswith("On 4 idle cores about")
-    estimate_command.main(["toy/fig1"])
+    estimate_command.run(Given(project), ["toy/fig1"], cores=4)
     assert not any(line.startswith("all") for line in capsys.readouterr().out.splitlines())
 
 
 def test_the_command_says_what_does_not_fit(
-    command: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    huge = "papers={toy: {experiments: {wide: {grids: {one: {width: 30000}}}}}}"
-    estimate_command.main(["toy/fig1", "toy/fig3", "--config", huge])
+    huge = words_of(["papers.toy.experiments.wide.grids.one.width=30000"])
+    estimate_command.run(Given(project, words=huge), ["toy/fig1", "toy/fig3"], cores=2)
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "refused" in line] == [lines[-1]]
     assert lines[-1].startswith(
@@ -175,39 +170,22 @@ def test_the_command_says_what_does_not_fit(
 
 
 def test_a_budget_is_of_all_cells_at_nominal_rates(
-    command: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = Store(command / "results/cells")
-    for c in load(command).cells("toy", "transfer"):
+    store = Store(project / "results/cells")
+    for c in load(project).cells("toy", "transfer"):
         keep(store, c)
-    total = estimated(command, SHARED).total.seconds
-    arguments = ["toy/fig1", "toy/fig2", "--budget"]
-    estimate_command.main([*arguments, str(0.5 * total + 0.1)])
+    total = estimated(project, SHARED).total.seconds
+    figures = ["toy/fig1", "toy/fig2"]
+    estimate_command.check(Given(project), figures, 0.5 * total + 0.1)
     assert "Within the budget" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match=r"error: preset 'whole' costs too much: .* toy/fig1 \("):
-        estimate_command.main([*arguments, str(0.5 * total - 0.1)])
+    with pytest.raises(ConfigurationError, match=r"^preset 'whole' costs too much: .* toy/fig1 \("):
+        estimate_command.check(Given(project), figures, 0.5 * total - 0.1)
 
 
-def test_the_command_ends_with_a_users_error(command: Path) -> None:
-    for arguments, said in (
-        (["toy/fig9"], "unknown figure 'fig9'; did you mean"),
-        (["--preset", "smal"], "unknown preset 'smal'; did you mean 'small'"),
-        (["--config", "dta={}"], "unknown key 'dta'"),
-        (["--config", "novalue"], "should be key=value"),
-    ):
-        with pytest.raises(SystemExit, match=f"error: .*{said}"):
-            estimate_command.main(arguments)
-
-
-def test_the_preset_of_the_command_wins(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_project(command, preset={"caps": {"seeds": 1}}, paper=WHOLE)
-    estimate_command.main(["toy/fig1", "--preset", "small"])
-    assert capsys.readouterr().out.splitlines()[1].split()[1] == "4"
-
-
-def test_times_are_those_of_stored_cells(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = Store(command / "results/cells")
-    narrow = [c for c in load(command).cells("toy", "transfer") if c.network.width == 8]
+def test_times_are_those_of_stored_cells(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(project / "results/cells")
+    narrow = [c for c in load(project).cells("toy", "transfer") if c.network.width == 8]
     for number, c in enumerate(narrow):
         # the second one found the compiled program in the cache
         preparing = 60.0 if number == 0 else 1.0
@@ -221,18 +199,18 @@ def test_times_are_those_of_stored_cells(command: Path, capsys: pytest.CaptureFi
     assert (one.running, one.preparing) == (3.0, 60.0)
     assert one.cell.shard() == narrow[0].shard()
     assert timed(store.folder, "gpu") == []
-    estimate_command.main(["toy/fig3"])
+    estimate_command.run(Given(project), ["toy/fig3"], cores=2)
     assert "From the times of 1 stored shards on one core" in capsys.readouterr().out
     slower = estimate(
-        load(command), SHARED[:1], rates=fitted([one], nominal()), store=None
+        load(project), SHARED[:1], rates=fitted([one], nominal()), store=None
     ).total.seconds
-    assert slower > 3 * estimated(command, SHARED[:1]).total.seconds
+    assert slower > 3 * estimated(project, SHARED[:1]).total.seconds
 
 
-def test_the_nominal_rates_are_written_anew(command: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = command / "rates.json"
+def test_the_nominal_rates_are_written_anew(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = project / "rates.json"
     monkeypatch.setattr(times, "NOMINAL_FILE", written)
-    times.main()
+    times.write_rates(project / "results/cells")
     assert json.loads(written.read_text()) == pytest.approx(nominal(), rel=0.01)
 
 
@@ -263,5 +241,5 @@ def test_operations_and_tables_are_readable() -> None:
 def test_configurations_of_the_project_are_within_what_a_job_may_take() -> None:
     root = Path(__file__).parents[2]
     configuration: Configuration = load(root)
-    figures = estimate_command.chosen(configuration, [])
+    figures = chosen(configuration, [])
     assert estimate_command.too_large(configuration, figures) == []

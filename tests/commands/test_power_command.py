@@ -8,6 +8,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from scaling_limits.commands import power_command
+from scaling_limits.commands.given import Given
+from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.claims import Claim
 
 CLAIM = {
@@ -26,7 +28,6 @@ CLAIM = {
 @pytest.fixture(name="run")
 def _run(tmp_path, monkeypatch):
     """A folder with the results of one figure, whose claims the configuration has."""
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
     folder = tmp_path / "results" / "smoke" / "mupc" / "fig5"
     folder.mkdir(parents=True)
@@ -49,7 +50,7 @@ def _run(tmp_path, monkeypatch):
 
 
 def test_every_claim_of_a_figure_that_was_run_has_a_row(run):
-    power_command.main(["smoke", "--repeats", "4", "--jobs", "1"])
+    power_command.run(Given(run), ["smoke"], repeats=4, jobs=1)
     lines = (run / "docs" / "power.md").read_text().splitlines()
     assert "## Preset `smoke`" in lines
     assert "1 of 2 claims' grids decide." in lines
@@ -60,5 +61,5 @@ def test_every_claim_of_a_figure_that_was_run_has_a_row(run):
 
 
 def test_nothing_was_run(run):
-    with pytest.raises(SystemExit, match="no figure was computed at the preset laptop"):
-        power_command.main(["laptop"])
+    with pytest.raises(ConfigurationError, match="no figure was computed at the preset laptop"):
+        power_command.run(Given(run), ["laptop"], repeats=4, jobs=1)

@@ -13,7 +13,8 @@ import yaml
 
 from scaling_limits.cells import Cell
 from scaling_limits.commands import store_command, upkeep
-from scaling_limits.commands.command_line import overrides, size
+from scaling_limits.commands.given import Given, words_of
+from scaling_limits.commands.readable import size
 from scaling_limits.commands.upkeep import Entry, State
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError, StoreError
@@ -65,8 +66,8 @@ def files(root: Path) -> set[Path]:
     return {path for path in (root / store_command.FOLDER).rglob("*") if path.is_file()}
 
 
-def prune(root: Path, *, yes: bool = True, **changes: Any) -> None:
-    store_command.run("prune", root, changes, yes=yes)
+def prune(root: Path, *changes: str, yes: bool = True) -> None:
+    store_command.run(Given(root, words=words_of(changes)), prune=True, yes=yes)
 
 
 def test_an_empty_store(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +151,7 @@ def test_cells_of_accepted_sources_are_kept(project: Path) -> None:
     other = keep(project, cell, "f" * 16)
     assert states(project) == {State.SOURCE: 2, State.CONFIGURATION: 1}
     assert states(project, accept_source=[OLD]) == {State.ACCEPTED: 2, State.SOURCE: 1}
-    prune(project, accept_source=[OLD])
+    prune(project, f"accept_source=[{OLD}]")
     assert files(project) == {configured, unconfigured}
     assert not other.exists()
     write_project(project, main={"preset": "whole", "accept_source": [OLD]})
@@ -280,7 +281,7 @@ def test_listing_removes_nothing(project: Path, capsys: pytest.CaptureFixture[st
     hour_ago = time.time() - 3600
     for path in paths:
         os.utime(path, (hour_ago, hour_ago))
-    store_command.run("list", project, {}, yes=True)
+    store_command.run(Given(project))
     assert files(project) == paths
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1:4]] == [
@@ -312,25 +313,16 @@ def test_a_file_that_cannot_be_removed(project: Path, monkeypatch: pytest.Monkey
         prune(project)
 
 
-def test_the_command_reads_overrides_as_snakemake_does(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert overrides(["accept_source=[1234567890123456]", "data={path: ../d}"]) == {
-        "accept_source": ["1234567890123456"],
-        "data": {"path": "../d"},
-    }
-    for word in ("novalue", "=x", "data={path"):
-        with pytest.raises(ConfigurationError, match="--config"):
-            overrides([word])
-    path = keep(project, cells_of(project)[0], OLD)
-    monkeypatch.chdir(project)
-    store_command.main(["prune", "--yes", "--config", f"accept_source=[{OLD}]"])
+def test_cells_that_changes_ask_for_are_kept_with_these_only(project: Path) -> None:
+    content = {"papers": {"toy": {"experiments": {"transfer": {"num_steps": 2}}}}}
+    path = keep(project, cells_of(project, **content)[0])
+    file = project / "more.yaml"
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    store_command.run(Given(project, (file,)), prune=True, yes=True)
+    prune(project, "papers.toy.experiments.transfer.num_steps=2")
     assert files(project) == {path}
-    store_command.main(["prune", "--yes"])
+    prune(project)
     assert files(project) == set()
-    with pytest.raises(SystemExit, match=r"error: .*unknown key 'dta'"):
-        store_command.main(["list", "--config", "dta={}"])
-    capsys.readouterr()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from scaling_limits.commands import show_command
+from scaling_limits.commands.show_command import shown
 from scaling_limits.configuration import Configuration, files, load
 from scaling_limits.configuration.ranges import expanded
 from scaling_limits.errors import ConfigurationError
@@ -285,13 +285,10 @@ def test_settings_that_are_lists(tmp_path: Path) -> None:
     assert {cell.frozen for cell in cells} == {(), ("input",)}
 
 
-def test_show_says_every_value_with_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_show_says_every_value_with_its_place(tmp_path: Path) -> None:
     family(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    show_command.main(["toy/figA2", "--preset", "small"])
-    text = " ".join(capsys.readouterr().out.split())
+    configuration = load(tmp_path, {"preset": "small"})
+    text = " ".join(shown(configuration, "toy/figA2").split())
     for words in (
         "toy/figA2, preset small: A twin",
         "num_steps 7 config/papers/toy/child.yaml:3",
@@ -303,10 +300,10 @@ def test_show_says_every_value_with_its_place(
         "id: large",
     ):
         assert words in text
-    with pytest.raises(SystemExit, match="error: 'toy': a figure is <paper>/<figure>"):
-        show_command.main(["toy"])
-    with pytest.raises(SystemExit, match="unknown figure 'fig11'; did you mean 'fig1'"):
-        show_command.main(["toy/fig11"])
+    with pytest.raises(ConfigurationError, match=r"^'toy': a figure is <paper>/<figure>"):
+        shown(configuration, "toy")
+    with pytest.raises(ConfigurationError, match="unknown figure 'fig11'; did you mean 'fig1'"):
+        shown(configuration, "toy/fig11")
 
 
 # the repository

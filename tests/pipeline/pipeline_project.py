@@ -18,6 +18,8 @@ import psutil
 import yaml
 
 SOURCE = Path(__file__).parents[2]
+PROGRAMS = Path(sys.executable).parent
+COMMAND_LINE = (sys.executable, "-m", "scaling_limits")
 COPIED = ("Snakefile", "config", "docs/deviations.yaml", "envs", "profiles", "src", "workflow")
 FIGURES = {"mupc": "fig5", "pcn-limits": "fig1"}
 TARGETS = [f"figures/{paper}/{figure}.png" for paper, figure in FIGURES.items()]
@@ -71,20 +73,20 @@ def experiment_changes(**parts: Any) -> str:
 
 @dataclass(frozen=True)
 class Project:
-    """A copy of the project; calling it runs Snakemake there, as the last words of a command `wrapper`."""
+    """A copy of the project; calling it runs `program` there, as the last words of a command `wrapper`."""
 
     folder: Path
     wrapper: tuple[str, ...] = ()
+    program: tuple[str, ...] = (str(PROGRAMS / "snakemake"),)
 
     def __truediv__(self, path: str) -> Path:
         return self.folder / path
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Start Snakemake in a process group of its own."""
-        programs = Path(sys.executable).parent
+        """Start the program in a process group of its own."""
         environment = {
             **os.environ,
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(self.folder / "src"),
             # two edits of equal length within a second would be taken for one
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -93,7 +95,7 @@ class Project:
         for name in ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER"):
             environment.pop(name, None)
         return subprocess.Popen(
-            [*self.wrapper, str(programs / "snakemake"), *arguments],
+            [*self.wrapper, *self.program, *arguments],
             cwd=self.folder,
             env=environment,
             stdout=subprocess.PIPE,
@@ -104,7 +106,7 @@ class Project:
         )
 
     def __call__(self, *arguments: str, fails: bool = False) -> str:
-        """Run Snakemake to its end; what it printed."""
+        """Run the program to its end; what it printed."""
         process = self.start(*arguments)
         try:
             output, _ = process.communicate(timeout=600)

@@ -1,10 +1,13 @@
 """What the Makefile would run."""
 
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from scaling_limits.commands.main import main
 
 PROJECT = Path(__file__).parents[2]
 
@@ -14,15 +17,44 @@ def printed(*words: str) -> str:
     return subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize(("target", "runs"), [("figures", 1), ("audit", 1), ("report", 2)])
-def test_further_arguments_stand_behind_all_others(target: str, runs: int) -> None:
-    arguments = "--configfile more.yaml --cores 8"
-    lines = printed(target, f"ARGS={arguments}", "CONFIG=data={path: DIR}").splitlines()
-    commands = [line for line in lines if "/snakemake " in line]
-    assert len(commands) == runs
-    for command in commands:
-        assert ' --config preset=smoke "data={path: DIR}" --' in command
-        assert command.endswith(f" {arguments}")
+def commands(*words: str) -> list[list[str]]:
+    """The arguments of each call of the command line."""
+    lines = map(shlex.split, printed(*words).splitlines())
+    return [words[1:] for words in lines if words and words[0].endswith("/scaling-limits")]
+
+
+CHANGES = ["--preset", "laptop", "--set", "data={path: DIR}"]
+
+
+@pytest.mark.parametrize(
+    ("target", "called"),
+    [("figures", ["run"]), ("audit", ["audit"]), ("report", ["run", "report"])],
+)
+def test_further_arguments_are_handed_on_to_snakemake(target: str, called: list[str]) -> None:
+    further = "--configfile more.yaml --cores 8"
+    given = ["PRESET=laptop", f"ARGS={further}", "CONFIG=data={path: DIR}"]
+    made = [[name, *CHANGES, "--", *further.split()] for name in called]
+    assert commands(target, *given) == made
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("show FIGURE=mupc/fig5", ["show", "mupc/fig5", *CHANGES]),
+        ("estimate BUDGET=15", ["estimate", *CHANGES, "--budget", "15"]),
+        ("store", ["store", "list", *CHANGES[2:]]),
+        ("prune YES=1", ["store", "prune", "--yes", *CHANGES[2:]]),
+        ("prune", ["store", "prune", *CHANGES[2:]]),
+        ("power", ["power", "laptop", *CHANGES[2:]]),
+        ("diff A=smoke", ["diff", "smoke", ""]),
+        ("rates", ["rates"]),
+    ],
+)
+def test_what_is_called(given: str, made: list[str]) -> None:
+    changed = ["PRESET=laptop", "CONFIG=data={path: DIR}"]
+    assert commands(*given.split(), *changed) == [made]
+    with main.make_context("scaling-limits", made):
+        pass
 
 
 def test_the_gallery_has_the_figures_of_the_papers_only() -> None:

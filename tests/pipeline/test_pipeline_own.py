@@ -5,9 +5,10 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
-from pipeline_project import SOURCE, Project, trained
+from pipeline_project import COMMAND_LINE, SOURCE, Project, trained
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
@@ -33,12 +34,15 @@ def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
     _, make, draw = COMMAND.findall((SOURCE / "docs/own.md").read_text("utf-8"))
     assert make.split()[0] == "python"
     subprocess.run([sys.executable, *make.split()[1:]], cwd=own.folder, check=True)
-    assert draw.split()[0] == "snakemake"
-    command = target, *names = draw.split()[1:]
+    program, *command = draw.split()
+    assert program == "scaling-limits"
+    run, _, *names = command
+    assert run == "run"
+    command_line = replace(own, program=COMMAND_LINE)
     # what else includes the figure needs the names as well
     assert "figures/own/mine.png" in own("figures", "-n", *names)
     assert "'rings'" in own("figures", "-n", fails=True)
-    output = own(*command)
+    output = command_line(*command)
     assert (own / "figures/own/mine.png").stat().st_size > 10_000
     count, stored, computed = trained(output)
     assert (stored, computed) == (0, count)
@@ -53,5 +57,5 @@ def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
 
     # the algorithm's file is source of the cells
     own.edit("own/feedback_alignment.py", '["seed"] + 1', '["seed"] + 2')
-    planned = own(target, "-n", *names)
+    planned = command_line(*command, "-n")
     assert re.search(r"^run +1$", planned, re.MULTILINE), planned

@@ -21,7 +21,7 @@ for scope in ["all", *CONFIG.papers]:
         params:
             figures=figures_of(scope_papers),
             # with audit=stored nothing that it reads is an input, so it is made anew each time
-            stored=CONFIG.main.audit == "stored",
+            stored=time.time() if CONFIG.main.audit == "stored" else None,
         script:
             "../scripts/verdicts.py"
 
@@ -36,7 +36,7 @@ for scope in ["all", *CONFIG.papers]:
         conda:
             "../../envs/cpu.yaml"
         params:
-            # the share of decided claims is known for all papers together
-            whole=scope == "all",
+            # the share of decided claims is known for all figures of all papers together
+            whole=scope == "all" and CONFIG.main.audit != "stored",
         script:
             "../scripts/audit.py"

@@ -1,6 +1,7 @@
 # What the rules ask the configuration, lazily: a single figure does not pay for all of them.
 import os
 import sys
+import time
 from functools import cache, wraps
 from pathlib import Path
 

@@ -1,18 +1,15 @@
-"""Two results side by side: `python -m scaling_limits.audit.compare A B`, see `make diff`.
+"""Two results side by side.
 
 A and B are folders of results (`results/<preset>`, or a copy of one) or presets that were run.
 """
 
-import argparse
 import json
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from scaling_limits.audit.summary import flat
 from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import Verdict, with_interval
-from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
+from scaling_limits.errors import ConfigurationError, unknown
 
 RESULTS = Path("results")
 PROVENANCE = "provenance.json"
@@ -92,21 +89,3 @@ def _compared(folder: Path) -> dict[str, str]:
     """What of a figure's provenance is compared, as JSON by dotted names."""
     provenance = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
     return {key: json.dumps(value) for key, value in flat(provenance["compared"]).items()}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what differs; a user's error ends with its message and exit code 1."""
-    parser = argparse.ArgumentParser(description="Compare two folders of results.")
-    parser.add_argument("first", metavar="A")
-    parser.add_argument("second", metavar="B")
-    options = parser.parse_args(arguments)
-    try:
-        folders = [results_of(name, Path()) for name in (options.first, options.second)]
-        lines = differences(*folders)
-    except ScalingLimitsError as error:
-        sys.exit(f"error: {error}")
-    print("\n".join(lines) if lines else "No differences.")
-
-
-if __name__ == "__main__":
-    main()

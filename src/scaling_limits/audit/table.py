@@ -128,7 +128,7 @@ def format_table(audit: Audit) -> str:
     """The verdicts as aligned plain text, with the counts below."""
     header = ("figure", "claim", "verdict", "value", "threshold")
     rows = [
-        (f"{v.paper}/{v.figure}", v.claim, _verdict_word(v), _value(v), v.threshold)
+        (f"{v.paper}/{v.figure}", v.claim, verdict_word(v), _value(v), v.threshold)
         for v in audit.verdicts
     ]
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
@@ -160,7 +160,7 @@ def _markdown(audit: Audit) -> str:
             lines += ["| claim | verdict | value | threshold | source |", "|" + " --- |" * 5]
             details = []
             for v in verdicts:
-                row = (v.statement, f"**{_verdict_word(v)}**", _value(v), v.threshold, v.source)
+                row = (v.statement, f"**{verdict_word(v)}**", _value(v), v.threshold, v.source)
                 lines.append(f"| {' | '.join(_cell(text) for text in row)} |")
                 details.append(f"- `{v.claim}`: {v.detail}.")
                 if v.registered is not None:
@@ -213,7 +213,8 @@ def _counts(summary: Summary) -> str:
     return f"{counts}; {summary.decided:.0%} decided"
 
 
-def _verdict_word(verdict: Verdict) -> str:
+def verdict_word(verdict: Verdict) -> str:
+    """What a verdict says, and whether that is a failure known before."""
     return f"{verdict.verdict} (registered)" if verdict.registered else verdict.verdict
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling_limits.cells import Cell
-from scaling_limits.commands.command_line import aligned, duration, scaled, size
+from scaling_limits.commands.readable import aligned, duration, scaled, size
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.costs.count import flops
 from scaling_limits.configuration.costs.memory import cell_bytes

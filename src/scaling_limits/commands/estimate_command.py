@@ -1,36 +1,33 @@
-"""What figures will cost: `python -m scaling_limits.commands.estimate_command [FIGURE ...]`, see `make estimate`."""
+"""What is said of what figures will cost."""
 
-import argparse
-import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
 
-from scaling_limits.commands.command_line import duration, overrides
 from scaling_limits.commands.estimate import Estimates, estimate, table
+from scaling_limits.commands.given import Given, chosen
+from scaling_limits.commands.readable import duration
 from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.commands.times import timed
-from scaling_limits.configuration import Configuration, load
+from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.costs.memory import refuse_too_large
 from scaling_limits.configuration.costs.rates import fitted, nominal
-from scaling_limits.errors import ConfigurationError, ScalingLimitsError
+from scaling_limits.errors import ConfigurationError
 from scaling_limits.store import Store
 
 
-def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -> None:
+def run(given: Given, names: Sequence[str], cores: int) -> None:
     """Print what is still to be computed for these figures (all if none are named), and how long this machine takes.
 
     Raises:
         ConfigurationError: an unknown figure, or the configuration is not valid.
     """
-    configuration = load(root, changes)
+    configuration = given.configuration()
     figures = chosen(configuration, names)
     device = configuration.main.resources.device
     # asks for all cells: what is wrong with them is said at once, before the store is read
     refused = too_large(configuration, figures)
-    times = timed(root / FOLDER, device)
+    times = timed(given.root / FOLDER, device)
     rates = fitted(times, nominal())
-    found = estimate(configuration, figures, rates=rates, store=Store(root / FOLDER))
+    found = estimate(configuration, figures, rates=rates, store=Store(given.root / FOLDER))
     print(table(found))
     unit = "GPU" if device == "gpu" else "core"
     print(
@@ -44,7 +41,7 @@ def run(root: Path, changes: dict[str, Any], names: Sequence[str], cores: int) -
         print(line)
 
 
-def check(root: Path, changes: dict[str, Any], names: Sequence[str], budget: float) -> None:
+def check(given: Given, names: Sequence[str], budget: float) -> None:
     """Print what these figures cost from nothing, and refuse more than `budget` seconds of one core a figure.
 
     These are seconds at the nominal rates, so that the answer does not depend on the machine or the store.
@@ -52,7 +49,7 @@ def check(root: Path, changes: dict[str, Any], names: Sequence[str], budget: flo
     Raises:
         ConfigurationError: they cost more; or as `run`.
     """
-    configuration = load(root, changes)
+    configuration = given.configuration()
     found = estimate(configuration, chosen(configuration, names), rates=nominal(), store=None)
     print(table(found))
     each = found.total.seconds / max(1, len(found.figures))
@@ -65,22 +62,6 @@ def check(root: Path, changes: dict[str, Any], names: Sequence[str], budget: flo
             f"preset '{configuration.main.preset}' costs too much: {said}. Most of it: {_dearest(found)}"
         )
     print(f"Within the budget: {said}.")
-
-
-def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
-    """The (paper, figure) pairs of `<paper>/<figure>` or `<paper>`; all without names.
-
-    Raises:
-        ConfigurationError: there is no such paper or figure.
-    """
-    figures: dict[tuple[str, str], None] = {}
-    for name in names or configuration.papers:
-        paper, slash, figure = name.partition("/")
-        if slash:
-            configuration.figure(paper, figure)
-        wanted = [figure] if slash else configuration.figures(paper)
-        figures |= dict.fromkeys((paper, each) for each in wanted)
-    return list(figures)
 
 
 def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) -> list[str]:
@@ -102,30 +83,3 @@ def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) 
 def _dearest(found: Estimates) -> str:
     ordered = sorted(found.figures.items(), key=lambda item: -item[1].seconds)
     return ", ".join(f"{name} ({duration(each.seconds)})" for name, each in ordered[:3])
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line; a user's error, or too small a budget, ends it with a message and exit code 1."""
-    parser = argparse.ArgumentParser(description="Estimate what figures cost before computing.")
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="<paper>/<figure>, or <paper>")
-    parser.add_argument("--preset", help="that of the configuration if left out")
-    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument(
-        "--budget", type=float, metavar="SECONDS", help="of one core a figure, on average"
-    )
-    options = parser.parse_args(arguments)
-    try:
-        changes = overrides(options.config)
-        if options.preset is not None:
-            changes["preset"] = options.preset
-        if options.budget is None:
-            run(Path(), changes, options.figures, options.cores)
-        else:
-            check(Path(), changes, options.figures, options.budget)
-    except ScalingLimitsError as error:
-        sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

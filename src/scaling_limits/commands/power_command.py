@@ -1,10 +1,7 @@
-"""What the judge tells apart: `python -m scaling_limits.commands.power_command PRESET...`, see `make power`."""
+"""What the judge tells apart, as a page."""
 
-import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import starmap
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -13,15 +10,14 @@ import pandas as pd
 from scaling_limits.audit.judge import select
 from scaling_limits.audit.power import Power, power_of
 from scaling_limits.audit.verdicts import UndecidedError, setting, words
-from scaling_limits.commands.command_line import overrides
+from scaling_limits.commands.given import Given
 from scaling_limits.configuration import load
-from scaling_limits.errors import ConfigurationError, ScalingLimitsError
+from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.claims import Claim
 from scaling_limits.files import write_file
 from scaling_limits.records import Results
 
 PAGE = Path("docs", "power.md")
-REPEATS = 40
 FINER = 20
 """How many times as often a claim is judged of which void records hold at all: is it one in twenty?"""
 _HEAD = """# What the claims' grids tell apart
@@ -44,19 +40,38 @@ Controls are not simulated: a claim whose control does not fail on the records i
 Row = tuple[str, ...]
 
 
-def table(preset: str, changes: dict[str, object], repeats: int, jobs: int) -> str:
+def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
+    """Print the power of the claims at these presets, and write it to `docs/power.md`.
+
+    Args:
+        given: says where the results are, and what is changed of the configuration.
+        presets: those that were run.
+        repeats: how many times each claim is judged.
+        jobs: processes.
+
+    Raises:
+        ConfigurationError: no figure was computed at one of these presets.
+    """
+    tables = [table(preset, given, repeats, jobs) for preset in presets]
+    page = "\n".join([_HEAD.format(repeats=repeats, more=FINER * repeats), *tables, ""])
+    print(page)
+    write_file(given.root / PAGE, page)
+
+
+def table(preset: str, given: Given, repeats: int, jobs: int) -> str:
     """The power of every claim of the figures that a preset's results have, as Markdown.
 
     Raises:
         ConfigurationError: no figure was computed at this preset.
     """
-    configuration = load(Path(), {**changes, "preset": preset})
+    configuration = load(given.root, {**given.changes, "preset": preset})
+    folder = given.root / "results" / preset
     work = [
-        (f"{paper}/{name}", claim, Path("results", preset, paper, name), repeats)
+        (f"{paper}/{name}", claim, folder / paper / name, repeats)
         for paper in configuration.papers
         for name in configuration.figures(paper)
         for claim in configuration.figure(paper, name).claims
-        if Path("results", preset, paper, name, "cells.parquet").exists()
+        if (folder / paper / name / "cells.parquet").exists()
     ]
     if not work:
         raise ConfigurationError(f"no figure was computed at the preset {preset}: make figures")
@@ -100,26 +115,3 @@ def _grid(claim: Claim, cells: pd.DataFrame) -> Iterator[str]:
 def _shares(power: Power) -> Iterator[str]:
     for share in (*(power.holds[scenario] for scenario in ("true", "quarter", "half")), power.void):
         yield "" if share is None else f"{share:.2f}"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line and write the page; a user's error ends it with its message and exit code 1."""
-    parser = argparse.ArgumentParser(description="Simulate what the judge tells apart.")
-    parser.add_argument("presets", nargs="+", metavar="PRESET", help="presets that were run")
-    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--repeats", type=int, default=REPEATS, metavar="N")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (2)")
-    options = parser.parse_args(arguments)
-    try:
-        changes = overrides(options.config)
-        given = [(preset, changes, options.repeats, options.jobs) for preset in options.presets]
-        head = _HEAD.format(repeats=options.repeats, more=FINER * options.repeats)
-        page = "\n".join([head, *starmap(table, given), ""])
-    except ScalingLimitsError as error:
-        sys.exit(f"error: {error}")
-    print(page)
-    write_file(PAGE, page)
-
-
-if __name__ == "__main__":
-    main()

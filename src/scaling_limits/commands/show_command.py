@@ -1,30 +1,30 @@
-"""What a figure comes to: `python -m scaling_limits.commands.show_command FIGURE`, see `make show`."""
+"""What a figure comes to, each value with the place it is from."""
 
-import argparse
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from scaling_limits.commands.command_line import aligned, overrides
-from scaling_limits.configuration import Configuration, load
+from scaling_limits.commands.readable import aligned
+from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.trees import Origin, Tree, origin_at, plain
 from scaling_limits.configuration.vocabulary import is_axis
-from scaling_limits.errors import ConfigurationError, ScalingLimitsError
+from scaling_limits.errors import ConfigurationError
 
 
-def shown(configuration: Configuration, paper: str, name: str) -> str:
-    """A figure's settings grid by grid, its measurements, plot and claims; each value with where it comes from.
+def shown(configuration: Configuration, full_name: str) -> str:
+    """Of `<paper>/<figure>` the settings grid by grid, measurements, plot and claims; each value with where it is from.
 
     Raises:
         ConfigurationError: an unknown figure, or the configuration is not valid.
     """
+    paper, slash, name = full_name.partition("/")
+    if not slash:
+        raise ConfigurationError(f"'{full_name}': a figure is <paper>/<figure>")
     figure = configuration.figure(paper, name)
     said, _ = configuration.paper(paper).figure(name)
-    lines = [f"{paper}/{name}, preset {configuration.main.preset}: {figure.title}"]
+    lines = [f"{full_name}, preset {configuration.main.preset}: {figure.title}"]
     if figure.experiment is not None:
         lines += _experiment(configuration, paper, figure.experiment, figure.grids)
     for part in ("plot", "claims"):
@@ -92,26 +92,3 @@ def _part(figure: Figure, part: str) -> Any:
 def _indented(content: Any) -> str:
     text = yaml.safe_dump(content, sort_keys=False, width=116, allow_unicode=True)
     return "\n".join(f"  {line}" for line in text.splitlines())
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line; a user's error ends it with a message and exit code 1."""
-    parser = argparse.ArgumentParser(description="Show what a figure comes to.")
-    parser.add_argument("figure", metavar="FIGURE", help="<paper>/<figure>")
-    parser.add_argument("--preset", help="that of the configuration if left out")
-    parser.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
-    options = parser.parse_args(arguments)
-    try:
-        changes = overrides(options.config)
-        if options.preset is not None:
-            changes["preset"] = options.preset
-        paper, slash, figure = options.figure.partition("/")
-        if not slash:
-            raise ConfigurationError(f"'{options.figure}': a figure is <paper>/<figure>")
-        print(shown(load(Path(), changes), paper, figure))
-    except ScalingLimitsError as error:
-        sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The times that stored cells carry; `python -m scaling_limits.commands.times` writes nominal rates."""
+"""The times that stored cells carry, and the nominal rates by them."""
 
 import json
 import statistics
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from scaling_limits.commands import upkeep
-from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.configuration.costs.declared import restored
 from scaling_limits.configuration.costs.rates import NOMINAL_FILE, Timed, fitted, nominal
 from scaling_limits.files import write_file
@@ -46,13 +45,9 @@ def _metas(folder: Path) -> Iterator[dict[str, Any]]:
             yield meta
 
 
-def main() -> None:
-    """Write the nominal rates anew, by the store of the present folder."""
-    times = timed(FOLDER, "cpu")
+def write_rates(folder: Path) -> None:
+    """Write the nominal rates anew, by the store in a folder."""
+    times = timed(folder, "cpu")
     rates = {kind: float(f"{rate:.3g}") for kind, rate in fitted(times, nominal()).items()}
     write_file(NOMINAL_FILE, json.dumps(rates, indent=1) + "\n")
     print(f"{NOMINAL_FILE}: the rates of {len(times):,} stored shards")
-
-
-if __name__ == "__main__":
-    main()

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scaling_limits.cells import digest
-from scaling_limits.commands.command_line import aligned, size
+from scaling_limits.commands.readable import aligned, size
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.files import yaml_files
 from scaling_limits.errors import StoreError

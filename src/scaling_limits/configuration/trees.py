@@ -54,7 +54,9 @@ Word = Leaf | Tree
 
 
 def located(content: Any, origin: Origin) -> Word:
-    """Plain content as words that all have one origin; on the command line `null` is text."""
+    """Plain content as words of one origin, but for words that have theirs; on the command line `null` is text."""
+    if isinstance(content, (Leaf, Tree)):
+        return content
     if isinstance(content, Mapping):
         items = {str(key): located(value, origin) for key, value in content.items()}
         return Tree(origin, items)

@@ -1,30 +1,6 @@
-"""What the commands share: changes to the configuration as arguments, tables, and quantities in readable units."""
+"""What the commands print with: tables, and quantities in readable units."""
 
 from collections.abc import Sequence
-from typing import Any
-
-import yaml
-
-from scaling_limits.errors import ConfigurationError
-
-
-def overrides(entries: Sequence[str]) -> dict[str, Any]:
-    """Changes to the configuration from `key=value` words, read as Snakemake reads those of its `--config`.
-
-    Raises:
-        ConfigurationError: a word is not of that form.
-    """
-    changes = {}
-    for entry in entries:
-        key, equals, value = entry.partition("=")
-        try:
-            # the base loader leaves numbers text: a source digest may look like one
-            changes[key] = yaml.load(value, Loader=yaml.BaseLoader)
-        except yaml.YAMLError as error:
-            raise ConfigurationError(f"--config {entry}: {error}") from None
-        if not (key and equals):
-            raise ConfigurationError(f"--config {entry}: should be key=value")
-    return changes
 
 
 def aligned(lines: Sequence[Sequence[str]], *, words: int) -> str:

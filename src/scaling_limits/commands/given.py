@@ -1,0 +1,173 @@
+"""What is given on a command line: the project's folder, changes of its configuration, and figures by name."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.configuration.files import read_tree
+from scaling_limits.configuration.trees import Origin, Tree, located, merge, plain
+from scaling_limits.errors import ConfigurationError
+
+_SET = Origin("--set")
+
+
+@dataclass(frozen=True)
+class Given:
+    """The project's folder `root`, configuration `files` over its own, and the `words` of `--set` and `--preset`."""
+
+    root: Path
+    files: tuple[Path, ...] = ()
+    words: Tree = field(default_factory=lambda: Tree(_SET))
+
+    @property
+    def changes(self) -> Tree:
+        """All changes of the configuration; of two for one key the later one, and the words last.
+
+        Raises:
+            ConfigurationError: a file cannot be read, or is no mapping.
+        """
+        changes = Tree(_SET)
+        for path in self.files:
+            changes = merge(changes, read_tree(path, str(path)))
+        return merge(changes, self.words)
+
+    def configuration(self) -> Configuration:
+        """The configuration with these changes.
+
+        Raises:
+            ConfigurationError: it is not valid.
+        """
+        return load(self.root, self.changes)
+
+    def having(self, key: str, value: str, option: str) -> "Given":
+        """The same with one more word, that an option of its own stands for."""
+        return replace(self, words=merge(self.words, _tree({key: value}, Origin(option))))
+
+    def for_snakemake(self) -> list[str]:
+        """The same changes as arguments of Snakemake, which reads the values of `--config` as text, too."""
+        arguments = []
+        if self.words:
+            said = plain(self.words, nulls=True)
+            words = [f"{key}={json.dumps(said[key], ensure_ascii=False)}" for key in said]
+            arguments += ["--config", *words]
+        if self.files:
+            arguments += ["--configfile", *(str(path.absolute()) for path in self.files)]
+        return arguments
+
+
+def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that all have; its first argument is what is `Given`.
+
+    Args:
+        preset: whether it is about a single preset.
+    """
+    options = [
+        in_directory,
+        click.option(
+            "--configfile",
+            "files",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            multiple=True,
+            help="Changes of config/config.yaml, in YAML; of several files a later one wins.",
+        ),
+        click.option(
+            "--set",
+            "entries",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="One change, in YAML, as data.path=DIR; wins over files.",
+        ),
+    ]
+    if preset:
+        options.append(
+            click.option("--preset", metavar="NAME", help="As --set preset=NAME, and wins over it.")
+        )
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_given(
+            directory: Path,
+            files: tuple[Path, ...],
+            entries: Sequence[str],
+            preset: str | None = None,
+            **further: Any,
+        ) -> None:
+            require_project(directory)
+            given = Given(directory, files, words_of(entries))
+            if preset is not None:
+                given = given.having("preset", preset, "--preset")
+            command(given, **further)
+
+        for option in reversed(options):
+            with_given = option(with_given)
+        return with_given
+
+    return give
+
+
+in_directory = click.option(
+    "--directory",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="The project's folder, if it is not the present one.",
+)
+
+
+def require_project(root: Path) -> None:
+    """Raise ConfigurationError where no project lies."""
+    if not (root / "config" / "config.yaml").is_file():
+        raise ConfigurationError(
+            f"{root.absolute()} has no config/config.yaml: run in the project's folder, or with --directory DIR"
+        )
+
+
+def words_of(entries: Sequence[str]) -> Tree:
+    """The words of `a.b=value` entries; values are YAML, read as Snakemake reads those of its `--config`.
+
+    Raises:
+        ConfigurationError: an entry is not of that form.
+    """
+    words = Tree(_SET)
+    for entry in entries:
+        key, equals, text = entry.partition("=")
+        try:
+            # the base loader leaves numbers text: a source digest may look like one
+            value = yaml.load(text, Loader=yaml.BaseLoader)
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"--set {entry}: {error}") from None
+        parts = key.split(".")
+        if not (equals and all(parts)):
+            raise ConfigurationError(f"--set {entry}: should be KEY=VALUE, as data.path=DIR")
+        for part in reversed(parts):
+            value = {part: value}
+        words = merge(words, _tree(value, _SET))
+    return words
+
+
+def _tree(content: dict[str, Any], origin: Origin) -> Tree:
+    return Tree(origin, {key: located(value, origin) for key, value in content.items()})
+
+
+def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
+    """The (paper, figure) pairs of `<paper>/<figure>` or `<paper>`; all without names.
+
+    Raises:
+        ConfigurationError: there is no such paper or figure; says the nearest one.
+    """
+    figures: dict[tuple[str, str], None] = {}
+    for name in names or configuration.papers:
+        paper, slash, figure = name.partition("/")
+        if slash:
+            configuration.figure(paper, figure)
+        wanted = [figure] if slash else configuration.figures(paper)
+        figures |= dict.fromkeys((paper, each) for each in wanted)
+    return list(figures)

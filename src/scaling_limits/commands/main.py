@@ -1,0 +1,197 @@
+"""The command line `scaling-limits`; what a command does is imported when it is called, as most need no pandas."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from scaling_limits.commands.given import Given, configured, in_directory
+from scaling_limits.errors import ScalingLimitsError
+
+
+class _Commands(click.Group):
+    """Commands of which a user's error ends in a line instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ScalingLimitsError as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(1)
+
+
+class _OfSnakemake(click.Command):
+    """A command that hands on to Snakemake what stands behind `--`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        ctx.params["further"] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text("What stands behind -- is handed on to Snakemake.")
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Computes the figures of five papers on training in wide and deep networks, and judges what they claim.
+
+    A figure is <paper>/<figure>, as mupc/fig5. A preset (smoke, laptop, paper) says how large its networks are.
+    """
+
+
+@main.command(cls=_OfSnakemake)
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@configured()
+@click.option("--cores", type=click.IntRange(1), metavar="N", help="Jobs side by side.")
+@click.option("-n", "--dry-run", "dry", is_flag=True, help="Only say what would be done.")
+def run(
+    given: Given, targets: tuple[str, ...], cores: int | None, dry: bool, further: list[str]
+) -> None:
+    """Compute and draw figures.
+
+    TARGET is a figure or a paper; without any, all are drawn and judged.
+    """
+    from scaling_limits.commands import workflow
+
+    if cores is not None:
+        further = ["--cores", str(cores), *further]
+    sys.exit(workflow.run(given, targets, further, dry=dry))
+
+
+@main.command()
+@click.argument("figure")
+@configured()
+def show(given: Given, figure: str) -> None:
+    """Print what a figure comes to.
+
+    Each of its values stands beside the place it is from.
+    """
+    from scaling_limits.commands.show_command import shown
+
+    click.echo(shown(given.configuration(), figure))
+
+
+@main.command()
+@click.argument("figures", nargs=-1, metavar="[FIGURE|PAPER]...")
+@configured()
+@click.option("--cores", type=click.IntRange(1), default=2, show_default=True, metavar="N")
+@click.option(
+    "--budget",
+    type=float,
+    metavar="SECONDS",
+    help="Fail if computing from nothing takes more, of one core a figure on average.",
+)
+def estimate(given: Given, figures: tuple[str, ...], cores: int, budget: float | None) -> None:
+    """Print what figures will cost.
+
+    Those that are named, those of papers that are named, or all.
+    """
+    from scaling_limits.commands import estimate_command
+
+    if budget is None:
+        estimate_command.run(given, figures, cores)
+    else:
+        estimate_command.check(given, figures, budget)
+
+
+@main.group()
+def store() -> None:
+    """List or prune the stored cells."""
+
+
+@store.command("list")
+@configured(preset=False)
+def list_store(given: Given) -> None:
+    """Print what is stored.
+
+    How many cells there are of each experiment, how old, and which of them nothing asks for any more.
+    """
+    from scaling_limits.commands import store_command
+
+    store_command.run(given)
+
+
+@store.command("prune")
+@configured(preset=False)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def prune_store(given: Given, yes: bool) -> None:
+    """Remove what nothing asks for.
+
+    Kept are cells that any preset asks for, with the project's configuration alone or with the changes given here.
+    """
+    from scaling_limits.commands import store_command
+
+    store_command.run(given, prune=True, yes=yes)
+
+
+@main.command()
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@in_directory
+def diff(first: str, second: str, directory: Path) -> None:
+    """Print in what two results differ.
+
+    Each is a preset that was run or a folder of results; settings and verdicts are compared.
+    """
+    from scaling_limits.audit.compare import differences, results_of
+
+    lines = differences(*(results_of(name, directory) for name in (first, second)))
+    click.echo("\n".join(lines) if lines else "No differences.")
+
+
+@main.command(cls=_OfSnakemake)
+@click.argument("paper", required=False)
+@configured()
+@click.option("--stored", is_flag=True, help="Judge what is there, compute nothing.")
+def audit(given: Given, paper: str | None, stored: bool, further: list[str]) -> None:
+    """Judge all claims, or those of a paper.
+
+    Computes what is missing, prints the verdicts, and fails if a claim fails that should hold.
+    """
+    from scaling_limits.commands import workflow
+
+    sys.exit(workflow.audit(given, paper, further, stored=stored))
+
+
+@main.command(cls=_OfSnakemake)
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@configured()
+def report(given: Given, targets: tuple[str, ...], further: list[str]) -> None:
+    """Make a report of what is there.
+
+    TARGET is a figure or a paper; without any, all that were drawn at the preset are shown.
+    """
+    from scaling_limits.commands import workflow
+
+    sys.exit(workflow.report(given, targets, further))
+
+
+@main.command()
+@click.argument("presets", nargs=-1, required=True, metavar="PRESET...")
+@configured(preset=False)
+@click.option("--repeats", type=click.IntRange(1), default=40, show_default=True, metavar="N")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N")
+def power(given: Given, presets: tuple[str, ...], repeats: int, jobs: int) -> None:
+    """Simulate what the judge tells apart.
+
+    On the grids and with the spread of presets that were run; the page is docs/power.md.
+    """
+    from scaling_limits.commands import power_command
+
+    power_command.run(given, presets, repeats, jobs)
+
+
+@main.command()
+@in_directory
+def rates(directory: Path) -> None:
+    """Measure anew what work takes.
+
+    By the times of this machine's stored cells; estimates and jobs are made with it.
+    """
+    from scaling_limits.commands import store_command, times
+
+    times.write_rates(directory / store_command.FOLDER)
