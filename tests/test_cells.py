@@ -60,6 +60,7 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "init_distribution": "uniform",
     "normalisation": "standardise",
     "context_size": 8,
+    "sequence_length": 8,
     "targets": "scalar",
     "inference": "exact",
     "loss": "cross_entropy",

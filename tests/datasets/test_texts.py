@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 
 from scaling_limits.cells import DatasetSpec
-from scaling_limits.datasets import attribute_words, prepared, wikitext2, words
+from scaling_limits.datasets import (
+    attribute_words,
+    prepared,
+    sentences,
+    tiny_shakespeare,
+    wikitext2,
+    words,
+)
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.preparation import prepare
 from scaling_limits.errors import ConfigurationError, DatasetError
-from toys import CBOW, cell
+from toys import BACKPROPAGATION, CBOW, cell
 
 COMMON = 130
 """More than enough for the vocabulary."""
@@ -158,3 +165,84 @@ def test_other_samples_stay_as_they_are() -> None:
 def test_what_is_of_images_is_refused(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         cell(**CBOW | settings)
+
+
+SEQUENCES: dict[str, Any] = {
+    **BACKPROPAGATION,
+    "dataset": "sentences",
+    "normalisation": "none",
+    "sequence_length": 5,
+    "network": "transformer",
+    "num_heads": 2,
+    "skip": None,
+    "activation": "gelu",
+    "depth_kind": "blocks",
+    "parameterisation": "sp_gaussian",
+    "loss": "cross_entropy",
+}
+"""A transformer on characters."""
+
+
+class TestSentences:
+    samples = sentences.decode({})
+
+    def test_its_numbers_are_those_that_it_announces(self) -> None:
+        info = sentences.INFO
+        assert prepared.digest(self.samples) == info.checksum
+        assert (len(self.samples.x_train), len(self.samples.x_test)) == (
+            info.num_train,
+            info.num_test,
+        )
+        np.testing.assert_array_equal(self.samples.x_train[1:], self.samples.y_train[:-1])
+        assert len(np.unique(self.samples.x_train)) == info.num_classes
+
+    def test_verbs_agree_with_their_subjects(self) -> None:
+        text = "".join(" .acdeghlnorstw"[token] for token in self.samples.x_train)
+        whole = text.split(". ")[:-1]
+        assert len(whole) > 2000
+        for sentence in whole:
+            first, *rest = sentence.split()
+            adjectives = {"old", "sad", "lean", "tall"}
+            noun, verb = rest[1:3] if rest[0] in adjectives else rest[:2]
+            assert (first == "the") == noun.endswith("s") == (not verb.endswith("s"))
+
+
+def test_a_sequence_is_cut_into_samples_that_do_not_overlap(tmp_path: Path) -> None:
+    samples = sentences.decode({})
+    prepared.write(tmp_path / "sentences.npz", samples, sentences.INFO.checksum)
+    spec = cell(**SEQUENCES, num_train=64).dataset
+    assert (spec.input_shape, spec.target_dim) == ((5, 15), 75)
+    arrays = load(spec, tmp_path / "sentences.npz")
+    np.testing.assert_array_equal(arrays.x_train.reshape(-1), samples.x_train[: 64 * 5])
+    np.testing.assert_array_equal(arrays.y_test.reshape(-1), samples.y_test[: 16 * 5])
+    x, y = words.vectors(spec, arrays.x_train[:3], arrays.y_train[:3], "float32")
+    assert x.shape == y.shape == (3, 75)
+    np.testing.assert_array_equal(
+        np.asarray(x).reshape(3, 5, 15).argmax(axis=-1), arrays.x_train[:3]
+    )
+    # where one sample ends the next begins
+    np.testing.assert_array_equal(
+        np.asarray(y).reshape(3, 5, 15)[0, -1].argmax(), arrays.x_train[1, 0]
+    )
+
+
+def test_tiny_shakespeare_is_decoded_by_its_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiny_shakespeare, "_TRAIN", 6)
+    samples = tiny_shakespeare.decode({"input.txt": b"abca\nbcab"})
+    np.testing.assert_array_equal(samples.x_train, [1, 2, 3, 1, 0])
+    np.testing.assert_array_equal(samples.y_train, [2, 3, 1, 0, 2])
+    np.testing.assert_array_equal(samples.x_test, [3, 1])
+    np.testing.assert_array_equal(samples.y_test, [1, 2])
+
+
+def test_another_file_of_its_name_is_moved_aside(tmp_path: Path) -> None:
+    (tmp_path / "tinyshakespeare").mkdir()
+    (tmp_path / "tinyshakespeare" / "input.txt").write_text("")
+    with pytest.raises(DatasetError, match=r"input\.txt.*expected sha256:86c4e6aa"):
+        prepare(
+            "tiny_shakespeare",
+            data_path=tmp_path,
+            downloads=tmp_path / "downloads",
+            output=tmp_path / "out.npz",
+            user={},
+        )

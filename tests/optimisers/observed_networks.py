@@ -31,6 +31,25 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "depth": 8,
         "depth_kind": "blocks",
     },
+    "residual cnn": {
+        **IMAGES,
+        "network": "residual_cnn",
+        "input_shape": [8, 8],
+        "depth": 4,
+        "width": 9,
+    },
+    "transformer": {
+        "network": "transformer",
+        "dataset": "sentences",
+        "normalisation": "none",
+        "sequence_length": 4,
+        "num_heads": 2,
+        "skip": None,
+        "activation": "gelu",
+        "depth_kind": "blocks",
+        "loss": "cross_entropy",
+        "parameterisation": "sp_gaussian",
+    },
 }
 
 
@@ -44,4 +63,5 @@ def problem_of(own: Cell) -> Problem:
     params = network.init(jax.random.key(0), scaling, "normal", jnp.float64)
     x = jnp.asarray(rng.normal(size=(6, own.network.input_dim)))
     y = jnp.asarray(rng.normal(size=(6, own.network.output_dim)))
-    return Problem(network, params, scaling, x, y, own.algorithm, {"seed": 0, "step": 0})
+    numbers, tokens = {"seed": 0, "step": 0}, own.dataset.sequence_length or 1
+    return Problem(network, params, scaling, x, y, own.algorithm, numbers, tokens=tokens)

@@ -54,5 +54,5 @@ def _of_sequences(
     if kind == "sampled":
         return found.reshape(1, *outputs.shape)
     # one for each output of each token, zero at the others
-    alone = jnp.eye(tokens, dtype=found.dtype)[:, None, :, None]
+    alone = jnp.eye(tokens, dtype=found.dtype)[None, :, None, :, None]
     return (found.reshape(-1, 1, *each.shape) * alone).reshape(-1, *outputs.shape)
