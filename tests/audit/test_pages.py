@@ -12,11 +12,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from scaling_limits.audit.index import WIDTH, write_index
+from scaling_limits.audit.html import LARGEST
+from scaling_limits.audit.index import IN_REPORT, INDEX, WIDTH, write_index
 from scaling_limits.audit.summary import settings_of, write_summary
 from scaling_limits.audit.table import Audit, summarise, write_verdicts
 from scaling_limits.audit.verdicts import Verdict
 
+GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 FIELDS = {"paper": "mupc", "figure": "fig5", "source": "Fig 5"}
 FAILS = Verdict(
     claim="c",
@@ -49,7 +51,7 @@ class Checker(HTMLParser):
         assert tag != "script"
         if "src" in attributes:
             kind, _, content = attributes["src"].partition(",")
-            assert kind == "data:image/png;base64"
+            assert kind in ("data:image/png;base64", "data:image/webp;base64")
             self.pictures.append(Image.open(io.BytesIO(b64decode(content))))
         self.links += [value for name, value in attrs if name == "href"]
         self.anchors += [value for name, value in attrs if name == "id"]
@@ -146,22 +148,26 @@ def test_a_figure_without_claims_differences_or_cells(folder: Path) -> None:
     assert "Settings" not in page
 
 
-def index(folder: Path, figures: list[tuple[str, str]], *verdicts: Verdict) -> str:
+def index(folder: Path, figures: list[tuple[str, str]], *verdicts: Verdict) -> tuple[str, str]:
+    """The page where it lies, and that of the report."""
     audit = Audit(preset="smoke", summary=summarise(verdicts), verdicts=verdicts)
     write_index(audit, figures, folder)
-    return (folder / "index.html").read_text("utf-8")
+    return tuple((folder / file).read_text("utf-8") for file in (INDEX, IN_REPORT))
 
 
-def test_the_page_of_all_figures(folder: Path) -> None:
+@pytest.mark.parametrize("in_report", [False, True])
+def test_the_page_of_all_figures(folder: Path, in_report: bool) -> None:
     shutil.copytree(folder, folder.with_name("fig10"))
     missing = HOLDS.model_copy(update={"paper": "pc-tp", "figure": "fig1", "verdict": "missing"})
     figures = [("mupc", "fig10"), ("mupc", "fig5"), ("pc-tp", "fig1")]
     root = folder.parents[1]
-    page = index(root, figures, FAILS, HOLDS, missing)
+    page = index(root, figures, FAILS, HOLDS, missing)[in_report]
     checker = Checker(page)
     assert [picture.size for picture in checker.pictures] == [(WIDTH, WIDTH * 900 // 600)] * 2
     pages = [link for link in checker.links if not link.startswith("#")]
-    assert pages == ["mupc/fig5/summary.html", "mupc/fig10/summary.html"]
+    leads_to = ["mupc/fig5/summary.html", "mupc/fig10/summary.html"]
+    # by their pictures and by their names
+    assert pages == ([] if in_report else sorted(leads_to * 2, reverse=True))
     assert [link for link in checker.links if link not in pages] == ["#mupc/fig5", "#pc-tp/fig1"]
     assert checker.anchors == ["mupc/fig5", "pc-tp/fig1"]
     for text in ("T < U", "N<H", "x < y", "It stays.", "r&d", "1 holds, 1 fails", "1 missing"):
@@ -170,7 +176,22 @@ def test_the_page_of_all_figures(folder: Path) -> None:
     # figures, then one column for each outcome
     assert "<tr><td>mupc</td><td>2</td><td>1</td><td>1</td><td>0</td><td>0</td></tr>" in page
     assert "<tr><td>pc-tp</td><td>1</td><td>0</td><td>0</td><td>0</td><td>1</td></tr>" in page
-    assert index(root, figures, FAILS, HOLDS, missing) == page
+    assert index(root, figures, FAILS, HOLDS, missing)[in_report] == page
+
+
+def test_a_report_can_show_the_page_of_two_hundred_figures(tmp_path: Path) -> None:
+    """With pictures that were drawn, and as many verdicts as the papers' figures have."""
+    drawn = sorted(GALLERY.glob("*.png"))[::8]
+    assert len(drawn) > 8
+    figures = [("mupc", f"fig{number}") for number in range(len(drawn))]
+    for (paper, name), path in zip(figures, drawn, strict=True):
+        (tmp_path / paper / name).mkdir(parents=True)
+        shutil.copy(path, tmp_path / paper / name / "figure.png")
+        (tmp_path / paper / name / "figure.json").write_text('{"title": "What it shows"}')
+    _, page = index(tmp_path, figures)
+    said = (GALLERY.parent / "results.md").stat().st_size
+    # with the marks of a table
+    assert len(page) * 200 / len(drawn) + 1.5 * said < LARGEST
 
 
 def test_settings_that_vary():

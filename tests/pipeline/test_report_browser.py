@@ -153,6 +153,10 @@ def test_the_index_shows_every_figure_and_every_verdict(report: Reader, project:
         assert verdict["detail"] in row.text
         assert row.find_element(By.CSS_SELECTOR, f"td.{verdict['verdict']}").is_displayed()
         report.reach(row)
+    # a link to another page would leave an empty one
+    links = report.all("a")
+    assert links
+    assert all(link.get_dom_attribute("href").startswith("#") for link in links)
 
 
 def test_the_index_leads_to_figures_where_it_lies(

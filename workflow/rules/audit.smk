@@ -46,8 +46,9 @@ rule index:
         audited(CONFIG.papers, "figure.json", "figure.png"),
         audit=f"{RESULTS}/audit.json",
     output:
-        report(
-            f"{RESULTS}/index.html",
+        index=f"{RESULTS}/index.html",
+        in_report=report(
+            f"{RESULTS}/report_index.html",
             caption="../report/index.rst",
             category="All figures",
             labels={"page": "thumbnails and verdicts"},

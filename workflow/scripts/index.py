@@ -10,5 +10,5 @@ with logged(snakemake.log[0]):
     write_index(
         Audit.model_validate_json(Path(snakemake.input.audit).read_bytes()),
         snakemake.params.figures,
-        Path(snakemake.output[0]).parent,
+        Path(snakemake.output.index).parent,
     )

@@ -6,6 +6,9 @@ from html import escape
 
 from scaling_limits.audit.verdicts import Verdict, with_interval
 
+LARGEST = 1_500_000
+"""Bytes of a page. A report shows it as an address of its own in base64, and Chromium none of more than 2 MiB."""
+
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 66rem; margin: 2rem auto;
   padding: 0 1rem; }
@@ -40,9 +43,9 @@ def page(title: str, parts: Iterable[str]) -> str:
     )
 
 
-def picture(png: bytes, alt: str) -> str:
-    """A PNG within the page, never wider than it."""
-    return f'<img src="data:image/png;base64,{b64encode(png).decode()}" alt="{escape(alt)}">'
+def picture(content: bytes, alt: str, kind: str = "png") -> str:
+    """A picture within the page, never wider than it; `kind` is its format."""
+    return f'<img src="data:image/{kind};base64,{b64encode(content).decode()}" alt="{escape(alt)}">'
 
 
 def tabulate(header: Iterable[str], rows: Iterable[str]) -> str:
