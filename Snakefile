@@ -27,6 +27,7 @@ rule figures:
     default_target: True
     input:
         figure_files(CONFIG.papers),
+        f"{RESULTS}/index.html",
 
 
 for slug in CONFIG.papers:

@@ -63,8 +63,7 @@ def say(*words: str, code: int = 0) -> str:
 def drawn(root: Path, figure: str, *verdicts: Verdict) -> None:
     folder = root / "results" / "whole" / figure
     folder.mkdir(parents=True)
-    for name in workflow.REPORTED:
-        (folder / name).touch()
+    (folder / workflow.PAGE).touch()
     write_verdicts(folder, verdicts)
 
 
@@ -300,13 +299,14 @@ def test_the_report_is_of_what_is_there(project: Path, called: list[Any]) -> Non
     assert "none of the figures asked for was drawn at the preset whole" in said
     assert "scaling-limits run toy/fig2 --preset whole" in said
     drawn(project, "toy/fig2")
-    # judged only
     (project / "results/whole/toy/fig1").mkdir()
-    (project / "results/whole/toy/fig1/summary.html").touch()
-    assert "results/whole/report.html (1 of 2 figures)" in say("report")
-    shown = [f"results/whole/toy/fig2/{name}" for name in ("figure.png", "summary.html")]
+    assert "results/whole/report.html (1 of 2 figures)" in say("report", "--", "--cores", "1")
+    index, page = "results/whole/report_index.html", "results/whole/toy/fig2/summary.html"
+    stored = ["--config", 'audit="stored"', *QUIET]
+    further = ["--cores", "1"]
     assert [words for words, _ in called] == [
-        [*shown, *QUIET, "--report", "results/whole/report.html"]
+        [index, *stored, *further],
+        [index, page, *stored, "--report", "results/whole/report.html", *further],
     ]
 
 

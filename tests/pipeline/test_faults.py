@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from test_jobs import Run
 
+from scaling_limits.audit.index import INDEX, write_index
 from scaling_limits.audit.table import Audit, summarise, write_audit
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError, DatasetError
@@ -298,7 +299,6 @@ def test_a_full_disk_while_a_figure_is_collected(
             "verdicts.json",
             "figure.json",
             "provenance.json",
-            "summary.html",
         )
     ):
         full_disk(name)
@@ -315,6 +315,16 @@ def test_a_full_disk_while_a_figure_is_collected(
         monkeypatch.undo()
         assert len(names(folder)) == number
         assert name not in names(folder)
+
+
+def test_a_full_disk_while_the_page_of_all_figures_is_written(
+    tmp_path: Path, full_disk: Callable[[str], None]
+) -> None:
+    audit = Audit(preset="smoke", summary=summarise([]), verdicts=())
+    full_disk(INDEX)
+    with pytest.raises(WriteError, match=f"{INDEX}: No space left on device"):
+        write_index(audit, [("mupc", "fig5")], tmp_path)
+    assert INDEX not in names(tmp_path)
 
 
 def test_a_full_disk_while_the_audit_is_written(

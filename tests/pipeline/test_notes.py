@@ -10,6 +10,7 @@ import pytest
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
+from scaling_limits.pipeline.figures import _defaults as pipeline_defaults
 from scaling_limits.pipeline.keys import cell_source
 from scaling_limits.pipeline.notes import differences, filled, on_the_picture
 
@@ -61,6 +62,19 @@ def test_a_column_of_words_and_numbers_is_a_column_of_words() -> None:
     assert set(found["num_inference_steps"].dropna()) == {"num_hidden_layers", "1"}
     assert found.loc[found["grid"] == "relu_bp", "num_inference_steps"].isna().all()
     assert found["depth"].dtype == int
+
+
+def test_a_setting_at_its_default_is_so_in_all_cells() -> None:
+    grids = {"width": {"init_scale": 2, "output_scale": 1, "augmentation": []}}
+    papers = {"mupc": {"experiments": {EXPERIMENT: {"skip": False, "grids": grids}}}}
+    points = load(PROJECT, {"papers": papers}).points("mupc", EXPERIMENT)
+    settings = [point.settings for point in points if point.grid in ("width", "depth")]
+    assert {one.init_scale for one in settings} == {1, 2}
+    usual = set(pipeline_defaults(settings))
+    assert usual >= {"skip", "output_scale", "augmentation", "exponent_changes", "input_shape"}
+    # one is not what it would be in some cells only, one has no default, one a value that had to be given
+    assert not usual & {"init_scale", "width", "batch_size"}
+    assert pipeline_defaults([]) == []
 
 
 @pytest.mark.parametrize(

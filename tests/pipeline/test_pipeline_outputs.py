@@ -94,7 +94,7 @@ def claims(**changed: dict) -> str:
     return f"papers={json.dumps(tree)}"
 
 
-def test_the_audit_passes_fails_and_reports_what_is_missing(project: Project) -> None:
+def test_the_audit_passes_and_fails(project: Project) -> None:
     output = project("audit/mupc")
     assert "holds" in output
     false = claims(impossible={**CLAIM, "bound": {**CLAIM["bound"], "at_most": 0.0}})
@@ -104,9 +104,19 @@ def test_the_audit_passes_fails_and_reports_what_is_missing(project: Project) ->
     written = json.loads((project / "results/smoke/mupc/audit.json").read_bytes())
     assert [v["verdict"] for v in written["verdicts"]] == ["holds", "fails"]
 
-    shutil.rmtree(project / "results/smoke/mupc/fig5")
-    arguments = ["--config", "audit=stored", false]
-    project("results/smoke/mupc/audit.json", *arguments)
-    written = json.loads((project / "results/smoke/mupc/audit.json").read_bytes())
-    assert [v["verdict"] for v in written["verdicts"]] == ["missing", "missing"]
-    assert not (project / "results/smoke/mupc/fig5").exists()
+
+def test_an_audit_of_what_is_there_is_made_anew_when_that_changed(
+    project: Project, tmp_path: Path
+) -> None:
+    stored = ["results/smoke/index.html", "--config", "audit=stored"]
+    folder, aside = project / "results/smoke/mupc/fig5", tmp_path / "aside"
+    shutil.move(folder, aside)
+    project(*stored)
+    assert "fig5: not drawn" in (project / "results/smoke/index.html").read_text("utf-8")
+    assert not folder.exists()
+    shutil.move(aside, folder)
+    project(*stored)
+    written = json.loads((project / "results/smoke/audit.json").read_bytes())
+    assert [v["verdict"] for v in written["verdicts"]] == ["holds"]
+    assert "not drawn" not in (project / "results/smoke/index.html").read_text("utf-8")
+    assert "Nothing to be done" in project(*stored)

@@ -1,4 +1,4 @@
-# The audit: verdicts of all figures, or of one paper's, as tables; and an exit code.
+# The audit: verdicts of all figures, or of one paper's, as tables; an exit code; and a page of all figures and verdicts.
 # `--config audit=stored` judges what is there and reports the rest as missing.
 
 for scope in ["all", *CONFIG.papers]:
@@ -9,7 +9,7 @@ for scope in ["all", *CONFIG.papers]:
         name:
             f"verdicts_{scope}"
         input:
-            verdict_files(scope_papers),
+            audited(scope_papers, "verdicts.json"),
         output:
             json=f"{scope_folder}/audit.json",
             xml=f"{scope_folder}/audit.xml",
@@ -20,8 +20,7 @@ for scope in ["all", *CONFIG.papers]:
             "../../envs/cpu.yaml"
         params:
             figures=figures_of(scope_papers),
-            # with audit=stored nothing that it reads is an input, so it is made anew each time
-            stored=time.time() if CONFIG.main.audit == "stored" else None,
+            stored=audited_as_stored(scope_papers, "verdicts.json"),
         script:
             "../scripts/verdicts.py"
 
@@ -40,3 +39,27 @@ for scope in ["all", *CONFIG.papers]:
             whole=scope == "all" and CONFIG.main.audit != "stored",
         script:
             "../scripts/audit.py"
+
+
+rule index:
+    input:
+        audited(CONFIG.papers, "figure.json", "figure.png"),
+        audit=f"{RESULTS}/audit.json",
+    output:
+        index=f"{RESULTS}/index.html",
+        in_report=report(
+            f"{RESULTS}/report_index.html",
+            caption="../report/index.rst",
+            category="All figures",
+            labels={"page": "thumbnails and verdicts"},
+        ),
+    log:
+        f"logs/{PRESET}/index.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        figures=figures_of(CONFIG.papers),
+        stored=audited_as_stored(CONFIG.papers, "figure.json", "figure.png"),
+        source=lambda wildcards: source_digest(("scaling_limits.audit.index",)),
+    script:
+        "../scripts/index.py"

@@ -1,7 +1,6 @@
 # What the rules ask the configuration, lazily: a single figure does not pay for all of them.
 import os
 import sys
-import time
 from functools import cache, wraps
 from pathlib import Path
 
@@ -38,6 +37,8 @@ for path in workflow.configfiles:
     refusing(read_yaml)(path)
 CONFIG = refusing(load)(".", config)
 PRESET = CONFIG.main.preset
+# the report's first page names it, whether or not it stood on the command line
+config["preset"] = PRESET
 RESULTS = f"results/{PRESET}"
 FOLDER = f"{RESULTS}/{{paper}}/{{figure}}"
 WRITTEN = [
@@ -121,10 +122,28 @@ def job_outputs(suffix):
     return outputs
 
 
-def verdict_files(papers):
+def result_files(papers, *files):
+    """Files in the folders of these papers' figures."""
+    return [
+        f"{RESULTS}/{paper}/{name}/{file}"
+        for paper, name in figures_of(papers)
+        for file in files
+    ]
+
+
+def audited(papers, *files):
     """What an audit reads as inputs: nothing if it is to judge what is there."""
     if CONFIG.main.audit == "stored":
         return []
+    return result_files(papers, *files)
+
+
+def audited_as_stored(papers, *files):
+    """As a parameter, what it reads without its being an input: those that are there, and when they were written."""
+    if CONFIG.main.audit != "stored":
+        return []
     return [
-        f"{RESULTS}/{paper}/{name}/verdicts.json" for paper, name in figures_of(papers)
+        (path, os.stat(path).st_mtime_ns)
+        for path in result_files(papers, *files)
+        if os.path.exists(path)
     ]

@@ -1,4 +1,5 @@
-# Figures: records gathered and judged, one notebook per kind of plot executed, the result copied to figures/.
+# Figures: records gathered and judged, one notebook per kind of plot executed and the figure's page written around its
+# picture, the result copied to figures/.
 
 
 rule collect:
@@ -14,13 +15,6 @@ rule collect:
             "verdicts.json",
             "provenance.json",
         ),
-        summary=report(
-            f"{FOLDER}/summary.html",
-            caption="../report/figure.rst",
-            category="{paper}",
-            subcategory="{figure}",
-            labels={"show": "caption, parameters, verdicts, provenance"},
-        ),
     log:
         f"logs/{PRESET}/{{paper}}/{{figure}}/collect.log",
     conda:
@@ -35,16 +29,21 @@ rule collect:
 
 rule draw:
     input:
-        in_folder("cells.parquet", "records.parquet", "figure.json", "verdicts.json"),
+        in_folder(
+            "cells.parquet",
+            "records.parquet",
+            "figure.json",
+            "verdicts.json",
+            "provenance.json",
+        ),
         notebook=lambda wildcards: f"workflow/notebooks/{figure(wildcards).plot.kind}.ipynb",
     output:
-        in_folder("figure.pdf", "figure.svg"),
-        png=report(
-            f"{FOLDER}/figure.png",
+        in_folder("figure.png", "figure.pdf", "figure.svg"),
+        summary=report(
+            f"{FOLDER}/summary.html",
             caption="../report/figure.rst",
             category="{paper}",
-            subcategory="{figure}",
-            labels={"show": "figure"},
+            labels={"figure": "{figure}"},
         ),
         notebook=f"{FOLDER}/notebook.ipynb",
     log:
@@ -53,7 +52,10 @@ rule draw:
         "../../envs/cpu.yaml"
     params:
         source=lambda wildcards: source_digest(
-            (DRAWN_BY.module(figure(wildcards).plot.kind),)
+            (
+                DRAWN_BY.module(figure(wildcards).plot.kind),
+                "scaling_limits.audit.summary",
+            )
         ),
     script:
         "../scripts/draw.py"

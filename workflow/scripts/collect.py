@@ -14,5 +14,5 @@ with logged(snakemake.log[0]):
         job_records=[Path(path) for path in snakemake.input.records],
         job_meta=[Path(path) for path in snakemake.input.meta],
         deviations=Path(snakemake.input.deviations),
-        folder=Path(snakemake.output.summary).parent,
+        folder=Path(snakemake.output[0]).parent,
     )

@@ -1,7 +1,8 @@
-"""Execute a figure's notebook."""
+"""Execute a figure's notebook, and write the figure's page."""
 
 from pathlib import Path
 
+from scaling_limits.audit.summary import write_summary
 from scaling_limits.pipeline.scripting import logged
 from scaling_limits.plotting.notebook import execute
 
@@ -13,3 +14,4 @@ with logged(snakemake.log[0]):
         output=output,
         failed=Path(snakemake.log[0]).with_name("failed.ipynb"),
     )
+    write_summary(output.parent)

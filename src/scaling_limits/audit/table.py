@@ -92,6 +92,19 @@ def summarise(verdicts: Sequence[Verdict]) -> Summary:
     )
 
 
+def counted(summary: Summary) -> str:
+    """The counts of all outcomes and the share that is decided, in words."""
+    each = ", ".join(f"{getattr(summary, one)} {_words(one, 0)}" for one in OUTCOMES)
+    return f"{each}; {summary.decided:.0%} decided"
+
+
+def tally(verdicts: Sequence[Verdict]) -> str:
+    """The counts of those outcomes that there are, in words; `none` without verdicts."""
+    counts = summarise(verdicts).model_dump(include=set(OUTCOMES))
+    said = [f"{counts[one]} {_words(one, counts[one])}" for one in OUTCOMES if counts[one]]
+    return ", ".join(said) or "none"
+
+
 def problem_of(verdict: Verdict) -> str | None:
     """Why a verdict fails the audit; None if it does not."""
     if verdict.verdict == "fails" and verdict.registered is None:
@@ -136,7 +149,7 @@ def format_table(audit: Audit) -> str:
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in (header, tuple("-" * width for width in widths), *rows)
     ]
-    return "\n".join([*lines, "", f"{audit.preset}: {_counts(audit.summary)}"])
+    return "\n".join([*lines, "", f"{audit.preset}: {counted(audit.summary)}"])
 
 
 def print_table(audit: Audit) -> None:
@@ -145,7 +158,7 @@ def print_table(audit: Audit) -> None:
 
 
 def _markdown(audit: Audit) -> str:
-    lines = [f"# Audit of preset `{audit.preset}`", "", f"{_counts(audit.summary)}.", ""]
+    lines = [f"# Audit of preset `{audit.preset}`", "", f"{counted(audit.summary)}.", ""]
     lines += ["| paper | holds | fails | untested | missing |", "| --- | --- | --- | --- | --- |"]
     papers = [
         (paper, list(group)) for paper, group in groupby(audit.verdicts, key=lambda v: v.paper)
@@ -205,12 +218,9 @@ def _set_counts(element: ET.Element, counts: Counter[str]) -> None:
     element.set("errors", "0")
 
 
-def _counts(summary: Summary) -> str:
-    counts = ", ".join(
-        f"{getattr(summary, outcome)} {text}"
-        for outcome, text in zip(OUTCOMES, ("hold", "fail", "untested", "missing"), strict=True)
-    )
-    return f"{counts}; {summary.decided:.0%} decided"
+def _words(outcome: str, number: int) -> str:
+    """An outcome as the verb of so many claims."""
+    return outcome if number == 1 else {"holds": "hold", "fails": "fail"}.get(outcome, outcome)
 
 
 def verdict_word(verdict: Verdict) -> str:

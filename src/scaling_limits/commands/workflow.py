@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from scaling_limits.audit.index import IN_REPORT
 from scaling_limits.audit.table import read_verdicts, verdict_word
 from scaling_limits.commands.given import Given, chosen
 from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ConfigurationError
 
 EXTENSIONS = ("png", "pdf", "svg")
-REPORTED = ("figure.png", "summary.html")
+PAGE = "summary.html"
 """What the report shows of a figure, in its folder of results."""
 
 
@@ -85,8 +86,13 @@ def report(given: Given, names: Sequence[str], further: Sequence[str]) -> int:
             f"none of the figures asked for was drawn at the preset {preset}: {command}"
         )
     file = f"results/{preset}/report.html"
-    targets = [f"results/{preset}/{paper}/{name}/{f}" for paper, name in there for f in REPORTED]
-    code = snakemake(given, targets, ["--report", file, *further])
+    # the index is of what is there, too
+    given = given.having("audit", "stored", "report")
+    index = f"results/{preset}/{IN_REPORT}"
+    code = snakemake(given, [index], further)
+    if code == 0:
+        targets = [index, *(f"results/{preset}/{paper}/{name}/{PAGE}" for paper, name in there)]
+        code = snakemake(given, targets, ["--report", file, *further])
     if code == 0:
         print(f"Report: {file} ({len(there)} of {len(figures)} figures)")
     return code
@@ -123,8 +129,7 @@ def _targets(name: str) -> list[str]:
 
 
 def _is_there(root: Path, configuration: Configuration, paper: str, figure: str) -> bool:
-    folder = root / "results" / configuration.main.preset / paper / figure
-    return all((folder / file).exists() for file in REPORTED)
+    return (root / "results" / configuration.main.preset / paper / figure / PAGE).exists()
 
 
 def _outcomes(root: Path, preset: str, figures: Sequence[tuple[str, str]]) -> Iterator[str]:

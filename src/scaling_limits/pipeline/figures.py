@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import BaseModel
 
 from scaling_limits.audit.judge import judge
 from scaling_limits.audit.registered import registered_failures
-from scaling_limits.audit.summary import write_summary
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, Point
@@ -82,6 +82,9 @@ def collect(
         ],
         "notes": notes.on_the_picture(configuration, paper, name, cells),
         "differences": notes.differences(configuration, paper, name, meta),
+        "grids": sorted(figure.grids),
+        "judged_only": sorted(figure.grids.difference(figure.plot.grids)),
+        "defaults": _defaults([p.settings for p in points if p.grid in figure.grids]),
     }
     _write(folder / "figure.json", {**named, **shown})
     experiment = _experiment(configuration, paper, figure.experiment)
@@ -95,7 +98,6 @@ def collect(
         folder / "provenance.json",
         {"compared": {**named, **came_from}, "not_compared": _surroundings(meta)},
     )
-    write_summary(folder)
 
 
 def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, Any]:
@@ -128,6 +130,24 @@ def _cells(points: Sequence[Point]) -> pd.DataFrame:
         str(name) for name in table if table[name].map(lambda value: isinstance(value, str)).any()
     ]
     return table.assign(**{name: table[name].map(str, na_action="ignore") for name in worded})
+
+
+def _defaults(settings: Sequence[BaseModel]) -> list[str]:
+    """The settings that are in all cells what they are where nobody says."""
+    usual = {
+        model: {
+            name: field.get_default(call_default_factory=True)
+            for name, field in model.model_fields.items()
+        }
+        for model in {type(one) for one in settings}
+    }
+    said = {
+        name
+        for one in settings
+        for name, value in usual[type(one)].items()
+        if getattr(one, name) != value
+    }
+    return sorted({name for known in usual.values() for name in known} - said)
 
 
 def _origins(points: Sequence[Point], meta: Mapping[str, Any]) -> dict[str, Any]:

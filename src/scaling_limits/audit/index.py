@@ -1,0 +1,128 @@
+"""The page of all figures and verdicts of a preset: one that leads to the figures' pages, one for the report."""
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from pathlib import Path
+
+from PIL import Image
+
+from scaling_limits.audit.html import page, picture, table, verdict_table
+from scaling_limits.audit.table import OUTCOMES, Audit, counted, summarise, tally
+from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.files import write_file
+
+INDEX, IN_REPORT = "index.html", "report_index.html"
+WIDTH = 240
+"""Of a thumbnail, in pixels."""
+QUALITY = 50
+"""Of a thumbnail, in percent: 4 kB each, so that those of 200 figures stay below `html.LARGEST`."""
+
+_ELSEWHERE = "Under each paper on the left, the eye beside a figure opens its page."
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A figure of the page: its thumbnail and title, None if it was not drawn, and the verdicts on it."""
+
+    paper: str
+    name: str
+    picture: str | None
+    title: str | None
+    verdicts: Sequence[Verdict]
+
+    @property
+    def anchor(self) -> str:
+        """Where on the page its verdicts stand."""
+        return escape(f"{self.paper}/{self.name}")
+
+
+def write_index(audit: Audit, figures: Iterable[tuple[str, str]], folder: Path) -> None:
+    """Write `INDEX` and `IN_REPORT` into the folder of a preset's results, which holds `<paper>/<figure>/`.
+
+    `figures` are (paper, figure), those of a paper beside each other; within it they are ordered by their numbers.
+    One that has not been drawn is listed without a thumbnail. Claims are those of the `audit`. In a report no page can
+    lead to another one, and a browser that follows such a link shows nothing: there the page has none.
+
+    Raises:
+        WriteError: one of them cannot be written.
+    """
+    papers = {
+        paper: [_shown(folder, paper, name, audit) for name in sorted(names, key=_numbered)]
+        for paper, names in _by_paper(figures)
+    }
+    for file, linked in ((INDEX, True), (IN_REPORT, False)):
+        write_file(folder / file, _page(audit, papers, linked=linked))
+
+
+def thumbnail(png: bytes) -> bytes:
+    """A picture made `WIDTH` wide, as WebP, the same bytes each time."""
+    content = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as image:
+        size = (WIDTH, max(1, round(image.height * WIDTH / image.width)))
+        small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    small.save(content, "webp", quality=QUALITY)
+    return content.getvalue()
+
+
+def _by_paper(figures: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    for paper, group in groupby(figures, key=lambda figure: figure[0]):
+        yield paper, [name for _, name in group]
+
+
+def _shown(folder: Path, paper: str, name: str, audit: Audit) -> _Shown:
+    verdicts = [v for v in audit.verdicts if (v.paper, v.figure) == (paper, name)]
+    drawn = folder / paper / name / "figure.png"
+    if not drawn.exists():
+        return _Shown(paper, name, None, None, verdicts)
+    title = json.loads(drawn.with_name("figure.json").read_text(encoding="utf-8"))["title"]
+    small = picture(thumbnail(drawn.read_bytes()), title, kind="webp")
+    return _Shown(paper, name, small, title, verdicts)
+
+
+def _page(audit: Audit, papers: dict[str, list[_Shown]], *, linked: bool) -> str:
+    parts = [
+        f"<h1>All figures at the preset {escape(audit.preset)}</h1>",
+        f"<p>Claims: {counted(audit.summary)}.</p>",
+        table(("paper", "figures", *OUTCOMES), map(_totals, papers.items())),
+        "" if linked else f"<p>{_ELSEWHERE}</p>",
+    ]
+    for paper, figures in papers.items():
+        cards = "\n".join(_card(figure, linked=linked) for figure in figures)
+        parts += [f"<h2>{escape(paper)}</h2>", f'<div class="thumbnails">\n{cards}\n</div>']
+    parts.append("<h2>All verdicts</h2>")
+    for figure in (figure for figures in papers.values() for figure in figures if figure.verdicts):
+        title = escape(f"{figure.paper} / {figure.name}")
+        parts += [f'<h3 id="{figure.anchor}">{title}</h3>', verdict_table(figure.verdicts)]
+    return page(f"All figures, {audit.preset}", parts)
+
+
+def _totals(paper: tuple[str, list[_Shown]]) -> tuple[str, ...]:
+    slug, figures = paper
+    summary = summarise([verdict for figure in figures for verdict in figure.verdicts])
+    numbers = (len(figures), *(getattr(summary, outcome) for outcome in OUTCOMES))
+    return (slug, *map(str, numbers))
+
+
+def _card(figure: _Shown, *, linked: bool) -> str:
+    """A thumbnail, the figure's name and title, and what its verdicts come to, which leads to them."""
+    name, said = escape(figure.name), "no claims"
+    if figure.verdicts:
+        said = f'<a href="#{figure.anchor}">{tally(figure.verdicts)}</a>'
+    if figure.title is None:
+        return f"<figure><figcaption>{name}: not drawn<br>{said}</figcaption></figure>"
+    image = figure.picture
+    if linked:
+        address = f"{escape(figure.paper)}/{name}/summary.html"
+        name, image = (f'<a href="{address}">{inner}</a>' for inner in (name, image))
+    caption = f"<strong>{name}</strong>: {escape(figure.title)}<br>{said}"
+    return f"<figure>{image}\n<figcaption>{caption}</figcaption></figure>"
+
+
+def _numbered(name: str) -> list[tuple[str, int]]:
+    """What sorts `fig2` before `fig10`."""
+    return [(word, int(digits or 0)) for word, digits in re.findall(r"(\D*)(\d*)", name)]
