@@ -21,11 +21,12 @@ from scaling_limits.configuration.models import (
     Preset,
 )
 from scaling_limits.configuration.paper import Changes, Composed, Paper
+from scaling_limits.configuration.recorded import refuse_unrecorded
 from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
 from scaling_limits.configuration.vocabulary import Vocabulary, is_axis
 from scaling_limits.datasets import catalogue
-from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
 from scaling_limits.figures import OWN
 
 _GIVEN = Origin("--config or --configfile")
@@ -103,6 +104,30 @@ class Configuration:
         """The names of a paper's figures."""
         return list(self.paper(slug).figures)
 
+    @cached_property
+    def faults(self) -> dict[str, str]:
+        """What is wrong with experiments of the user's own, by file: it is a reason to stop these, and nothing else."""
+        found = {}
+        for name in self.experiments(OWN) if OWN in self.papers else ():
+            try:
+                for figure in self.paper(OWN).library.figures(name):
+                    self.figure(OWN, figure)
+            except ScalingLimitsError as error:
+                found[name] = str(error)
+        return found
+
+    def sound_figures(self, slug: str) -> list[str]:
+        """The names of a paper's figures, without those of experiments that have `faults`."""
+        if slug != OWN:
+            return self.figures(slug)
+        library = self.paper(OWN).library
+        return [
+            f
+            for name in library.experiments
+            if name not in self.faults
+            for f in library.figures(name)
+        ]
+
     @cache
     def paper(self, slug: str) -> Paper:
         """A paper's files with what the preset and the user make of them.
@@ -132,13 +157,22 @@ class Configuration:
     @cache
     def figure(self, slug: str, name: str) -> Figure:
         """A figure as configured; raises ConfigurationError with the nearest name when there is none."""
-        return drawn.figure(self.paper(slug), name, other_metrics=bool(self.user_algorithms))
+        paper = self.paper(slug)
+        found = drawn.figure(paper, name, other_metrics=bool(self.user_algorithms))
+        cells: dict[str, list[Cell]] = {}
+        for point in self.points(slug, found.experiment):
+            cells.setdefault(point.grid, []).append(point.cell)
+        with drawn.misplaced(paper, name):
+            refuse_unrecorded(found, cells)
+        return found
 
     @cache
     def points(self, slug: str, experiment: str | None) -> tuple[Point, ...]:
         """The cells of an experiment, grid by grid in the order of its axes; none without one."""
         if experiment is None:
             return ()
+        if slug == OWN:
+            drawn.refuse_unused_grids(self.paper(slug), experiment)
         composed = self.paper(slug).experiment(experiment)
         spec = self.experiment(slug, experiment)
         return tuple(
@@ -241,6 +275,10 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
         ConfigurationError: names the file, the key and the nearest valid spelling.
     """
     root = Path(root)
+    if not (root / "config" / "config.yaml").exists():
+        raise ConfigurationError(
+            "config/config.yaml: is not there; run this in the project's folder, or name that with --directory"
+        )
     said = read_tree(root / "config" / "config.yaml", "config/config.yaml")
     given = located(overrides or {}, _GIVEN)
     said = merge(said, forms.mapping(given, "--config"))

@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -31,7 +32,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     composed = paper.experiment(holder) if holder is not None else None
     experiment = holder if composed is not None and composed.nodes else None
     words = _words(paper, name, holder, composed, None if other_metrics else _recorded())
-    try:
+    with misplaced(paper, name):
         content = {
             **plain(said.only(("title", "caption"))),
             "plot": plots.written_out(said.value("plot") or {}, words),
@@ -40,10 +41,45 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
         }
         found = validate(Figure, _by_number(said), content, f"figures.{name}.")
         _refuse(found, words, paper.library.settings)
+    return found
+
+
+@contextmanager
+def misplaced(paper: Paper, name: str) -> Iterator[None]:
+    """Say of a word of a figure that means nothing where it stands.
+
+    Raises:
+        ConfigurationError: for a MisplacedError.
+    """
+    try:
+        yield
     except MisplacedError as error:
+        said, _ = paper.figure(name)
         where = ".".join(map(str, ("figures", name, *error.path)))
         raise ConfigurationError(f"{origin_at(said, error.path)}: {where}: {error}") from None
-    return found
+
+
+def refuse_unused_grids(paper: Paper, experiment: str) -> None:
+    """Refuse grids that an experiment's file says, and that no figure of it, or of what extends it, shows or judges.
+
+    Raises:
+        ConfigurationError: with the nearest grid that one does.
+    """
+    nodes = paper.experiment(experiment).nodes
+    extending = [name for name in paper.library.experiments if experiment in paper.chain(name)]
+    figures = [
+        figure(paper, name, other_metrics=True)
+        for name, holder in paper.figures.items()
+        if holder in extending
+    ]
+    used = {grid for each in figures for grid in each.grids}
+    for name, node in paper.library.experiment(experiment).tree("grids").items():
+        for grid in nodes[name].grids if figures and name in nodes else ():
+            if grid not in used:
+                problem = unknown("grid", grid, used)
+                raise ConfigurationError(
+                    f"{node.origin}: grids.{name}: no figure shows or judges it: {problem}"
+                )
 
 
 def _refuse(figure: Figure, words: Words, settings: frozenset[str]) -> None:

@@ -65,6 +65,15 @@ class Paper:
             self._refuse_idle(name, self._composed[name])
         return self._composed[name]
 
+    def chain(self, experiment: str) -> list[str]:
+        """An experiment and those that it extends, one by one."""
+        found: list[str] = []
+        name: str | None = experiment
+        while name in self.library.experiments and name not in found:
+            found.append(name)
+            name = self.library.experiment(name).value("extends")
+        return found
+
     def shared(self, experiment: str | None) -> Tree:
         """The words that figures and grids of an experiment may use, as changed."""
         own = self.library.shared(experiment)

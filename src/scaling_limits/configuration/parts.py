@@ -143,6 +143,10 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
         if entry["type"] == "missing":
             problem = f"is needed{_where_declared(key)}"
         raise ConfigurationError(f"{key}: {problem}") from None
+    for key, value in values.items():
+        # a number may be written as text, but `true` would be 1
+        if isinstance(value, bool) and not isinstance(getattr(settings, key), bool):
+            raise ConfigurationError(f"{key}: should be a number, not {str(value).lower()}")
     for declaring in (*COMMON, *(part for part in parts if part not in parts.computed)):
         if hasattr(declaring, "refuse"):
             declaring.refuse(settings)

@@ -1,0 +1,59 @@
+"""Whether the mathematics on a figure can be set, before its cells are computed."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from scaling_limits.configuration.models import Figure
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures import places
+
+
+def refuse_unreadable(name: str, figure: Figure) -> None:
+    """Refuse a figure with mathematics that matplotlib cannot set. Its caption is not drawn, so it may have any.
+
+    Args:
+        name: how messages call the figure.
+        figure: as configured.
+
+    Raises:
+        ConfigurationError: names figure, key and text, and what is wrong with it.
+    """
+    drawn = {"title": figure.title, "plot": figure.plot.model_dump()}
+    for path, text in _texts(drawn, ""):
+        # what a place is filled with is a number or a name
+        problem = _problem(places.filled(text, lambda _: "1"))
+        if problem is not None:
+            raise ConfigurationError(
+                f"{name}: {path}: the mathematics of {text!r} cannot be set: {problem}"
+            )
+
+
+def _texts(said: Any, path: str) -> Iterator[tuple[str, str]]:
+    """All texts with mathematics, and where they stand; symbols are mathematics without dollars."""
+    if isinstance(said, str) and "$" in said:
+        yield path, said
+    parts = enumerate(said) if isinstance(said, list | tuple) else ()
+    for key, part in said.items() if isinstance(said, dict) else parts:
+        symbols = key == "symbols" and isinstance(part, dict)
+        inner = {name: f"${symbol}$" for name, symbol in part.items()} if symbols else part
+        yield from _texts(inner, f"{path}.{key}" if path else str(key))
+
+
+@cache
+def _problem(text: str) -> str | None:
+    if text.replace(r"\$", "").count("$") % 2:
+        return r"a $ has no second one; a $ that is none of mathematics is written \$"
+    try:
+        _parser().parse(text)
+    except ValueError as error:
+        return str(error).strip().splitlines()[-1]
+    return None
+
+
+@cache
+def _parser() -> Any:
+    # a quarter of a second, when a figure with mathematics is asked for
+    from matplotlib.mathtext import MathTextParser
+
+    return MathTextParser("path")
