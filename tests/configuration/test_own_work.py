@@ -17,6 +17,7 @@ MINE = {**FIGURE, "title": "Mine"}
 OWN = {
     **PAPER["transfer"],
     "quantities": PAPER["paper"]["quantities"],
+    "grids": {"main": PAPER["transfer"]["grids"]["main"]},
     "figures": {"mine": MINE},
 }
 COPY = "from scaling_limits.algorithms.backpropagation.computation import errors, init, update\n"
@@ -139,7 +140,6 @@ def test_the_command_line_changes_it(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"figurse": {}}, r"mine\.yaml:\d+: figurse: unknown word .*; did you mean 'figures'"),
         (
             {"widht": 3},
             r"mine\.yaml:\d+: widht: unknown word or setting 'widht'; did you mean 'width'",

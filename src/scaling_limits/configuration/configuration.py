@@ -24,11 +24,14 @@ from scaling_limits.configuration.paper import Changes, Composed, Paper
 from scaling_limits.configuration.recorded import refuse_unrecorded
 from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
-from scaling_limits.configuration.vocabulary import Vocabulary, is_axis
+from scaling_limits.configuration.vocabulary import LISTS, Vocabulary, is_axis
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
 from scaling_limits.figures import OWN
 
+# as in the Snakefile: the wildcard of papers, and the targets beside them
+_SLUG = re.compile(r"[a-z-]+")
+_RULES = ("all", "audit", "collect", "dataset", "draw", "figures", "publish", "run")
 _GIVEN = Origin("--config or --configfile")
 
 
@@ -60,6 +63,12 @@ class Configuration:
                 f"config/papers/{file.name}: a paper is a folder, config/papers/<slug>/paper.yaml and its experiments"
             )
         slugs = sorted(path.parent.name for path in folder.glob("*/paper.yaml"))
+        for slug in slugs:
+            if slug in _RULES or not _SLUG.fullmatch(slug):
+                raise ConfigurationError(
+                    f"config/papers/{slug}: a slug has lower-case letters and '-' only, "
+                    f"and is none of {', '.join(_RULES)}"
+                )
         if OWN in slugs:
             raise ConfigurationError(
                 f"config/papers/{OWN}: '{OWN}' are the experiments in config/experiments/"
@@ -352,7 +361,7 @@ def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
     if not composed.grids and words.only(settings):
         raise ConfigurationError(f"{words.origin}: grids: an experiment needs one at least")
     for name, node in composed.grids.items():
-        _refuse_doubled(name, node.settings)
+        _refuse_axes(name, node.settings)
     return validate(Experiment, words, content)
 
 
@@ -364,9 +373,13 @@ def _plans(measurements: Tree) -> dict[str, Any]:
     }
 
 
-def _refuse_doubled(grid: str, settings: Tree) -> None:
+def _refuse_axes(grid: str, settings: Tree) -> None:
+    """Refuse axes without values, or with one twice."""
     for key, values in plain(settings).items():
         seen: list[Any] = []
+        if values == [] and key not in LISTS:
+            where = origin_at(settings, (key,))
+            raise ConfigurationError(f"{where}: grids.{grid}.{key}: an axis needs a value at least")
         for value in values if is_axis(key, values) else ():
             number = _number(value)
             if number in seen:

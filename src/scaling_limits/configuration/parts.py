@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from scaling_limits import algorithms, limits, measurements, networks, optimisers
-from scaling_limits.configuration.files import explain
+from scaling_limits.configuration.files import dotted, explain, told
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.networks import settings as network_settings
@@ -137,8 +137,8 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
     try:
         settings = model.model_validate(dict(values))
     except ValidationError as error:
-        entry = error.errors()[0]
-        key = ".".join(str(part) for part in entry["loc"])
+        entry = told(error)[0]
+        key = dotted(entry["loc"])
         problem = explain(entry, "setting", model.model_fields)
         if entry["type"] == "missing":
             problem = f"is needed{_where_declared(key)}"

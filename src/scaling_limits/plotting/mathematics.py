@@ -25,7 +25,7 @@ def refuse_unreadable(name: str, figure: Figure) -> None:
         problem = _problem(places.filled(text, lambda _: "1"))
         if problem is not None:
             raise ConfigurationError(
-                f"{name}: {path}: the mathematics of {text!r} cannot be set: {problem}"
+                f"{name}: {path}: the mathematics of '{text}' cannot be set: {problem}"
             )
 
 
