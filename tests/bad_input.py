@@ -46,7 +46,7 @@ def resolve(root: Path, overrides: Any = None) -> None:
             shards = configuration.shards(slug, name)
             refuse_too_large([each[0] for each in shards], configuration.main.resources.mem_mb)
         for name in configuration.figures(slug):
-            refuse_unreadable(name, configuration.figure(slug, name))
+            refuse_unreadable(configuration, slug, name)
 
 
 @dataclass(frozen=True)
@@ -681,7 +681,7 @@ def _data() -> Iterator[Case]:
     yield Case(
         "data",
         "name that the project has",
-        ("'digits' is a dataset of the project",),
+        (GIVEN, "data.datasets: 'digits' is one of the project"),
         {"data": {"datasets": {"digits": "x.npz"}}},
     )
     for name, damage in (
@@ -1020,16 +1020,19 @@ def _found_late() -> Iterator[Case]:
     yield Case(
         "J",
         "mathematics of a title",
-        ("fig1: title", r"$\frac{1}{$", "cannot be set"),
+        (TOY, "figures.fig1.title", r"$\frac{1}{$", "cannot be set"),
         files=in_figure(title=r"Loss $\frac{1}{$"),
     )
     yield Case(
-        "J", "dollar alone", ("fig1: title", "has no second one"), files=in_figure(title=r"Loss $x")
+        "J",
+        "dollar alone",
+        (TOY, "figures.fig1.title", "has no second one"),
+        files=in_figure(title=r"Loss $x"),
     )
     yield Case(
         "J",
         "mathematics of a symbol",
-        ("fig1: plot.symbols.width", "cannot be set"),
+        (TOY, "figures.fig1.plot.symbols.width", "cannot be set"),
         files=in_figure(plot={"symbols": {"width": r"\frac{1}{"}}),
     )
     yield Case(

@@ -249,7 +249,7 @@ def test_names_of_algorithms(tmp_path):
     (tmp_path / "own.py").write_text(COPY)
     algorithms = {"backpropagation": "own.py"}
     with pytest.raises(
-        ConfigurationError, match="'backpropagation' is an algorithm of the project"
+        ConfigurationError, match="algorithms: 'backpropagation' is one of the project"
     ):
         configured(tmp_path, algorithms=algorithms).cells("own", "mine")
     own = OWN | {"algorithm": "copi"}

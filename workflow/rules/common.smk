@@ -94,9 +94,8 @@ def figure(wildcards):
 @refusing
 def checked_figure(paper, name):
     """The same, by names."""
-    found = CONFIG.figure(paper, name)
-    refuse_unreadable(f"figures.{name} of {paper}", found)
-    return found
+    refuse_unreadable(CONFIG, paper, name)
+    return CONFIG.figure(paper, name)
 
 
 @cache

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from scaling_limits import algorithms
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration import drawn, forms
 from scaling_limits.configuration.costs.packing import shards
@@ -32,6 +33,11 @@ from scaling_limits.figures import OWN
 # as in the Snakefile: the wildcard of papers, and the targets beside them
 _SLUG = re.compile(r"[a-z-]+")
 _RULES = ("all", "audit", "collect", "dataset", "draw", "figures", "publish", "run")
+# names that the user's own parts may not have
+_TAKEN = {
+    "data.datasets": frozenset(catalogue.names({})),
+    "algorithms": frozenset(algorithms.registry.modules),
+}
 _GIVEN = Origin("--config or --configfile")
 
 
@@ -320,9 +326,13 @@ def _refuse_data(root: Path, main: Main, said: Tree) -> None:
     own = {"data.datasets": main.data.datasets, "algorithms": main.algorithms}
     for key, names in own.items():
         for name in names:
+            where = origin_at(said, (*key.split("."), name))
             if not forms.NAME.fullmatch(name):
-                where = origin_at(said, (*key.split("."), name))
                 raise ConfigurationError(f"{where}: {key}: '{name}': {forms.NAMED}")
+            if name in _TAKEN[key]:
+                raise ConfigurationError(
+                    f"{where}: {key}: '{name}' is one of the project; choose another name"
+                )
 
 
 def _presets(root: Path) -> list[str]:

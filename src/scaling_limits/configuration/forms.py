@@ -127,7 +127,9 @@ def _presets(
     checked = Tree(changes.origin)
     for name, change in changes.items():
         if name not in presets:
-            raise ConfigurationError(f"{change.origin}: {path}{unknown('preset', name, presets)}")
+            raise ConfigurationError(
+                f"{change.origin}: {path}{name}: {unknown('preset', name, presets)}"
+            )
         checked[name] = place(mapping(change, path + name), words, settings, f"{path}{name}.")
     return checked
 

@@ -109,11 +109,6 @@ def choose(
 def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
     """The file of an algorithm of the user's own; None for one of the project."""
     known = algorithms.registry.modules
-    taken = sorted(set(user) & set(known))
-    if taken:
-        raise ConfigurationError(
-            f"algorithms: '{taken[0]}' is an algorithm of the project; choose another name"
-        )
     if algorithm in user:
         file = user[algorithm].as_posix()
         algorithms.own.check(algorithm, file)

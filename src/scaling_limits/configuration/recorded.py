@@ -40,7 +40,9 @@ def metrics(cells: Iterable[Cell]) -> frozenset[str] | None:
         if cell.num_steps:
             found |= getattr(part, "metrics", _usual)(cell)
         for spec in cell.measurements:
-            found |= set(measurements.registry.part(spec.name).AXES)
+            measurement = measurements.registry.part(spec.name)
+            declared = getattr(measurement, "metrics", None)
+            found |= set(measurement.AXES) if declared is None else declared(cell)
     return frozenset(found)
 
 

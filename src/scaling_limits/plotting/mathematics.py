@@ -4,32 +4,30 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from scaling_limits.configuration.models import Figure
-from scaling_limits.errors import ConfigurationError
+from scaling_limits.configuration import Configuration
+from scaling_limits.configuration.drawn import misplaced
+from scaling_limits.configuration.files import Location
+from scaling_limits.configuration.words import MisplacedError
 from scaling_limits.figures import places
 
 
-def refuse_unreadable(name: str, figure: Figure) -> None:
+def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> None:
     """Refuse a figure with mathematics that matplotlib cannot set. Its caption is not drawn, so it may have any.
 
-    Args:
-        name: how messages call the figure.
-        figure: as configured.
-
     Raises:
-        ConfigurationError: names figure, key and text, and what is wrong with it.
+        ConfigurationError: names file, line, key and text, and what is wrong with it.
     """
+    figure = configuration.figure(slug, name)
     drawn = {"title": figure.title, "plot": figure.plot.model_dump()}
-    for path, text in _texts(drawn, ""):
-        # what a place is filled with is a number or a name
-        problem = _problem(places.filled(text, lambda _: "1"))
-        if problem is not None:
-            raise ConfigurationError(
-                f"{name}: {path}: the mathematics of '{text}' cannot be set: {problem}"
-            )
+    with misplaced(configuration.paper(slug), name):
+        for path, text in _texts(drawn, ()):
+            # what a place is filled with is a number or a name
+            problem = _problem(places.filled(text, lambda _: "1"))
+            if problem is not None:
+                raise MisplacedError(path, f"the mathematics of '{text}' cannot be set: {problem}")
 
 
-def _texts(said: Any, path: str) -> Iterator[tuple[str, str]]:
+def _texts(said: Any, path: Location) -> Iterator[tuple[Location, str]]:
     """All texts with mathematics, and where they stand; symbols are mathematics without dollars."""
     if isinstance(said, str) and "$" in said:
         yield path, said
@@ -37,7 +35,7 @@ def _texts(said: Any, path: str) -> Iterator[tuple[str, str]]:
     for key, part in said.items() if isinstance(said, dict) else parts:
         symbols = key == "symbols" and isinstance(part, dict)
         inner = {name: f"${symbol}$" for name, symbol in part.items()} if symbols else part
-        yield from _texts(inner, f"{path}.{key}" if path else str(key))
+        yield from _texts(inner, (*path, key))
 
 
 @cache
