@@ -958,6 +958,13 @@ def _found_late() -> Iterator[Case]:
         act=snakemake("figures/own/mine.png"),
         runs=True,
     )
+    heir = {"config/experiments/heir.yaml": {"description": "x", "extends": "mine", "widht": 3}}
+    yield Case(
+        "H",
+        "own experiment with a fault, one that it extends asked for",
+        files={**own(), **heir},
+        act=lambda root, _: load(root).figure("own", "mine"),
+    )
     yield Case("H", "folder", (), act=with_folder)
     yield Case("H", "hidden file", (), files={"config/papers/toy/.x.yaml": "["})
     yield Case("H", "lock of Emacs", (), act=with_lock)

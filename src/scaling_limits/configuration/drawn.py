@@ -65,16 +65,19 @@ def refuse_unused_grids(paper: Paper, experiment: str) -> None:
     Raises:
         ConfigurationError: with the nearest grid that one does.
     """
+    used: set[str] = set()
+    for name in paper.library.experiments:
+        try:
+            heir = experiment in paper.chain(name)
+            figures = paper.library.figures(name) if heir else ()
+            used.update(*(figure(paper, each, other_metrics=True).grids for each in figures))
+        except ConfigurationError:
+            if name == experiment:
+                raise
+            return  # a file with a fault may show any
     nodes = paper.experiment(experiment).nodes
-    extending = [name for name in paper.library.experiments if experiment in paper.chain(name)]
-    figures = [
-        figure(paper, name, other_metrics=True)
-        for name, holder in paper.figures.items()
-        if holder in extending
-    ]
-    used = {grid for each in figures for grid in each.grids}
     for name, node in paper.library.experiment(experiment).tree("grids").items():
-        for grid in nodes[name].grids if figures and name in nodes else ():
+        for grid in nodes[name].grids if used and name in nodes else ():
             if grid not in used:
                 problem = unknown("grid", grid, used)
                 raise ConfigurationError(

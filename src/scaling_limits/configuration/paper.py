@@ -116,13 +116,16 @@ class Paper:
         return merge(figure, self._changes.user.tree("figures").tree(name)), experiment
 
     def _holder(self, name: str) -> str | None:
-        holders = self.library.holders(name)
-        found = [holder for holder in holders if name in self.library.figures(holder)]
-        if not found:
-            raise ConfigurationError(
-                f"{self.library.folder}: {unknown('figure', name, self.figures)}"
-            )
-        return found[0]
+        faults = []
+        for holder in self.library.holders(name):
+            try:
+                if name in self.library.figures(holder):
+                    return holder
+            except ConfigurationError as error:
+                faults.append(error)  # of another's file, if one has the figure
+        if faults:
+            raise faults[0]
+        raise ConfigurationError(f"{self.library.folder}: {unknown('figure', name, self.figures)}")
 
     def _experiment(self, name: str, chain: tuple[str, ...]) -> Tree:
         written = self.library.experiment(name)
