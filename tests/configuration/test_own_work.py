@@ -159,7 +159,7 @@ def test_errors_name_the_file(tmp_path, changes, message):
 
 def test_a_name_that_is_no_target_is_refused(tmp_path):
     with pytest.raises(ConfigurationError, match=r"my plot\.yaml: a name has"):
-        configured(tmp_path, name="my plot").experiments("own")
+        configured(tmp_path, name="my plot").figures("own")
 
 
 def test_own_is_no_paper(tmp_path):
