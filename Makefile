@@ -5,6 +5,11 @@ RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 
+# Snakemake calls the interpreter without quotes, so no rule would run
+ifneq ($(words $(CURDIR)),1)
+$(error the name of this folder has a space in it, which Snakemake does not allow of the interpreter in .venv: move the project to one without)
+endif
+
 .PHONY: setup lock figures audit power report gallery diff estimate rates show store prune test mutations benchmarks lint format schemas clean
 
 # a mistyped variable would be passed over, and the default run in its place

@@ -26,7 +26,7 @@ onstart:
 rule figures:
     default_target: True
     input:
-        figure_files(CONFIG.papers),
+        figure_files(figures_of(CONFIG.papers)),
         f"{RESULTS}/index.html",
 
 
@@ -36,4 +36,4 @@ for slug in CONFIG.papers:
         name:
             slug
         input:
-            figure_files([slug]),
+            asked_for(slug),

@@ -369,8 +369,8 @@ FAULTS = (
     Fault(
         name="digest-without-measurements",
         file="source.py",
-        right='frozenset({"Settings", "refuse", "work", "memory"})',
-        wrong='frozenset({"Settings", "refuse", "work", "memory", "measure"})',
+        right='frozenset({"Settings", "refuse", "work", "memory", "metrics"})',
+        wrong='frozenset({"Settings", "refuse", "work", "memory", "metrics", "measure"})',
         why="an edit of what is measured leaves its cells' keys",
         tests=("tests/test_source_digest.py::test_closures_hold_what_is_used_and_no_more",),
     ),

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = "scaling_limits"
-DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory"})
+DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory", "metrics"})
 
 
 @cache

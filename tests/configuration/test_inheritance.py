@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from scaling_limits.commands.show_command import shown
-from scaling_limits.configuration import Configuration, files, load
+from scaling_limits.configuration import Configuration, drawn, files, load
 from scaling_limits.configuration.ranges import expanded
 from scaling_limits.errors import ConfigurationError
 from toys import SETTINGS, as_yaml, merged, write_project
@@ -346,10 +346,10 @@ def without(content: Any, path: tuple[str, ...]) -> Any:
 
 def come_to(root: Path, slug: str, preset: str, names: list[str]) -> Any:
     configuration = load(root, {"preset": preset})
+    paper = configuration.paper(slug)
+    # with an entry away, a figure may show what its cells would not record
     figures = {
-        name: configuration.figure(slug, name)
-        for name, holder in configuration.paper(slug).figures.items()
-        if holder in names
+        name: drawn.figure(paper, name) for name, holder in paper.figures.items() if holder in names
     }
     return [configuration.experiment(slug, name) for name in names], figures
 

@@ -17,6 +17,7 @@ MINE = {**FIGURE, "title": "Mine"}
 OWN = {
     **PAPER["transfer"],
     "quantities": PAPER["paper"]["quantities"],
+    "grids": {"main": PAPER["transfer"]["grids"]["main"]},
     "figures": {"mine": MINE},
 }
 COPY = "from scaling_limits.algorithms.backpropagation.computation import errors, init, update\n"
@@ -139,7 +140,6 @@ def test_the_command_line_changes_it(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"figurse": {}}, r"mine\.yaml:\d+: figurse: unknown word .*; did you mean 'figures'"),
         (
             {"widht": 3},
             r"mine\.yaml:\d+: widht: unknown word or setting 'widht'; did you mean 'width'",
@@ -159,7 +159,7 @@ def test_errors_name_the_file(tmp_path, changes, message):
 
 def test_a_name_that_is_no_target_is_refused(tmp_path):
     with pytest.raises(ConfigurationError, match=r"my plot\.yaml: a name has"):
-        configured(tmp_path, name="my plot").experiments("own")
+        configured(tmp_path, name="my plot").figures("own")
 
 
 def test_own_is_no_paper(tmp_path):
@@ -249,7 +249,7 @@ def test_names_of_algorithms(tmp_path):
     (tmp_path / "own.py").write_text(COPY)
     algorithms = {"backpropagation": "own.py"}
     with pytest.raises(
-        ConfigurationError, match="'backpropagation' is an algorithm of the project"
+        ConfigurationError, match="algorithms: 'backpropagation' is one of the project"
     ):
         configured(tmp_path, algorithms=algorithms).cells("own", "mine")
     own = OWN | {"algorithm": "copi"}

@@ -17,7 +17,14 @@ def plot(path: Path, **said: Any) -> Any:
     words = {
         "paper": {"quantities": {"accuracy": {"metric": "test_accuracy", "window": 3}}},
         "transfer": {
-            "grids": {"pair": {"title": "of", "grids": {"a": {"title": "A"}, "b": {"title": "B"}}}},
+            "measurements": {"performance": "end"},
+            "grids": {
+                "pair": {
+                    "title": "of",
+                    "width": 8,
+                    "grids": {"a": {"title": "A"}, "b": {"title": "B"}},
+                }
+            },
         },
     }
     paper = merged(PAPER, words)

@@ -347,7 +347,7 @@ BOMB = "a0: &a0 {x: 1}\n" + "".join(
 )
 
 
-@pytest.mark.parametrize("file", ["config.yaml", "presets/whole.yaml", "papers/toy/transfer.yaml"])
+@pytest.mark.parametrize("file", ["config.yaml", "presets/whole.yaml"])
 @pytest.mark.parametrize(
     ("content", "words"),
     [

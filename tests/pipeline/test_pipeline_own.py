@@ -41,7 +41,11 @@ def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
     command_line = replace(own, program=COMMAND_LINE)
     # what else includes the figure needs the names as well
     assert "figures/own/mine.png" in own("figures", "-n", *names)
-    assert "'rings'" in own("figures", "-n", fails=True)
+    without = own("figures", "-n")
+    assert "warning: left out: config/experiments/mine.yaml" in without
+    assert "'rings'" in without
+    assert "figures/own" not in without
+    assert "'rings'" in own("own", "-n", fails=True)
     output = command_line(*command)
     assert (own / "figures/own/mine.png").stat().st_size > 10_000
     count, stored, computed = trained(output)

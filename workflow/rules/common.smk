@@ -13,6 +13,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import require_writable
 from scaling_limits.figures.plots import DRAWN_BY
 from scaling_limits.pipeline.keys import figure_digest, job_digest
+from scaling_limits.plotting.mathematics import refuse_unreadable
 from scaling_limits.source import source_digest
 
 
@@ -36,6 +37,9 @@ def refusing(function):
 for path in workflow.configfiles:
     refusing(read_yaml)(path)
 CONFIG = refusing(load)(".", config)
+# an experiment of the user's own that is wrong stops itself only
+for fault in refusing(lambda: CONFIG.faults)().values():
+    print(f"warning: left out: {fault}", file=sys.stderr)
 PRESET = CONFIG.main.preset
 # the report's first page names it, whether or not it stood on the command line
 config["preset"] = PRESET
@@ -62,25 +66,38 @@ def in_folder(*files):
     return [f"{FOLDER}/{file}" for file in files]
 
 
-def figure_files(papers):
-    """The published files of all figures of these papers."""
+def figure_files(figures):
+    """The published files of (paper, figure) pairs."""
     return expand(
         "figures/{figure}.{ext}",
-        figure=[f"{p}/{f}" for p, f in figures_of(papers)],
+        figure=[f"{paper}/{name}" for paper, name in figures],
         ext=EXTENSIONS,
     )
 
 
+def asked_for(paper):
+    """The published files of a paper, as an input function: whoever asks for them is told of all that is wrong."""
+    names = refusing(lambda _: CONFIG.figures(paper))
+    return lambda wildcards: figure_files([(paper, name) for name in names(wildcards)])
+
+
 @refusing
 def figures_of(papers):
-    """The (paper, figure) pairs of these papers."""
-    return [(paper, name) for paper in papers for name in CONFIG.figures(paper)]
+    """The (paper, figure) pairs of these papers, without the user's own that are wrong."""
+    return [(paper, name) for paper in papers for name in CONFIG.sound_figures(paper)]
 
 
-@refusing
 def figure(wildcards):
     """The figure that a job is about, validated."""
-    return CONFIG.figure(wildcards.paper, wildcards.figure)
+    return checked_figure(wildcards.paper, wildcards.figure)
+
+
+@cache
+@refusing
+def checked_figure(paper, name):
+    """The same, by names."""
+    refuse_unreadable(CONFIG, paper, name)
+    return CONFIG.figure(paper, name)
 
 
 @cache

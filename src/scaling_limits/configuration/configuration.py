@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from scaling_limits import algorithms
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration import drawn, forms
 from scaling_limits.configuration.costs.packing import shards
@@ -21,13 +22,22 @@ from scaling_limits.configuration.models import (
     Preset,
 )
 from scaling_limits.configuration.paper import Changes, Composed, Paper
+from scaling_limits.configuration.recorded import refuse_unrecorded
 from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
-from scaling_limits.configuration.vocabulary import Vocabulary, is_axis
+from scaling_limits.configuration.vocabulary import LISTS, Vocabulary, is_axis
 from scaling_limits.datasets import catalogue
-from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
 from scaling_limits.figures import OWN
 
+# as in the Snakefile: the wildcard of papers, and the targets beside them
+_SLUG = re.compile(r"[a-z-]+")
+_RULES = ("all", "audit", "collect", "dataset", "draw", "figures", "publish", "run")
+# names that the user's own parts may not have
+_TAKEN = {
+    "data.datasets": frozenset(catalogue.names({})),
+    "algorithms": frozenset(algorithms.registry.modules),
+}
 _GIVEN = Origin("--config or --configfile")
 
 
@@ -59,6 +69,12 @@ class Configuration:
                 f"config/papers/{file.name}: a paper is a folder, config/papers/<slug>/paper.yaml and its experiments"
             )
         slugs = sorted(path.parent.name for path in folder.glob("*/paper.yaml"))
+        for slug in slugs:
+            if slug in _RULES or not _SLUG.fullmatch(slug):
+                raise ConfigurationError(
+                    f"config/papers/{slug}: a slug has lower-case letters and '-' only, "
+                    f"and is none of {', '.join(_RULES)}"
+                )
         if OWN in slugs:
             raise ConfigurationError(
                 f"config/papers/{OWN}: '{OWN}' are the experiments in config/experiments/"
@@ -103,6 +119,30 @@ class Configuration:
         """The names of a paper's figures."""
         return list(self.paper(slug).figures)
 
+    @cached_property
+    def faults(self) -> dict[str, str]:
+        """What is wrong with experiments of the user's own, by file: it is a reason to stop these, and nothing else."""
+        found = {}
+        for name in self.experiments(OWN) if OWN in self.papers else ():
+            try:
+                for figure in self.paper(OWN).library.figures(name):
+                    self.figure(OWN, figure)
+            except ScalingLimitsError as error:
+                found[name] = str(error)
+        return found
+
+    def sound_figures(self, slug: str) -> list[str]:
+        """The names of a paper's figures, without those of experiments that have `faults`."""
+        if slug != OWN:
+            return self.figures(slug)
+        library = self.paper(OWN).library
+        return [
+            f
+            for name in library.experiments
+            if name not in self.faults
+            for f in library.figures(name)
+        ]
+
     @cache
     def paper(self, slug: str) -> Paper:
         """A paper's files with what the preset and the user make of them.
@@ -132,13 +172,22 @@ class Configuration:
     @cache
     def figure(self, slug: str, name: str) -> Figure:
         """A figure as configured; raises ConfigurationError with the nearest name when there is none."""
-        return drawn.figure(self.paper(slug), name, other_metrics=bool(self.user_algorithms))
+        paper = self.paper(slug)
+        found = drawn.figure(paper, name, other_metrics=bool(self.user_algorithms))
+        cells: dict[str, list[Cell]] = {}
+        for point in self.points(slug, found.experiment):
+            cells.setdefault(point.grid, []).append(point.cell)
+        with drawn.misplaced(paper, name):
+            refuse_unrecorded(found, cells)
+        return found
 
     @cache
     def points(self, slug: str, experiment: str | None) -> tuple[Point, ...]:
         """The cells of an experiment, grid by grid in the order of its axes; none without one."""
         if experiment is None:
             return ()
+        if slug == OWN:
+            drawn.refuse_unused_grids(self.paper(slug), experiment)
         composed = self.paper(slug).experiment(experiment)
         spec = self.experiment(slug, experiment)
         return tuple(
@@ -241,6 +290,10 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
         ConfigurationError: names the file, the key and the nearest valid spelling.
     """
     root = Path(root)
+    if not (root / "config" / "config.yaml").exists():
+        raise ConfigurationError(
+            "config/config.yaml: is not there; run this in the project's folder, or name that with --directory"
+        )
     said = read_tree(root / "config" / "config.yaml", "config/config.yaml")
     given = located(overrides or {}, _GIVEN)
     said = merge(said, forms.mapping(given, "--config"))
@@ -273,9 +326,13 @@ def _refuse_data(root: Path, main: Main, said: Tree) -> None:
     own = {"data.datasets": main.data.datasets, "algorithms": main.algorithms}
     for key, names in own.items():
         for name in names:
+            where = origin_at(said, (*key.split("."), name))
             if not forms.NAME.fullmatch(name):
-                where = origin_at(said, (*key.split("."), name))
                 raise ConfigurationError(f"{where}: {key}: '{name}': {forms.NAMED}")
+            if name in _TAKEN[key]:
+                raise ConfigurationError(
+                    f"{where}: {key}: '{name}' is one of the project; choose another name"
+                )
 
 
 def _presets(root: Path) -> list[str]:
@@ -314,7 +371,7 @@ def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
     if not composed.grids and words.only(settings):
         raise ConfigurationError(f"{words.origin}: grids: an experiment needs one at least")
     for name, node in composed.grids.items():
-        _refuse_doubled(name, node.settings)
+        _refuse_axes(name, node.settings)
     return validate(Experiment, words, content)
 
 
@@ -326,9 +383,13 @@ def _plans(measurements: Tree) -> dict[str, Any]:
     }
 
 
-def _refuse_doubled(grid: str, settings: Tree) -> None:
+def _refuse_axes(grid: str, settings: Tree) -> None:
+    """Refuse axes without values, or with one twice."""
     for key, values in plain(settings).items():
         seen: list[Any] = []
+        if values == [] and key not in LISTS:
+            where = origin_at(settings, (key,))
+            raise ConfigurationError(f"{where}: grids.{grid}.{key}: an axis needs a value at least")
         for value in values if is_axis(key, values) else ():
             number = _number(value)
             if number in seen:

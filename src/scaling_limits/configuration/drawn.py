@@ -1,13 +1,14 @@
 """From what is said of a figure to the typed model of it."""
 
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from scaling_limits import measurements
 from scaling_limits.configuration import judging, plots
-from scaling_limits.configuration.files import validate
+from scaling_limits.configuration.files import Location, validate
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
@@ -31,19 +32,57 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     composed = paper.experiment(holder) if holder is not None else None
     experiment = holder if composed is not None and composed.nodes else None
     words = _words(paper, name, holder, composed, None if other_metrics else _recorded())
-    try:
+    with misplaced(paper, name):
         content = {
             **plain(said.only(("title", "caption"))),
             "plot": plots.written_out(said.value("plot") or {}, words),
             "claims": judging.claims(plain(said.tree("claims"), nulls=True), words),
             "experiment": experiment,
         }
-        found = validate(Figure, _by_number(said), content, f"figures.{name}.")
+        found = validate(Figure, said, content, f"figures.{name}.", _as_written(content))
         _refuse(found, words, paper.library.settings)
+    return found
+
+
+@contextmanager
+def misplaced(paper: Paper, name: str) -> Iterator[None]:
+    """Say of a word of a figure that means nothing where it stands.
+
+    Raises:
+        ConfigurationError: for a MisplacedError.
+    """
+    try:
+        yield
     except MisplacedError as error:
+        said, _ = paper.figure(name)
         where = ".".join(map(str, ("figures", name, *error.path)))
         raise ConfigurationError(f"{origin_at(said, error.path)}: {where}: {error}") from None
-    return found
+
+
+def refuse_unused_grids(paper: Paper, experiment: str) -> None:
+    """Refuse grids that an experiment's file says, and that no figure of it, or of what extends it, shows or judges.
+
+    Raises:
+        ConfigurationError: with the nearest grid that one does.
+    """
+    used: set[str] = set()
+    for name in paper.library.experiments:
+        try:
+            heir = experiment in paper.chain(name)
+            figures = paper.library.figures(name) if heir else ()
+            used.update(*(figure(paper, each, other_metrics=True).grids for each in figures))
+        except ConfigurationError:
+            if name == experiment:
+                raise
+            return  # a file with a fault may show any
+    nodes = paper.experiment(experiment).nodes
+    for name, node in paper.library.experiment(experiment).tree("grids").items():
+        for grid in nodes[name].grids if used and name in nodes else ():
+            if grid not in used:
+                problem = unknown("grid", grid, used)
+                raise ConfigurationError(
+                    f"{node.origin}: grids.{name}: no figure shows or judges it: {problem}"
+                )
 
 
 def _refuse(figure: Figure, words: Words, settings: frozenset[str]) -> None:
@@ -57,7 +96,9 @@ def _refuse(figure: Figure, words: Words, settings: frozenset[str]) -> None:
             raise MisplacedError(path, unknown("grid", grid, words.nodes))
     for path, grid, column in _best_over(figure):
         if words.nodes[grid].settings.value(column) is None:
-            raise MisplacedError((*path, "over"), f"the grid '{grid}' has no '{column}'")
+            axes = words.nodes[grid].settings
+            problem = f"the grid '{grid}' has no '{column}': {unknown('column', column, axes)}"
+            raise MisplacedError((*path, "over"), problem)
     columns = {*settings, *typing.get_args(Axis), "relative_layer", "relative_index"}
     for path, column in _columns(figure):
         if column not in columns:
@@ -94,8 +135,10 @@ def _best_over(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, str]]:
 def _columns(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
     """The settings and axes of records that plots and claims go along or tell apart by, and where they are named."""
     for plot in singles(figure.plot):
-        for key in ("x", "y", "hue", "along"):
-            yield from ((("plot", key), name) for name in _names(getattr(plot, key, None)))
+        panels = [(("plot", "panels"), panel) for panel in getattr(plot, "panels", ())]
+        for path, part in ((("plot",), plot), *panels):
+            for key in ("x", "y", "hue", "along"):
+                yield from (((*path, key), name) for name in _names(getattr(part, key, None)))
     for claim in figure.claims:
         for key in ("along", "by", "ratio", "where", "only", "decided_at"):
             said = getattr(claim, key, None)
@@ -146,9 +189,17 @@ def _words(
     )
 
 
-def _by_number(said: Tree) -> Tree:
-    """The figure with its claims by their number, as errors of the typed model call them."""
-    named = said.tree("claims")
-    claims = [claim for claim in named.values() if isinstance(claim, Tree)]
-    numbered = Tree(named.origin, {str(number): claim for number, claim in enumerate(claims)})
-    return Tree(said.origin, {**said, "claims": numbered})
+def _as_written(content: dict[str, Any]) -> Callable[[Location], Location]:
+    """From places in the content of a figure to those in what is said of it: its claims have names, and the kind of its
+    plot is no part of a path.
+    """
+
+    def written(location: Location) -> Location:
+        part, *rest = location
+        if part == "claims" and rest and isinstance(rest[0], int):
+            return (part, content["claims"][rest[0]]["id"], *rest[1:])
+        if part == "plot" and rest and rest[0] == content["plot"].get("kind"):
+            return (part, *rest[1:])
+        return location
+
+    return written

@@ -15,7 +15,10 @@ from scaling_limits.errors import ConfigurationError, unknown
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
+Location = tuple[int | str, ...]
+"""Where an entry of a validation error stands."""
 _MAX_DEPTH = 50
+_INTERNAL = re.compile(r"constrained-\w+|function-.*|\w+\[.*\]|\[key\]|int|float|str|bool")
 
 
 class _Loader(yaml.CSafeLoader):
@@ -119,8 +122,15 @@ def _refuse_unbounded(text: str) -> None:
             raise yaml.YAMLError(f"line {line}: nested in more than {_MAX_DEPTH} levels")
 
 
-def validate(model: type[M], said: Tree, content: Any = None, path: str = "") -> M:
-    """What is said as `model`; `content` is what became of it, if that is something else.
+def validate(
+    model: type[M],
+    said: Tree,
+    content: Any = None,
+    path: str = "",
+    written: Callable[[Location], Location] = lambda location: location,
+) -> M:
+    """What is said as `model`; `content` is what became of it, if that is something else, and `written` gives the place
+    in `said` of one in `content`.
 
     Raises:
         ConfigurationError: names, for each thing wrong, the file, the line, the key and what would be valid.
@@ -128,14 +138,26 @@ def validate(model: type[M], said: Tree, content: Any = None, path: str = "") ->
     try:
         return model.model_validate(plain(said) if content is None else content)
     except ValidationError as error:
-        lines = [_explain(model, said, entry, path) for entry in error.errors()]
+        lines = []
+        for entry in told(error):
+            location = written(entry["loc"])
+            problem = explain(entry, "key", _fields_at(model, entry["loc"][:-1]))
+            lines.append(f"{origin_at(said, location)}: {path}{dotted(location)}: {problem}")
         raise ConfigurationError("\n".join(dict.fromkeys(lines))) from None
 
 
-def _explain(model: type[BaseModel], said: Tree, entry: Any, path: str) -> str:
-    location = entry["loc"]
-    where = f"{origin_at(said, location)}: {path}{'.'.join(str(part) for part in location)}"
-    return f"{where}: {explain(entry, 'key', _fields_at(model, location[:-1]))}"
+def told(error: ValidationError) -> list[Any]:
+    """The entries of an error of which a user is told: where a value may be a word, that it is not this one, and not
+    that it is no number either.
+    """
+    entries: list[Any] = [_at_tag(entry) for entry in error.errors()]
+    words = {dotted(entry["loc"]) for entry in entries if entry["type"] == "literal_error"}
+    return [e for e in entries if e["type"] == "literal_error" or dotted(e["loc"]) not in words]
+
+
+def dotted(location: Location) -> str:
+    """A place as a user writes it, without what pydantic calls the members of a union, or a key."""
+    return ".".join(str(part) for part in location if not _INTERNAL.fullmatch(str(part)))
 
 
 def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
@@ -148,9 +170,21 @@ def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
     """
     if entry["type"] == "extra_forbidden":
         return unknown(kind, entry["loc"][-1], fields)
+    if entry["type"] == "union_tag_invalid":
+        kinds = re.findall("'([^']*)'", entry["ctx"]["expected_tags"])
+        return unknown("value", entry["ctx"]["tag"], kinds)
+    if entry["type"] == "union_tag_not_found":
+        return "Field required"
     if entry["type"] == "literal_error":
         return unknown("value", entry["input"], re.findall("'([^']*)'", entry["ctx"]["expected"]))
     return f"{entry['msg']} (found {entry['input']!r:.80})"
+
+
+def _at_tag(entry: Any) -> Any:
+    """Of a wrong tag of a union, with the key of the tag in its place."""
+    if not entry["type"].startswith("union_tag"):
+        return entry
+    return {**entry, "loc": (*entry["loc"], entry["ctx"]["discriminator"].strip("'"))}
 
 
 def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:

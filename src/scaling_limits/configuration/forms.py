@@ -20,6 +20,7 @@ CHANGED_GRID = frozenset({"grids", "measurements"})
 CHANGED_EXPERIMENT = frozenset({"grids", "measurements", "figures"})
 CHANGED_PAPER = SHARED | {"experiments", "figures"}
 
+_MAPPINGS = frozenset({"measurements", *SHARED})
 # as in the wildcards of the Snakefile
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 NAMED = "a name has letters, digits, '_' and '-' only"
@@ -79,8 +80,12 @@ def place(
         elif key == "presets":
             changed = CHANGED_EXPERIMENT if "grids" in words else CHANGED_BASE
             checked[key] = _presets(word, changed, settings, f"{path}presets.", tuple(presets))
+        elif key in words:
+            if key in _MAPPINGS:
+                mapping(word, path + key)
+            checked[key] = word
         else:
-            checked[key] = word if key in words else _setting(word, path + key)
+            checked[key] = _setting(word, path + key)
     return checked
 
 
@@ -122,7 +127,9 @@ def _presets(
     checked = Tree(changes.origin)
     for name, change in changes.items():
         if name not in presets:
-            raise ConfigurationError(f"{change.origin}: {path}{unknown('preset', name, presets)}")
+            raise ConfigurationError(
+                f"{change.origin}: {path}{name}: {unknown('preset', name, presets)}"
+            )
         checked[name] = place(mapping(change, path + name), words, settings, f"{path}{name}.")
     return checked
 

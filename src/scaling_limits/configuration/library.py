@@ -32,21 +32,20 @@ class Library:
     def experiments(self) -> list[str]:
         """The names of the experiments in alphabetical order."""
         names = [path.stem for path in yaml_files(self._root, self.folder)]
-        for name in names:
-            if not forms.NAME.fullmatch(name):
-                raise ConfigurationError(f"{self.folder}/{name}.yaml: {forms.NAMED}")
         return [name for name in names if self.slug == OWN or name != _SHARED]
 
     def experiment(self, name: str) -> Tree:
         """The file of an experiment, its words checked.
 
         Raises:
-            ConfigurationError: there is none, or it has words that an experiment does not have.
+            ConfigurationError: there is none, or it has words that an experiment does not have, or a name that is none.
         """
         if name not in self.experiments:
             raise ConfigurationError(
                 f"{self.folder}: {unknown('experiment', name, self.experiments)}"
             )
+        if not forms.NAME.fullmatch(name):
+            raise ConfigurationError(f"{self.folder}/{name}.yaml: {forms.NAMED}")
         if name not in self._read:
             words = forms.EXPERIMENT | (forms.SHARED if self.slug == OWN else frozenset())
             tree = read_tree(self._path(name), f"{self.folder}/{name}.yaml")

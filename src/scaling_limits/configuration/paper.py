@@ -65,6 +65,15 @@ class Paper:
             self._refuse_idle(name, self._composed[name])
         return self._composed[name]
 
+    def chain(self, experiment: str) -> list[str]:
+        """An experiment and those that it extends, one by one."""
+        found: list[str] = []
+        name: str | None = experiment
+        while name in self.library.experiments and name not in found:
+            found.append(name)
+            name = self.library.experiment(name).value("extends")
+        return found
+
     def shared(self, experiment: str | None) -> Tree:
         """The words that figures and grids of an experiment may use, as changed."""
         own = self.library.shared(experiment)
@@ -107,13 +116,16 @@ class Paper:
         return merge(figure, self._changes.user.tree("figures").tree(name)), experiment
 
     def _holder(self, name: str) -> str | None:
-        holders = self.library.holders(name)
-        found = [holder for holder in holders if name in self.library.figures(holder)]
-        if not found:
-            raise ConfigurationError(
-                f"{self.library.folder}: {unknown('figure', name, self.figures)}"
-            )
-        return found[0]
+        faults = []
+        for holder in self.library.holders(name):
+            try:
+                if name in self.library.figures(holder):
+                    return holder
+            except ConfigurationError as error:
+                faults.append(error)  # of another's file, if one has the figure
+        if faults:
+            raise faults[0]
+        raise ConfigurationError(f"{self.library.folder}: {unknown('figure', name, self.figures)}")
 
     def _experiment(self, name: str, chain: tuple[str, ...]) -> Tree:
         written = self.library.experiment(name)

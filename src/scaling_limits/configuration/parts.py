@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from scaling_limits import algorithms, limits, measurements, networks, optimisers
-from scaling_limits.configuration.files import explain
+from scaling_limits.configuration.files import dotted, explain, told
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.networks import settings as network_settings
@@ -109,11 +109,6 @@ def choose(
 def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
     """The file of an algorithm of the user's own; None for one of the project."""
     known = algorithms.registry.modules
-    taken = sorted(set(user) & set(known))
-    if taken:
-        raise ConfigurationError(
-            f"algorithms: '{taken[0]}' is an algorithm of the project; choose another name"
-        )
     if algorithm in user:
         file = user[algorithm].as_posix()
         algorithms.own.check(algorithm, file)
@@ -137,12 +132,16 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
     try:
         settings = model.model_validate(dict(values))
     except ValidationError as error:
-        entry = error.errors()[0]
-        key = ".".join(str(part) for part in entry["loc"])
+        entry = told(error)[0]
+        key = dotted(entry["loc"])
         problem = explain(entry, "setting", model.model_fields)
         if entry["type"] == "missing":
             problem = f"is needed{_where_declared(key)}"
         raise ConfigurationError(f"{key}: {problem}") from None
+    for key, value in values.items():
+        # a number may be written as text, but `true` would be 1
+        if isinstance(value, bool) and not isinstance(getattr(settings, key), bool):
+            raise ConfigurationError(f"{key}: should be a number, not {str(value).lower()}")
     for declaring in (*COMMON, *(part for part in parts if part not in parts.computed)):
         if hasattr(declaring, "refuse"):
             declaring.refuse(settings)

@@ -37,6 +37,18 @@ def copies(source: Source, data_path: Path | None) -> list[Copy]:
     return found
 
 
+def lacking(source: Source, data_path: Path | None) -> str | None:
+    """Of a dataset's own folder under `data_path` that has some of the source's files, which are missing."""
+    if data_path is None:
+        return None
+    for place in source.places:
+        for folder in (data_path / place, data_path / place / (source.folder or ".")):
+            missing = [each.name for each in source.payloads if not _either(folder, each.name)]
+            if 0 < len(missing) < len(source.payloads):
+                return f"{folder} has no {', '.join(missing)}"
+    return None
+
+
 def _either(folder: Path, name: str) -> Path | None:
     for candidate in (folder / name, folder / f"{name}.gz"):
         if candidate.is_file():

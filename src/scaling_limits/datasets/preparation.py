@@ -81,6 +81,8 @@ def _payloads(
                 continue
             report(f"{info.name}: using {copy.files[0].parent}")
             return payloads
+        if lack := local.lacking(source, data_path):
+            report(f"{info.name}: {lack}; not used")
     published = next((source for source in sources if source.mirrors), None)
     if published is None:
         wanted = ", ".join(payload.name for source in sources for payload in source.payloads)

@@ -252,10 +252,12 @@ def check_changes(changes: ExponentChanges) -> None:
     """
     for role, quantities in changes.items():
         if role not in SCALED:
-            raise ConfigurationError(unknown("role", role, SCALED))
+            raise ConfigurationError(f"exponent_changes: {unknown('role', role, SCALED)}")
         for quantity, axes in quantities.items():
             if quantity not in SCALED[role]:
-                raise ConfigurationError(unknown("scaled quantity", quantity, SCALED[role]))
+                problem = unknown("scaled quantity", quantity, SCALED[role])
+                raise ConfigurationError(f"exponent_changes.{role}: {problem}")
             for axis in axes:
                 if axis not in AXES:
-                    raise ConfigurationError(unknown("scaling axis", axis, AXES))
+                    problem = unknown("scaling axis", axis, AXES)
+                    raise ConfigurationError(f"exponent_changes.{role}.{quantity}: {problem}")

@@ -107,6 +107,15 @@ def options(settings: Any, inference_step: float) -> dict[str, Any]:
     return chosen | absent
 
 
+def metrics(cell: Cell) -> set[str]:
+    """What it records at every step."""
+    options: Any = cell.algorithm
+    found = {"train_loss", "inferred_loss", "energy"}
+    if options.inference == "equilibrium":
+        found |= {"inference_residual", "inference_unreached"}
+    return found if options.inference_tolerance is None else {*found, "inference_steps"}
+
+
 def refuse(settings: Any) -> None:
     """Refuse settings of inference that are missing, idle, or do not go together.
 

@@ -17,6 +17,9 @@ from scaling_limits.errors import ConfigurationError
 PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
 
+# The order of samples, bytes for each: shuffled epochs one by one, joined, and as integers of 32 bits, which alone are
+# kept, by NumPy and by JAX.
+_ORDER_MADE, _ORDER_KEPT = 20, 8
 # Copies that a compiled program holds at its peak: of weights that are not updated, and, where parts say nothing, of
 # those that are; of the batch's units, and further ones of those that come of windows. XLA's own analysis is compared
 # with in tests/configuration/test_costs.py.
@@ -37,7 +40,8 @@ def batch_size(cell: Cell, wanted: int, mem_mb: int) -> int:
     if wanted == 1 or cell.limit is not None:
         return wanted
     free = mem_mb * 1e6 - PROCESS_BYTES - _data_bytes(cell)
-    return max(1, min(wanted, int(free / program_bytes(cell))))
+    each = program_bytes(cell) + _ORDER_KEPT * _order_length(cell)
+    return max(1, min(wanted, int(free / each)))
 
 
 def refuse_too_large(cells: Iterable[Cell], mem_mb: int) -> None:
@@ -69,8 +73,11 @@ def described(cell: Cell) -> str:
 
 def cell_bytes(cell: Cell) -> float:
     """Peak memory of a process that computes a batch of such cells."""
-    batch = _data_bytes(cell) + program_bytes(cell) * cell.cells_per_batch
-    return PROCESS_BYTES + max(batch, _loading_bytes(cell))
+    cells = cell.cells_per_batch
+    order = _order_length(cell)
+    trained = (program_bytes(cell) + _ORDER_KEPT * order) * cells
+    made = (_ORDER_MADE + _ORDER_KEPT * (cells - 1)) * order
+    return PROCESS_BYTES + max(_data_bytes(cell) + max(trained, made), _loading_bytes(cell))
 
 
 def program_bytes(cell: Cell) -> float:
@@ -98,6 +105,11 @@ def program_bytes(cell: Cell) -> float:
     widest = max([*windows, *(layer.units // layer.count for layer in found)])
     samples = max(kept * cell.batch_size, 2 * most("samples") * widest)
     return float(item_size(cell) * (held + samples))
+
+
+def _order_length(cell: Cell) -> int:
+    """How many samples training sees, each as often as it does."""
+    return 0 if cell.limit is not None else cell.num_steps * cell.batch_size
 
 
 def _data_bytes(cell: Cell) -> float:

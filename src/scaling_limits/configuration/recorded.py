@@ -1,0 +1,70 @@
+"""Which metrics the cells of a figure will have, and that what it shows and judges is among them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from scaling_limits import measurements
+from scaling_limits.cells import Cell
+from scaling_limits.configuration.costs.declared import algorithm
+from scaling_limits.configuration.models import Figure
+from scaling_limits.configuration.words import MisplacedError
+from scaling_limits.errors import unknown
+from scaling_limits.figures.plots import Plot, singles
+from scaling_limits.figures.plots.lines import LinesPlot
+from scaling_limits.figures.quantities import Quantity
+
+
+def refuse_unrecorded(figure: Figure, cells: Mapping[str, Sequence[Cell]]) -> None:
+    """Refuse quantities of metrics that no cell of their grid will have.
+
+    Args:
+        figure: with grids that are there.
+        cells: those of every grid.
+
+    Raises:
+        MisplacedError: names metric and grid, with the nearest metric that the grid has.
+    """
+    for path, grid, quantity in _quantities(figure):
+        found = metrics(cells[grid])
+        if found is not None and quantity.metric not in found:
+            problem = unknown("metric", quantity.metric, found)
+            raise MisplacedError(path, f"no cell of the grid '{grid}' will record it: {problem}")
+
+
+def metrics(cells: Iterable[Cell]) -> frozenset[str] | None:
+    """What any of these cells records; None where that is not known, of limits and of a user's own algorithms."""
+    found: set[str] = set()
+    for cell in cells:
+        part = algorithm(cell.algorithm)
+        if cell.limit is not None or (cell.algorithm.file and not hasattr(part, "metrics")):
+            return None
+        if cell.num_steps:
+            found |= getattr(part, "metrics", _usual)(cell)
+        for spec in cell.measurements:
+            measurement = measurements.registry.part(spec.name)
+            declared = getattr(measurement, "metrics", None)
+            found |= set(measurement.AXES) if declared is None else declared(cell)
+    return frozenset(found)
+
+
+def _usual(_: Cell) -> set[str]:
+    """What an algorithm records that declares nothing else."""
+    return {"train_loss"}
+
+
+def _quantities(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, Quantity]]:
+    """What is shown and judged: path, grid, quantity."""
+    for plot in singles(figure.plot):
+        yield from ((("plot",), grid, quantity) for grid, quantity in _shown(plot))
+    for claim in figure.claims:
+        path = ("claims", claim.id, claim.kind, "quantity")
+        yield from ((path, grid, claim.quantity) for grid in claim.all_grids)
+
+
+def _shown(plot: Plot) -> Iterator[tuple[str, Quantity]]:
+    if isinstance(plot, LinesPlot):
+        for panel in plot.panels:
+            yield from ((line.grid, line.quantity) for line in panel.lines)
+            if panel.tuned_by is not None:
+                yield from ((line.grid, panel.tuned_by) for line in panel.lines)
+    elif hasattr(plot, "quantity"):
+        yield from ((grid, plot.quantity) for grid in plot.grids)
