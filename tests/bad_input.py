@@ -1133,7 +1133,7 @@ ELSEWHERE = {
         "test_a_folder_in_place_of_the_configuration": "files: folder in place of the main file",
     },
     "test_pipeline_outputs.py": {
-        "test_the_audit_passes_fails_and_reports_what_is_missing": "runs: a claim that fails",
+        "test_the_audit_passes_and_fails": "runs: a claim that fails",
         "test_mistakes_are_refused_before_any_work": "runs: target of an unknown figure or paper",
     },
     "test_makefile.py": {
