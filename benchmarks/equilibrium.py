@@ -1,11 +1,12 @@
 """The equilibrium of residual tanh networks by Newton's method, beside gradient descent on the activities to the same
-residual; what the solver takes to compile. In float64.
+residual; of a residual CNN and a transformer to the one that the paper's steps leave; what the solver takes to compile.
+In float64.
 """
 
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import common
@@ -14,6 +15,7 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
 
 from scaling_limits import networks  # noqa: E402
 from scaling_limits.algorithms.predictive_coding import equilibrium  # noqa: E402
@@ -25,6 +27,29 @@ SIZES = ((64, 32), (128, 8), (128, 32))
 TOLERANCES = (1e-3, 1e-5)
 RATE = 0.3
 """Of gradient descent, on each sample's energy (pcn-limits A.8)."""
+PAPER: dict[str, tuple[int, float, dict[str, Any]]] = {
+    "residual_cnn": (
+        200,
+        0.3,
+        {"width": 72, "depth": 10, "input_shape": [16, 16, 3], "dataset": "cifar10"},
+    ),
+    "transformer": (
+        800,
+        0.45,
+        {
+            "dataset": "tiny_shakespeare",
+            "normalisation": "none",
+            "sequence_length": 32,
+            "width": 64,
+            "depth": 12,
+            "depth_kind": "blocks",
+            "depth_exponent": 1.0,
+            "activation": "gelu",
+            "batch_size": 8,
+        },
+    ),
+}
+"""Steps of inference, their rate, and settings, by network (pcn-limits A.8; images and batches are smaller)."""
 MOST_STEPS = 40_000
 REPEATS = 3
 SETTINGS: dict[str, Any] = {
@@ -47,16 +72,22 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def problem(width: int, depth: int) -> Problem:
-    """A network as it is drawn, and a batch."""
-    given = {**SETTINGS, "width": width, "depth": depth}
-    cell = common.cell(given)
-    arrays, network = common.data(cell), networks.build(cell.network)
-    numbers = cell.traced()
+def problem(**changes: Any) -> Problem:
+    """A network as it is drawn, and a random batch, of sequences of random tokens."""
+    cell = common.cell({**SETTINGS, **changes})
+    network, numbers, data = networks.build(cell.network), cell.traced(), cell.dataset
     scaling = jax.tree.map(jnp.float64, numbers["scaling"])
-    x, y = (jnp.asarray(part, jnp.float64) for part in (arrays.x_train, arrays.y_train))
+    tokens, draw = data.sequence_length or 1, np.random.default_rng(0)
+
+    def labels() -> Any:
+        drawn_labels = draw.integers(data.num_classes, size=(cell.batch_size, tokens))
+        return np.eye(data.num_classes)[drawn_labels].reshape(cell.batch_size, -1)
+
+    inputs = draw.standard_normal((cell.batch_size, cell.network.input_dim))
+    x, y = labels() if tokens > 1 else inputs, labels()
     weights = drawn(cell, network, numbers)
-    return Problem(network, weights.forward, scaling, x, y, cell.algorithm, {})
+    given = weights.forward, scaling, jnp.asarray(x), jnp.asarray(y), cell.algorithm
+    return Problem(network, *given, {}, tokens=tokens)
 
 
 def newton(of: Problem, tolerance: float) -> Any:
@@ -66,8 +97,8 @@ def newton(of: Problem, tolerance: float) -> Any:
     return found["inference_residual"], found["inference_steps"]
 
 
-def descent(of: Problem, tolerance: float) -> Any:
-    """The same by gradient descent from the forward pass: z moves down dF/dz."""
+def descent(of: Problem, tolerance: float, rate: float = RATE, most: int = MOST_STEPS) -> Any:
+    """The same by gradient descent from the forward pass: z moves down dF/dz, `most` steps at most."""
 
     def slopes(inputs: Stacks) -> Stacks:
         """dF/dz, laid out by the nodes that the activities enter."""
@@ -88,12 +119,12 @@ def descent(of: Problem, tolerance: float) -> Any:
         return jnp.stack([jnp.abs(stack).max() for stack in slope[1:]]).max()
 
     def goes_on(carried: Any) -> Any:
-        return (carried[1] > tolerance) & (carried[2] < MOST_STEPS)
+        return (carried[1] > tolerance) & (carried[2] < most)
 
     def step(carried: Any) -> Any:
         inputs, _, count = carried
         slope = slopes(inputs)
-        moved = tuple(z - RATE * s for z, s in zip(inputs[1:], slope[1:], strict=True))
+        moved = tuple(z - rate * s for z, s in zip(inputs[1:], slope[1:], strict=True))
         return (inputs[0], *moved), largest(slope), count + 1
 
     first = (of.inputs(of.activities()), jnp.asarray(jnp.inf, of.y.dtype), 0)
@@ -121,7 +152,7 @@ def main() -> None:
     """Measure, and write the table."""
     rows = []
     for width, depth in SIZES:
-        of = problem(width, depth)
+        of = problem(width=width, depth=depth)
         for tolerance in TOLERANCES:
             compiling, seconds, residual, iterations = measured(newton, of, tolerance)
             _, slow, left, steps = measured(descent, of, tolerance)
@@ -156,6 +187,30 @@ def main() -> None:
         "peak GB of the process",
     ]
     common.publish("equilibrium", common.table(header, rows))
+    header = ["network", "steps", "s of descent", "residual", "s", "descent over it", "compile s"]
+    common.publish("equilibria of networks", common.table(header, [*of_the_paper()]))
+
+
+def of_the_paper() -> Iterator[list[str]]:
+    """The solver beside the paper's own steps, to the residual that these leave."""
+    for name, (steps, rate, changes) in PAPER.items():
+        of = problem(network=name, skip=None, loss="cross_entropy", **changes)
+
+        def paper(of: Problem, _: float, steps: int = steps, rate: float = rate) -> Any:
+            return descent(of, 0.0, rate, steps)
+
+        _, slow, residual, _ = measured(paper, of, 0.0)
+        compiling, seconds, _, _ = measured(newton, of, residual)
+        ratio = f"{slow / seconds:.0f}"
+        yield [
+            name,
+            f"{steps}",
+            f"{slow:.1f}",
+            f"{residual:.0e}",
+            f"{seconds:.2f}",
+            ratio,
+            f"{compiling:.1f}",
+        ]
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from scaling_limits.commands.readable import aligned
 
+from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import load
 from scaling_limits.configuration.costs.memory import refuse_too_large
 from scaling_limits.datasets import fetch, mnist
