@@ -142,10 +142,26 @@ FAULTS = (
     Fault(
         name="loss-over-outputs",
         file="losses.py",
-        right="return total / outputs.shape[0]",
-        wrong="return total / outputs.size",
+        right="/ (outputs.shape[0] * tokens)",
+        wrong="/ outputs.size",
         why="a mean over outputs as well, so a smaller learning rate",
         tests=("tests/test_losses.py",),
+    ),
+    Fault(
+        name="attends-to-what-comes",
+        file="networks/transformer/computation.py",
+        right="jnp.tril(jnp.ones((self.tokens, self.tokens), bool))",
+        wrong="jnp.ones((self.tokens, self.tokens), bool)",
+        why="a token sees those after it, which it should predict",
+        tests=("tests/networks/test_transformer.py",),
+    ),
+    Fault(
+        name="energy-of-a-sequence-is-a-mean",
+        file="algorithms/problem.py",
+        right="return summed_loss(self.options.loss, output, y, self.tokens)",
+        wrong="return summed_loss(self.options.loss, output, y, self.tokens) / self.tokens",
+        why="errors of the hidden nodes, which are sums, weigh too much at the equilibrium",
+        tests=("tests/networks/test_transformer.py",),
     ),
     Fault(
         name="epsilon-unscaled",

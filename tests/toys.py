@@ -57,6 +57,44 @@ CBOW: dict[str, Any] = {
     "loss": "cross_entropy",
 }
 """Two linear weights on words."""
+EQUILIBRIUM: dict[str, Any] = {
+    "inference": "equilibrium",
+    "inference_tolerance": 1e-11,
+    "num_inference_steps": None,
+    "activity_gradient": None,
+    "activity_learning_rate": None,
+}
+_FIELD: dict[str, Any] = {
+    "skip": None,
+    "parameterisation": "mean_field",
+    "loss": "cross_entropy",
+    "dtype": "float64",
+}
+RESIDUAL_CNN: dict[str, Any] = {
+    **_FIELD,
+    "dataset": "digits",
+    "network": "residual_cnn",
+    "activation": "tanh",
+    "depth_kind": "weight_layers",
+    "depth": 7,
+    "width": 18,
+    "depth_exponent": 0.5,
+}
+"""Of two stages, on digits."""
+TRANSFORMER: dict[str, Any] = {
+    **_FIELD,
+    "dataset": "sentences",
+    "normalisation": "none",
+    "sequence_length": 5,
+    "network": "transformer",
+    "activation": "gelu",
+    "depth_kind": "blocks",
+    "depth": 2,
+    "num_heads": 2,
+    "width": 8,
+    "depth_exponent": 1.0,
+}
+"""A small transformer on characters."""
 
 FIGURE: dict[str, Any] = {
     "title": "A figure",

@@ -26,7 +26,7 @@ from scaling_limits.configuration.costs.rates import (
 from scaling_limits.configuration.costs.sizes import layers, num_weights
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.training import loop
-from toys import BACKPROPAGATION, EXACT, cell
+from toys import BACKPROPAGATION, EQUILIBRIUM, EXACT, RESIDUAL_CNN, TRANSFORMER, cell
 
 LINEAR: dict[str, Any] = {
     "activation": "linear",
@@ -70,8 +70,9 @@ def compiled(chosen: Cell) -> Any:
     """The program that trains a cell, compiled for data of its sizes."""
     data, net = chosen.dataset, chosen.network
     kind = jnp.float64 if chosen.dtype == "float64" else jnp.float32
+    tokens = data.sequence_length
     arrays = [
-        jax.ShapeDtypeStruct((count, dim), kind)
+        jax.ShapeDtypeStruct((count, tokens or dim), jnp.int32 if tokens else kind)
         for count in (data.num_train, data.num_test)
         for dim in (net.input_dim, net.output_dim)
     ]
@@ -154,6 +155,8 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
         ),
         cell(**RESNET, measure={"performance": [6]}, num_train=128),
         cell(**RESNET, num_train=128, batch_size=64),
+        cell(**{**RESIDUAL_CNN, "input_shape": [16, 16], "width": 72}, **EQUILIBRIUM),
+        cell(**{**TRANSFORMER, "sequence_length": 16, "width": 64}, **EQUILIBRIUM),
     ],
     ids=[
         "performance",
@@ -166,6 +169,8 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
         "exact",
         "evaluated",
         "convolutions",
+        "equilibrium of convolutions",
+        "equilibrium of sequences",
     ],
 )
 def test_memory_is_what_xla_plans_within_a_factor_of_two(chosen: Cell) -> None:

@@ -19,7 +19,7 @@ from scaling_limits.datasets import (
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.preparation import prepare
 from scaling_limits.errors import ConfigurationError, DatasetError
-from toys import BACKPROPAGATION, CBOW, cell
+from toys import BACKPROPAGATION, CBOW, TRANSFORMER, cell
 
 COMMON = 130
 """More than enough for the vocabulary."""
@@ -167,22 +167,6 @@ def test_what_is_of_images_is_refused(settings: dict[str, Any], problem: str) ->
         cell(**CBOW | settings)
 
 
-SEQUENCES: dict[str, Any] = {
-    **BACKPROPAGATION,
-    "dataset": "sentences",
-    "normalisation": "none",
-    "sequence_length": 5,
-    "network": "transformer",
-    "num_heads": 2,
-    "skip": None,
-    "activation": "gelu",
-    "depth_kind": "blocks",
-    "parameterisation": "sp_gaussian",
-    "loss": "cross_entropy",
-}
-"""A transformer on characters."""
-
-
 class TestSentences:
     samples = sentences.decode({})
 
@@ -210,7 +194,7 @@ class TestSentences:
 def test_a_sequence_is_cut_into_samples_that_do_not_overlap(tmp_path: Path) -> None:
     samples = sentences.decode({})
     prepared.write(tmp_path / "sentences.npz", samples, sentences.INFO.checksum)
-    spec = cell(**SEQUENCES, num_train=64).dataset
+    spec = cell(**BACKPROPAGATION | TRANSFORMER, num_train=64).dataset
     assert (spec.input_shape, spec.target_dim) == ((5, 15), 75)
     arrays = load(spec, tmp_path / "sentences.npz")
     np.testing.assert_array_equal(arrays.x_train.reshape(-1), samples.x_train[: 64 * 5])

@@ -11,47 +11,13 @@ from scaling_limits import networks
 from scaling_limits.algorithms.predictive_coding import computation, descent, equilibrium
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
-from toys import BACKPROPAGATION, cell
+from toys import BACKPROPAGATION, EQUILIBRIUM, cell
 
-_FIELD: dict[str, Any] = {
-    "skip": None,
-    "parameterisation": "mean_field",
-    "loss": "cross_entropy",
-    "dtype": "float64",
-}
-CNN: dict[str, Any] = {
-    **_FIELD,
-    "dataset": "digits",
-    "network": "residual_cnn",
-    "activation": "tanh",
-    "depth_kind": "weight_layers",
-    "depth": 7,
-    "width": 18,
-    "depth_exponent": 0.5,
-}
-TRANSFORMER: dict[str, Any] = {
-    **_FIELD,
-    "dataset": "sentences",
-    "normalisation": "none",
-    "sequence_length": 5,
-    "network": "transformer",
-    "activation": "gelu",
-    "depth_kind": "blocks",
-    "depth": 2,
-    "num_heads": 2,
-    "width": 8,
-    "depth_exponent": 1.0,
-}
 DESCENT: dict[str, Any] = {
     "inference": "gradient_descent",
     "num_inference_steps": 3,
     "activity_gradient": "per_sample",
     "activity_learning_rate": 0.05,
-}
-EQUILIBRIUM: dict[str, Any] = {
-    **dict.fromkeys(DESCENT),
-    "inference": "equilibrium",
-    "inference_tolerance": 1e-11,
 }
 BATCH = 3
 

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from equation_networks import CNN, backpropagated, check, problem_of, unstacked
+from equation_networks import backpropagated, check, problem_of, unstacked
 
 from scaling_limits.configuration.costs.sizes import layers, num_weights
 from scaling_limits.errors import ConfigurationError
-from toys import cell
+from toys import RESIDUAL_CNN, cell
 
 
 def convolved(x: Any, kernel: Any) -> Any:
@@ -47,12 +47,14 @@ def energy(x: Any, y: Any, weights: Any, hidden: Any) -> Any:
 
 
 def test_it_is_the_equation() -> None:
-    check(CNN, energy)
+    check(RESIDUAL_CNN, energy)
 
 
 def test_its_premultipliers_are_those_of_the_equation() -> None:
     """Of three stages of three channels on colour images, widths being nine times channels."""
-    own = backpropagated(CNN, dataset="cifar10", input_shape=[16, 16, 3], width=27, depth=10)
+    own = backpropagated(
+        RESIDUAL_CNN, dataset="cifar10", input_shape=[16, 16, 3], width=27, depth=10
+    )
     of = {role: numbers.multiplier for role, numbers in own.scaling.items()}
     np.testing.assert_allclose(
         [of["input"], of["hidden"], own.scaling["hidden"].branch, of["output"]],
@@ -63,7 +65,7 @@ def test_its_premultipliers_are_those_of_the_equation() -> None:
 
 
 def test_frozen_and_sizes_go_by_roles() -> None:
-    own = backpropagated(CNN, frozen=["hidden"])
+    own = backpropagated(RESIDUAL_CNN, frozen=["hidden"])
     assert own.frozen == ("hidden",)
     shapes = [part["linear"].shape for part in unstacked(problem_of(own)) if part]
     assert shapes == [(2, 9), (2, 18), (2, 18), (2, 18), (10, 8)]
@@ -87,7 +89,7 @@ def test_frozen_and_sizes_go_by_roles() -> None:
 )
 def test_other_shapes_are_refused(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
-        backpropagated(CNN, **settings)
+        backpropagated(RESIDUAL_CNN, **settings)
 
 
 def test_a_network_without_branches_takes_no_depth_exponent() -> None:

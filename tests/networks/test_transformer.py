@@ -7,13 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from equation_networks import BATCH, TRANSFORMER, backpropagated, check, problem_of, unstacked
+from equation_networks import BATCH, backpropagated, check, problem_of, unstacked
 
 from scaling_limits.configuration.costs.sizes import layers, num_weights
 from scaling_limits.datasets import sentences
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.training.loop import compile_shard
+from toys import TRANSFORMER
 
 TOKENS, VOCABULARY, WIDTH, HEADS, BLOCKS = 5, 15, 8, 2, 2
 

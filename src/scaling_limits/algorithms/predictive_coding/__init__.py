@@ -213,7 +213,8 @@ def memory(cell: Cell) -> dict[str, float]:
         return {"units": 4}
     if options.inference == "equilibrium":
         # what conjugate gradients carry and what was kept to repeat products, beside the Jacobians by every unit
-        return {"units": 16 + _preconditioning(cell)}
+        outputs = _preconditioning(cell)
+        return {"units": 16 + outputs, "windows": 2 * outputs}
     if options.inference_order == "sequential":
         return {"units": 2 if options.fixed_predictions else 6}
     return {"units": 8}

@@ -22,8 +22,8 @@ def part_work(part: ModuleType | None) -> Work:
 
 
 def part_memory(part: ModuleType | None, cell: Cell, **absent: float) -> Mapping[str, float]:
-    """`memory(cell)` of a part: copies of `weights` and of a batch's `units`, `samples` of test data, or `bytes`; with
-    what holds where it says nothing.
+    """`memory(cell)` of a part: copies of `weights` and of a batch's `units` and widest `windows`, `samples` of test
+    data, or `bytes`; with what holds where it says nothing.
     """
     found: Mapping[str, float] = part.memory(cell) if part and hasattr(part, "memory") else {}
     return {**absent, **found}

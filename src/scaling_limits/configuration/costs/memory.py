@@ -89,7 +89,8 @@ def program_bytes(cell: Cell) -> float:
     weights: float = _WEIGHTS_DRAWN
     if num_updates(cell):
         weights = part_memory(optimiser, cell, weights=_WEIGHTS_UPDATED)["weights"]
-    units = part_memory(algorithm(cell.algorithm), cell, units=_UNITS)["units"]
+    inference = part_memory(algorithm(cell.algorithm), cell, units=_UNITS, windows=0)
+    units = inference["units"]
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units
     convolutions = [layer for layer in found if layer.is_convolution]
@@ -102,6 +103,7 @@ def program_bytes(cell: Cell) -> float:
     held = (weights + most("weights")) * num_weights(found)
     kept = (units + most("units")) * num_units(found) + _UNITS_CONVOLVED * num_units(convolutions)
     windows = [layer.inputs * layer.positions for layer in convolutions]
+    kept += inference["windows"] * max(windows, default=0)
     widest = max([*windows, *(layer.units // layer.count for layer in found)])
     samples = max(kept * cell.batch_size, 2 * most("samples") * widest)
     return float(item_size(cell) * (held + samples))
