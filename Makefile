@@ -111,6 +111,7 @@ benchmarks: setup
 	$(RUN)/python benchmarks/preconditioners.py
 	$(RUN)/python benchmarks/activity_hessian.py
 	$(RUN)/python benchmarks/equilibrium.py
+	$(RUN)/python benchmarks/transformer.py
 
 lint: setup
 	$(RUN)/snakemake --lint
