@@ -197,8 +197,12 @@ class _Solver:
         size = jnp.sqrt(_dot(slopes, slopes))
         enough = size * jnp.minimum(0.5, jnp.sqrt(size))
 
-        def step(number: Array, carried: Any) -> Any:
-            solution, rest, conditioned, along, active = carried
+        def goes_on(carried: Any) -> Array:
+            going: Array = (carried[0] < NUM_PRODUCTS) & carried[-1].any()
+            return going
+
+        def step(carried: Any) -> Any:
+            number, solution, rest, conditioned, along, active = carried
             applied = product(along)
             curvature = _dot(along, applied)
             convex = curvature > 0
@@ -212,13 +216,13 @@ class _Solver:
             again = precondition(renewed)
             share = _over(_dot(renewed, again), _dot(rest, conditioned))
             active = active & (jnp.sqrt(_dot(renewed, renewed)) > enough)
-            return solution, renewed, again, _add(again, share, along), active
+            return number + 1, solution, renewed, again, _add(again, share, along), active
 
         rest = jax.tree.map(jnp.negative, slopes)
         conditioned = precondition(rest)
         zero = jax.tree.map(jnp.zeros_like, slopes)
-        start = (zero, rest, conditioned, conditioned, jnp.ones(size.shape, bool))
-        found: Stacks = jax.lax.fori_loop(0, NUM_PRODUCTS, step, start)[0]
+        start = (jnp.int32(0), zero, rest, conditioned, conditioned, jnp.ones(size.shape, bool))
+        found: Stacks = jax.lax.while_loop(goes_on, step, start)[1]
         return found
 
     def _preconditioner(self, activities: Stacks) -> Any:
