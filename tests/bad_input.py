@@ -971,6 +971,21 @@ def _found_late() -> Iterator[Case]:
         act=snakemake("figures/own/mine.png"),
         runs=True,
     )
+    yield Case(
+        "H",
+        "own dataset with another file of its name elsewhere",
+        (f"{MINE}:", "data.datasets: 'rings' is something else at", GIVEN, "another name"),
+        {"data": {"datasets": {"rings": "other.npz"}}},
+        {**own(data={"datasets": {"rings": "rings.npz"}}), "rings.npz": npz()},
+        act=lambda root, overrides: load(root, overrides).figure("own", "mine"),
+    )
+    yield Case(
+        "H",
+        "own algorithm that is not there, another figure asked for",
+        (),
+        files=own(algorithms={"copy": "copy.py"}),
+        act=asking(figure="fig1"),
+    )
     heir = {"config/experiments/heir.yaml": {"description": "x", "extends": "mine", "widht": 3}}
     yield Case(
         "H",
