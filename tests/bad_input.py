@@ -649,7 +649,20 @@ def _data() -> Iterator[Case]:
         x_test=np.zeros((20, 5)),
     )
     yield rings(
-        "float labels", place, "'y_train' has to hold integers", y_train=np.linspace(0, 1, 20)
+        "real targets for classes",
+        place,
+        "'y_train' has 1 real targets of each sample and 'y_test' classes",
+        y_train=np.linspace(0, 1, 20),
+    )
+    real = np.linspace(0, 1, 20)
+    yield rings(
+        "real targets taken as classes",
+        "targets: 'one_hot' is not for dataset 'rings', which has real targets; use 'real'",
+        y_train=real,
+        y_test=real,
+    )
+    yield rings(
+        "NaN target", place, "'y_test' is nan at index 19", y_test=np.append(real[1:], np.nan)
     )
     yield rings(
         "negative labels", place, "labels from 0, or -1 and 1 only", y_train=np.arange(20) - 3
@@ -957,6 +970,21 @@ def _found_late() -> Iterator[Case]:
         files=own(widht=3),
         act=snakemake("figures/own/mine.png"),
         runs=True,
+    )
+    yield Case(
+        "H",
+        "own dataset with another file of its name elsewhere",
+        (f"{MINE}:", "data.datasets: 'rings' is something else at", GIVEN, "another name"),
+        {"data": {"datasets": {"rings": "other.npz"}}},
+        {**own(data={"datasets": {"rings": "rings.npz"}}), "rings.npz": npz()},
+        act=lambda root, overrides: load(root, overrides).figure("own", "mine"),
+    )
+    yield Case(
+        "H",
+        "own algorithm that is not there, another figure asked for",
+        (),
+        files=own(algorithms={"copy": "copy.py"}),
+        act=asking(figure="fig1"),
     )
     heir = {"config/experiments/heir.yaml": {"description": "x", "extends": "mine", "widht": 3}}
     yield Case(

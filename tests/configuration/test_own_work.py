@@ -1,5 +1,7 @@
 """Experiments, algorithms and rows of the user's own, in the configuration."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -255,3 +257,125 @@ def test_names_of_algorithms(tmp_path):
     own = OWN | {"algorithm": "copi"}
     with pytest.raises(ConfigurationError, match="unknown algorithm 'copi'; did you mean 'copy'"):
         configured(tmp_path, own, algorithms={"copy": "own.py"}).cells("own", "mine")
+
+
+ROW = {
+    "scheme": "mine",
+    "update_rule": "sgd",
+    "input": {"init_std": {"fan_in": -0.5}},
+    "hidden": {"init_std": {"fan_in": -0.5}},
+    "output": {"init_std": {"fan_in": -0.5}, "multiplier": {"width": -0.5}},
+    "source": "own",
+}
+NAMES = {
+    "data": {"datasets": {"line": "line.npz"}},
+    "algorithms": {"copy": "own.py"},
+    "parameterisations": [ROW],
+}
+USED = {
+    **OWN,
+    **BACKPROPAGATION,
+    "dataset": "line",
+    "normalisation": "none",
+    "targets": "real",
+    "num_train": None,
+    "num_test": None,
+    "batch_size": 4,
+    "algorithm": "copy",
+    "optimiser": "sgd",
+    "parameterisation": "mine",
+    "grids": {"main": {"width": [8, 16]}},
+}
+
+
+@pytest.fixture
+def named(tmp_path):
+    """A project's folder with the files that NAMES names."""
+    x = np.linspace(0, 1, 12).reshape(4, 3)
+    np.savez(tmp_path / "line.npz", x_train=x, y_train=x[:, :2], x_test=x, y_test=x[:, 1:])
+    (tmp_path / "own.py").write_text(COPY)
+    (tmp_path / "broken.py").write_text(DECLARING.replace("gt=0", "gt=zero"))
+    return tmp_path
+
+
+def test_an_experiment_names_its_own_parts(named):
+    cells = configured(named, USED | NAMES).cells("own", "mine")
+    assert {cell.dataset.target_dim for cell in cells} == {2}
+    assert {cell.algorithm.file for cell in cells} == {str(named / "own.py")}
+    assert {cell.scaling["output"].multiplier for cell in cells} == {8**-0.5, 16**-0.5}
+    assert cells == configured(named, USED, **NAMES).cells("own", "mine")
+
+
+def test_what_is_named_in_a_file_is_known_everywhere(named):
+    configured(named, USED | NAMES)
+    heir = {"description": "an heir", "extends": "mine", "seed": 3, "figures": {"heir": MINE}}
+    configuration = configured(named, heir, "heir")
+    assert {cell.dataset.name for cell in configuration.cells("own", "heir")} == {"line"}
+    assert configuration.faults == {}
+    assert configuration.user_datasets == {"line": named / "line.npz"}
+
+
+def test_the_same_may_be_named_twice(named):
+    configured(named, USED | NAMES)
+    configuration = configured(named, USED | NAMES | {"figures": {"twin": MINE}}, "twin", **NAMES)
+    assert configuration.faults == {}
+    assert configuration.cells("own", "twin") == configuration.cells("own", "mine")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"data": {"datasets": {"digits": "line.npz"}}}, "data.datasets: 'digits' is one of the"),
+        ({"data": {"datasets": {"../up": "line.npz"}}}, r"data.datasets: '\.\./up': a name has"),
+        ({"data": {"datasets": {"lime": "lime.npz"}}}, r"data.datasets.lime: .*lime\.npz is not"),
+        ({"data": {"path": "."}}, "data.path: unknown key 'path'. Valid: datasets"),
+        ({"algorithms": {"backpropagation": "own.py"}}, "'backpropagation' is one of the project"),
+        ({"algorithms": {"lost": "lost.py"}}, r"algorithms.lost: .*lost\.py: cannot be read"),
+        ({"algorithms": {"broken": "broken.py"}}, r"broken\.py: cannot be imported: NameError"),
+        ({"algorithms": ["own.py"]}, "algorithms: Input should be a valid dictionary"),
+        ({"parameterisations": [ROW | {"scheme": "mup"}]}, "'mup with sgd' is one of the project"),
+        ({"parameterisations": [{"schem": "x"}]}, "parameterisations.0.scheme: Field required"),
+    ],
+)
+def test_wrong_names_stop_their_file_only(named, changes, message):
+    configured(named, OWN | {"figures": {"sound": MINE}}, "sound")
+    configuration = configured(named, USED | NAMES | changes)
+    with pytest.raises(
+        ConfigurationError, match=rf"^config/experiments/mine\.yaml:\d+: .*{message}"
+    ):
+        configuration.cells("own", "mine")
+    assert list(configuration.faults) == ["mine"]
+    assert configuration.sound_figures("own") == ["sound"]
+    assert configuration.cells("toy", "transfer")
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"),
+    [
+        ("data", {"datasets": {"line": "other.npz"}}),
+        ("algorithms", {"copy": "other.py"}),
+        ("parameterisations", [ROW | {"source": "elsewhere"}]),
+    ],
+)
+def test_one_name_for_two_parts_is_refused_with_both_places(named, kind, other):
+    np.savez(named / "other.npz", **np.load(named / "line.npz"))
+    (named / "other.py").write_text(COPY)
+    changed = USED | NAMES | {kind: other, "figures": {"other": MINE}}
+    configured(named, USED | NAMES)
+    faults = configured(named, changed, "other").faults
+    mine, others = (rf"config/experiments/{name}\.yaml:\d+" for name in ("mine", "other"))
+    assert re.match(rf"{mine}: {kind}.* is something else at {others}; give one", faults["mine"])
+    assert re.match(rf"{others}: {kind}.* is something else at {mine}; give one", faults["other"])
+
+    (named / "config/experiments/mine.yaml").unlink()
+    faults = configured(named, changed, "other", **NAMES).faults
+    assert re.match(
+        rf"{others}: {kind}.* is something else at config/config\.yaml", faults["other"]
+    )
+
+
+def test_files_of_papers_name_nothing(tmp_path):
+    experiment = {**PAPER["transfer"], "algorithms": {"copy": "own.py"}}
+    write_project(tmp_path, paper={**PAPER, "transfer": experiment})
+    with pytest.raises(ConfigurationError, match="algorithms: unknown word or setting"):
+        load(tmp_path).cells("toy", "transfer")

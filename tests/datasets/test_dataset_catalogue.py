@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from published_files import Evil
 
-from scaling_limits.datasets import catalogue
+from scaling_limits.datasets import catalogue, keras_npz
 from scaling_limits.errors import ConfigurationError, DatasetError
 from scaling_limits.source import closure
 
@@ -83,6 +83,19 @@ def test_binary_labels_are_two_classes(tmp_path: Path) -> None:
     assert catalogue.info("mine", {"mine": save(tmp_path / "mine.npz", **labels)}).num_classes == 2
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (2,)])
+def test_floats_are_real_targets(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    y = {
+        "y_train": np.random.default_rng(0).normal(size=(6, *shape)),
+        "y_test": np.ones((3, *shape)),
+    }
+    path = save(tmp_path / "mine.npz", **y)
+    info = catalogue.info("mine", {"mine": path})
+    width = shape[0] if shape else 1
+    assert (info.num_classes, info.num_targets) == (0, width)
+    np.testing.assert_array_equal(keras_npz.read(path).y_train, y["y_train"].reshape(6, width))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -90,7 +103,21 @@ def test_binary_labels_are_two_classes(tmp_path: Path) -> None:
         ({"x_test": np.full((3, 5, 4), np.inf)}, r"'x_test' is inf at index \(0, 0, 0\)"),
         ({"x_test": np.zeros((3, 4, 4))}, r"shape \(5, 4\), those of 'x_test' \(4, 4\)"),
         ({"x_train": np.zeros(6)}, "'x_train' has to hold numbers"),
-        ({"y_train": np.full(6, np.nan)}, "'y_train' has to hold integers"),
+        ({"y_train": np.full(6, np.nan)}, "'y_train' is nan at index 0: "),
+        ({"y_test": np.full((3, 2), -np.inf)}, r"'y_test' is -inf at index \(0, 0\)"),
+        ({"y_train": np.ones((6, 1, 1))}, r"'y_train' has to hold .*holds float64 \(6, 1, 1\)"),
+        ({"y_train": np.ones((6, 2), int)}, r"'y_train' has to hold .*holds int64 \(6, 2\)"),
+        ({"y_train": np.ones(6, bool)}, r"'y_train' has to hold .*holds bool \(6,\)"),
+        ({"y_train": np.ones((6, 0))}, r"'y_train' has to hold .*holds float64 \(6, 0\)"),
+        ({"y_train": np.ones(6)}, "'y_train' has 1 real targets .* and 'y_test' classes"),
+        (
+            {"y_train": np.ones((6, 2)), "y_test": np.ones((3, 3))},
+            "'y_train' has 2 real targets of each sample and 'y_test' 3",
+        ),
+        (
+            {"y_train": np.ones(5), "y_test": np.ones(3)},
+            "'x_train' has 6 samples and 'y_train' 5",
+        ),
     ],
 )
 def test_invalid_user_dataset_is_refused(

@@ -1,4 +1,6 @@
-"""The whole configuration of one run, loaded lazily: a job reads its experiment and what that extends only."""
+"""The whole configuration of one run, loaded lazily: a job reads its experiment and what that extends only, and of the
+user's own experiments what they give names to.
+"""
 
 import itertools
 import re
@@ -8,9 +10,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from scaling_limits import algorithms
 from scaling_limits.cells import Cell, digest
-from scaling_limits.configuration import drawn, forms
+from scaling_limits.configuration import drawn, forms, own_parts
 from scaling_limits.configuration.costs.packing import shards
 from scaling_limits.configuration.files import read_tree, validate, yaml_files
 from scaling_limits.configuration.library import Library
@@ -21,6 +22,7 @@ from scaling_limits.configuration.models import (
     Main,
     Preset,
 )
+from scaling_limits.configuration.own_parts import OwnParts
 from scaling_limits.configuration.paper import Changes, Composed, Paper
 from scaling_limits.configuration.recorded import refuse_unrecorded
 from scaling_limits.configuration.resolve import Resolver
@@ -33,11 +35,6 @@ from scaling_limits.figures import OWN
 # as in the Snakefile: the wildcard of papers, and the targets beside them
 _SLUG = re.compile(r"[a-z-]+")
 _RULES = ("all", "audit", "collect", "dataset", "draw", "figures", "publish", "run")
-# names that the user's own parts may not have
-_TAKEN = {
-    "data.datasets": frozenset(catalogue.names({})),
-    "algorithms": frozenset(algorithms.registry.modules),
-}
 _GIVEN = Origin("--config or --configfile")
 
 
@@ -59,6 +56,7 @@ class Configuration:
     preset: Preset
     user: Tree
     """What `config/config.yaml` and the command line change of papers, by slug."""
+    own: OwnParts
 
     @cached_property
     def papers(self) -> list[str]:
@@ -79,18 +77,18 @@ class Configuration:
             raise ConfigurationError(
                 f"config/papers/{OWN}: '{OWN}' are the experiments in config/experiments/"
             )
-        own = yaml_files(self.root, "config/experiments")
+        own = yaml_files(self.root, own_parts.FOLDER)
         return [*slugs, OWN] if own else slugs
 
     @cached_property
     def user_datasets(self) -> dict[str, Path]:
         """Files of the user's own datasets by name."""
-        return {name: self._path(path) for name, path in self.main.data.datasets.items()}
+        return self.own.datasets
 
     @cached_property
     def user_algorithms(self) -> dict[str, Path]:
         """Files of the user's own algorithms by name."""
-        return {name: self._path(path) for name, path in self.main.algorithms.items()}
+        return self.own.algorithms
 
     @cached_property
     def _resolver(self) -> Resolver:
@@ -98,7 +96,7 @@ class Configuration:
             self.main.resources,
             self.user_datasets,
             self.user_algorithms,
-            self.main.parameterisations,
+            self.own.rows,
         )
 
     @cached_property
@@ -109,7 +107,8 @@ class Configuration:
     @cached_property
     def data_path(self) -> Path | None:
         """The folder with local copies of datasets, if any."""
-        return None if self.main.data.path is None else self._path(self.main.data.path)
+        path = self.main.data.path
+        return None if path is None else self.root / Path(path)
 
     def experiments(self, slug: str) -> list[str]:
         """The names of a paper's experiments."""
@@ -273,10 +272,8 @@ class Configuration:
     def _library(self, slug: str) -> Library:
         if slug not in self.papers:
             raise ConfigurationError(unknown("paper", slug, self.papers))
-        return Library(self.root, slug, _presets(self.root), self.vocabulary.names)
-
-    def _path(self, path: Any) -> Path:
-        return self.root / Path(path)
+        faults = self.own.faults if slug == OWN else {}
+        return Library(self.root, slug, _presets(self.root), self.vocabulary.names, faults)
 
 
 def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Configuration:
@@ -298,7 +295,8 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     given = located(overrides or {}, _GIVEN)
     said = merge(said, forms.mapping(given, "--config"))
     main = validate(Main, said.only(said.keys() - {"papers"}))
-    _refuse_data(root, main, said)
+    _refuse_data_path(root, main, said)
+    own = OwnParts(root, own_parts.parts(root, said, main))
     presets = _presets(root)
     if main.preset not in presets:
         problem = unknown("preset", main.preset, presets)
@@ -307,7 +305,7 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     written = read_tree(root / file, file)
     forms.refuse_unknown(written, "key", Preset.model_fields)
     user = forms.mapping(said.get("papers", Leaf(None, said.origin)), "papers")
-    configuration = Configuration(root, main, validate(Preset, written), user)
+    configuration = Configuration(root, main, validate(Preset, written), user, own)
     for slug, word in user.items():
         if slug not in configuration.papers:
             problem = unknown("paper", slug, configuration.papers)
@@ -315,24 +313,13 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     return configuration
 
 
-def _refuse_data(root: Path, main: Main, said: Tree) -> None:
-    """Refuse what is not there, and names that a file's name could not have."""
+def _refuse_data_path(root: Path, main: Main, said: Tree) -> None:
     path = main.data.path
     if path is not None and not (root / path).is_dir():
         problem = "is a file, not a folder" if (root / path).exists() else "is not there"
         raise ConfigurationError(
             f"{origin_at(said, ('data', 'path'))}: data.path: {path} {problem}"
         )
-    own = {"data.datasets": main.data.datasets, "algorithms": main.algorithms}
-    for key, names in own.items():
-        for name in names:
-            where = origin_at(said, (*key.split("."), name))
-            if not forms.NAME.fullmatch(name):
-                raise ConfigurationError(f"{where}: {key}: '{name}': {forms.NAMED}")
-            if name in _TAKEN[key]:
-                raise ConfigurationError(
-                    f"{where}: {key}: '{name}' is one of the project; choose another name"
-                )
 
 
 def _presets(root: Path) -> list[str]:

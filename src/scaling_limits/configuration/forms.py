@@ -8,6 +8,7 @@ from scaling_limits.configuration.trees import Leaf, Tree, Word, plain
 from scaling_limits.errors import ConfigurationError, unknown
 
 SHARED = frozenset({"symbols", "quantities", "judging", "stated", "bases"})
+OWN = frozenset({"data", "algorithms", "parameterisations"})
 BASE = frozenset({"title", "extends", "measurements", "presets"})
 EXPERIMENT = frozenset(
     {"description", "extends", "grids", "measurements", "presets", "judging", "figures"}

@@ -1,6 +1,6 @@
 """The files of one paper, or of the user's own experiments: each read when it is first asked for."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -15,16 +15,24 @@ _SHARED = "paper"
 
 
 class Library:
-    """`presets` are those that files may speak of, `settings` all that there are."""
+    """`presets` are those that files may speak of, `settings` all that there are; `faults` is what is wrong with the
+    names of own parts, by experiment.
+    """
 
     def __init__(
-        self, root: Path, slug: str, presets: Collection[str], settings: frozenset[str]
+        self,
+        root: Path,
+        slug: str,
+        presets: Collection[str],
+        settings: frozenset[str],
+        faults: Mapping[str, str],
     ) -> None:
         self.slug = slug
         self.folder = "config/experiments" if slug == OWN else f"config/papers/{slug}"
         self._root = root
         self._presets = presets
         self.settings = settings
+        self._faults = faults
         self._read: dict[str, Tree] = {}
         self._texts: dict[str, str] = {}
 
@@ -38,7 +46,8 @@ class Library:
         """The file of an experiment, its words checked.
 
         Raises:
-            ConfigurationError: there is none, or it has words that an experiment does not have, or a name that is none.
+            ConfigurationError: there is none, or it has words that an experiment does not have, or a name that is none,
+                or what it names of the user's own is wrong.
         """
         if name not in self.experiments:
             raise ConfigurationError(
@@ -46,11 +55,14 @@ class Library:
             )
         if not forms.NAME.fullmatch(name):
             raise ConfigurationError(f"{self.folder}/{name}.yaml: {forms.NAMED}")
+        if name in self._faults:
+            raise ConfigurationError(self._faults[name])
         if name not in self._read:
-            words = forms.EXPERIMENT | (forms.SHARED if self.slug == OWN else frozenset())
+            besides = forms.SHARED | forms.OWN if self.slug == OWN else frozenset()
+            words = forms.EXPERIMENT | besides
             tree = read_tree(self._path(name), f"{self.folder}/{name}.yaml")
             checked = forms.place(tree, words, self.settings, "", self._presets)
-            self._read[name] = self._with_parts(checked)
+            self._read[name] = self._with_parts(checked.without(*forms.OWN))
         return self._read[name]
 
     def shared(self, experiment: str | None) -> Tree:

@@ -94,16 +94,21 @@ class Preset(Strict):
     )
 
 
-class Data(Strict):
+class OwnDatasets(Strict):
+    """Files of data by the names that the user gives them."""
+
+    datasets: dict[str, PurePath] = Field(
+        default_factory=dict, description="own datasets: name -> .npz file"
+    )
+
+
+class Data(OwnDatasets):
     """Where data comes from."""
 
     path: PurePath | None = Field(
         default=None, description="folder with copies already on this machine"
     )
     downloads: PurePath = Field(default=PurePath("data"), description="folder for downloads")
-    datasets: dict[str, PurePath] = Field(
-        default_factory=dict, description="own datasets: name -> .npz file"
-    )
 
 
 class Resources(Strict):
@@ -116,7 +121,17 @@ class Resources(Strict):
     mem_mb: int = Field(default=8000, ge=500)
 
 
-class Main(Strict):
+class OwnNames(Strict):
+    """What the user may name in `config/config.yaml`, and in the file of an experiment of his own."""
+
+    data: OwnDatasets = OwnDatasets()
+    parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")
+    algorithms: dict[str, PurePath] = Field(
+        default_factory=dict, description="own algorithms: name -> Python file"
+    )
+
+
+class Main(OwnNames):
     """`config/config.yaml` and what the command line adds to it."""
 
     preset: str
@@ -126,8 +141,4 @@ class Main(Strict):
     data: Data = Data()
     audit: Literal["run", "stored"] = "run"
     accept_source: list[str] = Field(default_factory=list)
-    parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")
-    algorithms: dict[str, PurePath] = Field(
-        default_factory=dict, description="own algorithms: name -> Python file"
-    )
     resources: Resources = Resources()

@@ -7,7 +7,7 @@ from typing import Any
 
 from scaling_limits.configuration import forms
 from scaling_limits.configuration.judging import KINDS
-from scaling_limits.configuration.models import Main, Preset
+from scaling_limits.configuration.models import Main, OwnNames, Preset
 from scaling_limits.configuration.parts import every_setting
 from scaling_limits.configuration.settings_page import page
 from scaling_limits.figures.plots import DRAWN_BY
@@ -33,12 +33,20 @@ def schemas() -> dict[str, dict[str, Any]]:
     """The JSON schemas by file name, as written to `workflow/schemas/`."""
     return {
         "config": Main.model_json_schema(),
-        "experiment": {**_place(forms.EXPERIMENT | forms.SHARED), "$defs": _parts()},
+        "experiment": _experiment(),
         "paper": {**_words(forms.PAPER), "required": ["title", "authors", "reference"]}
         | {"$defs": _parts()},
         "preset": Preset.model_json_schema(),
         "settings": every_setting().model_json_schema(),
     }
+
+
+def _experiment() -> dict[str, Any]:
+    """An experiment's file, with what one of the user's own may say besides."""
+    own = OwnNames.model_json_schema()
+    place = _place(forms.EXPERIMENT | forms.SHARED)
+    place["properties"] |= own["properties"]
+    return {**place, "$defs": {**own["$defs"], **_parts()}}
 
 
 def _parts() -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Datasets of the user: an .npz file with `x_train`, `y_train`, `x_test`, `y_test`, as in Keras."""
+"""Datasets of the user: an .npz file with `x_train`, `y_train`, `x_test`, `y_test`, as in Keras.
+
+Integers in `y_train` and `y_test` are classes, floating-point numbers are real targets.
+"""
 
 import hashlib
 import io
@@ -50,10 +53,11 @@ def decode(name: str, content: bytes) -> Samples:
             raise DatasetError(
                 f"{name}: '{key}' cannot be read as an array of numbers: {error}"
             ) from error
+    targets: dict[str, NDArray[np.integer | np.floating]] = {}
     for split in ("train", "test"):
         arrays[f"x_{split}"] = _inputs(name, f"x_{split}", arrays[f"x_{split}"])
-        arrays[f"y_{split}"] = _labels(name, f"y_{split}", arrays[f"y_{split}"])
-        lengths = len(arrays[f"x_{split}"]), len(arrays[f"y_{split}"])
+        targets[split] = _targets(name, f"y_{split}", arrays[f"y_{split}"])
+        lengths = len(arrays[f"x_{split}"]), len(targets[split])
         if lengths[0] != lengths[1]:
             raise DatasetError(
                 f"{name}: 'x_{split}' has {lengths[0]} samples and 'y_{split}' {lengths[1]}"
@@ -63,12 +67,15 @@ def decode(name: str, content: bytes) -> Samples:
         raise DatasetError(
             f"{name}: samples of 'x_train' have shape {shapes[0]}, those of 'x_test' {shapes[1]}"
         )
+    kinds = _kind(targets["train"]), _kind(targets["test"])
+    if kinds[0] != kinds[1]:
+        raise DatasetError(f"{name}: 'y_train' has {kinds[0]} and 'y_test' {kinds[1]}")
     is_bytes = arrays["x_train"].dtype == arrays["x_test"].dtype == np.uint8
     return Samples(
         x_train=arrays["x_train"],
-        y_train=arrays["y_train"].astype(np.int32),
+        y_train=targets["train"],
         x_test=arrays["x_test"],
-        y_test=arrays["y_test"].astype(np.int32),
+        y_test=targets["test"],
         maximum=255.0 if is_bytes else 0.0,
     )
 
@@ -77,16 +84,22 @@ def decode(name: str, content: bytes) -> Samples:
 def _info(name: str, path: Path, _modified: int, _size: int) -> DatasetInfo:
     content = _content(path)
     samples = decode(str(path), content)
-    labels = np.concatenate([samples.y_train, samples.y_test])
+    is_real = samples.y_train.ndim == 2
     return DatasetInfo(
         name=name,
         title=name,
         shape=samples.x_train.shape[1:],
-        num_classes=2 if labels.min() < 0 else int(labels.max()) + 1,
+        num_classes=0 if is_real else _num_classes(samples),
+        num_targets=samples.y_train.shape[1] if is_real else None,
         num_train=len(samples.x_train),
         num_test=len(samples.x_test),
         checksum=hashlib.sha256(content).hexdigest(),
     )
+
+
+def _num_classes(samples: Samples) -> int:
+    labels = np.concatenate([samples.y_train, samples.y_test])
+    return 2 if labels.min() < 0 else int(labels.max()) + 1
 
 
 def _content(path: Path) -> bytes:
@@ -102,23 +115,39 @@ def _inputs(name: str, key: str, x: NDArray[np.generic]) -> NDArray[np.generic]:
             f"{name}: '{key}' has to hold numbers [n, D], [n, H, W] or [n, H, W, C], "
             f"and holds {x.dtype} {x.shape}"
         )
-    # true for NaN as well
-    unfit = ~(np.abs(x) <= np.finfo(np.float32).max)
-    if unfit.any():
-        index = tuple(int(i) for i in np.argwhere(unfit)[0])
-        raise DatasetError(
-            f"{name}: '{key}' is {x[index]} at index {index}: its values have to be finite numbers of 32 bits"
-        )
+    _refuse_unfit(name, key, x)
     return x
 
 
-def _labels(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.generic]:
-    if y.ndim == 2 and y.shape[1] == 1:
+def _targets(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.integer | np.floating]:
+    """Real targets [n, k], or labels [n]."""
+    is_real = y.dtype.kind == "f"
+    if not is_real and y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    if y.dtype.kind not in "ui" or y.ndim != 1:
+    if y.dtype.kind not in "uif" or y.ndim not in ((1, 2) if is_real else (1,)) or 0 in y.shape:
         raise DatasetError(
-            f"{name}: '{key}' has to hold integers [n] or [n, 1], and holds {y.dtype} {y.shape}"
+            f"{name}: '{key}' has to hold integers [n] or [n, 1] for classes, or floating-point numbers [n] or [n, k] "
+            f"for real targets, and holds {y.dtype} {y.shape}"
         )
-    if len(y) and int(y.min()) < 0 and not np.isin(y, (-1, 1)).all():
+    if is_real:
+        _refuse_unfit(name, key, y)
+        return y.reshape(len(y), -1).astype(np.float64)
+    if int(y.min()) < 0 and not np.isin(y, (-1, 1)).all():
         raise DatasetError(f"{name}: '{key}' has to hold labels from 0, or -1 and 1 only")
-    return y
+    return y.astype(np.int32)
+
+
+def _kind(y: NDArray[np.generic]) -> str:
+    """What targets are, in words."""
+    return "classes" if y.ndim == 1 else f"{y.shape[1]} real targets of each sample"
+
+
+def _refuse_unfit(name: str, key: str, values: NDArray[np.generic]) -> None:
+    # true for NaN as well
+    unfit = ~(np.abs(values) <= np.finfo(np.float32).max)
+    if unfit.any():
+        index = tuple(int(i) for i in np.argwhere(unfit)[0])
+        where = index if len(index) > 1 else index[0]
+        raise DatasetError(
+            f"{name}: '{key}' is {values[index]} at index {where}: its values have to be finite numbers of 32 bits"
+        )

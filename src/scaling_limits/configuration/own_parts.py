@@ -1,0 +1,158 @@
+"""Datasets, algorithms and rows of the table that the user gives names to: in `config/config.yaml`, or beside an
+experiment of his own. All are known everywhere; a file whose names are wrong stops its own experiment only.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from scaling_limits import algorithms
+from scaling_limits.configuration import forms
+from scaling_limits.configuration.files import read_tree, validate, yaml_files
+from scaling_limits.configuration.models import OwnNames
+from scaling_limits.configuration.trees import Origin, Tree, origin_at
+from scaling_limits.datasets import catalogue
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.parameterisations.table import TABLE, Row
+
+FOLDER = "config/experiments"
+_DATASETS, _ALGORITHMS, _ROWS = "data.datasets", "algorithms", "parameterisations"
+
+
+class OwnPart(NamedTuple):
+    """What has a name: of a row, the scheme and the update rule together."""
+
+    kind: str
+    name: str
+    value: Path | Row
+    origin: Origin
+
+
+def _named(row: Row) -> str:
+    return f"{row.scheme} with {row.update_rule}"
+
+
+# names that the user's own parts may not have
+_TAKEN = {
+    _DATASETS: frozenset(catalogue.names({})),
+    _ALGORITHMS: frozenset(algorithms.registry.modules),
+    _ROWS: frozenset(map(_named, TABLE)),
+}
+
+
+def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
+    """The parts that a file names, with where it does; paths are below `root`.
+
+    Raises:
+        ConfigurationError: a name that a file's name could not have, or that one of the project has.
+    """
+    found = []
+    for kind, paths in ((_DATASETS, names.data.datasets), (_ALGORITHMS, names.algorithms)):
+        for name, path in paths.items():
+            origin = origin_at(said, (*kind.split("."), name))
+            if not forms.NAME.fullmatch(name):
+                raise ConfigurationError(f"{origin}: {kind}: '{name}': {forms.NAMED}")
+            found.append(OwnPart(kind, name, root / Path(path), origin))
+    rows = origin_at(said, (_ROWS,))
+    found += [OwnPart(_ROWS, _named(row), row, rows) for row in names.parameterisations]
+    for kind, name, _, origin in found:
+        if name in _TAKEN[kind]:
+            raise ConfigurationError(
+                f"{origin}: {kind}: '{name}' is one of the project; choose another name"
+            )
+    return found
+
+
+class OwnParts:
+    """Those of `config/config.yaml` (`given`), and those of the experiments' files, read when first asked for."""
+
+    def __init__(self, root: Path, given: Sequence[OwnPart]) -> None:
+        self._root = root
+        self._given = given
+
+    @property
+    def datasets(self) -> dict[str, Path]:
+        """Files of datasets by name."""
+        return dict(self._files(_DATASETS))
+
+    @property
+    def algorithms(self) -> dict[str, Path]:
+        """Files of algorithms by name."""
+        return dict(self._files(_ALGORITHMS))
+
+    @property
+    def rows(self) -> list[Row]:
+        """Rows of the table of parameterisations; one that is said in two files is one row."""
+        given = [part.value for part in self._given if isinstance(part.value, Row)]
+        others = {p.name: p.value for p in self._of_experiments if isinstance(p.value, Row)}
+        return given + [row for row in others.values() if row not in given]
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """What is wrong with the names in an experiment's file, by experiment."""
+        return self._read[1]
+
+    def _files(self, kind: str) -> Iterator[tuple[str, Path]]:
+        for part in (*self._given, *self._of_experiments):
+            if part.kind == kind and isinstance(part.value, Path):
+                yield part.name, part.value
+
+    @property
+    def _of_experiments(self) -> Iterator[OwnPart]:
+        return chain.from_iterable(self._read[0].values())
+
+    @cached_property
+    def _read(self) -> tuple[dict[str, list[OwnPart]], dict[str, str]]:
+        """The parts of sound files, and what is wrong with the others."""
+        found: dict[str, list[OwnPart]] = {}
+        faults: dict[str, str] = {}
+        for path in yaml_files(self._root, FOLDER):
+            try:
+                found[path.stem] = self._of_file(path)
+            except ConfigurationError as error:
+                faults[path.stem] = str(error)
+        everywhere = [*self._given, *chain.from_iterable(found.values())]
+        for experiment, named in found.items():
+            problems = [_clash(part, everywhere) for part in named]
+            if any(problems):
+                faults[experiment] = "\n".join(filter(None, problems))
+        return {name: named for name, named in found.items() if name not in faults}, faults
+
+    def _of_file(self, path: Path) -> list[OwnPart]:
+        said = read_tree(path, f"{FOLDER}/{path.name}").only(forms.OWN)
+        found = parts(self._root, said, validate(OwnNames, said))
+        for part in found:
+            _refuse_unusable(part)
+        return found
+
+
+def _refuse_unusable(part: OwnPart) -> None:
+    """Refuse files that are not there, and algorithms that cannot be read or imported."""
+    kind, name, file, origin = part
+    if isinstance(file, Row):
+        return
+    if kind == _DATASETS and not file.is_file():
+        raise ConfigurationError(f"{origin}: {kind}.{name}: {file} is not there")
+    if kind == _ALGORITHMS:
+        try:
+            algorithms.own.check(name, file.as_posix())
+            algorithms.own.declaration(file.as_posix())
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{origin}: {error}") from None
+        except Exception as error:
+            # the file's own, from what it does when it is imported for its settings
+            problem = f"{file}: cannot be imported: {error!r}"
+            raise ConfigurationError(f"{origin}: {kind}.{name}: {problem}") from error
+
+
+def _clash(part: OwnPart, everywhere: Sequence[OwnPart]) -> str | None:
+    """That another part has the name of this one, and where."""
+    for other in everywhere:
+        if (other.kind, other.name) == (part.kind, part.name) and other.value != part.value:
+            return (
+                f"{part.origin}: {part.kind}: '{part.name}' is something else at {other.origin}; "
+                "give one of them another name"
+            )
+    return None
