@@ -33,11 +33,8 @@ from scaling_limits.figures import OWN
 # as in the Snakefile: the wildcard of papers, and the targets beside them
 _SLUG = re.compile(r"[a-z-]+")
 _RULES = ("all", "audit", "collect", "dataset", "draw", "figures", "publish", "run")
-# names that the user's own parts may not have
-_TAKEN = {
-    "data.datasets": frozenset(catalogue.names({})),
-    "algorithms": frozenset(algorithms.registry.modules),
-}
+# whose names the user's own parts may not have
+_TAKEN = {"data.datasets": catalogue.registry, "algorithms": algorithms.registry}
 _GIVEN = Origin("--config or --configfile")
 
 
@@ -329,7 +326,7 @@ def _refuse_data(root: Path, main: Main, said: Tree) -> None:
             where = origin_at(said, (*key.split("."), name))
             if not forms.NAME.fullmatch(name):
                 raise ConfigurationError(f"{where}: {key}: '{name}': {forms.NAMED}")
-            if name in _TAKEN[key]:
+            if name in _TAKEN[key].modules:
                 raise ConfigurationError(
                     f"{where}: {key}: '{name}' is one of the project; choose another name"
                 )

@@ -30,6 +30,7 @@ registry = Registry(
             "wikitext2",
         )
     },
+    "scaling_limits.datasets",
 )
 
 

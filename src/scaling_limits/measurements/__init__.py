@@ -38,6 +38,7 @@ registry = Registry(
             "weight_changes",
         )
     },
+    "scaling_limits.measurements",
 )
 
 
