@@ -19,12 +19,13 @@ from scaling_limits.errors import ConfigurationError, unknown
 @dataclass(frozen=True)
 class Registry:
     """Names of one kind of thing and the modules that declare them: the project's `own`, and those that installed
-    packages add as entry points of `group`, if it has one.
+    packages add as entry points of `group`, if it has one. What declares defines at least what is `needed`.
     """
 
     kind: str
     own: Mapping[str, str]
     group: str | None = None
+    needed: tuple[str, ...] = ()
 
     @cached_property
     def modules(self) -> Mapping[str, str]:
@@ -40,7 +41,7 @@ class Registry:
 
         Raises:
             ConfigurationError: there is no such name; says the nearest one. Or a package's module cannot be imported,
-                or imports JAX.
+                imports JAX, or lacks what is needed.
         """
         declaring = self._declaring(name)
         if name in self.own:
@@ -56,6 +57,11 @@ class Registry:
             raise ConfigurationError(
                 f"{where} imports JAX when it is read; what declares imports it inside its functions"
             )
+        for word in self.needed:
+            if not hasattr(module, word):
+                raise ConfigurationError(
+                    f"{where} defines no '{word}'; a {self.kind} has {', '.join(self.needed)}"
+                )
         return module
 
     def get(self, name: str) -> ModuleType:

@@ -1,5 +1,6 @@
 """Parts of installed packages: that of docs/adding.md as it stands there, and what is refused."""
 
+import importlib
 import json
 import os
 import re
@@ -178,7 +179,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def networks() -> Registry:
     """As of a new process."""
-    return Registry("network", {"mlp": "scaling_limits.networks.mlp"}, GROUP)
+    own = {"mlp": "scaling_limits.networks.mlp"}
+    return Registry("network", own, GROUP, ("spec", "layers"))
 
 
 def test_nothing_is_imported_for_a_name(site: Path) -> None:
@@ -218,6 +220,7 @@ def test_what_is_no_module_is_refused(site: Path) -> None:
         (None, "cannot be imported: ModuleNotFoundError: No module named 'broken_part'"),
         ("1 / 0", "cannot be imported: ZeroDivisionError"),
         ("import jax", "imports JAX when it is read"),
+        ("spec = layer = None", "defines no 'layers'; a network has spec, layers"),
     ],
 )
 def test_a_module_that_cannot_declare_is_refused(
@@ -240,8 +243,19 @@ def test_a_module_that_cannot_declare_is_refused(
 def test_a_folder_of_a_package_computes_beside_its_declaration(site: Path) -> None:
     folder = site / "foldered" / "deep"
     folder.mkdir(parents=True)
-    for file in (folder.parent / "__init__.py", folder / "__init__.py", folder / "computation.py"):
+    for file in (folder.parent / "__init__.py", folder / "computation.py"):
         file.write_text("")
+    (folder / "__init__.py").write_text("spec = layers = None")
     install(site, "foldered", {GROUP: {"deep": "foldered.deep"}})
     assert networks().module("deep") == "foldered.deep.computation"
     assert networks().get("deep").__name__ == "foldered.deep.computation"
+
+
+@pytest.mark.parametrize(
+    "room", ["algorithms", "limits", "measurements", "networks", "optimisers", "datasets.catalogue"]
+)
+def test_every_room_takes_parts_of_packages_and_has_what_it_asks_of_them(room: str) -> None:
+    registry = importlib.import_module(f"scaling_limits.{room}").registry
+    assert registry.group == f"scaling_limits.{room.split('.')[0]}"
+    for name in registry.own:
+        assert all(hasattr(registry.part(name), word) for word in registry.needed), name

@@ -31,6 +31,7 @@ registry = Registry(
         )
     },
     "scaling_limits.datasets",
+    ("INFO", "SOURCES"),
 )
 
 

@@ -14,4 +14,5 @@ registry = Registry(
         "nngp": "scaling_limits.limits.nngp",
     },
     "scaling_limits.limits",
+    ("refuse",),
 )

@@ -39,6 +39,7 @@ registry = Registry(
         )
     },
     "scaling_limits.measurements",
+    ("AXES",),
 )
 
 

@@ -23,6 +23,7 @@ registry = Registry(
         "vgg5": "scaling_limits.networks.convolutional",
     },
     "scaling_limits.networks",
+    ("spec", "layers"),
 )
 
 DEFAULT = "mlp"
