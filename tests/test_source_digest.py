@@ -165,6 +165,30 @@ def test_relative_absolute_and_local_imports_are_followed(package: Path) -> None
     assert source.closure(["scaling_limits.toy.a"]) == sorted(["scaling_limits.errors", *names])
 
 
+def test_modules_of_another_package_are_followed_within_it(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where they have the names of modules of this package."""
+    monkeypatch.syspath_prepend(str(package.parent))
+    other = package.parent / "another_package"
+    other.mkdir()
+    for name, text in {
+        "__init__": "CONSTANT = 1\n",
+        "losses": "import numpy\nfrom . import store\nfrom scaling_limits.errors import unknown\n",
+        "store": "def f():\n    from another_package import CONSTANT\n",
+        "unused": "import yaml\n",
+    }.items():
+        (other / f"{name}.py").write_text(text)
+    of_it = [f"another_package{end}" for end in ("", ".losses", ".store")]
+    asked = ("another_package.losses",)
+    assert source.closure(asked) == [*of_it, "scaling_limits.errors"]
+    before = source.source_digest(asked)
+    edit(other / "unused.py", "yaml", "json")
+    assert source.source_digest(asked) == before
+    edit(other / "__init__.py", "1", "2")
+    assert source.source_digest(asked) != before
+
+
 def test_a_module_that_does_not_exist(package: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"scaling_limits\.nothing"):
         source.source_digest(("scaling_limits.nothing",))

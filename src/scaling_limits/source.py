@@ -1,7 +1,8 @@
 """Source digests: which code a cell's numbers come from.
 
 The digest of a set of modules covers the syntax trees, without docstrings (and so without comments and layout), of all
-modules of this package that they import, directly or not. Left out is also what decides no number:
+modules of this package that they import, directly or not; and where a part is one of another package, of that package's
+modules as well. Left out is also what decides no number:
 
 - what parts declare for planning, the definitions in `DECLARATIONS`: a cell holds what they lead to,
 - blocks under `if TYPE_CHECKING:`, and imports that only these or the declarations use,
@@ -25,8 +26,8 @@ DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory", "metrics"})
 
 @cache
 def source_digest(modules: tuple[str, ...]) -> str:
-    """16 hexadecimal digits over the import closure of `modules`: dotted names with the package's, or paths of
-    Python files outside it.
+    """16 hexadecimal digits over the import closure of `modules`: dotted names with the package's, this one or another,
+    or paths of Python files.
 
     Asked for once in a process, which goes on with the code that it has imported.
     """
@@ -35,7 +36,7 @@ def source_digest(modules: tuple[str, ...]) -> str:
 
 
 def closure(modules: Iterable[str]) -> list[str]:
-    """The modules of this package that `modules` need, themselves included, sorted."""
+    """The modules of this package, and of their own, that `modules` need, themselves included, sorted."""
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
@@ -50,17 +51,19 @@ def closure(modules: Iterable[str]) -> list[str]:
 def _path(name: str) -> Path | None:
     if name.endswith(".py"):
         return Path(name)
-    root = Path(__file__).parent
-    parts = name.split(".")[1:]
-    for candidate in (
-        root.joinpath(*parts, "__init__.py"),
-        root.joinpath(*parts).with_suffix(".py"),
-    ):
-        if candidate.is_file():
-            return candidate
-    if not name.startswith(PACKAGE):
-        spec = importlib.util.find_spec(name)
-        return Path(spec.origin) if spec and spec.origin else None
+    package, *inner = name.split(".")
+    if package == PACKAGE:
+        folders = [Path(__file__).parent]
+    else:
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.submodule_search_locations is None:
+            return Path(spec.origin) if spec and spec.origin and not inner else None
+        folders = [Path(folder) for folder in spec.submodule_search_locations]
+    for folder in folders:
+        path = folder.joinpath(*inner)
+        for candidate in (path / "__init__.py", path.with_suffix(".py")):
+            if candidate.is_file():
+                return candidate
     return None
 
 
@@ -135,13 +138,13 @@ def _imports(name: str) -> frozenset[str]:
             for alias in node.names:
                 # importing a.b.c gives access to a and a.b as well
                 parts = alias.name.split(".")
-                found.update(".".join(parts[:end]) for end in range(2, len(parts) + 1))
+                found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(name, node)
             for alias in node.names:
                 submodule = f"{base}.{alias.name}"
-                found.add(submodule if _is_ours(submodule) else base)
-    return frozenset(module for module in found if module != name and _is_ours(module))
+                found.add(submodule if _counts(submodule, name) else base)
+    return frozenset(module for module in found if module != name and _counts(module, name))
 
 
 def _absolute(name: str, node: ast.ImportFrom) -> str:
@@ -154,5 +157,8 @@ def _absolute(name: str, node: ast.ImportFrom) -> str:
     return ".".join([*anchor, base] if base else anchor)
 
 
-def _is_ours(name: str) -> bool:
-    return name.startswith(f"{PACKAGE}.") and _path(name) is not None
+def _counts(module: str, importing: str) -> bool:
+    """Whether a module is one of this package, or of the package of the module that imports it."""
+    package = importing.split(".")[0]
+    of_its_own = package != PACKAGE and module.split(".")[0] == package
+    return (of_its_own or module.startswith(f"{PACKAGE}.")) and _path(module) is not None

@@ -28,6 +28,7 @@ registry = Registry(
         "predictive_coding": "scaling_limits.algorithms.predictive_coding",
         "target_propagation": "scaling_limits.algorithms.target_propagation",
     },
+    "scaling_limits.algorithms",
 )
 
 

@@ -2,7 +2,7 @@
 experiment of his own. All are known everywhere; a file whose names are wrong stops its own experiment only.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -34,12 +34,11 @@ def _named(row: Row) -> str:
     return f"{row.scheme} with {row.update_rule}"
 
 
-# names that the user's own parts may not have
-_TAKEN = {
-    _DATASETS: frozenset(catalogue.names({})),
-    _ALGORITHMS: frozenset(algorithms.registry.modules),
-    _ROWS: frozenset(map(_named, TABLE)),
-}
+def _taken(kind: str) -> Collection[str]:
+    """Names that the user's own parts may not have: those of the project, and of installed packages."""
+    if kind == _ROWS:
+        return [_named(row) for row in TABLE]
+    return {_DATASETS: catalogue.registry, _ALGORITHMS: algorithms.registry}[kind].modules
 
 
 def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
@@ -58,7 +57,7 @@ def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
     rows = origin_at(said, (_ROWS,))
     found += [OwnPart(_ROWS, _named(row), row, rows) for row in names.parameterisations]
     for kind, name, _, origin in found:
-        if name in _TAKEN[kind]:
+        if name in _taken(kind):
             raise ConfigurationError(
                 f"{origin}: {kind}: '{name}' is one of the project; choose another name"
             )

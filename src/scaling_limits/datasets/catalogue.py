@@ -30,6 +30,8 @@ registry = Registry(
             "wikitext2",
         )
     },
+    "scaling_limits.datasets",
+    ("INFO", "SOURCES"),
 )
 
 

@@ -13,4 +13,6 @@ registry = Registry(
         "linear_dmft": "scaling_limits.limits.linear_dmft",
         "nngp": "scaling_limits.limits.nngp",
     },
+    "scaling_limits.limits",
+    ("refuse",),
 )

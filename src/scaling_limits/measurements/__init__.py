@@ -38,6 +38,8 @@ registry = Registry(
             "weight_changes",
         )
     },
+    "scaling_limits.measurements",
+    ("AXES",),
 )
 
 

@@ -22,6 +22,8 @@ registry = Registry(
         "vgg": "scaling_limits.networks.convolutional",
         "vgg5": "scaling_limits.networks.convolutional",
     },
+    "scaling_limits.networks",
+    ("spec", "layers"),
 )
 
 DEFAULT = "mlp"

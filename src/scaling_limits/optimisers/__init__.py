@@ -25,6 +25,7 @@ registry = Registry(
         "sgd": "scaling_limits.optimisers.sgd",
         "shampoo": "scaling_limits.optimisers.shampoo",
     },
+    "scaling_limits.optimisers",
 )
 
 

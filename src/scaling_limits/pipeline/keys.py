@@ -28,9 +28,15 @@ def cell_modules(cell: Cell) -> tuple[str, ...]:
     return (
         "scaling_limits.runtime",
         "scaling_limits.datasets.loading",
-        catalogue.registry.modules.get(cell.dataset.name, keras_npz.__name__),
+        _decoding(cell.dataset.name),
         *computation,
     )
+
+
+def _decoding(dataset: str) -> str:
+    """The module that decodes a dataset; a name that no registry has is one of the user's own files."""
+    registry = catalogue.registry
+    return registry.module(dataset) if dataset in registry.modules else keras_npz.__name__
 
 
 def cell_source(cell: Cell) -> str:

@@ -1,0 +1,261 @@
+"""Parts of installed packages: that of docs/adding.md as it stands there, and what is refused."""
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.registry import Registry
+
+PROJECT = Path(__file__).parents[2]
+BLOCK = re.compile(r"```\w+\n# (\S+)\n(.*?)```", re.DOTALL)
+GROUP = "scaling_limits.networks"
+
+CELLS = """
+import json, sys
+from pathlib import Path
+from scaling_limits.configuration.models import MeasurementPlan, Resources
+from scaling_limits.configuration.parts import every_setting
+from scaling_limits.configuration.resolve import Resolver
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.pipeline.keys import cell_source
+from toys_of_packages import MEASURED, SETTINGS
+
+def cell(measured=(), **changes):
+    plans = {name: MeasurementPlan(steps=[0]) for name in measured}
+    return Resolver(Resources(), {}, {}).resolve({**SETTINGS, **changes}, plans).cell
+
+def refused(**changes):
+    try:
+        cell(**changes)
+    except ConfigurationError as error:
+        return str(error)
+
+said = [
+    refused(network="sharp_mpl"), refused(measured=["largest_outputs"]), refused(gain=2.0),
+    refused(network="sharp_mlp", gain=-1.0), refused(network="sharp_mlp", gian=2.0),
+]
+cells = {
+    "network": cell(network="sharp_mlp", gain=2.0),
+    "measurement": cell(MEASURED),
+    "neither": cell(),
+}
+spec = cells["network"].canonical()["network"]
+sources = [{name: cell_source(each) for name, each in cells.items()}]
+package = Path(sys.argv[1]) / "sharp_networks"
+for file, old, new in json.loads(sys.argv[2]):
+    path = package / file
+    before = path.read_text()
+    assert before.count(old) == 1, (file, old)
+    path.write_text(before.replace(old, new))
+    from scaling_limits import source
+    for function in vars(source).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+    sources.append({name: cell_source(each) for name, each in cells.items()})
+    path.write_text(before)
+assert "jax" not in sys.modules
+gain = every_setting().model_json_schema()["properties"]["gain"]
+print(json.dumps({"said": said, "spec": spec, "sources": sources, "gain": gain}))
+"""
+TRAIN = """
+import json
+import scaling_limits
+from toys_of_packages import MEASURED, SETTINGS
+runs = ({"network": "mlp"}, {"network": "sharp_mlp", "gain": 2.0})
+tables = [
+    scaling_limits.train({**SETTINGS, "activation": "linear", **run}, dict.fromkeys(MEASURED, [0, "end"]))
+    for run in runs
+]
+print(json.dumps([{metric: list(rows["value"]) for metric, rows in t.groupby("metric")} for t in tables]))
+"""
+TOYS = """
+SETTINGS = {
+    "dataset": "digits", "num_train": 16, "num_test": 4, "width": 8, "depth": 3, "depth_kind": "weight_layers",
+    "activation": "tanh", "parameterisation": "mup", "algorithm": "backpropagation", "optimiser": "sgd",
+    "learning_rate": 0.1, "num_steps": 3, "batch_size": 8,
+}
+MEASURED = ("largest_output",)
+"""
+EDITS = [
+    # imported by the network's file, inside of a function
+    ("nodes.py", "(self.gain * x)", "(x * self.gain)"),
+    # a declaration
+    ("sharp_mlp.py", "default=1.0", "default=1.5"),
+    ("largest_output.py", ".max()", ".min()"),
+    # the package's, of which nothing is imported by name
+    ("__init__.py", "", "UNUSED = 1\n"),
+]
+
+
+def install(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
+    """What an installer leaves of a package beside its modules."""
+    info = folder / f"{name.replace('-', '_')}-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
+    lines = [
+        f"[{g}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items())
+        for g, names in groups.items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+@pytest.fixture(scope="module")
+def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of installed packages with the one of docs/adding.md."""
+    folder = tmp_path_factory.mktemp("site")
+    page = (PROJECT / "docs/adding.md").read_text("utf-8")
+    files = dict(BLOCK.findall(page.split("## A package of your own")[1].split("\n## ")[0]))
+    project = tomllib.loads(files.pop("pyproject.toml"))["project"]
+    install(folder, project["name"], project["entry-points"])
+    (folder / "sharp_networks").mkdir()
+    for name, text in {
+        **files,
+        "sharp_networks/__init__.py": "",
+        "toys_of_packages.py": TOYS,
+    }.items():
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def output(script: str, site: Path, *arguments: str) -> Any:
+    """What a script prints in a process that finds the packages in `site`."""
+    path = os.pathsep.join([str(site), str(PROJECT / "src")])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(
+        command, cwd=site, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def found(documented: Path) -> Any:
+    return output(CELLS, documented, str(documented), json.dumps(EDITS))
+
+
+def test_its_settings_are_settings(found: Any) -> None:
+    network, measurement, idle, value, setting = found["said"]
+    assert "unknown network 'sharp_mpl'; did you mean 'sharp_mlp'" in network
+    assert "unknown measurement 'largest_outputs'; did you mean 'largest_output'" in measurement
+    assert idle == "gain: 2.0 acts only with network: sharp_mlp; leave it out"
+    assert value.startswith("gain: ")
+    assert "greater than 0" in value
+    assert "'gian'; did you mean 'gain'" in setting
+    assert (found["spec"]["name"], found["spec"]["gain"]) == ("sharp_mlp", 2.0)
+    assert found["gain"]["exclusiveMinimum"] == 0
+
+
+def test_cells_depend_on_its_code(found: Any) -> None:
+    before, *edited = found["sources"]
+    changed = [{name for name in before if before[name] != after[name]} for after in edited]
+    assert changed == [{"network"}, set(), {"measurement"}, set()]
+
+
+def test_its_parts_train(documented: Path) -> None:
+    plain, sharp = output(TRAIN, documented)
+    assert len(sharp["train_loss"]) == 3
+    before, after = sharp["largest_output"]
+    # two gains of two in linear networks from the same draws; training then leads elsewhere
+    assert before == 4 * plain["largest_output"][0]
+    assert after != 4 * plain["largest_output"][1]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of installed packages."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def networks() -> Registry:
+    """As of a new process."""
+    own = {"mlp": "scaling_limits.networks.mlp"}
+    return Registry("network", own, GROUP, ("spec", "layers"))
+
+
+def test_nothing_is_imported_for_a_name(site: Path) -> None:
+    install(site, "absent", {GROUP: {"b": "absent_package.b", "a": "absent_package.a"}})
+    install(site, "other", {"scaling_limits.optimisers": {"c": "absent_package.c"}})
+    modules = networks().modules
+    assert list(modules) == ["mlp", "a", "b"]
+    assert modules["a"] == "absent_package.a"
+
+
+def test_a_name_of_the_project_is_refused(site: Path) -> None:
+    install(site, "shadowing", {GROUP: {"mlp": "shadowing.mlp"}})
+    with pytest.raises(
+        ConfigurationError, match="'mlp' of the package 'shadowing' is one of the project"
+    ):
+        networks().part("mlp")
+
+
+def test_a_name_of_two_packages_is_refused(site: Path) -> None:
+    for name in ("first", "second"):
+        install(site, name, {GROUP: {"deep": f"{name}.deep"}})
+    said = "'deep' of the package 'second' is one of the package 'first' as well"
+    with pytest.raises(ConfigurationError, match=said):
+        networks().part("mlp")
+
+
+def test_what_is_no_module_is_refused(site: Path) -> None:
+    install(site, "wrong", {GROUP: {"deep": "wrong.deep:build"}})
+    with pytest.raises(ConfigurationError, match=r"'wrong\.deep:build' should be a module's name"):
+        networks().part("mlp")
+
+
+@pytest.mark.parametrize("ask", [Registry.part, Registry.get, Registry.module])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "cannot be imported: ModuleNotFoundError: No module named 'broken_part'"),
+        ("1 / 0", "cannot be imported: ZeroDivisionError"),
+        ("import jax", "imports JAX when it is read"),
+        ("spec = layer = None", "defines no 'layers'; a network has spec, layers"),
+    ],
+)
+def test_a_module_that_cannot_declare_is_refused(
+    site: Path, monkeypatch: pytest.MonkeyPatch, ask: Any, text: str | None, said: str
+) -> None:
+    install(site, "broken", {GROUP: {"deep": "broken_part"}})
+    if text is not None:
+        (site / "broken_part.py").write_text(text)
+    # a further import of the true one would do harm
+    (site / "jax.py").write_text("")
+    monkeypatch.delitem(sys.modules, "jax")
+    monkeypatch.delitem(sys.modules, "broken_part", raising=False)
+    with pytest.raises(
+        ConfigurationError, match=f"network 'deep' of the package 'broken': .*{said}"
+    ):
+        ask(networks(), "deep")
+    sys.modules.pop("broken_part", None)
+
+
+def test_a_folder_of_a_package_computes_beside_its_declaration(site: Path) -> None:
+    folder = site / "foldered" / "deep"
+    folder.mkdir(parents=True)
+    for file in (folder.parent / "__init__.py", folder / "computation.py"):
+        file.write_text("")
+    (folder / "__init__.py").write_text("spec = layers = None")
+    install(site, "foldered", {GROUP: {"deep": "foldered.deep"}})
+    assert networks().module("deep") == "foldered.deep.computation"
+    assert networks().get("deep").__name__ == "foldered.deep.computation"
+
+
+@pytest.mark.parametrize(
+    "room", ["algorithms", "limits", "measurements", "networks", "optimisers", "datasets.catalogue"]
+)
+def test_every_room_takes_parts_of_packages_and_has_what_it_asks_of_them(room: str) -> None:
+    registry = importlib.import_module(f"scaling_limits.{room}").registry
+    assert registry.group == f"scaling_limits.{room.split('.')[0]}"
+    for name in registry.own:
+        assert all(hasattr(registry.part(name), word) for word in registry.needed), name
