@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from scaling_limits.algorithms.predictive_coding.many_outputs import MOST_OUTPUTS
 from scaling_limits.algorithms.predictive_coding.reach import steps_from_zeros
 from scaling_limits.algorithms.predictive_coding.stages import stages
 from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
@@ -17,8 +18,6 @@ LEAST_TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
 """Residuals that round-off allows."""
 ITERATIONS, PRODUCTS = 5, 6
 """How many an equilibrium takes, and products with the Hessian in each: for estimates."""
-MOST_OUTPUTS = 64
-"""By whose derivatives the iterations of an equilibrium are preconditioned; those of sequences would fit no memory."""
 _DEFAULTS = {
     "activity_initialisation": "forward",
     "inference_order": "synchronous",

@@ -30,8 +30,8 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from scaling_limits.algorithms.layerwise import output_jacobians, rollout
-from scaling_limits.algorithms.predictive_coding import MOST_OUTPUTS
 from scaling_limits.algorithms.predictive_coding.inferred import Inferred, energy_weight
+from scaling_limits.algorithms.predictive_coding.many_outputs import MOST_OUTPUTS
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks, shift_down
 
