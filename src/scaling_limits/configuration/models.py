@@ -125,6 +125,9 @@ class Main(Strict):
     )
     data: Data = Data()
     audit: Literal["run", "stored"] = "run"
+    page: Literal["full", "bare"] = Field(
+        default="full", description="pictures with title, claims and notes, or without"
+    )
     accept_source: list[str] = Field(default_factory=list)
     parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")
     algorithms: dict[str, PurePath] = Field(
