@@ -315,6 +315,7 @@ def _names() -> Iterator[Case]:
             "'gpu'",
         ),
         ("audit", {"audit": "storde"}, "audit: unknown value 'storde'", "'stored'"),
+        ("page", {"page": "bear"}, "page: unknown value 'bear'", "'bare'"),
         ("changed paper", {"papers": {"tyo": {}}}, "papers: unknown paper 'tyo'", "'toy'"),
         (
             "word of a changed paper",

@@ -1,10 +1,12 @@
 """What comes out, twice, and what is refused."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from pipeline_project import CLAIM, FIGURES, TARGETS, Project, trained
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
@@ -55,6 +57,38 @@ def test_substitution_and_reduced_sizes_are_written_down(finished: Project) -> N
     assert provenance["substitutions"] == {"mnist": "digits"}
     text = (folder / "figure.svg").read_text("utf-8")
     assert "in place of" in text
+
+
+def test_jobs_say_what_they_took(finished: Project) -> None:
+    logs = finished / "logs"
+    jobs = [path for path in logs.rglob("*.log") if path.stem not in ("publish", "index")]
+    assert {path.with_suffix(".benchmark.tsv") for path in jobs} == set(logs.rglob("*.tsv"))
+    header, values = (logs / "smoke/mupc/fig5/draw.benchmark.tsv").read_text().splitlines()
+    said = dict(zip(header.split(), values.split(), strict=True))
+    # an interpreter with pandas and matplotlib
+    assert float(said["max_rss"]) > 50
+    assert float(said["s"]) > 0
+
+
+def test_a_table_comes_as_files_and_a_picture_may_be_bare(fresh: Project) -> None:
+    plot = {"kind": "definitions", "columns": ["Symbol", "Meaning"], "rows": [["$N$", "width"]]}
+    table = {"title": "What is wide", "caption": "Symbols.", "plot": plot}
+    paper = fresh / "config/papers/mupc/paper.yaml"
+    content = yaml.safe_load(paper.read_text("utf-8"))
+    content["figures"] = {**content.get("figures", {}), "words": table}
+    paper.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")
+    fresh("figures/mupc/words.png", "--config", "page=bare")
+    folder = fresh / "results/smoke/mupc/words"
+    assert (folder / "table.csv").read_text() == "Symbol,Meaning\n$N$,width\n"
+    assert "$N$ & width" in (folder / "table.tex").read_text()
+    said = [json.loads((folder / f"{name}.json").read_bytes()) for name in ("figure", "provenance")]
+    assert said[0]["page"] == said[1]["compared"]["page"] == "bare"
+    # an SVG has the words of a picture as comments
+    assert "What is wide" not in (folder / "figure.svg").read_text()
+    output = fresh("figures/mupc/words.png", "--dry-run")
+    assert set(re.findall(r"^(?:local)?rule (\w+):", output, re.MULTILINE)) == {
+        *("collect", "draw", "table", "publish")
+    }
 
 
 def test_outputs_hold_no_path_of_this_machine(finished: Project) -> None:

@@ -131,6 +131,7 @@ def write_folder(folder: Path, plot: dict[str, Any], rows: Rows, **figure: Any) 
         "paper": "mupc",
         "figure": "fig5",
         "preset": "smoke",
+        "page": "full",
         "title": "Transfer of the rate over the width",
         "caption": "Training loss of **tanh** networks.",
         "kind": plot["kind"],

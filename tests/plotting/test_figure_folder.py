@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 from plotting_records import NOTES, VERDICT, Drawn
 
 import scaling_limits
@@ -75,6 +76,29 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     ]
     smoke = "Preset smoke."
     assert lines == [smoke, f"Claims: 1 holds. {smoke}", f"Claims: 2 fail. {smoke}"]
+
+
+def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:
+    said = json.loads((folder / "figure.json").read_text())
+    (folder / "figure.json").write_text(json.dumps(said | {"page": "bare"}))
+    bare = with_verdicts(FigureFolder.open(folder), "fails").page([(6.0, 2.0)])
+    full = with_verdicts(dataclasses.replace(FigureFolder.open(folder), bare=False), "fails").page(
+        [(6.0, 2.0)]
+    )
+    words, heights, axes = [], [], []
+    for page in (bare, full):
+        page.bodies[0].axes(1, 1)[0, 0].set(xlabel="rate", ylabel="loss")
+        figure = page.settle()
+        shown = (text.get_text() for text in figure.findobj(Text))
+        words.append(
+            {said for said in shown if "rate" in said or "Claims" in said or "smoke" in said}
+        )
+        heights.append(figure.get_size_inches()[1])
+        axes.append(page.bodies[0].area.axes[0].get_window_extent().size)
+    assert words[0] == {"rate"}
+    assert len(words[1]) > 2
+    assert 2.0 < heights[0] < 2.2 < heights[1]
+    assert axes[0] == pytest.approx(axes[1], rel=0.02)
 
 
 def test_long_words_are_wrapped_and_the_page_grows(folder: Path) -> None:

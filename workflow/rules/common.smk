@@ -11,7 +11,7 @@ from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import require_writable
-from scaling_limits.figures.plots import DRAWN_BY
+from scaling_limits.figures.plots import DRAWN_BY, TABLES
 from scaling_limits.pipeline.keys import figure_digest, job_digest
 from scaling_limits.plotting.mathematics import refuse_unreadable
 from scaling_limits.source import source_digest
@@ -57,6 +57,13 @@ WRITTEN = [
     )
 ]
 EXTENSIONS = ["png", "pdf", "svg"]
+COLLECTED = [
+    "cells.parquet",
+    "records.parquet",
+    "figure.json",
+    "verdicts.json",
+    "provenance.json",
+]
 # of the processes of all rules: what goes over a set in its order comes out the same
 os.environ.update(PYTHONHASHSEED="0")
 
@@ -98,6 +105,13 @@ def checked_figure(paper, name):
     """The same, by names."""
     refuse_unreadable(CONFIG, paper, name)
     return CONFIG.figure(paper, name)
+
+
+def table_files(wildcards):
+    """The files of a figure that is a table, as an input function."""
+    if figure(wildcards).plot.kind not in TABLES:
+        return []
+    return expand(f"{FOLDER}/table.{{ext}}", ext=["csv", "tex"], **wildcards)
 
 
 @cache

@@ -6,6 +6,8 @@ rule dataset:
         "results/datasets/{dataset}.npz",
     log:
         "logs/datasets/{dataset}.log",
+    benchmark:
+        "logs/datasets/{dataset}.benchmark.tsv"
     conda:
         "../../envs/cpu.yaml"
     params:

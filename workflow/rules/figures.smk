@@ -8,15 +8,11 @@ rule collect:
         meta=job_outputs("json"),
         deviations="docs/deviations.yaml",
     output:
-        in_folder(
-            "cells.parquet",
-            "records.parquet",
-            "figure.json",
-            "verdicts.json",
-            "provenance.json",
-        ),
+        in_folder(*COLLECTED),
     log:
         f"logs/{PRESET}/{{paper}}/{{figure}}/collect.log",
+    benchmark:
+        f"logs/{PRESET}/{{paper}}/{{figure}}/collect.benchmark.tsv"
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -29,13 +25,7 @@ rule collect:
 
 rule draw:
     input:
-        in_folder(
-            "cells.parquet",
-            "records.parquet",
-            "figure.json",
-            "verdicts.json",
-            "provenance.json",
-        ),
+        in_folder(*COLLECTED),
         notebook=lambda wildcards: f"workflow/notebooks/{figure(wildcards).plot.kind}.ipynb",
     output:
         in_folder("figure.png", "figure.pdf", "figure.svg"),
@@ -48,6 +38,8 @@ rule draw:
         notebook=f"{FOLDER}/notebook.ipynb",
     log:
         f"logs/{PRESET}/{{paper}}/{{figure}}/draw.log",
+    benchmark:
+        f"logs/{PRESET}/{{paper}}/{{figure}}/draw.benchmark.tsv"
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -61,9 +53,31 @@ rule draw:
         "../scripts/draw.py"
 
 
+rule table:
+    input:
+        in_folder(*COLLECTED),
+    output:
+        csv=f"{FOLDER}/table.csv",
+        tex=f"{FOLDER}/table.tex",
+    log:
+        f"logs/{PRESET}/{{paper}}/{{figure}}/table.log",
+    benchmark:
+        f"logs/{PRESET}/{{paper}}/{{figure}}/table.benchmark.tsv"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        source=lambda wildcards: source_digest(
+            ("scaling_limits.plotting.table_files",)
+        ),
+    script:
+        "../scripts/table.py"
+
+
 rule publish:
     input:
-        in_folder("figure.png", "figure.pdf", "figure.svg"),
+        pictures=in_folder("figure.png", "figure.pdf", "figure.svg"),
+        # these stay where they are: a rule has the same outputs for all figures
+        tables=table_files,
     output:
         expand("figures/{paper}/{figure}.{ext}", ext=EXTENSIONS, allow_missing=True),
     log:
@@ -74,6 +88,6 @@ rule publish:
         # the folder holds the preset drawn last
         preset=PRESET,
     shell:
-        "for file in {input:q}; do"
+        "for file in {input.pictures:q}; do"
         ' cp "$file" figures/{wildcards.paper}/{wildcards.figure}."${{file##*.}}" || exit 1;'
         " done 2>&1 | tee {log:q} >&2"

@@ -9,6 +9,8 @@ rule run:
         meta=f"{RESULTS}/{{paper}}/experiments/{{experiment}}/{{job}}.json",
     log:
         f"logs/{PRESET}/{{paper}}/{{experiment}}/{{job}}.log",
+    benchmark:
+        f"logs/{PRESET}/{{paper}}/{{experiment}}/{{job}}.benchmark.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: 1

@@ -140,5 +140,8 @@ class Main(OwnNames):
     )
     data: Data = Data()
     audit: Literal["run", "stored"] = "run"
+    page: Literal["full", "bare"] = Field(
+        default="full", description="pictures with title, claims and notes, or without"
+    )
     accept_source: list[str] = Field(default_factory=list)
     resources: Resources = Resources()

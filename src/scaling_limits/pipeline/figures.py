@@ -69,6 +69,7 @@ def collect(
     }
     drawn = cells[cells["grid"].isin(figure.plot.grids)]
     shown = {
+        "page": configuration.main.page,
         "title": notes.filled(figure.title, drawn, names),
         "caption": notes.filled(figure.caption, drawn, names),
         "kind": figure.plot.kind,
@@ -89,6 +90,7 @@ def collect(
     _write(folder / "figure.json", {**named, **shown})
     experiment = _experiment(configuration, paper, figure.experiment)
     came_from = {
+        "page": configuration.main.page,
         "experiment": experiment,
         "configuration_hash": digest(experiment),
         "substitutions": substitutions,

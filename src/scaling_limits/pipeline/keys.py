@@ -63,6 +63,7 @@ def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
     return digest(
         {
             "figure": figure.model_dump(mode="json"),
+            "page": configuration.main.page,
             "experiment": experiment and experiment.model_dump(mode="json"),
             "cells": sorted(
                 cell_key(cell) for cell in configuration.cells(paper, figure.experiment)

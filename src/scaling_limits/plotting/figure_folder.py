@@ -60,13 +60,15 @@ class Saved:
 class FigureFolder:
     """The content of `results/<preset>/<slug>/<figure>/` that a plot needs.
 
-    `plot` is validated for the figure's kind; `notes` are the two lines under the picture, data and sizes.
+    `plot` is validated for the figure's kind; `notes` are the two lines under the picture, data and sizes. A `bare`
+    picture has neither them nor a title and claims.
     `judged` says where claims judge an optimum: `quantity`, `over`, `along`, `grids`, `within`.
     """
 
     path: Path
     name: str
     preset: str
+    bare: bool
     title: str
     caption: str
     plot: Plot
@@ -100,6 +102,7 @@ class FigureFolder:
             path=path,
             name=f"{figure['paper']}/{figure['figure']}",
             preset=figure["preset"],
+            bare=figure["page"] == "bare",
             title=figure["title"],
             caption=figure["caption"],
             plot=plot,
@@ -119,6 +122,8 @@ class FigureFolder:
 
     def page(self, *rows: Sequence[Size]) -> Page:
         """A page for the figure, with rows of bodies whose axes take these sizes."""
+        if self.bare:
+            return Page("", "", [], *rows)
         notes = [*self.notes, *self._contradictions()]
         return Page(self.title, self._verdict_line(), notes, *rows)
 

@@ -43,12 +43,13 @@ class Page:
     def __init__(
         self, title: str, verdicts: str, notes: Sequence[str], *rows: Sequence[Size]
     ) -> None:
-        """Lay out a page with rows of bodies, whose axes take these sizes."""
+        """Lay out a page with rows of bodies, whose axes take these sizes; what is empty takes no room."""
         self.width = max(*(sum(width for width, _ in row) for row in rows), _NARROWEST)
         titles = text.wrap(title, round(self.width * _BOLD))
         small = [text.wrap(words, round(self.width * _CHARACTERS)) for words in notes]
         lines = "\n".join(small)
-        head = (titles.count("\n") + 1) * _TITLE_LINE + bool(verdicts) * _LINE + _PAD
+        under_title = (titles.count("\n") + 1) * _TITLE_LINE if titles else 0.0
+        head = under_title + bool(verdicts) * _LINE + _PAD
         foot = (lines.count("\n") + 1) * _LINE + _PAD if lines else _PAD
         self._head, self._foot = head, foot
         engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0)
@@ -61,8 +62,9 @@ class Page:
         self.bodies = [body for row in self._rows for body in row]
         self.fit()
         self._write(titles, 1.0, head, size=style.LARGE, weight="bold", gid="title")
-        down = 1 - (titles.count("\n") + 1) * _TITLE_LINE / head
-        self._write(verdicts, down, head, size=style.SMALL, color="0.25", gid="verdicts")
+        self._write(
+            verdicts, 1 - under_title / head, head, size=style.SMALL, color="0.25", gid="verdicts"
+        )
         look: dict[str, Any] = {"size": style.SMALL, "color": "0.25", "gid": "notes", "va": "top"}
         self._bottom.text(_PAD / self.width, 1.0, lines, **look)
 

@@ -18,7 +18,7 @@ _LINE, _CHARACTER = 0.2, 0.062  # inches
 _GAP = 4  # characters between columns
 _HEAVY, _LIGHT = 0.9, 0.5  # rules, points
 
-_Line = tuple[str, ...]
+Line = tuple[str, ...]
 
 
 def typeset(
@@ -30,7 +30,7 @@ def typeset(
     once, those of columns over a rule, those of lines below one. A level of columns that has a name gets a line for
     it. `legend` is as in `Page.legend`.
     """
-    sheet = _Sheet.of(table)
+    sheet = Sheet.of(table)
     body = folder.body((_CHARACTER * sheet.ends[-1], _LINE * sheet.height))
     sheet.write(body.axes(1, 1)[0, 0])
     body.legend(legend or {})
@@ -38,19 +38,19 @@ def typeset(
 
 
 @dataclass(frozen=True)
-class _Sheet:
+class Sheet:
     """Lines of text, of which the first `labels` columns say what the line is; lengths are in characters and lines."""
 
-    header: tuple[_Line, ...]
-    body: tuple[_Line, ...]
+    header: tuple[Line, ...]
+    body: tuple[Line, ...]
     labels: int
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> "_Sheet":
+    def of(cls, table: pd.DataFrame) -> "Sheet":
         """The names of the table's index stand in the last line of the header."""
         labels = table.index.nlevels
         blank = ("",) * labels
-        header: list[_Line] = []
+        header: list[Line] = []
         for level, name in enumerate(table.columns.names):
             if name:
                 header.append((*blank, *[str(name)] * len(table.columns)))
@@ -61,6 +61,7 @@ class _Sheet:
 
     @property
     def height(self) -> int:
+        """Of header and body, in lines."""
         return len(self.header) + len(self.body)
 
     @cached_property
@@ -69,13 +70,13 @@ class _Sheet:
         columns = zip(self.header[-1], *self.body, strict=True)
         widths = [float(max(map(text.length, column)) + _GAP) for column in columns]
         for row in range(len(self.header)):
-            for words, first, end in self._spans(row):
+            for words, first, end in self.spans(row):
                 lack = text.length(words) + _GAP - sum(widths[first:end])
                 for column in range(first, end):
                     widths[column] += max(lack, 0) / (end - first)
         return [0.0, *accumulate(widths)]
 
-    def _spans(self, row: int) -> list[tuple[str, int, int]]:
+    def spans(self, row: int) -> list[tuple[str, int, int]]:
         """The headings of a line, each with the first column that it stands over and the one after the last."""
         last = row == len(self.header) - 1
 
@@ -96,13 +97,13 @@ class _Sheet:
         for column, words in enumerate(self.header[-1][: self.labels]):
             self._words(ax, len(self.header) - 1, column, column + 1, words)
         for row in range(len(self.header)):
-            for words, first, end in self._spans(row):
+            for words, first, end in self.spans(row):
                 self._words(ax, row, first, end, words)
                 if row < len(self.header) - 1 and words:
                     edges = self.ends[first] + _GAP / 4, self.ends[end] - _GAP / 4
                     _rule(ax, row + 1, edges, _LIGHT)
         for row, line in enumerate(self.body):
-            known = self._known(row)
+            known = self.known(row)
             if row and known < self.labels - 1:
                 _rule(ax, len(self.header) + row, (0, self.ends[-1]), _LIGHT)
             for column in range(known, len(line)):
@@ -110,7 +111,7 @@ class _Sheet:
         for row, thickness in ((0, _HEAVY), (len(self.header), _LIGHT), (self.height, _HEAVY)):
             _rule(ax, row, (0, self.ends[-1]), thickness)
 
-    def _known(self, row: int) -> int:
+    def known(self, row: int) -> int:
         """How many labels of a line, all but its last, are those of the line above."""
         if row == 0:
             return 0

@@ -48,6 +48,9 @@ DRAWN_BY = Registry(
 )
 """The modules with which a notebook of that name draws a figure's folder."""
 
+TABLES = frozenset({"definitions", "parameterisation_table", "results_table"})
+"""The kinds that are tables of text, which `plotting.table_files` writes as files as well."""
+
 
 def singles(plot: Plot) -> tuple[Plot, ...]:
     """The plots that a figure consists of."""
