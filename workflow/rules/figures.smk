@@ -66,9 +66,7 @@ rule table:
     conda:
         "../../envs/cpu.yaml"
     params:
-        source=lambda wildcards: source_digest(
-            ("scaling_limits.plotting.table_files",)
-        ),
+        source=lambda wildcards: source_digest(("scaling_limits.plotting.table_files",)),
     script:
         "../scripts/table.py"
 
