@@ -60,17 +60,21 @@ def cells(
 
 
 def data(cell: Cell) -> Arrays:
-    """Random samples of the cell's shapes: what they show does not matter for the time."""
+    """Random samples of the cell's shapes, or random tokens: what they show does not matter for the time."""
     draw, dataset = np.random.default_rng(0), cell.dataset
+    length = dataset.sequence_length
 
     def labels(count: int) -> NDArray[np.int32]:
-        return draw.integers(0, dataset.num_classes, count, np.int32)
+        shape = count if length is None else (count, length)
+        return draw.integers(0, dataset.num_classes, shape, np.int32)
 
     def inputs(count: int) -> NDArray[np.float32]:
         return draw.standard_normal((count, cell.network.input_dim), np.float32)
 
     targets = np.eye(dataset.target_dim, dtype=np.float32)
     train, test = labels(dataset.num_train), labels(dataset.num_test)
+    if length is not None:
+        return Arrays(train, train, train, test, test, test)
     x_train, x_test = inputs(dataset.num_train), inputs(dataset.num_test)
     return Arrays(x_train, targets[train], train, x_test, targets[test], test)
 

@@ -10,7 +10,6 @@ from inference_step import Product
 
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs.sizes import layers
-from scaling_limits.datasets.loading import Arrays
 from scaling_limits.training.loop import compile_shard
 
 WIDTHS = (64, 256)
@@ -56,9 +55,7 @@ class Step:
         return common.cell({**SETTINGS, "width": width, "num_steps": num_steps})
 
     def _compiled(self, cell: Cell) -> Any:
-        labels = common.data(cell).labels_train[:, None].repeat(32, axis=1)
-        test = labels[: cell.dataset.num_test]
-        train = compile_shard(cell, Arrays(labels, labels, labels, test, test, test))
+        train = compile_shard(cell, common.data(cell))
         return lambda: train([cell])
 
     def seconds(self) -> float:
