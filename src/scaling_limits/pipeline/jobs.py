@@ -52,6 +52,7 @@ def run_job(
         WriteError: a cell or one of the two files cannot be written.
         StoreError: a stored cell cannot be read.
         DatasetError: the prepared dataset cannot be used.
+        ConfigurationError: an algorithm of the user's own does not give what training asks of it.
         OutOfMemoryError: a cell does not fit into memory; those before it are stored.
     """
     found: dict[str, StoredCell] = {}
@@ -155,13 +156,18 @@ def computation(
     """What computes the cells of a shard, a batch at a time: its compiled training, or its limit.
 
     `cell` is any one of them; `arrays` are its samples.
+
+    Raises:
+        ConfigurationError: an algorithm of the user's own does not give what training asks of it.
     """
     if cell.limit is not None:
         limit = limits.registry.get(cell.limit)
         return lambda cells: [limit.compute(cell, arrays) for cell in cells]
 
+    from scaling_limits.training import own_algorithm
     from scaling_limits.training.loop import compile_shard
 
+    own_algorithm.check(cell, arrays)
     return compile_shard(cell, arrays)
 
 

@@ -1,0 +1,86 @@
+"""Whether an algorithm of the user's own gives what training asks: seen by shapes, before anything is compiled."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from scaling_limits import networks
+from scaling_limits.cells import Cell
+from scaling_limits.datasets.loading import Arrays
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.network import Weights
+from scaling_limits.training.step import Data, Training, drawn
+
+
+def check(cell: Cell, arrays: Arrays) -> None:
+    """Follow an algorithm of a file through one step; the project's algorithms are passed over.
+
+    `arrays` are the cell's samples, of which shapes are looked at.
+
+    Raises:
+        ConfigurationError: `update` does not give gradients shaped as the weights, the next state and metrics that are
+            numbers with `train_loss` among them; or `errors` not one array per segment, shaped as its activities.
+    """
+    if cell.algorithm.file is None:
+        return
+    kind = np.float64 if cell.dtype == "float64" else np.float32
+    numbers = jax.tree.map(lambda v: np.uint32(v) if isinstance(v, int) else kind(v), cell.traced())
+    order = jax.ShapeDtypeStruct((1, cell.batch_size), jnp.int32)
+    parts = (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
+    shapes = [
+        jax.ShapeDtypeStruct(v.shape, kind if v.dtype.kind == "f" else v.dtype) for v in parts
+    ]
+
+    def followed(numbers: dict[str, Any], order: Any, data: Any) -> None:
+        training = Training(cell, numbers, order, Data(*data))
+        weights = drawn(cell, networks.build(cell.network), numbers)
+        problem = training.problem(weights, jnp.int32(0), order[0])
+        algorithm = training.algorithm
+        _alike("errors", "errors", algorithm.errors(problem), problem.activities())
+        state = algorithm.init(problem)
+        updated = algorithm.update(problem, state)
+        if not (isinstance(updated, tuple) and len(updated) == 3):
+            raise _UnlikeError("update gives not three things: gradients, the next state, metrics")
+        gradients, next_state, metrics = updated
+        if not isinstance(gradients, Weights):
+            raise _UnlikeError("gradients of update are no Weights(forward, feedback)")
+        for group in training.rules:
+            given, asked = getattr(gradients, group), getattr(weights, group)
+            _alike("update", f"{group} gradients", given, asked)
+        _alike("update", "the next state", next_state, state)
+        _scalars(metrics)
+
+    try:
+        jax.eval_shape(followed, numbers, order, shapes)
+    except _UnlikeError as error:
+        raise ConfigurationError(
+            f"algorithms.{cell.algorithm.name}: {cell.algorithm.file}: {error}"
+        ) from None
+
+
+class _UnlikeError(Exception):
+    """What the algorithm gives is not what is asked of it."""
+
+
+def _alike(function: str, what: str, given: Any, asked: Any) -> None:
+    if _described(given) != _described(asked):
+        raise _UnlikeError(
+            f"{function} gives {what} of shapes {_described(given)}; asked for are {_described(asked)}"
+        )
+
+
+def _described(tree: Any) -> str:
+    return str(jax.tree.map(lambda value: list(jnp.shape(value)), tree))
+
+
+def _scalars(metrics: Any) -> None:
+    if not isinstance(metrics, dict) or "train_loss" not in metrics:
+        found = ", ".join(sorted(metrics)) if isinstance(metrics, dict) else type(metrics).__name__
+        raise _UnlikeError(f"metrics of update have no train_loss, but {found or 'nothing'}")
+    for name, value in metrics.items():
+        if jnp.shape(value) != ():
+            raise _UnlikeError(
+                f"the metric {name} of update has the shape {list(jnp.shape(value))}; asked for is a number"
+            )
