@@ -247,6 +247,19 @@ def test_a_file_that_is_no_algorithm_is_refused(tmp_path, text, message):
         configuration.cells("own", "mine")
 
 
+@pytest.mark.parametrize(
+    "line", ["import helper", "from helper import one", "from . import helper"]
+)
+@pytest.mark.parametrize("inside", [True, False])
+def test_an_algorithm_imports_no_file_beside_it(tmp_path, line, inside):
+    """Its cells would not notice an edit there."""
+    (tmp_path / "helper.py").write_text("one = 1\n")
+    text = COPY + (f"def more():\n    {line}\n" if inside else f"{line}\n")
+    configuration, _ = with_algorithm(tmp_path, text)
+    with pytest.raises(ConfigurationError, match=r"own\.py: imports '[.]?(helper)?', a file besi"):
+        configuration.cells("own", "mine")
+
+
 def test_names_of_algorithms(tmp_path):
     (tmp_path / "own.py").write_text(COPY)
     algorithms = {"backpropagation": "own.py"}

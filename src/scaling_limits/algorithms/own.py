@@ -52,7 +52,8 @@ def check(name: str, file: str) -> None:
     """Read an algorithm's file without running it.
 
     Raises:
-        ConfigurationError: the file is missing, is no Python, or lacks a function of an algorithm.
+        ConfigurationError: the file is missing, is no Python, lacks a function of an algorithm, or imports a file
+            beside it, of which cells would not depend.
     """
     where = f"algorithms.{name}: {file}"
     try:
@@ -64,6 +65,24 @@ def check(name: str, file: str) -> None:
             raise ConfigurationError(
                 f"{where}: defines no function '{function}'; an algorithm has {', '.join(FUNCTIONS)}"
             )
+    beside = {path.stem for path in Path(file).parent.glob("*.py")}
+    for module in sorted(_imported(file)):
+        if module.startswith(".") or module in beside:
+            raise ConfigurationError(
+                f"{where}: imports '{module}', a file beside it; cells depend on one file of an algorithm"
+            )
+
+
+def _imported(file: str) -> set[str]:
+    """The packages that a file imports, wherever in it; those from beside it by their dots."""
+    found = set()
+    for part in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+        if isinstance(part, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in part.names}
+        elif isinstance(part, ast.ImportFrom):
+            module = part.module or ""
+            found.add("." * part.level + module if part.level else module.partition(".")[0])
+    return found
 
 
 @cache
