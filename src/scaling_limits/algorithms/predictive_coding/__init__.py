@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from scaling_limits.algorithms.predictive_coding.many_outputs import MOST_OUTPUTS
 from scaling_limits.algorithms.predictive_coding.reach import steps_from_zeros
 from scaling_limits.algorithms.predictive_coding.stages import stages
 from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
@@ -211,26 +210,16 @@ def memory(cell: Cell) -> dict[str, float]:
     if options.inference == "exact":
         return {"units": 4}
     if options.inference == "equilibrium":
-        # what conjugate gradients carry and what was kept to repeat products, beside the Jacobians by every unit
-        outputs = _preconditioning(cell)
-        return {"units": 16 + outputs, "windows": 2 * outputs}
+        # what conjugate gradients carry and what was kept to repeat products
+        return {"units": 16}
     if options.inference_order == "sequential":
         return {"units": 2 if options.fixed_predictions else 6}
     return {"units": 8}
 
 
-def _preconditioning(cell: Cell) -> int:
-    """By how many outputs' derivatives the iterations of an equilibrium are preconditioned."""
-    outputs = cell.network.output_dim
-    return outputs if outputs <= MOST_OUTPUTS else 0
-
-
 def _equilibrium_work(cell: Cell, count: Any) -> None:
     """As many iterations as wide networks take; how many there will be is not known."""
-    units = sum(layer.units for layer in count.layers)
     with count.repeated(ITERATIONS):
-        if _preconditioning(cell):
-            count.jacobians(cell.batch_size)
         # slopes and residual at the new point, its energy, and the products
         for _ in range(3):
             count.forward()
@@ -240,7 +229,6 @@ def _equilibrium_work(cell: Cell, count: Any) -> None:
             count.forward()
             count.backward()
             count.backward()
-            count.multiply_adds(2 * units * cell.batch_size * _preconditioning(cell))
     count.forward()
 
 
