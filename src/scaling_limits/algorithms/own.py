@@ -76,7 +76,7 @@ def check(name: str, file: str) -> None:
 def _imported(file: str) -> set[str]:
     """The packages that a file imports, wherever in it; those from beside it by their dots."""
     found = set()
-    for part in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+    for part in ast.walk(_parsed(file)):
         if isinstance(part, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in part.names}
         elif isinstance(part, ast.ImportFrom):
@@ -85,14 +85,18 @@ def _imported(file: str) -> set[str]:
     return found
 
 
-@cache
 def names(file: str) -> frozenset[str]:
     """What a Python file defines or imports by name, without running it; raises as reading and parsing do."""
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    defined = {part.name for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
-    for part in tree.body:
+    body = _parsed(file).body
+    defined = {part.name for part in body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
+    for part in body:
         if isinstance(part, ast.ImportFrom):
             defined.update(alias.asname or alias.name for alias in part.names)
         elif isinstance(part, ast.Assign):
             defined.update(to.id for to in part.targets if isinstance(to, ast.Name))
     return frozenset(defined)
+
+
+@cache
+def _parsed(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_text(encoding="utf-8"))

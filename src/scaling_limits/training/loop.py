@@ -23,7 +23,7 @@ from scaling_limits.measured import Measured
 from scaling_limits.measurements.context import Context
 from scaling_limits.networks.network import Weights
 from scaling_limits.training.state import State
-from scaling_limits.training.step import Data, Training, drawn
+from scaling_limits.training.step import Data, Training, data_of, drawn, numbers_of
 
 Program = Callable[[dict[str, Any], Array, Weights, Data], dict[str, dict[str, Array]]]
 
@@ -166,12 +166,7 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
     """
     run = cell_function(cell)
     size = cell.cells_per_batch
-    kind = jnp.float64 if cell.dtype == "float64" else jnp.float32
-    parts: tuple[Any, ...] = (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
-    if cell.dataset.context_size is not None:
-        parts = (*parts, arrays.analogies)
-    # of a text they are indices
-    data = Data(*(jnp.asarray(v, kind if v.dtype.kind == "f" else v.dtype) for v in parts))
+    data = data_of(cell, arrays)
     draw = partial(drawn, cell, networks.build(cell.network))
     if size > 1:
         draw, run = jax.vmap(draw), jax.vmap(run, in_axes=(0, 0, 0, None))
@@ -196,11 +191,7 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
 
 def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
     padded = cells + [cells[0]] * (size - len(cells))
-    kind = np.float64 if cells[0].dtype == "float64" else np.float32
-    numbers = [
-        jax.tree.map(lambda v: np.uint32(v) if isinstance(v, int) else kind(v), cell.traced())
-        for cell in padded
-    ]
+    numbers = [numbers_of(cell) for cell in padded]
     orders = [
         batch_indices(
             seed=c.seed,

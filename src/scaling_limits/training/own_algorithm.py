@@ -4,14 +4,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from scaling_limits import networks
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.network import Weights
-from scaling_limits.training.step import Data, Training, drawn
+from scaling_limits.training.step import Data, Training, data_of, drawn, numbers_of
 
 
 def check(cell: Cell, arrays: Arrays) -> None:
@@ -25,16 +24,10 @@ def check(cell: Cell, arrays: Arrays) -> None:
     """
     if cell.algorithm.file is None:
         return
-    kind = np.float64 if cell.dtype == "float64" else np.float32
-    numbers = jax.tree.map(lambda v: np.uint32(v) if isinstance(v, int) else kind(v), cell.traced())
     order = jax.ShapeDtypeStruct((1, cell.batch_size), jnp.int32)
-    parts = (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
-    shapes = [
-        jax.ShapeDtypeStruct(v.shape, kind if v.dtype.kind == "f" else v.dtype) for v in parts
-    ]
 
-    def followed(numbers: dict[str, Any], order: Any, data: Any) -> None:
-        training = Training(cell, numbers, order, Data(*data))
+    def followed(numbers: dict[str, Any], order: Any, data: Data) -> None:
+        training = Training(cell, numbers, order, data)
         weights = drawn(cell, networks.build(cell.network), numbers)
         problem = training.problem(weights, jnp.int32(0), order[0])
         algorithm = training.algorithm
@@ -53,7 +46,7 @@ def check(cell: Cell, arrays: Arrays) -> None:
         _scalars(metrics)
 
     try:
-        jax.eval_shape(followed, numbers, order, shapes)
+        jax.eval_shape(followed, numbers_of(cell), order, data_of(cell, arrays))
     except _UnlikeError as error:
         raise ConfigurationError(
             f"algorithms.{cell.algorithm.name}: {cell.algorithm.file}: {error}"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Int
 
@@ -14,6 +15,7 @@ from scaling_limits import algorithms, networks, optimisers
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.datasets import words
+from scaling_limits.datasets.loading import Arrays
 from scaling_limits.networks.draws import layer_key
 from scaling_limits.networks.network import Network, Params, Weights
 from scaling_limits.optimisers import groups
@@ -31,6 +33,27 @@ class Data(NamedTuple):
     test_inputs: Array
     test_targets: Array
     analogies: Array | None = None
+
+
+def data_of(cell: Cell, arrays: Arrays) -> Data:
+    """A cell's samples on the device: real numbers with its dtype, indices of a text as they are stored."""
+    parts: list[Any] = [arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test]
+    if cell.dataset.context_size is not None:
+        parts.append(arrays.analogies)
+    dtypes = [cell.dtype if part.dtype.kind == "f" else part.dtype for part in parts]
+    return Data(*map(jnp.asarray, parts, dtypes))
+
+
+def numbers_of(cell: Cell) -> dict[str, Any]:
+    """What is traced of a cell: integers as unsigned ones, real numbers with its dtype."""
+    real = np.dtype(cell.dtype).type
+
+    def typed(value: float) -> np.number[Any]:
+        found: np.number[Any] = np.uint32(value) if isinstance(value, int) else real(value)
+        return found
+
+    numbers: dict[str, Any] = jax.tree.map(typed, cell.traced())
+    return numbers
 
 
 def drawn(cell: Cell, network: Network, numbers: Mapping[str, Any]) -> Weights:
