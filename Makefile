@@ -22,10 +22,19 @@ endif
 
 setup: $(VENV)/.installed
 
+# another interpreter than the one that .venv was made with makes it anew
+ifeq ($(origin PYTHON),command line)
+  MADE_WITH := $(shell sed -n 's/^executable = //p' $(VENV)/pyvenv.cfg 2>/dev/null)
+  ifneq ($(MADE_WITH),$(shell $(PYTHON) -c 'import os, sys; print(os.path.realpath(sys.executable))'))
+    CLEAR := --clear
+    .PHONY: $(VENV)/.installed
+  endif
+endif
+
 # uv installs the pinned set in seconds; pip alone would take a minute. Compiled here, once: where Python may not keep
 # what it compiles (PYTHONDONTWRITEBYTECODE), each of a run's hundreds of processes would take seconds over it.
 $(VENV)/.installed: envs/requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(CLEAR) $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip sync --quiet --compile-bytecode --require-hashes envs/requirements.lock
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
@@ -37,7 +46,8 @@ CONFIG ?=
 # more arguments for Snakemake, as in ARGS="--configfile more.yaml --cores 8"
 ARGS ?=
 COMMAND := $(RUN)/scaling-limits
-CHANGED = $(if $(CONFIG),--set "$(CONFIG)")
+# in single quotes, so that the shell reads nothing in it
+CHANGED = $(if $(CONFIG),--set '$(subst ','\'',$(CONFIG))')
 AT = --preset $(PRESET) $(CHANGED)
 FURTHER = $(if $(ARGS),-- $(ARGS))
 

@@ -57,6 +57,23 @@ def test_what_is_called(given: str, made: list[str]) -> None:
         pass
 
 
+@pytest.mark.parametrize("value", ['data={path: "my data"}', "title=it's $HOME `pwd`"])
+def test_the_shell_reads_nothing_in_a_change(value: str) -> None:
+    assert commands("figures", f"CONFIG={value.replace('$', '$$')}")[0][-1] == value
+
+
+def test_another_interpreter_makes_the_environment_anew(tmp_path: Path) -> None:
+    configuration = PROJECT / ".venv" / "pyvenv.cfg"
+    if not configuration.is_file():
+        pytest.skip("there is no .venv")
+    (present,) = re.findall("^executable = (.+)$", configuration.read_text(), re.MULTILINE)
+    other = tmp_path / "python"
+    other.write_text(f"#!/bin/sh\necho {other}\n")
+    other.chmod(0o755)
+    assert "-m venv" not in printed("setup", f"PYTHON={present}")
+    assert f"{other} -m venv --clear .venv" in printed("setup", f"PYTHON={other}")
+
+
 def test_the_gallery_has_the_figures_of_the_papers_only() -> None:
     (patterns,) = re.findall(r"for file in (.*?);", printed("gallery"))
     slugs = [path.parent.name for path in (PROJECT / "config/papers").glob("*/paper.yaml")]
