@@ -32,6 +32,7 @@ def measure(context: Context) -> dict[str, Array]:
     """The largest and the smallest eigenvalue, how many are negative, and the condition number, largest over smallest
     size: not a number where the Hessian is not finite or singular.
     """
+    import jax
     import jax.numpy as jnp
 
     from scaling_limits.algorithms.predictive_coding.hessian import activity_hessian, eliminate
@@ -42,11 +43,15 @@ def measure(context: Context) -> dict[str, Array]:
     direct = extremes(hessian.product, hessian.like, NUM_PRODUCTS)
     inverse = extremes(eliminated.solve, hessian.like, NUM_PRODUCTS)
     negative, smallest = eliminated.num_negative, 1.0 / inverse.largest
-    if hessian.curvature is not None:
-        # H - K has no negative eigenvalue, so H has none below the smallest of K
-        shift = jnp.maximum(-jnp.linalg.eigvalsh(hessian.curvature).min(), 0.0)
-        above = extremes(eliminate(hessian.shifted(shift)).solve, hessian.like, NUM_PRODUCTS)
-        smallest = jnp.where(negative > 0, 1.0 / above.largest - shift, smallest)
+    if hessian.bend is not None:
+        # without the bend no eigenvalue is negative, so none is below the smallest that it has
+        shift = jnp.maximum(-jnp.linalg.eigvalsh(hessian.bend)[0], 0.0)
+
+        def lowest() -> Array:
+            above = extremes(eliminate(hessian.shifted(shift)).solve, hessian.like, NUM_PRODUCTS)
+            return 1.0 / above.largest - shift
+
+        smallest = jax.lax.cond(negative > 0, lowest, lambda: smallest)
     closest = jnp.maximum(inverse.largest, -inverse.smallest)
     return {
         "condition_number": jnp.maximum(direct.largest, -smallest) * closest,
@@ -73,10 +78,10 @@ def work(cell: Cell, count: Any) -> None:
     network = cell.network
     width, hidden = network.width, network.num_hidden_layers
     count.forward(1)
-    # pivots of full rank are decomposed
-    count.multiply_adds(hidden * width**3 * (1 if network.activation in PIECEWISE_LINEAR else 10))
+    # Jacobians; pivots of full rank are inverted
+    count.multiply_adds(hidden * width**3 * (1 if network.activation in PIECEWISE_LINEAR else 6))
     products = min(NUM_PRODUCTS, width * hidden)
-    count.multiply_adds(products * hidden * width * (10 * width + 8 * products))
+    count.multiply_adds(products * hidden * width * (6 * width + 8 * products))
 
 
 def memory(cell: Cell) -> dict[str, float]:

@@ -1,11 +1,14 @@
 """Extreme eigenvalues of a symmetric matrix that is known by its products."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
+
+CHECKED_EVERY = 8
+"""As many products are between two looks at the residual."""
 
 
 class Extremes(NamedTuple):
@@ -19,7 +22,10 @@ class Extremes(NamedTuple):
 
 def extremes(product: Callable[[Array], Array], like: Array, num_products: int) -> Extremes:
     """By the Lanczos recursion with all directions kept orthogonal, from a random start; those at the ends come out
-    first. `like` has the shape of what `product` takes; it is called so often, or once for each of its numbers.
+    first. `like` has the shape of what `product` takes.
+
+    `product` is called until the end that is larger in size is an eigenvalue to 1e-9 of itself, by its residual, but at
+    most `num_products` times, and no more often than `like` has numbers.
     """
     size = like.size
     count = min(size, num_products)
@@ -29,28 +35,47 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
 
     def clean(w: Array, basis: Array) -> Array:
         # twice is enough (Parlett); rows that are still zero take nothing away
-        w = w - basis.T @ (basis @ w)
-        return w - basis.T @ (basis @ w)
+        w = w - (basis @ w) @ basis
+        return w - (basis @ w) @ basis
 
-    def step(
-        carried: tuple[Array, Array], entry: tuple[Array, Array]
-    ) -> tuple[tuple[Array, Array], Array]:
-        basis, v = carried
-        number, fresh = entry
-        basis = basis.at[number].set(v)
-        image = apply(v)
+    def step(number: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        basis, images, v = state
+        basis, image = basis.at[number].set(v), apply(v)
         rest = clean(image, basis)
         length = jnp.linalg.norm(rest)
         # the space is exhausted: go on in a direction that nothing has led to
         exhausted = length <= 1e-12 * jnp.linalg.norm(image)
-        rest = jnp.where(exhausted, clean(fresh, basis), rest)
-        return (basis, rest / jnp.linalg.norm(rest)), image
+        rest = jnp.where(exhausted, clean(jnp.roll(first, number + 1), basis), rest)
+        return basis, images.at[number].set(image), rest / jnp.linalg.norm(rest)
 
-    starts = jax.random.normal(jax.random.key(0), (count + 1, size), like.dtype)
-    first = starts[0] / jnp.linalg.norm(starts[0])
-    entries = (jnp.arange(count), starts[1:])
-    (basis, _), images = jax.lax.scan(step, (jnp.zeros((count, size), like.dtype), first), entries)
-    inner = basis @ images.T
-    values, vectors = jnp.linalg.eigh((inner + inner.T) / 2)
-    ends = (vectors[:, jnp.asarray([0, -1])].T @ basis).reshape(2, *like.shape)
-    return Extremes(values[0], values[-1], ends[0], ends[1])
+    def ends(number: Array, basis: Array, images: Array) -> tuple[Array, Array]:
+        """Of the projection on the directions that there are, and their coefficients."""
+        inner = basis @ images.T
+        # a direction that is not there yet gets a value between the ends
+        inner = inner + jnp.diag(jnp.where(jnp.arange(count) < number, 0.0, inner[0, 0]))
+        values, vectors = jnp.linalg.eigh((inner + inner.T) / 2)
+        both = jnp.asarray([0, -1])
+        return values[both], vectors[:, both].T
+
+    def several(carried: Any) -> Any:
+        number, state, *_ = carried
+        until = jnp.minimum(number + CHECKED_EVERY, count)
+        state = jax.lax.fori_loop(number, until, step, state)
+        values, coefficients = ends(until, *state[:2])
+        larger = jnp.argmax(jnp.abs(values))
+        value, chosen = values[larger], coefficients[larger]
+        residual = jnp.linalg.norm(chosen @ state[1] - value * (chosen @ state[0]))
+        return until, state, values, coefficients, residual > 1e-9 * jnp.abs(value)
+
+    def going(carried: Any) -> Array:
+        number, *_, is_open = carried
+        more: Array = is_open & (number < count)
+        return more
+
+    first = jax.random.normal(jax.random.key(0), (size,), like.dtype)
+    none, pair = jnp.zeros((count, size), like.dtype), jnp.zeros((2, count), like.dtype)
+    state = (none, none, first / jnp.linalg.norm(first))
+    start = (jnp.int32(0), state, pair[:, 0], pair, jnp.bool_(True))
+    _, (basis, _, _), values, coefficients, _ = jax.lax.while_loop(going, several, start)
+    found = (coefficients @ basis).reshape(2, *like.shape)
+    return Extremes(values[0], values[1], found[0], found[1])

@@ -6,8 +6,8 @@ the output, it is block-tridiagonal (mupc Eq. 5, 24): blocks
     (l, l)      gamma_l I + gamma_{l+1} B_{l+1}^T B_{l+1} + K_l
     (l, l - 1)  -gamma_l B_l
 
-where the loss stands for gamma_L/2 ||...||^2 in the last one, and K_l = -sum_i (gamma e)_{l+1,i} d2p_i is what bent
-activations add, and a decay of the activities.
+where the loss stands for gamma_L/2 ||...||^2 in the last one, and K_l is what bent activations add, -sum_i (gamma
+e)_{l+1,i} d2p_i, and a decay of the activities.
 
 *Elimination from the output down.* H = U^T P U with U unit lower block-bidiagonal, blocks -gamma_l P_l^{-1} B_l, and
 pivots P_l = gamma_l I + C_l, C_{l-1} = gamma_l B_l^T C_l P_l^{-1} B_l + K_{l-1}. What grows with the depth is in U
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.scipy.linalg import cho_solve
 from jaxtyping import Float, Int
 
 from scaling_limits.algorithms.predictive_coding.inferred import energy_weight
@@ -37,76 +38,106 @@ class ActivityHessian(NamedTuple):
     """What the blocks are made of.
 
     `weights` are gamma_l of the hidden layers' own errors, `jacobians` B_l of the layers above the first, `output` is
-    the last node's, times the root of the loss's curvature. `curvature` K is None where it is zero.
+    the last node's, times the root of the loss's curvature. `bend` is what a bent output node adds to the last layer's
+    block, `shift` what stands on the diagonal of all, as a decay does; they are None where there is none, which is
+    another program.
     """
 
     weights: Float[Array, " hidden"]
     jacobians: Float[Array, "hidden_above_first units units"]
     output: Float[Array, "out units"]
-    curvature: Float[Array, "hidden units units"] | None
+    bend: Float[Array, "units units"] | None = None
+    shift: Float[Array, ""] | None = None
 
     @property
     def like(self) -> Activities:
         """Zeros of the shape of the activities."""
         return jnp.zeros((len(self.weights), self.output.shape[1]), self.output.dtype)
 
+    @property
+    def identity(self) -> Float[Array, "units units"]:
+        """A block of I."""
+        return jnp.eye(self.output.shape[1], dtype=self.output.dtype)
+
     def shifted(self, by: Float[Array, ""]) -> "ActivityHessian":
         """H + by I."""
-        block = by * jnp.eye(self.output.shape[1], dtype=self.output.dtype)
-        every = jnp.broadcast_to(block, (len(self.weights), *block.shape))
-        added = every if self.curvature is None else self.curvature + every
-        return self._replace(curvature=added)
+        return self._replace(shift=by if self.shift is None else self.shift + by)
 
     def product(self, z: Activities) -> Activities:
         """H z."""
-        below = jnp.einsum("lij,lj->li", self.jacobians, z[:-1])
+        below = _each(self.jacobians, z[:-1])
         errors = self.weights[:, None] * z.at[1:].add(-below)
         pulled = jnp.einsum("lij,li->lj", self.jacobians, errors[1:])
-        found = errors.at[:-1].add(-pulled).at[-1].add(self.output.T @ (self.output @ z[-1]))
-        return found if self.curvature is None else found + _each(self.curvature, z)
+        top = (self.output @ z[-1]) @ self.output
+        if self.bend is not None:
+            top += self.bend @ z[-1]
+        found = errors.at[:-1].add(-pulled).at[-1].add(top)
+        return found if self.shift is None else found + self.shift * z
 
     def diagonal(self) -> Float[Array, "hidden units units"]:
         """The blocks (l, l)."""
-        own = (
-            self.weights[:, None, None]
-            * jnp.eye(self.output.shape[1], dtype=self.output.dtype)[None]
-        )
+        own = self.weights if self.shift is None else self.weights + self.shift
         explained = jnp.einsum("l,lki,lkj->lij", self.weights[1:], self.jacobians, self.jacobians)
-        found = own.at[:-1].add(explained).at[-1].add(self.output.T @ self.output)
-        return found if self.curvature is None else found + self.curvature
+        top = self.output.T @ self.output
+        if self.bend is not None:
+            top += self.bend
+        return (own[:, None, None] * self.identity[None]).at[:-1].add(explained).at[-1].add(top)
 
     def couplings(self) -> Float[Array, "hidden_above_first units units"]:
         """The blocks (l, l - 1) from l = 2."""
         return -self.weights[1:, None, None] * self.jacobians
 
 
+class LowRank(NamedTuple):
+    """The inverse of a pivot gamma I + c^T c: (I - rows^T rows) / gamma."""
+
+    weight: Float[Array, ""]
+    rows: Float[Array, "out units"]
+
+    def times(self, v: Float[Array, " units"]) -> Float[Array, " units"]:
+        """P^{-1} v."""
+        return (v - (self.rows @ v) @ self.rows) / self.weight
+
+
+class Full(NamedTuple):
+    """The inverse of a pivot as it stands."""
+
+    inverse: Float[Array, "units units"]
+
+    def times(self, v: Float[Array, " units"]) -> Float[Array, " units"]:
+        """P^{-1} v."""
+        return self.inverse @ v
+
+
 class Elimination(NamedTuple):
-    """H = U^T P U, and how many eigenvalues of H are negative."""
+    """H = U^T P U, and how many eigenvalues of H are negative. Inverse pivots are stacked over the hidden layers."""
 
     hessian: ActivityHessian
-    inverse_pivots: Float[Array, "hidden units units"]
+    inverse_pivots: LowRank | Full
     num_negative: Int[Array, ""]
 
     def solve(self, b: Activities) -> Activities:
         """z of H z = b."""
         h = self.hessian
-        above = (h.jacobians, h.weights[1:], self.inverse_pivots[1:])
+        first, above = (
+            jax.tree.map(lambda a, k=k: a[k], self.inverse_pivots) for k in (0, slice(1, None))
+        )
+        layers = (h.jacobians, h.weights[1:], above)
 
         def down(w: Array, entry: Any) -> tuple[Array, Array]:
-            (jacobian, weight, inverse), own = entry
-            w = own + jacobian.T @ (weight * (inverse @ w))
-            return w, w
+            (jacobian, weight, pivot), own = entry
+            divided = pivot.times(w)
+            return own + (weight * divided) @ jacobian, divided
 
         def up(z: Array, entry: Any) -> tuple[Array, Array]:
-            (jacobian, weight, inverse), own = entry
-            z = own + weight * (inverse @ (jacobian @ z))
+            (jacobian, weight, pivot), own = entry
+            z = own + weight * pivot.times(jacobian @ z)
             return z, z
 
-        _, below = jax.lax.scan(down, b[-1], (above, b[:-1]), reverse=True)
-        w = jnp.concatenate([below, b[-1:]])
-        scaled = _each(self.inverse_pivots, w)
-        _, risen = jax.lax.scan(up, scaled[0], (above, scaled[1:]))
-        return jnp.concatenate([scaled[:1], risen])
+        w, divided = jax.lax.scan(down, b[-1], (layers, b[:-1]), reverse=True)
+        lowest = first.times(w)
+        _, risen = jax.lax.scan(up, lowest, (layers, divided))
+        return jnp.concatenate([lowest[None], risen])
 
 
 def activity_hessian(problem: Problem) -> ActivityHessian:
@@ -137,20 +168,18 @@ def activity_hessian(problem: Problem) -> ActivityHessian:
     )
     of_loss = jax.hessian(problem.sample_loss)(predicted, y[0])
     root = jnp.sqrt(weight) * _root(of_loss)
-    found = ActivityHessian(weights, jacobians, root @ jax.jacrev(predict)(z[-1]), None)
+    found = ActivityHessian(weights, jacobians, root @ jax.jacrev(predict)(z[-1]))
     if bent:
         error = weight * output_error(name, predicted[None], y)[0]
-        of_output = -jax.hessian(lambda z: error @ predict(z))(z[-1])
-        none = jnp.zeros((len(z), *of_output.shape), z.dtype)
-        found = found._replace(curvature=none.at[-1].set(of_output))
+        found = found._replace(bend=-jax.hessian(lambda z: error @ predict(z))(z[-1]))
     decay = problem.numbers.get("activity_decay")
     return found if decay is None else found.shifted(jnp.asarray(decay, z.dtype))
 
 
 def eliminate(hessian: ActivityHessian) -> Elimination:
     """From the output down. Not a number in everything where a pivot is singular."""
-    step = _low_rank if hessian.curvature is None else _full
-    return step(hessian)
+    low_rank = hessian.bend is None and hessian.shift is None
+    return _low_rank(hessian) if low_rank else _full(hessian)
 
 
 def dense(diagonal: Float[Array, "hidden units units"], couplings: Array) -> Array:
@@ -165,62 +194,81 @@ def dense(diagonal: Float[Array, "hidden units units"], couplings: Array) -> Arr
 
 
 def _low_rank(hessian: ActivityHessian) -> Elimination:
-    """Without curvature: C_l = c_l^T c_l."""
-    units = hessian.output.shape[1]
+    """C_l = c_l^T c_l."""
 
-    def invert(c: Array, weight: Array) -> tuple[Array, Array]:
+    def invert(c: Array, weight: Array) -> tuple[LowRank, Array]:
         """P^{-1} = (I - c^T (gamma I + c c^T)^{-1} c) / gamma, and (I + c c^T/gamma)^{-1/2}."""
         values, vectors = jnp.linalg.eigh(c @ c.T / weight)
-        grown = 1.0 + jnp.maximum(values, 0.0)
-        turned = vectors.T @ c
-        inverse = (
-            jnp.eye(units, dtype=c.dtype) - turned.T @ (turned / (weight * grown[:, None]))
-        ) / weight
-        return inverse, (vectors / jnp.sqrt(grown)[None]) @ vectors.T
+        root = jnp.sqrt(1.0 + jnp.maximum(values, 0.0))
+        rows = (vectors.T @ c) / (jnp.sqrt(weight) * root[:, None])
+        return LowRank(weight, rows), (vectors / root[None]) @ vectors.T
 
-    def step(c: Array, entry: tuple[Array, Array]) -> tuple[Array, Array]:
+    def step(c: Array, entry: tuple[Array, Array]) -> tuple[Array, LowRank]:
         jacobian, weight = entry
-        inverse, shrink = invert(c, weight)
-        return shrink @ c @ jacobian, inverse
+        pivot, shrink = invert(c, weight)
+        return shrink @ c @ jacobian, pivot
 
     entries = (hessian.jacobians, hessian.weights[1:])
-    c, inverses = jax.lax.scan(step, hessian.output, entries, reverse=True)
+    c, above = jax.lax.scan(step, hessian.output, entries, reverse=True)
     first, _ = invert(c, hessian.weights[0])
-    return Elimination(hessian, jnp.concatenate([first[None], inverses]), jnp.int32(0))
+    return Elimination(hessian, _on_top(first, above), jnp.int32(0))
 
 
 def _full(hessian: ActivityHessian) -> Elimination:
-    """With curvature."""
-    assert hessian.curvature is not None
+    """C_l of full rank. Its eigenvalues are computed only where a pivot has negative ones."""
+    identity = hessian.identity
 
-    def invert(c: Array, weight: Array) -> tuple[Array, Array, Array]:
-        """P^{-1}, C P^{-1}, and the number of negative eigenvalues of P."""
+    def positive(c: Array, weight: Array, factor: Array) -> tuple[Array, Array, Array]:
+        inverse = cho_solve((factor, True), identity)
+        return inverse, c @ inverse, jnp.int32(0)
+
+    def indefinite(c: Array, weight: Array, _: Array) -> tuple[Array, Array, Array]:
         values, vectors = jnp.linalg.eigh(c)
         pivots = weight + values
         inverse = (vectors / pivots[None]) @ vectors.T
-        return inverse, (vectors * (values / pivots)[None]) @ vectors.T, (pivots < 0).sum()
+        explained = (vectors * (values / pivots)[None]) @ vectors.T
+        return inverse, explained, (pivots < 0).sum(dtype=jnp.int32)
 
-    def step(c: Array, entry: Any) -> tuple[Array, tuple[Array, Array]]:
-        jacobian, weight, curvature = entry
+    def invert(c: Array, weight: Array) -> tuple[Array, Array, Array]:
+        """P^{-1}, C P^{-1}, and the number of negative eigenvalues of P."""
+        factor = jnp.linalg.cholesky(weight * identity + c)
+        done = jnp.isfinite(factor[-1, -1])
+        found: tuple[Array, Array, Array] = jax.lax.cond(
+            done, positive, indefinite, c, weight, factor
+        )
+        return found
+
+    def step(c: Array, entry: tuple[Array, Array]) -> tuple[Array, tuple[Full, Array]]:
+        jacobian, weight = entry
         inverse, explained, negative = invert(c, weight)
-        c = weight * jacobian.T @ explained @ jacobian + curvature
-        return (c + c.T) / 2, (inverse, negative)
+        c = weight * jacobian.T @ explained @ jacobian + of_all
+        return (c + c.T) / 2, (Full(inverse), negative)
 
-    start = hessian.output.T @ hessian.output + hessian.curvature[-1]
-    entries = (hessian.jacobians, hessian.weights[1:], hessian.curvature[:-1])
-    c, (inverses, negative) = jax.lax.scan(step, start, entries, reverse=True)
+    of_all = 0.0 if hessian.shift is None else hessian.shift * identity
+    start = hessian.output.T @ hessian.output + of_all
+    if hessian.bend is not None:
+        start += hessian.bend
+    entries = (hessian.jacobians, hessian.weights[1:])
+    c, (above, negative) = jax.lax.scan(step, start, entries, reverse=True)
     first, _, lowest = invert(c, hessian.weights[0])
-    return Elimination(hessian, jnp.concatenate([first[None], inverses]), negative.sum() + lowest)
+    return Elimination(hessian, _on_top(Full(first), above), negative.sum() + lowest)
+
+
+def _on_top(first: Any, stacked: Any) -> Any:
+    """The first layer's before those of the layers above it."""
+    return jax.tree.map(lambda a, others: jnp.concatenate([a[None], others]), first, stacked)
 
 
 def _jacobians(problem: Problem, segment: Segment, z: Activities) -> Array:
     """B_l of the layers above the first, at their inputs."""
 
-    def of_node(params: Any, z: Array) -> Array:
+    def of_node(entry: tuple[Any, Array]) -> Array:
+        params, z = entry
         found: Array = jax.jacrev(lambda z: segment.apply(params, problem.scaling, z[None])[0])(z)
         return found
 
-    found: Array = jax.vmap(of_node)(problem.params[1], z[:-1])
+    # one after another: what a Jacobian is made of is larger than it
+    found: Array = jax.lax.map(of_node, (problem.params[1], z[:-1]))
     return found
 
 
