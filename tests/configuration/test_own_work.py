@@ -133,6 +133,15 @@ def test_a_preset_replaces_no_dataset_of_it(tmp_path):
     assert {cell.dataset.name for cell in configuration.cells("own", "mine")} == {"mnist"}
 
 
+def test_an_archive_that_is_not_there_is_refused_with_what_it_holds(tmp_path):
+    """Those of papers are replaced (tests/pipeline/test_notes.py)."""
+    (tmp_path / "data").mkdir()
+    configuration = configured(tmp_path, OWN | {"dataset": "imagenet"}, data={"path": "data"})
+    message = r"mine\.yaml.*no imagenet\.npz below data\.path \(data\).*x_train and x_test \[n, H, W, C\], y_train"
+    with pytest.raises(ConfigurationError, match=message):
+        configuration.points("own", "mine")
+
+
 def test_the_command_line_changes_it(tmp_path):
     changes = {"experiments": {"mine": {"seed": 7}}}
     configuration = configured(tmp_path, overrides={"papers": {"own": changes}})

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.configuration import load
+from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.figures import _defaults as pipeline_defaults
@@ -157,6 +158,39 @@ def test_a_stand_in_with_fewer_classes_is_said_and_gives_the_outputs(tmp_path: P
         )
         cell = configuration.points("mupc", EXPERIMENT)[0].cell
         assert cell.network.output_dim == cell.dataset.num_classes == outputs
+
+
+def test_an_archive_below_the_path_is_used_and_another_dataset_takes_its_place_without(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "cifar10").mkdir()
+    (tmp_path / "cifar10" / "cifar10_standin.npz").touch()
+    changes = {"dataset": "imagenet", "num_train": 16, "num_test": 8}
+    for path, used in ((tmp_path, "cifar10_standin"), (None, "cifar10")):
+        main = {"preset": "paper", "data": {"path": path and str(path)}}
+        configuration = load(
+            PROJECT, main | {"papers": {"mupc": {"experiments": {EXPERIMENT: changes}}}}
+        )
+        assert configuration.points("mupc", EXPERIMENT)[0].cell.dataset.name == used
+        title = catalogue.info(used, {}).title
+        assert f"Data: {title} in place of ImageNet, with 10 classes instead of 1000." in notes(
+            changes, **main
+        )
+    images, labels = np.zeros((16, 8, 8, 3), np.uint8), np.arange(16)
+    np.savez(
+        tmp_path / "imagenet.npz", x_train=images, y_train=labels, x_test=images, y_test=labels
+    )
+    configuration = load(
+        PROJECT,
+        {
+            "preset": "paper",
+            "data": {"path": str(tmp_path)},
+            "papers": {"mupc": {"experiments": {EXPERIMENT: changes}}},
+        },
+    )
+    found = configuration.points("mupc", EXPERIMENT)[0].cell.dataset
+    assert (found.name, found.num_classes, found.input_shape) == ("imagenet", 16, (8, 8, 3))
+    assert "in place of" not in notes(changes, preset="paper", data={"path": str(tmp_path)})
 
 
 def test_cells_of_an_accepted_older_source_are_said() -> None:

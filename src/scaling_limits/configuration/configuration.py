@@ -82,8 +82,8 @@ class Configuration:
 
     @cached_property
     def user_datasets(self) -> dict[str, Path]:
-        """Files of the user's own datasets by name."""
-        return self.own.datasets
+        """Files of the user's own datasets by name, archives below `data.path` among them."""
+        return {**catalogue.archives(self.data_path), **self.own.datasets}
 
     @cached_property
     def user_algorithms(self) -> dict[str, Path]:
@@ -234,16 +234,21 @@ class Configuration:
         }
 
     def _substitute(self, slug: str, name: str) -> str:
+        """What takes the place of a dataset; raises ConfigurationError where an own experiment's archive is missing."""
         if slug != OWN:
             name = self.preset.substitutions.get(name, name)
         stand_in = catalogue.info(name, self.user_datasets).stand_in
-        if (
-            stand_in is not None
-            and not catalogue.available_locally(name, self.data_path)
-            and catalogue.available_locally(stand_in, self.data_path)
-        ):
-            return stand_in
-        return name
+        if stand_in is None or catalogue.available_locally(name, self.data_path):
+            return name
+        if catalogue.published(name):
+            here = catalogue.available_locally(stand_in, self.data_path)
+            return stand_in if here else name
+        if slug == OWN:
+            raise ConfigurationError(
+                f"dataset '{name}': there is no {name}.npz below data.path ({self.main.data.path}); it has to hold "
+                "x_train and x_test [n, H, W, C], y_train and y_test [n], labels from 0"
+            )
+        return self._substitute(slug, stand_in)
 
     def _point(
         self,

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from scaling_limits.datasets import keras_npz, local
@@ -23,6 +24,7 @@ registry = Registry(
             "digits",
             "fashion_mnist",
             "gaussian_binary",
+            "imagenet",
             "mnist",
             "scalar_regression",
             "sentences",
@@ -34,6 +36,20 @@ registry = Registry(
     ("INFO", "SOURCES"),
 )
 
+_ARCHIVES = ("imagenet",)
+
+
+def archives(data_path: Path | None) -> dict[str, Path]:
+    """Datasets of the project that only the user can have, as far as they lie below `data_path`: what is in them is
+    known from the file alone, so that they are read as the user's own.
+    """
+    found: dict[str, Path] = {}
+    for name in _ARCHIVES:
+        (source,) = registry.get(name).SOURCES
+        for copy in local.copies(source, data_path):
+            found.setdefault(name, copy.files[0])
+    return found
+
 
 def names(user: Mapping[str, Path]) -> list[str]:
     """All valid names: the project's datasets and those of `user` (name -> .npz file).
@@ -41,7 +57,7 @@ def names(user: Mapping[str, Path]) -> list[str]:
     Raises:
         ConfigurationError: a user's dataset has the name of one of the project's.
     """
-    taken = sorted(set(user) & set(registry.modules))
+    taken = sorted(set(user) & set(registry.modules) - set(_ARCHIVES))
     if taken:
         raise ConfigurationError(
             f"data.datasets: '{taken[0]}' is a dataset of the project; choose another name"
@@ -50,15 +66,18 @@ def names(user: Mapping[str, Path]) -> list[str]:
 
 
 def info(name: str, user: Mapping[str, Path]) -> DatasetInfo:
-    """What the dataset `name` is. Only a user's dataset is read for it (and read once).
+    """What the dataset `name` is. Only a user's dataset, or archive, is read for it (and read once).
 
     Raises:
         ConfigurationError: there is no such dataset.
         DatasetError: the user's file is missing or not valid.
     """
     found = importlib.import_module(module(name, user))
-    result: DatasetInfo = keras_npz.info(name, user[name]) if name in user else found.INFO
-    return result
+    if name not in user:
+        result: DatasetInfo = found.INFO
+        return result
+    read = keras_npz.info(name, user[name])
+    return replace(read, title=registry.get(name).INFO.title) if name in _ARCHIVES else read
 
 
 def module(name: str, user: Mapping[str, Path]) -> str:
@@ -82,3 +101,8 @@ def available_locally(name: str, data_path: Path | None) -> bool:
     """
     sources = registry.get(name).SOURCES
     return not sources or any(local.copies(source, data_path) for source in sources)
+
+
+def published(name: str) -> bool:
+    """Whether the project's dataset `name` can be downloaded."""
+    return any(source.mirrors for source in registry.get(name).SOURCES)
