@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.plotting.tables import FIRST
 from scaling_limits.registry import Registry
 
 PROJECT = Path(__file__).parents[2]
@@ -79,6 +80,39 @@ tables = [
 ]
 print(json.dumps([{metric: list(rows["value"]) for metric, rows in t.groupby("metric")} for t in tables]))
 """
+DRAW = """
+import json, sys
+from pathlib import Path
+from plotting_records import NOTEBOOKS, TRAIN, rate_rows, write_folder
+from scaling_limits.configuration import load
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.notebook import execute
+from scaling_limits.source import closure
+from toys import FIGURE, PAPER, merged, write_project
+
+def drawn(**changes):
+    figure = {**FIGURE, "plot": {"kind": "bars", "quantity": "loss", "x": "width", "panels": {"main": {}}, **changes}}
+    write_project(Path("project"), paper=merged(PAPER, {"transfer": {"figures": None}}) | {
+        "other": {**PAPER["transfer"], "figures": {"fig1": figure}}
+    })
+    try:
+        return load("project").figure("toy", "fig1").model_dump(mode="json")["plot"]
+    except ConfigurationError as error:
+        return str(error)
+
+wrong = [{"kind": "bar"}, {"hue": "width"}, {"x": 3}, {"panels": {"mein": {}}}, {"quantity": "los"}, {"x": "widht"}]
+plot = {"kind": "bars", "quantity": TRAIN, "x": "learning_rate", "panels": [{"grid": "main"}]}
+rows = [row for row in rate_rows("main") if row[0]["width"] == 8]
+folder = write_folder(Path("results/smoke/toy/fig1"), plot, rows)
+execute(NOTEBOOKS / "added.ipynb", folder, folder / "notebook.ipynb", Path("failed.ipynb"))
+table = FigureFolder.open(folder).table()
+print(json.dumps({
+    "plot": drawn(), "said": [drawn(**each) for each in wrong],
+    "png": (folder / "figure.png").stat().st_size, "columns": list(table)[:9], "rows": len(table),
+    "source": closure(["sharp_networks.bars"]),
+}))
+"""
 TOYS = """
 SETTINGS = {
     "dataset": "digits", "num_train": 16, "num_test": 4, "width": 8, "depth": 3, "depth_kind": "weight_layers",
@@ -132,7 +166,8 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def output(script: str, site: Path, *arguments: str) -> Any:
     """What a script prints in a process that finds the packages in `site`."""
-    path = os.pathsep.join([str(site), str(PROJECT / "src")])
+    folders = site, *(PROJECT / name for name in ("src", "tests", "tests/plotting"))
+    path = os.pathsep.join(map(str, folders))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(
@@ -180,6 +215,28 @@ def test_its_parts_train(documented: Path) -> None:
     assert 0 < softer["train_loss"][0] < plain["train_loss"][0]
     assert softer["largest_output"][0] == plain["largest_output"][0]
     assert softer["largest_output"][1] != plain["largest_output"][1]
+
+
+def test_its_kind_of_plot_is_checked_and_drawn(documented: Path) -> None:
+    found = output(DRAW, documented)
+    assert found["plot"]["quantity"]["metric"] == "train_loss"
+    assert found["plot"]["panels"] == [{"grid": "main", "title": None}]
+    said = (
+        "unknown value 'bar'; did you mean 'bars'",
+        "unknown key 'hue'. Valid: kind, panels, quantity, x",
+        "plot.x: Input should be a valid string",
+        "unknown grid 'mein'; did you mean 'main'",
+        "unknown quantity 'los'; did you mean 'loss'",
+        "unknown column 'widht'; did you mean 'width'",
+    )
+    for words, message in zip(said, found["said"], strict=True):
+        assert words in message
+        assert message.startswith("config/papers/toy/other.yaml:")
+    assert found["png"] > 5000
+    assert found["columns"] == list(FIRST)
+    assert found["rows"] > 4
+    # so an edit draws again
+    assert {"sharp_networks.bars", "scaling_limits.plotting.tables"} <= set(found["source"])
 
 
 @pytest.fixture
