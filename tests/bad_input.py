@@ -366,7 +366,7 @@ def _names() -> Iterator[Case]:
         ("row", {"parameterisation": "mucp"}, "unknown parameterisation 'mucp'", "did you mean"),
         ("optimiser", {"optimiser": "adm"}, "unknown optimiser 'adm'", "'adam'"),
         ("limit", {"limit": "linear_dmf"}, "unknown limit 'linear_dmf'", "'linear_dmft'"),
-        ("loss", {"loss": "cross_entrpy"}, "loss: unknown value 'cross_entrpy'", "'cross_entropy'"),
+        ("loss", {"loss": "cross_entrpy"}, "unknown loss 'cross_entrpy'", "'cross_entropy'"),
         (
             "role",
             {"exponent_changes": {"outptu": {"multiplier": {"width": 1}}}},

@@ -141,7 +141,7 @@ FAULTS = (
     ),
     Fault(
         name="loss-over-outputs",
-        file="losses.py",
+        file="losses/outputs.py",
         right="/ (outputs.shape[0] * tokens)",
         wrong="/ outputs.size",
         why="a mean over outputs as well, so a smaller learning rate",

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.losses import NAMES, accuracy, mean_loss, output_error
+from scaling_limits.losses import cross_entropy, registry
+from scaling_limits.losses.outputs import accuracy, mean_loss, output_error
 
 OUTPUTS = jnp.asarray([[1.0, -2.0, 0.5], [0.0, 3.0, 2.0]])
 TARGETS = jnp.asarray([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -20,10 +21,17 @@ def test_definitions() -> None:
     assert mean_loss("cross_entropy", OUTPUTS, TARGETS) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", registry.own)
 def test_the_error_is_minus_the_gradient_of_a_samples_loss(name: str) -> None:
     gradient = jax.grad(lambda f: mean_loss(name, f, TARGETS))(OUTPUTS)
     np.testing.assert_allclose(output_error(name, OUTPUTS, TARGETS), -2 * gradient, atol=1e-12)
+
+
+def test_an_error_that_is_not_given_is_derived(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = output_error("cross_entropy", OUTPUTS, TARGETS)
+    monkeypatch.delattr(cross_entropy, "error")
+    found = output_error("cross_entropy", OUTPUTS, TARGETS)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_accuracy() -> None:

@@ -9,7 +9,15 @@ from scaling_limits import algorithms, optimisers
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.registry import Registry
 
-ROOMS = ("algorithms", "limits", "measurements", "networks", "optimisers", "datasets.catalogue")
+ROOMS = (
+    "algorithms",
+    "limits",
+    "losses",
+    "measurements",
+    "networks",
+    "optimisers",
+    "datasets.catalogue",
+)
 
 DECLARED = """
 import importlib, sys

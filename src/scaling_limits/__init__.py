@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
+    from numpy.typing import ArrayLike
 
 __all__ = ["__version__", "load", "train"]
 
@@ -39,13 +40,15 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
 def train(
     settings: Mapping[str, Any],
     measurements: Mapping[str, Sequence[int | Literal["end"]]] | None = None,
-    data: Path | str | None = None,
+    data: Mapping[str, ArrayLike] | Path | str | None = None,
 ) -> pd.DataFrame:
     """Train one network and give its records: the columns `metric`, `step`, `inference_step`, `layer`, `index` (each
     missing where a metric does not have it) and `value`.
 
     `settings` are those of `docs/settings.md`, one value each; `measurements` maps names of `docs/adding.md` to the
-    numbers of updates after which they are taken, `"end"` being all; `data` is a folder with copies of the datasets.
+    numbers of updates after which they are taken, `"end"` being all. `data` is a dataset of one's own, the arrays
+    `x_train`, `y_train`, `x_test` and `y_test` or an .npz file of these, which the setting `dataset` may give a name;
+    or a folder with copies of the project's datasets.
     What is computed is what a figure's cell of the same settings has. Nothing is stored.
 
     Raises:

@@ -91,7 +91,7 @@ class AlgorithmSpec(Strict):
 
     name: str
     file: str | None = None
-    loss: Literal["mean_squared_error", "cross_entropy"] = "mean_squared_error"
+    loss: str = "mean_squared_error"
 
 
 class OptimiserSpec(Strict):

@@ -2,7 +2,8 @@
 
 The digest of a set of modules covers the syntax trees, without docstrings (and so without comments and layout), of all
 modules of this package that they import, directly or not; and where a part is one of another package, of that package's
-modules as well. Left out is also what decides no number:
+modules as well, with the versions of the packages that these, or a file of the user's own, import besides. Left out
+is also what decides no number:
 
 - what parts declare for planning, the definitions in `DECLARATIONS`: a cell holds what they lead to,
 - blocks under `if TYPE_CHECKING:`, and imports that only these or the declarations use,
@@ -16,9 +17,13 @@ modules that the cell uses.
 import ast
 import hashlib
 import importlib.util
+import sys
 from collections.abc import Collection, Iterable
 from functools import cache
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
+
+from scaling_limits.runtime import NUMERICAL_LIBRARIES
 
 PACKAGE = "scaling_limits"
 DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory", "metrics"})
@@ -31,8 +36,10 @@ def source_digest(modules: tuple[str, ...]) -> str:
 
     Asked for once in a process, which goes on with the code that it has imported.
     """
-    text = "\n".join(f"{name} {_tree_digest(name)}" for name in closure(modules))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    names = closure(modules)
+    lines = [f"{name} {_tree_digest(name)}" for name in names]
+    lines += [f"{name} {version(name)}" for name in sorted(_distributions(names))]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def closure(modules: Iterable[str]) -> list[str]:
@@ -45,6 +52,32 @@ def closure(modules: Iterable[str]) -> list[str]:
             found.add(name)
             waiting.extend(_imports(name))
     return sorted(found)
+
+
+def _distributions(names: Iterable[str]) -> set[str]:
+    """What the modules outside of this package import besides: installed distributions, but those whose versions are
+    in every cell's key.
+    """
+    packages = {root for name in names if not _is_inner(name) for root in _roots(name)}
+    unknown = packages - sys.stdlib_module_names - {PACKAGE}
+    # a fifth of a second, where there is something to look up
+    installed = packages_distributions() if unknown else {}
+    return {found for root in unknown for found in installed.get(root, ())} - {*NUMERICAL_LIBRARIES}
+
+
+def _is_inner(name: str) -> bool:
+    return name.split(".")[0] == PACKAGE
+
+
+def _roots(name: str) -> set[str]:
+    """The packages that a module imports from, but its own."""
+    found = set()
+    for node in ast.walk(_parse(name)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(str(node.module).split(".")[0])
+    return found - {name.split(".")[0]}
 
 
 @cache

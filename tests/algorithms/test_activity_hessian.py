@@ -13,7 +13,7 @@ from scaling_limits.algorithms.predictive_coding.hessian import (
     eliminate,
 )
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.losses import mean_loss
+from scaling_limits.losses.outputs import mean_loss
 from scaling_limits.measurements.conditioning import NUM_PRODUCTS
 from scaling_limits.measurements.eigenvalues import extremes
 

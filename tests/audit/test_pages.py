@@ -1,7 +1,9 @@
 """The page of a figure, and the page of all figures."""
 
+import html
 import io
 import json
+import re
 import shutil
 from base64 import b64decode
 from html.parser import HTMLParser
@@ -12,12 +14,14 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from scaling_limits.audit.html import LARGEST
+from scaling_limits.audit.html import LARGEST, PICTURE, fitted
 from scaling_limits.audit.index import IN_REPORT, INDEX, WIDTH, write_index
+from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.summary import settings_of, write_summary
-from scaling_limits.audit.table import Audit, summarise, write_verdicts
+from scaling_limits.audit.table import Audit, read_verdicts, summarise, write_verdicts
 from scaling_limits.audit.verdicts import Verdict
 
+FORMULA = re.compile(r"\$[^$]+\$")
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 FIELDS = {"paper": "mupc", "figure": "fig5", "source": "Fig 5"}
 FAILS = Verdict(
@@ -101,7 +105,7 @@ def folder(tmp_path: Path) -> Path:
     )
     cells.to_parquet(folder / "cells.parquet")
     write_verdicts(folder, [FAILS])
-    pixels = np.random.default_rng(0).integers(0, 256, (900, 600, 3), dtype=np.uint8)
+    pixels = np.random.default_rng(0).integers(0, 256, (90, 60, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(folder / "figure.png")
     return folder
 
@@ -148,6 +152,58 @@ def test_a_figure_without_claims_differences_or_cells(folder: Path) -> None:
     assert "Settings" not in page
 
 
+def test_formulas_of_titles_captions_and_statements_are_mathematics(folder: Path) -> None:
+    formula = r"$\\bar\\gamma_L < N^{-1/2}$"
+    said = json.loads((folder / "figure.json").read_text())
+    said |= {
+        "title": rf"Of {formula}",
+        "caption": rf"At {formula} for \$2",
+        "differences": [formula],
+    }
+    (folder / "figure.json").write_text(json.dumps(said))
+    write_verdicts(folder, [FAILS.model_copy(update={"statement": formula, "detail": formula})])
+    root = folder.parents[1]
+    pages = summary(folder), *index(root, [("mupc", "fig5")], *read_verdicts(folder))
+    for page, count in zip(pages, (5, 3, 3), strict=True):
+        Checker(page)
+        assert page.count("<math ") == page.count("<msup>") == count
+    assert "</math> for $2</p>" in pages[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"$\unheard x$",
+        r"$\frac{1}{$",
+        "one $ alone",
+        r"$\text{<b onclick=alert(1)>x</b>}$",
+        r"$\text{<script>alert(1)</script>}$",
+        r"$\text{<mi onclick=\"alert(1)\">x</mi>}$",
+        r"$\href{javascript:alert(1)}{x}$",
+        "$a & b$",
+    ],
+)
+def test_what_is_no_mathematics_stays_as_it_is_written(text: str) -> None:
+    assert with_formulas(text) == html.escape(text)
+
+
+def test_a_large_picture_is_made_to_fit(folder: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (1500, 1000, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(folder / "figure.png")
+    page = summary(folder)
+    assert len(page) < LARGEST
+    (shown,) = Checker(page).pictures
+    assert shown.width / shown.height == pytest.approx(2 / 3, rel=0.01)
+    # of a picture with few colours nothing is lost
+    strips = np.kron(noise[:4, :3] // 128 * 255, np.ones((400, 400, 1), np.uint8))
+    content = io.BytesIO()
+    Image.fromarray(strips).save(content, "png", compress_level=0)
+    assert len(content.getvalue()) > PICTURE
+    small = fitted(content.getvalue())
+    assert len(small) < PICTURE
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(small)).convert("RGB")), strips)
+
+
 def index(folder: Path, figures: list[tuple[str, str]], *verdicts: Verdict) -> tuple[str, str]:
     """The page where it lies, and that of the report."""
     audit = Audit(preset="smoke", summary=summarise(verdicts), verdicts=verdicts)
@@ -163,7 +219,7 @@ def test_the_page_of_all_figures(folder: Path, in_report: bool) -> None:
     root = folder.parents[1]
     page = index(root, figures, FAILS, HOLDS, missing)[in_report]
     checker = Checker(page)
-    assert [picture.size for picture in checker.pictures] == [(WIDTH, WIDTH * 900 // 600)] * 2
+    assert [picture.size for picture in checker.pictures] == [(WIDTH, WIDTH * 90 // 60)] * 2
     pages = [link for link in checker.links if not link.startswith("#")]
     leads_to = ["mupc/fig5/summary.html", "mupc/fig10/summary.html"]
     # by their pictures and by their names
@@ -212,3 +268,15 @@ def test_settings_that_vary():
         "activity_learning_rate": "0.5, none",
     }
     assert fixed == {"skip": "True", "dtype": "float32"}
+
+
+def test_every_formula_of_the_papers_is_translated() -> None:
+    files = sorted((GALLERY.parents[1] / "config/papers").rglob("*.yaml"))
+    # as YAML reads them in double quotes and without
+    texts = {
+        text.replace("\\\\", "\\")
+        for file in files
+        for text in FORMULA.findall(file.read_text("utf-8"))
+    }
+    assert len(texts) > 40
+    assert [text for text in sorted(texts) if not with_formulas(text).startswith("<math")] == []

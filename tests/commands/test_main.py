@@ -24,7 +24,7 @@ from scaling_limits.configuration import load
 from scaling_limits.configuration.trees import Origin, located, plain
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_key
-from toys import FIGURE, PAPER, merged, write_project
+from toys import FIGURE, PAPER, as_yaml, merged, write_project
 
 WHOLE = merged(PAPER, {"transfer": {"figures": {"fig2": FIGURE}}})
 RATES = "papers.toy.experiments.transfer.learning_rate"
@@ -196,6 +196,53 @@ def test_a_wrong_preset_is_refused(called: list[Any], project: Path, command: li
     assert "unknown preset 'smal'; did you mean 'small'" in say(
         *command, "--preset", "smal", code=1
     )
+
+
+OWN_FILE: dict[str, Any] = {
+    **PAPER["transfer"],
+    "quantities": PAPER["paper"]["quantities"],
+    "grids": {"main": {"width": [8, 16]}},
+    "figures": {"sound": FIGURE, "heir": {"extends": "sound", "title": "An heir"}},
+}
+# each of them is in the way of another step: reading, words, own parts, settings, figures
+BROKEN = {
+    "no YAML": "description: [\n",
+    "no mapping": "- sound\n",
+    "no such word": {**OWN_FILE, "grid": {}},
+    "no such file of data": {**OWN_FILE, "data": {"datasets": {"mine": "mine.npz"}}},
+    "no such setting": {**OWN_FILE, "widht": 3},
+    "no such grid": merged(
+        OWN_FILE, {"figures": {"broken": merged(FIGURE, {"plot": {"quantity": "los"}})}}
+    ),
+    "a link that leads nowhere": None,
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_file_of_ones_own_that_is_wrong_stops_itself_only(
+    project: Path, called: list[Any], fault: str
+) -> None:
+    folder = project / "config/experiments"
+    folder.mkdir()
+    (folder / "sound.yaml").write_text(as_yaml(OWN_FILE), encoding="utf-8")
+    file, content = folder / "broken.yaml", BROKEN[fault]
+    if content is None:
+        file.symlink_to("nowhere")
+    else:
+        if isinstance(content, dict):
+            figures = {"broken": content["figures"].get("broken", FIGURE)}
+            content = as_yaml({**content, "figures": figures})
+        file.write_text(content, encoding="utf-8")
+    said = "left out: config/experiments/broken.yaml"
+    for command in (["estimate"], ["store", "list"], ["store", "prune", "--yes"]):
+        assert say(*command).count(said) == 1, command
+    for command in (["estimate"], ["run"], ["show"]):
+        for figure in ("toy/fig1", "own/sound", "own/heir"):
+            assert said not in say(*command, figure)
+        if fault not in ("no YAML", "no mapping", "a link that leads nowhere"):
+            assert "error: config/experiments/broken.yaml" in say(*command, "own/broken", code=1)
+    say("run")
+    assert "error: config/experiments/broken.yaml" in say("estimate", "own", code=1)
 
 
 @pytest.mark.parametrize("name", ["toy/fig11", "toyy", "toy/fig1/png"])

@@ -22,7 +22,7 @@ from scaling_limits.measured import Measured
 from scaling_limits.pipeline import keys
 from scaling_limits.pipeline.keys import cell_key, cell_source, library_versions
 from scaling_limits.store import Store, StoredCell
-from toys import PAPER, merged, write_project
+from toys import PAPER, as_yaml, merged, write_project
 
 OLD = "0123456789abcdef"
 SMALL = {"caps": {"width": 8, "seeds": 1}}
@@ -300,6 +300,31 @@ def test_an_invalid_configuration_removes_nothing(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="capz"):
         prune(project)
     assert files(project) == {path}
+
+
+def test_while_an_own_experiment_is_wrong_its_cells_are_kept(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = project / "config/experiments/mine.yaml"
+    own.parent.mkdir()
+    content = {
+        **PAPER["transfer"],
+        "quantities": PAPER["paper"]["quantities"],
+        "grids": {"main": {"width": 4}},
+    }
+    own.write_text(as_yaml(content), encoding="utf-8")
+    mine = keep(project, load(project).cells("own", "mine")[0])
+    stale = keep(project, cells_of(project)[0], OLD)
+    sound = own.read_text(encoding="utf-8")
+    own.write_text(sound.replace("depth:", "dept:"), encoding="utf-8")
+    prune(project)
+    printed = capsys.readouterr()
+    assert printed.err.count("warning: left out: config/experiments/mine.yaml") == 1
+    assert "they stay until that is mended" in printed.out
+    assert (mine.exists(), stale.exists()) == (True, False)
+    own.unlink()
+    prune(project)
+    assert not mine.exists()
 
 
 def test_a_file_that_cannot_be_removed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.plotting.tables import FIRST
 from scaling_limits.registry import Registry
 
 PROJECT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ from scaling_limits.configuration.parts import every_setting
 from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_source
-from toys_of_packages import MEASURED, SETTINGS
+from toys_of_packages import KFAC, MEASURED, SETTINGS
 
 def cell(measured=(), **changes):
     plans = {name: MeasurementPlan(steps=[0]) for name in measured}
@@ -42,10 +43,12 @@ def refused(**changes):
 said = [
     refused(network="sharp_mpl"), refused(measured=["largest_outputs"]), refused(gain=2.0),
     refused(network="sharp_mlp", gain=-1.0), refused(network="sharp_mlp", gian=2.0),
+    refused(loss="log_cosj"), refused(loss="log_cosh", optimiser="kfac", **KFAC),
 ]
 cells = {
     "network": cell(network="sharp_mlp", gain=2.0),
     "measurement": cell(MEASURED),
+    "loss": cell(loss="log_cosh"),
     "neither": cell(),
 }
 spec = cells["network"].canonical()["network"]
@@ -70,12 +73,45 @@ TRAIN = """
 import json
 import scaling_limits
 from toys_of_packages import MEASURED, SETTINGS
-runs = ({"network": "mlp"}, {"network": "sharp_mlp", "gain": 2.0})
+runs = ({"network": "mlp"}, {"network": "sharp_mlp", "gain": 2.0}, {"loss": "log_cosh"})
 tables = [
     scaling_limits.train({**SETTINGS, "activation": "linear", **run}, dict.fromkeys(MEASURED, [0, "end"]))
     for run in runs
 ]
 print(json.dumps([{metric: list(rows["value"]) for metric, rows in t.groupby("metric")} for t in tables]))
+"""
+DRAW = """
+import json, sys
+from pathlib import Path
+from plotting_records import NOTEBOOKS, TRAIN, rate_rows, write_folder
+from scaling_limits.configuration import load
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.plotting.figure_folder import FigureFolder
+from scaling_limits.plotting.notebook import execute
+from scaling_limits.source import closure
+from toys import FIGURE, PAPER, merged, write_project
+
+def drawn(**changes):
+    figure = {**FIGURE, "plot": {"kind": "bars", "quantity": "loss", "x": "width", "panels": {"main": {}}, **changes}}
+    write_project(Path("project"), paper=merged(PAPER, {"transfer": {"figures": None}}) | {
+        "other": {**PAPER["transfer"], "figures": {"fig1": figure}}
+    })
+    try:
+        return load("project").figure("toy", "fig1").model_dump(mode="json")["plot"]
+    except ConfigurationError as error:
+        return str(error)
+
+wrong = [{"kind": "bar"}, {"hue": "width"}, {"x": 3}, {"panels": {"mein": {}}}, {"quantity": "los"}, {"x": "widht"}]
+plot = {"kind": "bars", "quantity": TRAIN, "x": "learning_rate", "panels": [{"grid": "main"}]}
+rows = [row for row in rate_rows("main") if row[0]["width"] == 8]
+folder = write_folder(Path("results/smoke/toy/fig1"), plot, rows)
+execute(NOTEBOOKS / "added.ipynb", folder, folder / "notebook.ipynb", Path("failed.ipynb"))
+table = FigureFolder.open(folder).table()
+print(json.dumps({
+    "plot": drawn(), "said": [drawn(**each) for each in wrong],
+    "png": (folder / "figure.png").stat().st_size, "columns": list(table)[:9], "rows": len(table),
+    "source": closure(["sharp_networks.bars"]),
+}))
 """
 TOYS = """
 SETTINGS = {
@@ -84,6 +120,7 @@ SETTINGS = {
     "learning_rate": 0.1, "num_steps": 3, "batch_size": 8,
 }
 MEASURED = ("largest_output",)
+KFAC = {"fisher": "exact", "damping": 0.1}
 """
 EDITS = [
     # imported by the network's file, inside of a function
@@ -91,6 +128,7 @@ EDITS = [
     # a declaration
     ("sharp_mlp.py", "default=1.0", "default=1.5"),
     ("largest_output.py", ".max()", ".min()"),
+    ("log_cosh.py", "outputs - targets", "targets - outputs"),
     # the package's, of which nothing is imported by name
     ("__init__.py", "", "UNUSED = 1\n"),
 ]
@@ -128,7 +166,8 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def output(script: str, site: Path, *arguments: str) -> Any:
     """What a script prints in a process that finds the packages in `site`."""
-    path = os.pathsep.join([str(site), str(PROJECT / "src")])
+    folders = site, *(PROJECT / name for name in ("src", "tests", "tests/plotting"))
+    path = os.pathsep.join(map(str, folders))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(
@@ -144,7 +183,11 @@ def found(documented: Path) -> Any:
 
 
 def test_its_settings_are_settings(found: Any) -> None:
-    network, measurement, idle, value, setting = found["said"]
+    network, measurement, idle, value, setting, loss, fisher = found["said"]
+    assert "unknown loss 'log_cosj'; did you mean 'log_cosh'" in loss
+    assert fisher == (
+        "optimiser: 'kfac' needs the Fisher information of a likelihood, which the loss 'log_cosh' does not say"
+    )
     assert "unknown network 'sharp_mpl'; did you mean 'sharp_mlp'" in network
     assert "unknown measurement 'largest_outputs'; did you mean 'largest_output'" in measurement
     assert idle == "gain: 2.0 acts only with network: sharp_mlp; leave it out"
@@ -158,16 +201,42 @@ def test_its_settings_are_settings(found: Any) -> None:
 def test_cells_depend_on_its_code(found: Any) -> None:
     before, *edited = found["sources"]
     changed = [{name for name in before if before[name] != after[name]} for after in edited]
-    assert changed == [{"network"}, set(), {"measurement"}, set()]
+    assert changed == [{"network"}, set(), {"measurement"}, {"loss"}, set()]
 
 
 def test_its_parts_train(documented: Path) -> None:
-    plain, sharp = output(TRAIN, documented)
+    plain, sharp, softer = output(TRAIN, documented)
     assert len(sharp["train_loss"]) == 3
     before, after = sharp["largest_output"]
     # two gains of two in linear networks from the same draws; training then leads elsewhere
     assert before == 4 * plain["largest_output"][0]
     assert after != 4 * plain["largest_output"][1]
+    # log cosh u lies below u^2 / 2
+    assert 0 < softer["train_loss"][0] < plain["train_loss"][0]
+    assert softer["largest_output"][0] == plain["largest_output"][0]
+    assert softer["largest_output"][1] != plain["largest_output"][1]
+
+
+def test_its_kind_of_plot_is_checked_and_drawn(documented: Path) -> None:
+    found = output(DRAW, documented)
+    assert found["plot"]["quantity"]["metric"] == "train_loss"
+    assert found["plot"]["panels"] == [{"grid": "main", "title": None}]
+    said = (
+        "unknown value 'bar'; did you mean 'bars'",
+        "unknown key 'hue'. Valid: kind, panels, quantity, x",
+        "plot.x: Input should be a valid string",
+        "unknown grid 'mein'; did you mean 'main'",
+        "unknown quantity 'los'; did you mean 'loss'",
+        "unknown column 'widht'; did you mean 'width'",
+    )
+    for words, message in zip(said, found["said"], strict=True):
+        assert words in message
+        assert message.startswith("config/papers/toy/other.yaml:")
+    assert found["png"] > 5000
+    assert found["columns"] == list(FIRST)
+    assert found["rows"] > 4
+    # so an edit draws again
+    assert {"sharp_networks.bars", "scaling_limits.plotting.tables"} <= set(found["source"])
 
 
 @pytest.fixture
@@ -252,7 +321,11 @@ def test_a_folder_of_a_package_computes_beside_its_declaration(site: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "room", ["algorithms", "limits", "measurements", "networks", "optimisers", "datasets.catalogue"]
+    "room",
+    [
+        *("algorithms", "limits", "losses", "measurements", "networks", "optimisers"),
+        "datasets.catalogue",
+    ],
 )
 def test_every_room_takes_parts_of_packages_and_has_what_it_asks_of_them(room: str) -> None:
     registry = importlib.import_module(f"scaling_limits.{room}").registry

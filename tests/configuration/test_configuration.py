@@ -5,8 +5,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
+import yaml
 
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, load
@@ -467,6 +469,29 @@ def test_the_paper_preset_is_the_papers_own_scale() -> None:
 def test_activations_of_the_configuration_are_those_of_the_networks() -> None:
     text = json.dumps(every_setting().model_json_schema()["properties"]["activation"]["enum"])
     assert sorted(json.loads(text)) == sorted(ACTIVATIONS)
+
+
+@pytest.mark.parametrize("name", ["paper", "experiment"])
+def test_what_is_written_fits_the_schemas(name: str) -> None:
+    """So an editor that completes by them marks nothing."""
+    papers = PROJECT / "config/papers"
+    page = (PROJECT / "docs/own.md").read_text("utf-8")
+    texts = {
+        "paper": [path.read_text("utf-8") for path in papers.glob("*/paper.yaml")],
+        "experiment": [
+            page.split("```yaml\n# config/experiments/")[1].split("```")[0].partition("\n")[2],
+            (papers / "second-order/bottleneck_rates.yaml").read_text("utf-8"),
+        ],
+    }[name]
+    assert len(texts) >= 2
+    validator = jsonschema.Draft202012Validator(schemas()[name])
+    for text in texts:
+        content = yaml.safe_load(text)
+        assert [error.message for error in validator.iter_errors(content)] == []
+        assert not validator.is_valid({**content, "widht": 3})
+    if name == "experiment":
+        (schema,) = re.findall(r"^# yaml-language-server: \$schema=(\S+)", texts[0], re.MULTILINE)
+        assert (PROJECT / "config/experiments" / schema).resolve().is_file()
 
 
 def test_schemas_are_in_step() -> None:

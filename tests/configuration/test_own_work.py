@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from scaling_limits.algorithms import own
 from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.configuration import load
@@ -267,6 +268,34 @@ def test_an_algorithm_imports_no_file_beside_it(tmp_path, line, inside):
     configuration, _ = with_algorithm(tmp_path, text)
     with pytest.raises(ConfigurationError, match=r"own\.py: imports '[.]?(helper)?', a file besi"):
         configuration.cells("own", "mine")
+
+
+def test_its_source_has_the_versions_of_packages_that_it_imports(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    install(site, "some-helpers", "helpers")
+    install(site, "others", "others")
+    monkeypatch.syspath_prepend(str(site))
+    text = COPY + "def more():\n    import math, jax\n    from helpers.inner import one\n"
+    configuration, file = with_algorithm(tmp_path, text)
+    cell = configuration.cells("own", "mine")[0]
+    before = cell_key(cell)
+    for name, changes in (("others", False), ("some-helpers", True)):
+        install(site, name, name.removeprefix("some-"), "0.2")
+        forget_sources()
+        assert (cell_key(cell) != before) == changes
+    rewrite(file, text.replace("helpers.inner", "halpers"))
+    own.check.cache_clear()
+    own._parsed.cache_clear()
+    with pytest.raises(ConfigurationError, match="imports 'halpers', which is of no installed pac"):
+        own.check("copy", str(file))
+
+
+def install(site, name, package, version="0.1"):
+    """What an installer leaves of a package without modules."""
+    info = site / f"{name.replace('-', '_')}.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "top_level.txt").write_text(f"{package}\n")
 
 
 def test_names_of_algorithms(tmp_path):

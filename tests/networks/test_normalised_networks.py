@@ -16,7 +16,7 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.configuration.costs.sizes import layers, num_weights
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.losses import mean_loss
+from scaling_limits.losses.outputs import mean_loss
 from scaling_limits.measurements import curvature, weight_changes
 from scaling_limits.measurements.context import Context
 from scaling_limits.networks.network import Network, Segment

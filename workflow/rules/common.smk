@@ -11,7 +11,7 @@ from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import require_writable
-from scaling_limits.figures.plots import DRAWN_BY, TABLES
+from scaling_limits.figures.plots import DRAWN_BY, TABLES, notebook
 from scaling_limits.pipeline.keys import figure_digest, job_digest
 from scaling_limits.plotting.mathematics import refuse_unreadable
 from scaling_limits.source import source_digest

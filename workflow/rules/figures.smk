@@ -26,7 +26,7 @@ rule collect:
 rule draw:
     input:
         in_folder(*COLLECTED),
-        notebook=lambda wildcards: f"workflow/notebooks/{figure(wildcards).plot.kind}.ipynb",
+        notebook=lambda wildcards: f"workflow/notebooks/{notebook(figure(wildcards).plot.kind)}.ipynb",
     output:
         in_folder("figure.png", "figure.pdf", "figure.svg"),
         summary=report(

@@ -1,12 +1,12 @@
 """Derivatives of the log-likelihood by a network's output, whose second moment is the Fisher information."""
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.losses import each_token
+from scaling_limits.losses import registry
+from scaling_limits.losses.outputs import each_token
 
 KINDS = ("exact", "sampled")
 
@@ -16,9 +16,6 @@ def directions(
 ) -> Float[Array, "directions batch out"]:
     """Vectors v of each sample, the sum of whose `v v^T` is the Fisher information of its output f.
 
-    `mean_squared_error` is the likelihood N(f, I), whose information is the identity (second-order
-    S.62), `cross_entropy` the one with probabilities sigma = softmax(f), with the information
-    `diag(sigma) - sigma sigma^T` (second-order S.65).
     `exact`: one v for each output. `sampled`: one v, of a target drawn from the model (second-order
     S.73), of which this holds in expectation; `key` is for that draw. Of a sequence every token has a likelihood of
     its own, and they are divided by the root of their number, so that the information is a mean over tokens.
@@ -30,20 +27,8 @@ def directions(
         raise ConfigurationError(unknown("Fisher information", kind, KINDS))
     if tokens > 1:
         return _of_sequences(kind, loss, outputs, key, tokens)
-    batch, out = outputs.shape
-    identity = jnp.eye(out, dtype=outputs.dtype)
-    if loss == "mean_squared_error":
-        if kind == "sampled":
-            return jax.random.normal(key, (1, batch, out), outputs.dtype)
-        return jnp.broadcast_to(identity[:, None], (out, batch, out))
-    if loss == "cross_entropy":
-        probabilities = jax.nn.softmax(outputs)
-        if kind == "sampled":
-            return (identity[jax.random.categorical(key, outputs)] - probabilities)[None]
-        # sum_c sigma_c (e_c - sigma)(e_c - sigma)^T
-        centred = identity[:, None] - probabilities[None]
-        return jnp.sqrt(probabilities.T)[..., None] * centred
-    raise ConfigurationError(unknown("loss", loss, ["mean_squared_error", "cross_entropy"]))
+    found: Array = registry.get(loss).directions(kind, outputs, key)
+    return found
 
 
 def _of_sequences(

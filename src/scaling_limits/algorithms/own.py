@@ -5,10 +5,12 @@ import hashlib
 import importlib.util
 import sys
 from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import ModuleType
 
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.runtime import NUMERICAL_LIBRARIES
 
 FUNCTIONS = ("init", "update", "errors")
 
@@ -53,7 +55,7 @@ def check(name: str, file: str) -> None:
 
     Raises:
         ConfigurationError: the file is missing, is no Python, lacks a function of an algorithm, or imports a file
-            beside it, of which cells would not depend.
+            beside it, or what is of no installed package: cells would depend on neither.
     """
     where = f"algorithms.{name}: {file}"
     try:
@@ -71,6 +73,12 @@ def check(name: str, file: str) -> None:
             raise ConfigurationError(
                 f"{where}: imports '{module}', a file beside it; cells depend on one file of an algorithm"
             )
+    further = _imported(file) - sys.stdlib_module_names - {"scaling_limits", *NUMERICAL_LIBRARIES}
+    # a fifth of a second, where there is something to look up
+    for module in sorted(further.difference(packages_distributions() if further else ())):
+        raise ConfigurationError(
+            f"{where}: imports '{module}', which is of no installed package; cells would not depend on it"
+        )
 
 
 def _imported(file: str) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.losses import mean_loss, output_error, summed_loss
+from scaling_limits.losses.outputs import mean_loss, output_error, summed_loss
 from scaling_limits.networks.network import Network, Params, Scaling, Stacks, shift_down
 
 

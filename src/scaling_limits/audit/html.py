@@ -1,13 +1,19 @@
 """What the pages of a report are made of: each is one file, with its pictures in it and nothing that runs."""
 
+import io
 from base64 import b64encode
 from collections.abc import Iterable
 from html import escape
 
+from PIL import Image
+
+from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.verdicts import Verdict, with_interval
 
 LARGEST = 1_500_000
 """Bytes of a page. A report shows it as an address of its own in base64, and Chromium none of more than 2 MiB."""
+PICTURE = 900_000
+"""Bytes of a page's picture, a third more in base64: the rest of `LARGEST` is for the text."""
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 66rem; margin: 2rem auto;
@@ -48,6 +54,21 @@ def picture(content: bytes, alt: str, kind: str = "png") -> str:
     return f'<img src="data:image/{kind};base64,{b64encode(content).decode()}" alt="{escape(alt)}">'
 
 
+def fitted(png: bytes) -> bytes:
+    """A picture as it is, or if it is larger than `PICTURE`, with fewer colours and as small as it has to be."""
+    if len(png) <= PICTURE:
+        return png
+    with Image.open(io.BytesIO(png)) as image:
+        whole = image.convert("RGB")
+    found, share = png, 1.0
+    while len(found) > PICTURE:
+        size = (max(1, round(share * whole.width)), max(1, round(share * whole.height)))
+        content = io.BytesIO()
+        whole.resize(size, Image.Resampling.LANCZOS).quantize(256).save(content, "png")
+        found, share = content.getvalue(), 0.8 * share
+    return found
+
+
 def tabulate(header: Iterable[str], rows: Iterable[str]) -> str:
     """A table of rows that are HTML already."""
     head = "".join(f"<th>{escape(text)}</th>" for text in header)
@@ -69,9 +90,11 @@ def verdict_table(verdicts: Iterable[Verdict]) -> str:
     rows = []
     for verdict in verdicts:
         value = "" if verdict.value is None else with_interval(verdict.value, verdict.interval)
-        registered = f"<br>Registered: {escape(verdict.registered)}" if verdict.registered else ""
+        registered = (
+            f"<br>Registered: {with_formulas(verdict.registered)}" if verdict.registered else ""
+        )
         rows.append(
-            f"<tr><td>{escape(verdict.statement)}<br><small>{escape(verdict.detail)}"
+            f"<tr><td>{with_formulas(verdict.statement)}<br><small>{with_formulas(verdict.detail)}"
             f"{registered}</small></td>"
             f'<td class="{verdict.verdict}"><strong>{verdict.verdict}</strong></td>'
             f"{_cell(value)}{_cell(verdict.threshold)}{_cell(verdict.source)}</tr>"

@@ -12,6 +12,7 @@ from pathlib import Path
 from PIL import Image
 
 from scaling_limits.audit.html import page, picture, table, verdict_table
+from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.table import OUTCOMES, Audit, counted, summarise, tally
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.files import write_file
@@ -119,7 +120,7 @@ def _card(figure: _Shown, *, linked: bool) -> str:
     if linked:
         address = f"{escape(figure.paper)}/{name}/summary.html"
         name, image = (f'<a href="{address}">{inner}</a>' for inner in (name, image))
-    caption = f"<strong>{name}</strong>: {escape(figure.title)}<br>{said}"
+    caption = f"<strong>{name}</strong>: {with_formulas(figure.title)}<br>{said}"
     return f"<figure>{image}\n<figcaption>{caption}</figcaption></figure>"
 
 

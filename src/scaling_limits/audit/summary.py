@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from scaling_limits.audit.html import folded, page, picture, table, verdict_table
+from scaling_limits.audit.html import fitted, folded, page, picture, table, verdict_table
+from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.table import read_verdicts, tally
 from scaling_limits.audit.verdicts import setting
 from scaling_limits.files import write_file
@@ -33,10 +34,10 @@ def write_summary(folder: Path | str) -> None:
     figure, verdicts = _read(folder / "figure.json"), read_verdicts(folder)
     name = f"{figure['paper']} / {figure['figure']}"
     parts = [
-        f"<h1>{escape(figure['title'])}</h1>",
+        f"<h1>{with_formulas(figure['title'])}</h1>",
         f"<p><small>{escape(name)}, preset {escape(figure['preset'])}, claims: {tally(verdicts)}</small></p>",
-        f"<figure>{picture((folder / 'figure.png').read_bytes(), figure['title'])}</figure>",
-        f"<p>{escape(figure['caption'])}</p>",
+        f"<figure>{picture(fitted((folder / 'figure.png').read_bytes()), figure['title'])}</figure>",
+        f"<p>{with_formulas(figure['caption'])}</p>",
         *_notes(figure),
         "<h2>Claims</h2>",
         verdict_table(verdicts) if verdicts else "<p>No claim is judged on this figure.</p>",
@@ -52,7 +53,7 @@ def _notes(figure: Mapping[str, Any]) -> Iterator[str]:
     if figure["judged_only"]:
         notes.append(f"Judged, but not in the picture: {', '.join(figure['judged_only'])}.")
     if notes:
-        items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+        items = "".join(f"<li>{with_formulas(note)}</li>" for note in notes)
         yield f'<ul class="notes">{items}</ul>'
 
 

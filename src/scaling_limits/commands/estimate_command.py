@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from scaling_limits.commands.estimate import Estimates, estimate, table
-from scaling_limits.commands.given import Given, chosen
+from scaling_limits.commands.given import Given, chosen, warn_of_faults
 from scaling_limits.commands.readable import duration
 from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.commands.times import timed
@@ -21,7 +21,7 @@ def run(given: Given, names: Sequence[str], cores: int) -> None:
         ConfigurationError: an unknown figure, or the configuration is not valid.
     """
     configuration = given.configuration()
-    figures = chosen(configuration, names)
+    figures = _asked_for(configuration, names)
     device = configuration.main.resources.device
     # asks for all cells: what is wrong with them is said at once, before the store is read
     refused = too_large(configuration, figures)
@@ -50,7 +50,7 @@ def check(given: Given, names: Sequence[str], budget: float) -> None:
         ConfigurationError: they cost more; or as `run`.
     """
     configuration = given.configuration()
-    found = estimate(configuration, chosen(configuration, names), rates=nominal(), store=None)
+    found = estimate(configuration, _asked_for(configuration, names), rates=nominal(), store=None)
     print(table(found))
     each = found.total.seconds / max(1, len(found.figures))
     said = (
@@ -62,6 +62,12 @@ def check(given: Given, names: Sequence[str], budget: float) -> None:
             f"preset '{configuration.main.preset}' costs too much: {said}. Most of it: {_dearest(found)}"
         )
     print(f"Within the budget: {said}.")
+
+
+def _asked_for(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
+    if not names:
+        warn_of_faults([configuration])
+    return chosen(configuration, names)
 
 
 def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) -> list[str]:

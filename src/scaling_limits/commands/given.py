@@ -1,7 +1,7 @@
 """What is given on a command line: the project's folder, changes of its configuration, and figures by name."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -158,7 +158,7 @@ def _tree(content: dict[str, Any], origin: Origin) -> Tree:
 
 
 def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
-    """The (paper, figure) pairs of `<paper>/<figure>` or `<paper>`; all without names.
+    """The (paper, figure) pairs of `<paper>/<figure>` or `<paper>`; without names all but own ones that are wrong.
 
     Raises:
         ConfigurationError: there is no such paper or figure; says the nearest one.
@@ -168,6 +168,15 @@ def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str
         paper, slash, figure = name.partition("/")
         if slash:
             configuration.figure(paper, figure)
-        wanted = [figure] if slash else configuration.figures(paper)
+        every = configuration.figures if names else configuration.sound_figures
+        wanted = [figure] if slash else every(paper)
         figures |= dict.fromkeys((paper, each) for each in wanted)
     return list(figures)
+
+
+def warn_of_faults(configurations: Iterable[Configuration]) -> bool:
+    """Say which experiments of the user's own are left out, and why; whether there are any."""
+    faults = {fault: None for each in configurations for fault in each.faults.values()}
+    for fault in faults:
+        click.echo(f"warning: left out: {fault}", err=True)
+    return bool(faults)

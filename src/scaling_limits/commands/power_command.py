@@ -10,7 +10,7 @@ import pandas as pd
 from scaling_limits.audit.judge import select
 from scaling_limits.audit.power import Power, power_of
 from scaling_limits.audit.verdicts import UndecidedError, setting, words
-from scaling_limits.commands.given import Given
+from scaling_limits.commands.given import Given, chosen
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.claims import Claim
@@ -68,8 +68,7 @@ def table(preset: str, given: Given, repeats: int, jobs: int) -> str:
     folder = given.root / "results" / preset
     work = [
         (f"{paper}/{name}", claim, folder / paper / name, repeats)
-        for paper in configuration.papers
-        for name in configuration.figures(paper)
+        for paper, name in chosen(configuration, [])
         for claim in configuration.figure(paper, name).claims
         if (folder / paper / name / "cells.parquet").exists()
     ]

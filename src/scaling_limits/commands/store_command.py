@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from scaling_limits.commands import upkeep
-from scaling_limits.commands.given import Given
+from scaling_limits.commands.given import Given, warn_of_faults
 from scaling_limits.commands.readable import size
 
 FOLDER = Path("results", "cells")
@@ -13,11 +13,15 @@ FOLDER = Path("results", "cells")
 def run(given: Given, *, prune: bool = False, yes: bool = False) -> None:
     """Print the store's table; to `prune`, remove what nothing asks for, after asking unless `yes`.
 
+    What is not configured stays while an experiment of the user's own is wrong: it may be one of its cells.
+
     Raises:
         ConfigurationError: the configuration is not valid; nothing is removed.
         StoreError: a file cannot be removed.
     """
-    wanted = upkeep.asked(upkeep.configurations(given.root, given.changes))
+    configurations = upkeep.configurations(given.root, given.changes)
+    wanted = upkeep.asked(configurations)
+    left_out = warn_of_faults(configurations)
     now = time.time()
     entries = upkeep.survey(given.root / FOLDER, wanted, now)
     print(upkeep.table(entries, now))
@@ -25,7 +29,10 @@ def run(given: Given, *, prune: bool = False, yes: bool = False) -> None:
         print(
             "Not configured are also cells of changes (--set, --configfile) that are not given here."
         )
-    removable = [entry for entry in entries if entry.state in upkeep.REMOVABLE]
+    removed = upkeep.REMOVABLE - ({upkeep.State.CONFIGURATION} if left_out else set())
+    removable = [entry for entry in entries if entry.state in removed]
+    if left_out:
+        print("They may also be those of what is left out: they stay until that is mended.")
     files = "file" if len(removable) == 1 else "files"
     total = f"{len(removable):,} {files}, {size(sum(entry.size for entry in removable))}"
     if not prune or not removable:

@@ -23,6 +23,7 @@ from scaling_limits.commands.readable import aligned, size
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.files import yaml_files
 from scaling_limits.errors import StoreError
+from scaling_limits.figures import OWN
 from scaling_limits.pipeline.keys import cell_key, library_versions
 
 # a temporary file is renamed within seconds, so an older one belongs to a process that was killed
@@ -88,7 +89,7 @@ def configurations(root: Path, overrides: Mapping[str, Any]) -> list[Configurati
 
 
 def asked(wanted: Iterable[Configuration]) -> Asked:
-    """The keys of all cells of all experiments of these configurations.
+    """The keys of all cells of all experiments of these configurations, but for those of the user's own that are wrong.
 
     Raises:
         ConfigurationError: one of them is not valid; part of what is asked for would make the rest look stale.
@@ -100,7 +101,8 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
         accepted.update(configuration.main.accept_source)
         for slug in configuration.papers:
             for name in configuration.experiments(slug):
-                for cell in configuration.cells(slug, name):
+                left_out = slug == OWN and name in configuration.faults
+                for cell in () if left_out else configuration.cells(slug, name):
                     experiment = f"{slug}/{name}"
                     cells.setdefault(digest(cell.canonical()), experiment)
                     keys.setdefault(cell_key(cell), experiment)

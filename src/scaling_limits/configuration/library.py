@@ -122,7 +122,11 @@ class Library:
 
     def _text(self, name: str) -> str:
         if name not in self._texts:
-            self._texts[name] = self._path(name).read_text(encoding="utf-8", errors="replace")
+            try:
+                text = self._path(name).read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                text = ""  # refused when it is asked for
+            self._texts[name] = text
         return self._texts[name]
 
     def _path(self, name: str) -> Path:

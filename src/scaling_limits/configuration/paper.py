@@ -13,7 +13,7 @@ from scaling_limits.configuration.caps import shrunk
 from scaling_limits.configuration.grids import Base, Node, flattened
 from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import Caps
-from scaling_limits.configuration.trees import Leaf, Tree, Word, merge, via
+from scaling_limits.configuration.trees import Leaf, Origin, Tree, Word, merge, via
 from scaling_limits.errors import ConfigurationError, unknown
 
 
@@ -99,23 +99,24 @@ class Paper:
                 found[name] = experiment
         return found
 
-    def _figure(self, name: str, chain: tuple[str, ...]) -> tuple[Tree, str | None]:
-        experiment = self._holder(name)
+    def _figure(
+        self, name: str, chain: tuple[str, ...], said: Origin | None = None
+    ) -> tuple[Tree, str | None]:
+        experiment = self._holder(name, said)
         written = self.library.figures(experiment).tree(name)
         figure = written.without("extends")
         if "extends" in written:
             extended = str(written.value("extends"))
             _refuse_circle(written["extends"], extended, (*chain, name))
-            if extended not in self.figures:
-                problem = unknown("figure", extended, self.figures)
-                raise ConfigurationError(f"{written['extends'].origin}: {problem}")
-            figure = merge(self._figure(extended, (*chain, name))[0], figure)
+            below, _ = self._figure(extended, (*chain, name), written["extends"].origin)
+            figure = merge(below, figure)
         if experiment is not None:
             change = self._preset(self.library.experiment(experiment)).tree("figures")
             figure = merge(figure, change.tree(name))
         return merge(figure, self._changes.user.tree("figures").tree(name)), experiment
 
-    def _holder(self, name: str) -> str | None:
+    def _holder(self, name: str, said: Origin | None) -> str | None:
+        """The experiment in whose file a figure stands; `said` is where it is named, if that is in a file."""
         faults = []
         for holder in self.library.holders(name):
             try:
@@ -125,7 +126,8 @@ class Paper:
                 faults.append(error)  # of another's file, if one has the figure
         if faults:
             raise faults[0]
-        raise ConfigurationError(f"{self.library.folder}: {unknown('figure', name, self.figures)}")
+        where = said or self.library.folder
+        raise ConfigurationError(f"{where}: {unknown('figure', name, self.figures)}")
 
     def _experiment(self, name: str, chain: tuple[str, ...]) -> Tree:
         written = self.library.experiment(name)

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from scaling_limits import algorithms, limits, measurements, networks, optimisers
+from scaling_limits import algorithms, limits, losses, measurements, networks, optimisers
 from scaling_limits.configuration.files import dotted, explain, told
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.errors import ConfigurationError, unknown
@@ -34,6 +34,7 @@ _REGISTRIES = {
     "network": networks.registry,
     "algorithm": algorithms.registry,
     "limit": limits.registry,
+    "loss": losses.registry,
     "optimiser": optimisers.registry,
 }
 
@@ -50,6 +51,10 @@ class Names(Strict):
     limit: str | None = Field(
         default=None, description="computed by this limit of the training instead of by training"
     )
+    loss: str = Field(
+        default=losses.DEFAULT,
+        description="half the squared distance if absent, or of one-hot targets the cross-entropy",
+    )
     optimiser: str = Field(description="the row is that of the scheme and this")
 
 
@@ -62,6 +67,7 @@ class Parts:
     network: ModuleType
     algorithm: ModuleType | None
     limit: ModuleType | None
+    loss: ModuleType
     optimiser: ModuleType
     measurements: tuple[ModuleType, ...]
     file: str | None = None
@@ -72,8 +78,8 @@ class Parts:
         return self.measurements if self.limit is None else (*self.measurements, self.limit)
 
     def __iter__(self) -> Iterator[ModuleType]:
-        chosen = (self.network, self.algorithm, self.limit, self.optimiser, *self.measurements)
-        return (part for part in chosen if part is not None)
+        named = (self.network, self.algorithm, self.limit, self.loss, self.optimiser)
+        return (part for part in (*named, *self.measurements) if part is not None)
 
 
 def choose(
@@ -84,7 +90,7 @@ def choose(
     Raises:
         ConfigurationError: there is no such part; says the nearest one.
     """
-    names = {"network": Names.model_fields["network"].default, **values}
+    names = {"network": networks.DEFAULT, "loss": losses.DEFAULT, **values}
     for key in ("algorithm", "optimiser"):
         if key not in names:
             valid = ", ".join(_REGISTRIES[key].modules)
@@ -95,11 +101,15 @@ def choose(
         for key, registry in _REGISTRIES.items()
         if key in names and not (key == "algorithm" and file)
     }
+    if hasattr(found["loss"], "Settings"):
+        # none would reach the loss: its functions take outputs and targets alone
+        raise ConfigurationError(f"loss: '{names['loss']}' declares Settings, and a loss has none")
     algorithm = found["algorithm"] if file is None else algorithms.own.declaration(file)
     return Parts(
         found["network"],
         algorithm,
         found.get("limit"),
+        found["loss"],
         found["optimiser"],
         tuple(measurements.registry.part(name) for name in sorted(measured)),
         file,
@@ -214,6 +224,11 @@ def _refuse_unobserved(parts: Parts, settings: Any) -> None:
         raise ConfigurationError(
             f"optimiser: '{settings.optimiser}' needs the {' and '.join(sorted(missing))} of every linear operation, "
             f"which it has only with {owners}"
+        )
+    if "fisher" in getattr(parts.optimiser, "NEEDS", ()) and not hasattr(parts.loss, "directions"):
+        raise ConfigurationError(
+            f"optimiser: '{settings.optimiser}' needs the Fisher information of a likelihood, "
+            f"which the loss '{settings.loss}' does not say"
         )
 
 

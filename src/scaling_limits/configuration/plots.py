@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from scaling_limits.configuration.words import MisplacedError, Words
 from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.plots import DRAWN_BY
 from scaling_limits.figures.quantities import Quantity
 
 Path = tuple[str | int, ...]
@@ -26,11 +27,14 @@ def written_out(plot: dict[str, Any], words: Words) -> dict[str, Any]:
         MisplacedError: a grid or a quantity that is not there.
     """
     kind = plot.get("kind")
-    if kind not in {*_KINDS, "composite"}:
-        return plot  # refused, or without cells
     if kind == "composite":
         return {**plot, "plots": _singles(plot, words)}
-    plot = _KINDS[kind](plot, words)
+    if kind in _KINDS:
+        plot = _KINDS[kind](plot, words)
+    elif kind in DRAWN_BY.modules and kind not in DRAWN_BY.own:
+        return _added(plot, words)
+    else:
+        return plot  # refused, or without cells
     symbols = {**words.symbols, **(plot.get("symbols") or {})}
     return {**plot, "symbols": symbols} if symbols else plot
 
@@ -203,6 +207,14 @@ def _histograms(plot: dict[str, Any], words: Words) -> dict[str, Any]:
         titled = words.titled(panels, (*_AT, "panels"))
         panels = [{"grid": grid, "title": title} for grid, title in titled]
     return {**plot, "quantity": quantity, **_by_grid({"panels": panels})}
+
+
+def _added(plot: dict[str, Any], words: Words) -> dict[str, Any]:
+    """Of a package's kind what all may have: a quantity by its name, and panels by grid."""
+    said = dict(plot)
+    if "quantity" in plot:
+        said["quantity"] = words.quantity(plot["quantity"], _AT)
+    return {**said, **_by_grid(plot)} if isinstance(plot.get("panels"), Mapping) else said
 
 
 def _by_grid(plot: dict[str, Any]) -> dict[str, Any]:

@@ -89,6 +89,7 @@ def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
         "measurements": _MAPPING,
         "judging": _MAPPING,
         "symbols": {"type": "object", "additionalProperties": _TEXT},
+        "stated": {"type": "object", "additionalProperties": _TEXT},
         "quantities": {"type": "object", "additionalProperties": _MAPPING},
         "bases": _named("base"),
         "figures": _named("figure"),
@@ -96,7 +97,9 @@ def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
         "claims": _named("claim"),
         "presets": _MAPPING,
     }
-    properties = {word: known.get(word, _TEXT) for word in sorted(words)}
+    # null takes an inherited text away
+    text = {"type": ["string", "null"]}
+    properties = {word: known.get(word, text) for word in sorted(words)}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 

@@ -33,7 +33,7 @@ def classified(outputs: Array, targets: Array, tokens: int) -> Array:
     """
     import jax.numpy as jnp
 
-    from scaling_limits.losses import accuracy
+    from scaling_limits.losses.outputs import accuracy
 
     # the largest of outputs that are no numbers would be the first class
     return jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, targets, tokens), jnp.nan)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 
-from scaling_limits import algorithms, limits, measurements, networks, optimisers, runtime
+from scaling_limits import algorithms, limits, losses, measurements, networks, optimisers, runtime
 from scaling_limits.cells import Cell, digest
 from scaling_limits.configuration import Configuration
 from scaling_limits.datasets import catalogue, keras_npz
@@ -20,6 +20,7 @@ def cell_modules(cell: Cell) -> tuple[str, ...]:
             "scaling_limits.training.loop",
             algorithms.module(cell.algorithm),
             networks.registry.module(cell.network.name),
+            losses.registry.module(cell.algorithm.loss),
             optimisers.registry.module(cell.optimiser.name),
             *(measurements.registry.module(spec.name) for spec in cell.measurements),
         ]

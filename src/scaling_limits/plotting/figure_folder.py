@@ -120,6 +120,11 @@ class FigureFolder:
         """
         return table_of(self.plot, self.results)
 
+    def drawn(self, table: pd.DataFrame) -> Figure:
+        """What the package draws of the table that adds this kind of plot."""
+        figure: Figure = DRAWN_BY.get(self.plot.kind).draw(self, table)
+        return figure
+
     def page(self, *rows: Sequence[Size]) -> Page:
         """A page for the figure, with rows of bodies whose axes take these sizes."""
         if self.bare:

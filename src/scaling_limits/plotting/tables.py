@@ -1,13 +1,14 @@
 """The tidy table behind a figure: what `scaling_limits.load` gives and notebooks draw."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.metrics import words_of
-from scaling_limits.figures.plots import Plot
+from scaling_limits.figures.plots import DRAWN_BY, Plot
 from scaling_limits.figures.plots.composite import CompositePlot
 from scaling_limits.figures.plots.histograms import HistogramPanel, HistogramsPlot
 from scaling_limits.figures.plots.landscapes import LandscapePanel, LandscapesPlot
@@ -27,7 +28,8 @@ which counts from 0, stands before them.
 """
 
 
-_Grids = Mapping[str, Results]
+Grids = Mapping[str, Results]
+"""The results of each grid."""
 
 
 def table_of(plot: Plot, results: Results) -> pd.DataFrame:
@@ -62,6 +64,8 @@ def table_of(plot: Plot, results: Results) -> pd.DataFrame:
             _entry(grids, plot, entry).assign(panel=number)
             for number, entry in enumerate(plot.entries)
         ]
+    elif plot.kind not in DRAWN_BY.own:
+        parts = [_added(plot, grids)]
     if not parts:
         return pd.DataFrame(columns=FIRST)
     table = pd.concat(parts, ignore_index=True)
@@ -91,12 +95,12 @@ def best_rows(
     return rows.merge(means.loc[first, [*by, *over]], on=[*by, *over])
 
 
-def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
+def _line(grids: Grids, panel: Panel, line: Line) -> pd.DataFrame:
     hue = [panel.hue] if panel.hue and line.each else []
     # an axis of records that this quantity lacks, as an analytic solution does that of steps
     has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept
     by = [*hue, panel.x] if has_x else hue or ["grid"]
-    rows = _values(grids, line.grid, line.quantity, [*by, *panel.over])
+    rows = values(grids, line.grid, line.quantity, [*by, *panel.over])
     rows = rows if has_x else rows.assign(**{panel.x: np.nan})
     if line.reference is not None:
         rows = _errors(grids, line, rows, by)
@@ -118,7 +122,7 @@ def _line(grids: _Grids, panel: Panel, line: Line) -> pd.DataFrame:
 
 
 def _tuned(
-    grids: _Grids,
+    grids: Grids,
     panel: Panel,
     line: Line,
     rows: pd.DataFrame,
@@ -128,7 +132,7 @@ def _tuned(
     """Of each of the `points` the rows of the combination of `over` that is best, by what the panel says."""
     judged, best = rows, panel.best
     if panel.tuned_by is not None:
-        judged = _values(grids, line.grid, panel.tuned_by, [*points, *panel.over])
+        judged = values(grids, line.grid, panel.tuned_by, [*points, *panel.over])
         best, end = words_of(panel.tuned_by).best, None
     assert best is not None
     if panel.tuned_at is not None and panel.hue is not None and panel.hue in points:
@@ -142,25 +146,25 @@ def _tuned(
     )
 
 
-def _map(grids: _Grids, plot: MapsPlot, panel: MapPanel) -> pd.DataFrame:
-    rows = _values(grids, panel.grid, plot.quantity, [panel.along, plot.y, plot.x])
+def _map(grids: Grids, plot: MapsPlot, panel: MapPanel) -> pd.DataFrame:
+    rows = values(grids, panel.grid, plot.quantity, [panel.along, plot.y, plot.x])
     if panel.values is not None:
         rows = _chosen(rows, panel.along, panel.values, panel.grid)
     title = panel.title or panel.grid
     return rows.assign(title=title, line=panel.grid, quantity=words_of(plot.quantity).label)
 
 
-def _histogram(grids: _Grids, plot: HistogramsPlot, panel: HistogramPanel) -> pd.DataFrame:
-    rows = _values(grids, panel.grid, plot.quantity, [plot.hue, "index"])
+def _histogram(grids: Grids, plot: HistogramsPlot, panel: HistogramPanel) -> pd.DataFrame:
+    rows = values(grids, panel.grid, plot.quantity, [plot.hue, "index"])
     title, label = panel.title or panel.grid, words_of(plot.quantity).label
     return rows.assign(title=title, line=panel.grid, quantity=label)
 
 
-def _landscape(grids: _Grids, _plot: LandscapesPlot, panel: LandscapePanel) -> pd.DataFrame:
+def _landscape(grids: Grids, _plot: LandscapesPlot, panel: LandscapePanel) -> pd.DataFrame:
     parts = []
     for name, per in (("curvature", ("index",)), ("path", ("inference_step", "index"))):
         quantity = Quantity(metric=f"landscape_{name}", per=per)
-        rows = _values(grids, panel.grid, quantity, [panel.along, *per])
+        rows = values(grids, panel.grid, quantity, [panel.along, *per])
         if panel.values is not None:
             rows = _chosen(rows, panel.along, panel.values, panel.grid)
         rows = rows[rows["seed"] == rows["seed"].min()]
@@ -176,11 +180,23 @@ _OF_PANEL: dict[str, Callable[..., pd.DataFrame]] = {
 }
 
 
-def _entry(grids: _Grids, plot: ResultsTablePlot, entry: ResultsEntry) -> pd.DataFrame:
+def _added(plot: Any, grids: Grids) -> pd.DataFrame:
+    """The table of a package's kind of plot."""
+    module = DRAWN_BY.get(plot.kind)
+    table: pd.DataFrame = module.table(plot, grids)
+    for column in FIRST:
+        if column not in table:
+            raise ScalingLimitsError(
+                f"{module.__name__}.table has no column '{column}'; a table has {', '.join(FIRST)}"
+            )
+    return table
+
+
+def _entry(grids: Grids, plot: ResultsTablePlot, entry: ResultsEntry) -> pd.DataFrame:
     key = [*plot.settings, "seed"]
 
     def best(grid: str) -> pd.DataFrame:
-        rows = _values(grids, grid, plot.quantity, [*plot.settings, *plot.over])
+        rows = values(grids, grid, plot.quantity, [*plot.settings, *plot.over])
         if not plot.over:
             return rows
         assert plot.best is not None
@@ -200,7 +216,7 @@ def _entry(grids: _Grids, plot: ResultsTablePlot, entry: ResultsEntry) -> pd.Dat
     return rows.assign(title=entry.title, line=entry.title, quantity=label)
 
 
-def _values(grids: _Grids, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
+def values(grids: Grids, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
     """The `value` of a quantity for each combination of `by` and seed in a grid, infinite where it diverged."""
     if grid not in grids:
         raise ScalingLimitsError(unknown("grid", grid, sorted(grids)))
@@ -240,11 +256,11 @@ def _chosen(rows: pd.DataFrame, column: str, values: Sequence[float], grid: str)
     return chosen
 
 
-def _errors(grids: _Grids, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+def _errors(grids: Grids, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Values relative to those of the line's reference, as errors, with the same seed; the last of `by` is x."""
     assert line.reference is not None
     key = [*by[:-1], "seed"]
-    found = _values(grids, line.reference, line.quantity, key)[[*key, "value"]]
+    found = values(grids, line.reference, line.quantity, key)[[*key, "value"]]
     paired = rows.merge(found, on=key, how="left", suffixes=("", "_reference"))
     if paired["value_reference"].isna().any():
         raise ScalingLimitsError(

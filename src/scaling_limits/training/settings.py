@@ -9,12 +9,8 @@ from scaling_limits.strict import Strict
 
 
 class Settings(Strict):
-    """Loss, steps and batches, what is not trained, and where random numbers start."""
+    """Steps and batches, what is not trained, and where random numbers start."""
 
-    loss: Literal["mean_squared_error", "cross_entropy"] = Field(
-        default="mean_squared_error",
-        description="half the squared distance; or of one-hot targets the cross-entropy",
-    )
     label_smoothing: float = Field(
         default=0.0,
         ge=0,
@@ -51,14 +47,12 @@ class Settings(Strict):
 
 
 def refuse(settings: Any) -> None:
-    """Refuse a loss that the targets do not have, smoothing of other targets than labels, steps and epochs
+    """Refuse smoothing of other targets than labels, steps and epochs
     together or neither, and training without a rate or a rate without training.
 
     Raises:
         ConfigurationError: naming the key.
     """
-    if settings.loss == "cross_entropy" and settings.targets != "one_hot":
-        raise ConfigurationError("loss: 'cross_entropy' needs targets: one_hot")
     if settings.label_smoothing and settings.loss != "cross_entropy":
         raise ConfigurationError(
             f"label_smoothing: acts on labels, with loss: cross_entropy, not '{settings.loss}'; leave it out"

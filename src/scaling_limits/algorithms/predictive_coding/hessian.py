@@ -27,7 +27,7 @@ from jaxtyping import Float, Int
 
 from scaling_limits.algorithms.predictive_coding.inferred import energy_weight
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.losses import output_error
+from scaling_limits.losses.outputs import output_error
 from scaling_limits.networks.network import Segment
 from scaling_limits.networks.settings import PIECEWISE_LINEAR
 

@@ -1,4 +1,4 @@
-"""Losses of outputs against targets, and the output errors that they send back.
+"""A loss of outputs against targets by its name, and the output errors that it sends back.
 
 A sample may be a sequence of `tokens`, which have an output each, one beside the other. Its loss and its output error
 are sums over them, and the mean over a batch is one over samples and tokens (pcn-limits Eq. 126), as weight gradients
@@ -10,9 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.errors import ConfigurationError, unknown
-
-NAMES = ("mean_squared_error", "cross_entropy")
+from scaling_limits.losses import registry
 
 
 def mean_loss(
@@ -21,7 +19,7 @@ def mean_loss(
     targets: Float[Array, "batch out"],
     tokens: int = 1,
 ) -> Float[Array, ""]:
-    """The mean over a batch of the loss: `1/2 ||y - f||^2` (pcn-limits Eq. 1), or `-sum_c y_c log softmax(f)_c`.
+    """The mean over a batch of the loss.
 
     Raises:
         ConfigurationError: for an unknown name.
@@ -36,12 +34,8 @@ def summed_loss(
     tokens: int = 1,
 ) -> Float[Array, ""]:
     """The sum of the loss, of one sample or several; raises as `mean_loss` does."""
-    if name == "mean_squared_error":
-        return 0.5 * ((targets - outputs) ** 2).sum()
-    if name == "cross_entropy":
-        y, f = each_token(targets, tokens), each_token(outputs, tokens)
-        return -(y * jax.nn.log_softmax(f)).sum()
-    raise ConfigurationError(unknown("loss", name, NAMES))
+    total: Array = registry.get(name).summed(outputs, targets, tokens)
+    return total
 
 
 def output_error(
@@ -50,16 +44,17 @@ def output_error(
     targets: Float[Array, "batch out"],
     tokens: int = 1,
 ) -> Float[Array, "batch out"]:
-    """Each sample's e = -dloss/df: `y - f`, or `y - softmax(f)` (targets that sum to one, of every token).
+    """Each sample's e = -dloss/df.
 
     Raises:
         ConfigurationError: for an unknown name.
     """
-    if name == "mean_squared_error":
-        return targets - outputs
-    if name == "cross_entropy":
-        return targets - jax.nn.softmax(each_token(outputs, tokens)).reshape(outputs.shape)
-    raise ConfigurationError(unknown("loss", name, NAMES))
+    loss = registry.get(name)
+    if hasattr(loss, "error"):
+        known: Array = loss.error(outputs, targets, tokens)
+        return known
+    slope: Array = jax.grad(loss.summed)(outputs, targets, tokens)
+    return -slope
 
 
 def accuracy(
