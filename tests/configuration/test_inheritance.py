@@ -439,6 +439,20 @@ def test_a_setting_that_one_grid_takes_up_or_a_preset_overrides_is_not(tmp_path:
     assert experiment_with(tmp_path / "two", said, {"one": {}, "two": {}}, preset="small")
 
 
+def test_the_same_cells_judge_one_claim_once() -> None:
+    """In other words, or under another figure, it would count twice."""
+    configuration = load(PROJECT, {"preset": "paper"})
+    judged: dict[Any, str] = {}
+    for slug in configuration.papers:
+        paper = configuration.paper(slug)
+        for name in paper.figures:
+            figure = drawn.figure(paper, name)
+            for claim in figure.claims:
+                said = claim.model_dump_json(exclude={"id", "statement", "source"})
+                where = f"{slug}/{name} {claim.id}"
+                assert judged.setdefault((slug, figure.experiment, said), where) == where
+
+
 def test_twins_are_short() -> None:
     """A figure that extends another one, with an experiment that extends another one, is some ten lines."""
     experiments = {(path.parent, path.stem) for path, _ in every_file()}
