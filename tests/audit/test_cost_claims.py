@@ -1,5 +1,7 @@
 """What transfer costs, whether larger is better, and whether one arm is better than another."""
 
+import re
+
 import numpy as np
 import pytest
 from claim_examples import COST, GAP, IMPROVES, assumed, far, moving, still
@@ -122,6 +124,28 @@ class TestImprovesWith:
         assert verdict.interval[1] < 0.98
         assert verdict.detail.endswith("; the interval reaches across")
 
+    @pytest.mark.parametrize(
+        ("step", "noise", "verdict"),
+        [
+            (0.9, 1e-3, "holds"),
+            (0.9, 0.1, "untested"),
+            (1.05, 0.1, "untested"),
+            (1.05, 1e-3, "fails"),
+        ],
+    )
+    def test_a_step_is_judged_by_its_interval(
+        self, decide, tabulate, bowl_rows, step, noise, verdict
+    ):
+        """Its value alone says nothing, on either side of the tolerance; the fall in all is resolved in each case."""
+        level = {32: 1.0, 64: 0.4, 128: 0.4 * step, 256: 0.1}
+        rows = bowl_rows(still, level=level.__getitem__, noise=noise, rates=(0.0625,))
+        found = decide(IMPROVES | {"over": []}, tabulate(rows))
+        assert found.verdict == verdict
+        assert found.interval[1] < 0.98
+        printed = re.search(r"at most (\S+) \[(\S+), (\S+)\] times that", found.detail)
+        low, high = (float(number) for number in printed.groups()[1:])
+        assert (low < 1.02 < high) == (verdict == "untested")
+
     def test_small_rises_that_add_up_fail(self, decide, tabulate, bowl_rows):
         level = {32: 1.0, 64: 1.01, 128: 1.02, 256: 1.03}
         rows = bowl_rows(still, level=level.__getitem__, noise=1e-4)
@@ -154,8 +178,8 @@ class TestImprovesWith:
         """A tenth is no more than what is assumed of two networks of one seed."""
         claim = IMPROVES | {"over": []}
         options = {"rates": (0.0625,), "seeds": 1, "noise": 0}
-        halved = bowl_rows(still, level=lambda width: 16 / width, **options)
-        assert decide(claim, tabulate(halved)).verdict == "holds"
+        quartered = bowl_rows(still, level=lambda width: (32 / width) ** 2, **options)
+        assert decide(claim, tabulate(quartered)).verdict == "holds"
         level = {32: 1.0, 64: 0.97, 128: 0.94, 256: 0.9}
         rows = bowl_rows(still, level=level.__getitem__, **options)
         verdict = decide(claim, tabulate(rows))

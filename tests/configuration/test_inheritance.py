@@ -408,39 +408,49 @@ def test_every_entry_of_a_preset_changes_something(tmp_path: Path, slug: str) ->
     assert not idle
 
 
-def idle_settings(configuration: Configuration, slug: str, name: str) -> list[str]:
-    """What an experiment's file says of all its grids, and every one of them says itself, or what it extends."""
-    paper = configuration.paper(slug)
-    composed = paper.experiment(name)
-    settings = [node.settings for node in composed.grids.values()]
-    own = composed.words.only(paper.library.settings)
-    return [
-        f"{word.origin}: {key}"
-        for key, word in own.items()
-        if Path(word.origin.file).stem == name
-        and not any(key in said and said[key] == word for said in settings)
-    ]
+IDLE: dict[str, Any] = {"one": {"extends": "small"}, "two": {"num_steps": 3}}
 
 
-def test_a_setting_that_every_grid_says_itself_is_found(tmp_path: Path) -> None:
-    """A base of a grid is nearer than the experiment."""
-    grids = {"one": {"extends": "small"}, "two": {"num_steps": 3}}
-    for changes, expected in (({"num_steps": None}, 0), ({"num_steps": 5}, 1)):
-        said = {"description": "Idle.", **SETTINGS, **changes, "grids": grids}
-        words = {"idle": {key: value for key, value in said.items() if value is not None}}
-        configuration = family(tmp_path / str(expected), words)
-        assert len(idle_settings(configuration, "toy", "idle")) == expected
+def experiment_with(root: Path, said: Any, grids: Any, **overrides: Any) -> Any:
+    words = {"idle": {"description": "Idle.", **SETTINGS, "num_steps": None, **said}}
+    words["idle"] = {key: value for key, value in words["idle"].items() if value is not None}
+    words["idle"]["grids"] = grids
+    return family(root, words, **overrides).experiment("toy", "idle")
 
 
-def test_no_experiment_says_what_all_of_its_grids_say_themselves() -> None:
+@pytest.mark.parametrize("preset", ["small", "whole"])
+def test_a_setting_that_every_grid_says_itself_is_refused(tmp_path: Path, preset: str) -> None:
+    """A base of a grid is nearer than the experiment; its own words of a mapping count one by one."""
+    message = r"idle\.yaml:\d+: num_steps: changes nothing, .* under `grids`, of one, two"
+    with pytest.raises(ConfigurationError, match=message):
+        experiment_with(tmp_path, {"num_steps": 5}, IDLE, preset=preset)
+    changes = {"exponent_changes": {"hidden": {"learning_rate": {"width": 0.5}}}}
+    own = {"exponent_changes": {"hidden": {"learning_rate": {"width": 0.25}}}}
+    grids = {name: {**grid, **own} for name, grid in IDLE.items()}
+    with pytest.raises(ConfigurationError, match=r"idle\.yaml:\d+: exponent_changes: changes"):
+        experiment_with(tmp_path, changes, grids, preset=preset)
+
+
+def test_a_setting_that_one_grid_takes_up_or_a_preset_overrides_is_not(tmp_path: Path) -> None:
+    grids = {**IDLE, "three": {}}
+    assert experiment_with(tmp_path / "one", {"num_steps": 5}, grids).grids["three"]
+    by_preset = {"small": {"grids": {"one": {"num_steps": 1}, "two": {"num_steps": 2}}}}
+    said = {"num_steps": 5, "presets": by_preset}
+    assert experiment_with(tmp_path / "two", said, {"one": {}, "two": {}}, preset="small")
+
+
+def test_the_same_cells_judge_one_claim_once() -> None:
+    """In other words, or under another figure, it would count twice."""
     configuration = load(PROJECT, {"preset": "paper"})
-    idle = [
-        found
-        for slug in configuration.papers
-        for name in configuration.experiments(slug)
-        for found in idle_settings(configuration, slug, name)
-    ]
-    assert not idle
+    judged: dict[Any, str] = {}
+    for slug in configuration.papers:
+        paper = configuration.paper(slug)
+        for name in paper.figures:
+            figure = drawn.figure(paper, name)
+            for claim in figure.claims:
+                said = claim.model_dump_json(exclude={"id", "statement", "source"})
+                where = f"{slug}/{name} {claim.id}"
+                assert judged.setdefault((slug, figure.experiment, said), where) == where
 
 
 def test_twins_are_short() -> None:

@@ -158,10 +158,7 @@ class Configuration:
     @cache
     def original(self, slug: str, name: str) -> Experiment:
         """An experiment at the paper's own scale, as its file says."""
-        changes = Changes(None, Caps(), Tree(_GIVEN))
-        return _experiment(
-            Paper(self._library(slug), changes).experiment(name), self.vocabulary.names
-        )
+        return _experiment(self.paper(slug).written.experiment(name), self.vocabulary.names)
 
     @cache
     def experiment(self, slug: str, name: str) -> Experiment:

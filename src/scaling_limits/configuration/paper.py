@@ -4,7 +4,7 @@ What stands nearest wins, in every preset: a place's own words before those of w
 layers win: its file, the caps, its `presets`, and what the user changes.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -62,8 +62,14 @@ class Paper:
             words = self._experiment(name, ())
             nodes = flattened(words, self.library.settings, self._for_grids(name))
             self._composed[name] = Composed(words, nodes)
-            self._refuse_idle(name, self._composed[name])
+            self._refuse_idle(name)
         return self._composed[name]
+
+    @cached_property
+    def written(self) -> "Paper":
+        """The paper as its files say it, at its own scale."""
+        nothing = Changes(None, Caps(), Tree(self._changes.user.origin))
+        return self if self._changes == nothing else Paper(self.library, nothing)
 
     def chain(self, experiment: str) -> list[str]:
         """An experiment and those that it extends, one by one."""
@@ -187,15 +193,21 @@ class Paper:
         named = via(written.tree("presets").tree(self._changes.preset), self._changes.way)
         return named if isinstance(named, Tree) else Tree(written.origin)
 
-    def _refuse_idle(self, name: str, composed: Composed) -> None:
-        """What the user changes of an experiment has to reach one of its grids."""
+    def _refuse_idle(self, name: str) -> None:
+        """What an experiment's file says, and what the user changes of it, has to reach one of its grids."""
         change = self._changes.user.tree("experiments").tree(name)
-        for key, word in change.only(self.library.settings).items():
-            settings = [node.settings for node in composed.grids.values()]
-            if isinstance(word, Leaf) and not any(said.get(key) is word for said in settings):
+        # a preset may override in all grids what the file says of the paper's scale
+        if self is self.written:
+            place, said = "", self.library.experiment(name)
+        else:
+            self.written.experiment(name)
+            place, said = f"experiments.{name}.", change
+        grids = self._composed[name].grids
+        for key, word in said.only(self.library.settings).items():
+            if not _reached(word, [node.settings.get(key) for node in grids.values()]):
                 raise ConfigurationError(
-                    f"{word.origin}: experiments.{name}.{key}: changes nothing, as every grid says {key} itself; "
-                    f"change it under `grids`, of {', '.join(composed.grids)}"
+                    f"{word.origin}: {place}{key}: changes nothing, as every grid says {key} itself; "
+                    f"say it under `grids`, of {', '.join(grids)}"
                 )
 
     def _check_changes(self) -> None:
@@ -215,6 +227,14 @@ class Paper:
                 if name not in names():
                     where = f"{word.origin}: papers.{library.slug}.{kind}s"
                     raise ConfigurationError(f"{where}: {unknown(kind, name, names())}")
+
+
+def _reached(word: Word, found: Sequence[Word | None]) -> bool:
+    """Whether a word stands in one of these places, or of a mapping every word in one."""
+    if isinstance(word, Leaf):
+        return any(other is word for other in found)
+    below = [other for other in found if isinstance(other, Tree)]
+    return all(_reached(inner, [other.get(key) for other in below]) for key, inner in word.items())
 
 
 def _refuse_circle(word: Word, name: str, chain: tuple[str, ...]) -> None:
