@@ -42,7 +42,7 @@ def _run(tmp_path, monkeypatch):
     claims.append(claims[0].model_copy(update={"id": "elsewhere", "grids": ("other",)}))
     stub = SimpleNamespace(
         papers=["mupc"],
-        figures=lambda paper: ["fig5", "fig6"],
+        sound_figures=lambda paper: ["fig5", "fig6"],
         figure=lambda paper, name: SimpleNamespace(claims=claims),
     )
     monkeypatch.setattr(power_command, "load", lambda root, changes: stub)
