@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pipeline_project import CLAIM, FIGURES, TARGETS, Project, trained
+from pipeline_project import CLAIM, FIGURES, SOURCE, TARGETS, Project, trained
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
@@ -43,6 +43,24 @@ def test_twice_from_scratch_byte_by_byte(template: Path, finished: Project, tmp_
         ]
         assert compared[0] == compared[1]
     assert [p.name for p in other.cells()] == [p.name for p in finished.cells()]
+
+
+def test_another_workflow_takes_a_figure_as_from_a_module(project: Project, tmp_path: Path) -> None:
+    """The Snakefile of docs/running.md, with this project's folder and a figure that is there already."""
+    documented = (SOURCE / "docs/running.md").read_text("utf-8").split("From another workflow")[1]
+    text = re.search(r"```python\n(.*?)```", documented, re.DOTALL)[1]
+    for written, meant in (
+        ("/path/to/scaling-limits", str(project.folder)),
+        ("/path/to/letter", str(tmp_path)),
+        ("mupc/table1.pdf", "mupc/fig5.pdf"),
+    ):
+        assert written in text
+        text = text.replace(written, meant)
+    (tmp_path / "Snakefile").write_text(text, encoding="utf-8")
+    output = project("-s", str(tmp_path / "Snakefile"), "letter", "--cores", "1")
+    assert "limits_run" not in output
+    drawn = (project / "results/smoke/mupc/fig5/figure.pdf").read_bytes()
+    assert (tmp_path / "table1.pdf").read_bytes() == drawn
 
 
 def test_substitution_and_reduced_sizes_are_written_down(finished: Project) -> None:
