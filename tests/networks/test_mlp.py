@@ -8,7 +8,7 @@ import pytest
 from scaling_limits import networks
 from scaling_limits.cells import NetworkSpec
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.networks.draws import layer_key, unit_draw
+from scaling_limits.networks.draws import layer_key, scaled_draws, unit_draw
 from scaling_limits.networks.network import shift_down, shift_up, top_of
 from scaling_limits.networks.nodes import ACTIVATIONS, Linear
 from toys import cell
@@ -155,6 +155,16 @@ def test_draws_by_programs_of_their_own_have_the_bits_of_those_within_another(di
     within = initialise(network, distribution=distribution, dtype=jnp.float32)
     for a, b in zip(alone, within, strict=True):
         np.testing.assert_array_equal(a["linear"]["kernel"], b["linear"]["kernel"])
+
+
+@pytest.mark.parametrize("distribution", ["normal", "uniform", "orthogonal"])
+@pytest.mark.parametrize("shape", [(3, 5), (70, 90)])
+def test_draws_cut_from_longer_ones_are_those_of_their_own_shape(distribution, shape):
+    key, leaf = jax.random.key(2), jax.ShapeDtypeStruct(shape, jnp.float32)
+    found = scaled_draws(key, "weights", (4, 2), np.float32(0.5), leaf, distribution)
+    for layer, weights in zip((4, 5), found, strict=True):
+        own = unit_draw(layer_key(key, "weights", layer), distribution, shape, jnp.float32)
+        np.testing.assert_array_equal(weights, np.float32(0.5) * own)
 
 
 def test_keys_depend_on_purpose_and_layer():

@@ -1,5 +1,6 @@
 """Unit draws of weights. They depend on (seed key, purpose, layer, shape) and on nothing else."""
 
+import math
 import zlib
 from functools import partial
 from typing import Any
@@ -12,6 +13,9 @@ from jaxtyping import Float
 
 from scaling_limits.errors import ConfigurationError, unknown
 
+_FEWEST = 4096
+"""Entries that are drawn at a time; from there on powers of two."""
+
 
 def layer_key(key: Array, purpose: str, layer: int | Array) -> Array:
     """Fold a seed's key with a purpose (by the checksum of its name) and a layer index."""
@@ -23,36 +27,37 @@ def scaled_draws(
 ) -> Float[Array, "count out in"]:
     """`std` times the unit draws of `layers`, the first and their number, each with the shape and dtype of `leaf`.
 
-    Called from Python it runs a program that all weights of this shape and number share, in all cells. As parts of
-    the cells' own programs, draws would take nearly half of the time in which these are compiled.
+    Called from Python it runs programs that most weights share, in all cells: what an entry comes to depends on its
+    place alone, not on how many there are, so that weights of any shape are the beginning of a longer vector. As
+    parts of the cells' own programs, draws would take nearly half of the time in which these are compiled.
 
     Raises:
         ConfigurationError: `how` is an unknown distribution.
     """
     first, count = layers
-    static = {"count": count, "shape": leaf.shape, "dtype": leaf.dtype, "how": how}
-    drawn: Array = _scaled_draws(key, _checksum(purpose), first, std, **static)
-    return drawn
+    size = math.prod(leaf.shape)
+    shape = leaf.shape if how == "orthogonal" else (max(_FEWEST, 1 << (size - 1).bit_length()),)
+    # by NumPy, what is cut out needs no program of its own
+    of = jnp if isinstance(key, jax.core.Tracer) else np
+
+    def one(layer: int) -> Any:
+        drawn = _scaled_draw(key, _checksum(purpose), layer, std, shape, leaf.dtype, how)
+        return of.asarray(drawn).reshape(-1)[:size].reshape(leaf.shape)
+
+    return jnp.asarray(of.stack([one(layer) for layer in range(first, first + count)]))
 
 
-@partial(jax.jit, static_argnames=("count", "shape", "dtype", "how"))
-def _scaled_draws(
+@partial(jax.jit, static_argnames=("shape", "dtype", "how"))
+def _scaled_draw(
     key: Array,
     purpose: Array,
-    first: Array,
+    layer: Array,
     std: Array,
-    *,
-    count: int,
-    shape: tuple[int, int],
+    shape: tuple[int, ...],
     dtype: Any,
     how: str,
 ) -> Array:
-    def one(layer: Array) -> Array:
-        return jnp.asarray(std, dtype) * unit_draw(_folded(key, purpose, layer), how, shape, dtype)
-
-    # one after the other: to compile them for all layers at once takes three times as long
-    drawn: Array = jax.lax.map(one, first + jnp.arange(count))
-    return drawn
+    return jnp.asarray(std, dtype) * unit_draw(_folded(key, purpose, layer), how, shape, dtype)
 
 
 def _folded(key: Array, purpose: Array | np.uint32, layer: int | Array) -> Array:
@@ -64,9 +69,9 @@ def _checksum(purpose: str) -> np.uint32:
 
 
 def unit_draw(
-    key: Array, distribution: str, shape: tuple[int, int], dtype: Any
-) -> Float[Array, "out in"]:
-    """Draw one matrix `[out, in]`, to be scaled by `init_std` afterwards.
+    key: Array, distribution: str, shape: tuple[int, ...], dtype: Any
+) -> Float[Array, "..."]:
+    """Draw one matrix `[out, in]`, or a vector of entries, to be scaled by `init_std` afterwards.
 
     `normal` and `uniform` (on +-sqrt 3) have entries of unit variance. `orthogonal` is Haar
     distributed with orthonormal columns, `W^T W = I` (rows where out < in), so its entries have

@@ -52,8 +52,8 @@ class Page:
         head = under_title + bool(verdicts) * _LINE + _PAD
         foot = (lines.count("\n") + 1) * _LINE + _PAD if lines else _PAD
         self._head, self._foot = head, foot
-        engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0)
-        self.figure = Figure(layout=engine)
+        self._engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0)
+        self.figure = Figure(layout=self._engine)
         self._parts = GridSpec(len(rows) + 2, 1, self.figure)
         self._top, *middle, self._bottom = (
             self.figure.add_subfigure(self._parts[row]) for row in range(len(rows) + 2)
@@ -87,7 +87,7 @@ class Page:
 
     def settle(self) -> Figure:
         """The figure, its layout computed once and for all formats."""
-        self.figure.draw_without_rendering()
+        self._engine.execute(self.figure)
         # with an engine left, also with the one called "none", every format would draw the page twice
         self.figure.set_layout_engine(None)
         # the last bits of what the solver finds depend on where its variables lie in memory
