@@ -12,11 +12,11 @@ STAYS = {"kind": "optimum_stays", "along": "width", "over": "learning_rate", "ma
 SLOPE = {"kind": "slope", "along": "width", "expected": -1, "tolerance": 0.25, "by": None}
 
 
-def power(results, **said) -> Power:
+def power(results, repeats=REPEATS, **said) -> Power:
     common = {"id": "the-claim", "statement": "It is so.", "source": "Fig 1", "grids": ["main"]}
     common |= {"quantity": {"metric": "train_loss"}, "control": ["control"]}
     claim = common | {key: value for key, value in said.items() if value is not None}
-    return power_of(TypeAdapter(Claim).validate_python(claim), results, REPEATS)
+    return power_of(TypeAdapter(Claim).validate_python(claim), results, repeats)
 
 
 @pytest.mark.parametrize("doublings", [2, 4])
@@ -95,3 +95,19 @@ def test_a_tie_is_void(tabulate):
     claim = {"kind": "gap", "along": "width", "reference": ["other"], "control": None}
     found = power(tabulate([*falling(-0.5), *other]), **claim)
     assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(("smallest", "largest"), [(0.4, 0.1), (0.1, 0.4)])
+def test_a_spread_that_follows_the_size_makes_no_gap(tabulate, smallest, largest):
+    """Loud noise lifts the mean of positive values, by more where there is more of it."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"grid": grid, "width": n, "seed": s, "value": level * np.exp(spread * rng.normal())}
+        for grid, falls in (("main", 0.5), ("other", 0.0))
+        for n, level, spread in ((16, 1.0, smallest), (256, 16**-falls, largest))
+        for s in range(10)
+    ]
+    claim = {"kind": "gap", "along": "width", "reference": ["other"], "grows": True}
+    found = power(tabulate(rows), repeats=40, control=None, **claim)
+    assert found.holds["true"] > 0.9
+    assert found.void <= 0.05

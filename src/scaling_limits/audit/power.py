@@ -35,7 +35,7 @@ from scaling_limits.records import Results
 WRONG_BY = {"true": 0.0, "quarter": 0.25, "half": 0.5}
 """By how much an exponent is wrong. Claims without an exponent are reversed where others are wrong by one half."""
 VOID = ("flat", "noise", "diverged")
-"""The same everywhere with the records' spread, with more of it, and no number anywhere."""
+"""The same everywhere with the spread of the median size, with more of it, and no number anywhere."""
 LOUD, LOUD_ASSUMED = 5.0, 2.5
 """How much noisier than recorded, and than what is assumed of one seed: one claim in twenty is, at `laptop`."""
 CLIFF = 1.5
@@ -166,8 +166,13 @@ class _Model:
         louder = LOUD if len(seeds) > 1 else LOUD_ASSUMED
         loud = louder if scenario == "noise" else 1.0
         luck = generator.standard_normal((len(self.shared), len(seeds)))[self.groups, columns]
-        noise = self.shared[self.groups] * luck
-        noise = noise + self.own[self.groups] * generator.standard_normal(len(self.table))
+        shared, own = (
+            # where sizes scatter differently, the mean of loud values does as well
+            np.full_like(each, np.median(each)) if scenario in VOID else each
+            for each in (self.shared, self.own)
+        )
+        noise = shared[self.groups] * luck
+        noise = noise + own[self.groups] * generator.standard_normal(len(self.table))
         return self.scale.back(self.scale.to(exact) + loud * noise)
 
     def _exact(self, wrong: float) -> np.ndarray:

@@ -30,8 +30,8 @@ void ones hold at all). Numbers are the share that holds.
 - *1/4*, *1/2*: an exponent is wrong by so much, up or down. An optimum moves by so many octaves a doubling. Thresholds
   on one side lie a quarter from the truth. Without an exponent the order is reversed, and what is bounded lies as far
   beyond the bound as it was within (1/2).
-- *void*: the same everywhere, five times as much noise (two and a half times what is assumed of one seed), or
-  everything diverged; the worst of these. A slope of 0 is not void where it is claimed.
+- *void*: the same everywhere with the spread of the median size, five times as much noise (two and a half times what is
+  assumed of one seed), or everything diverged; the worst of these. A slope of 0 is not void where it is claimed.
 - *decides*: the true holds more often than not, 1/2 never, void in at most one of twenty.
 
 Controls are not simulated: a claim whose control does not fail on the records is untested whatever its own grid tells.
