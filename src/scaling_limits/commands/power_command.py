@@ -11,7 +11,7 @@ from scaling_limits.audit.judge import select
 from scaling_limits.audit.power import Power, power_of
 from scaling_limits.audit.verdicts import UndecidedError, setting, words
 from scaling_limits.commands.given import Given, chosen
-from scaling_limits.configuration import load
+from scaling_limits.configuration import Configuration, load
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.claims import Claim
 from scaling_limits.files import write_file
@@ -23,8 +23,8 @@ FINER = 20
 _HEAD = """# What the claims' grids tell apart
 
 Made by `make power` from the records of a run: simulated values stand in the place of a claim's own, at the same
-settings and seeds and with the spread that the records show, and are judged as ever, {repeats} times each ({more} where
-void ones hold at all). Numbers are the share that holds.
+settings and seeds and with the spread that the records show, and are judged as ever. Numbers are the share that holds.
+Rows of figures that the last run had no results of are those of an earlier one.
 
 - *true*: as claimed (of claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
 - *1/4*, *1/2*: an exponent is wrong by so much, up or down. An optimum moves by so many octaves a doubling. Thresholds
@@ -37,11 +37,15 @@ void ones hold at all). Numbers are the share that holds.
 Controls are not simulated: a claim whose control does not fail on the records is untested whatever its own grid tells.
 """
 
+_COLUMNS = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides")
+
 Row = tuple[str, ...]
 
 
 def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
     """Print the power of the claims at these presets, and write it to `docs/power.md`.
+
+    Presets and figures without results keep what the page says of them, as long as there are such claims.
 
     Args:
         given: says where the results are, and what is changed of the configuration.
@@ -52,14 +56,23 @@ def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
     Raises:
         ConfigurationError: no figure was computed at one of these presets.
     """
-    tables = [table(preset, given, repeats, jobs) for preset in presets]
-    page = "\n".join([_HEAD.format(repeats=repeats, more=FINER * repeats), *tables, ""])
+    path = given.root / PAGE
+    written = _written(path.read_text(encoding="utf-8") if path.exists() else "")
+    fresh = {preset: rows(preset, given, repeats, jobs) for preset in presets}
+    sections = []
+    for preset in sorted({*written, *fresh}):
+        claims = _claims(load(given.root, {**given.changes, "preset": preset}))
+        found = {row[:2]: row for row in (*written.get(preset, ()), *fresh.get(preset, ()))}
+        sections.append(_section(preset, [found[claim] for claim in claims if claim in found]))
+    page = "\n".join([_HEAD, *sections, ""])
     print(page)
-    write_file(given.root / PAGE, page)
+    write_file(path, page)
 
 
-def table(preset: str, given: Given, repeats: int, jobs: int) -> str:
-    """The power of every claim of the figures that a preset's results have, as Markdown.
+def rows(preset: str, given: Given, repeats: int, jobs: int) -> list[Row]:
+    """The power of every claim of the figures that a preset's results have, as rows of the page's table.
+
+    A claim is judged `repeats` times, and `FINER` times as often where void records hold at all.
 
     Raises:
         ConfigurationError: no figure was computed at this preset.
@@ -67,21 +80,41 @@ def table(preset: str, given: Given, repeats: int, jobs: int) -> str:
     configuration = load(given.root, {**given.changes, "preset": preset})
     folder = given.root / "results" / preset
     work = [
-        (f"{paper}/{name}", claim, folder / paper / name, repeats)
-        for paper, name in chosen(configuration, [])
-        for claim in configuration.figure(paper, name).claims
-        if (folder / paper / name / "cells.parquet").exists()
+        (figure, claim, folder / figure, repeats)
+        for (figure, _), claim in _claims(configuration).items()
+        if (folder / figure / "cells.parquet").exists()
     ]
     if not work:
         raise ConfigurationError(f"no figure was computed at the preset {preset}: make figures")
     # no forks: JAX, which a caller may have loaded, has threads
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        rows = list(pool.map(_row, *zip(*work, strict=True), chunksize=2))
-    columns = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides")
-    lines = [columns, ("---",) * len(columns), *rows]
-    decided = sum(row[-1] == "yes" for row in rows)
-    head = f"## Preset `{preset}`\n\n{decided} of {len(rows)} claims' grids decide.\n"
-    return "\n".join([head, *(f"| {' | '.join(line)} |" for line in lines)])
+        return list(pool.map(_row, *zip(*work, strict=True), chunksize=2))
+
+
+def _claims(configuration: Configuration) -> dict[tuple[str, str], Claim]:
+    """All claims by figure and name, as the page writes them."""
+    return {
+        (f"{paper}/{name}", f"`{claim.id}`"): claim
+        for paper, name in chosen(configuration, [])
+        for claim in configuration.figure(paper, name).claims
+    }
+
+
+def _section(preset: str, found: Sequence[Row]) -> str:
+    decided = sum(row[-1] == "yes" for row in found)
+    head = f"## Preset `{preset}`\n\n{decided} of {len(found)} claims' grids decide.\n"
+    lines = [_COLUMNS, ("---",) * len(_COLUMNS), *found]
+    return "\n".join([head, *(f"| {' | '.join(line)} |" for line in lines), ""])
+
+
+def _written(page: str) -> dict[str, list[Row]]:
+    """The rows of a page by preset."""
+    found: dict[str, list[Row]] = {}
+    for part in page.split("## Preset `")[1:]:
+        lines = [line[2:-2] for line in part.splitlines() if line.startswith("| ")]
+        cells = [tuple(line.split(" | ")) for line in lines]
+        found[part.partition("`")[0]] = [row for row in cells[2:] if len(row) == len(_COLUMNS)]
+    return found
 
 
 def _row(figure: str, claim: Claim, folder: Path, repeats: int) -> Row:
