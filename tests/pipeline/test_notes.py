@@ -118,6 +118,14 @@ def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:
         load(PROJECT, {"papers": wrong}).stated("mupc", EXPERIMENT)
 
 
+def test_each_data_set_on_the_picture_is_a_sentence() -> None:
+    configuration = load(PROJECT, {"preset": "smoke"})
+    cells = pipeline_cells(configuration.points("pcn-limits", "nonlinear_networks"))
+    data, _ = on_the_picture(configuration, "pcn-limits", "fig4", cells)
+    assert data.startswith("Data: handwritten digits")
+    assert "in place of CIFAR-10 and ImageNet. Generated sentences in place of Tiny" in data
+
+
 def test_the_papers_own_setting_has_only_its_seeds() -> None:
     assert notes(preset="paper") == "Mean over 3 seeds."
 

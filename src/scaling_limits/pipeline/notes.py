@@ -52,7 +52,8 @@ def on_the_picture(
             if stand_in == used
         ]
         instead = f" in place of {' and '.join(for_others)}" if for_others else ""
-        data.append(f"{info.title}{instead}.{f' {info.note}' if info.note else ''}")
+        title = info.title if not data else info.title[0].upper() + info.title[1:]
+        data.append(f"{title}{instead}.{f' {info.note}' if info.note else ''}")
     sizes = [
         "not trained"
         if column == "num_steps" and not shown[column].max()
