@@ -74,7 +74,9 @@ def configured(root, own=OWN, name="mine", *, overrides=None, **main):
 def with_algorithm(root, text, **settings):
     file = root / "own.py"
     file.write_text(text, encoding="utf-8")
-    own = OWN | SETTINGS | BACKPROPAGATION | {"algorithm": "copy"} | settings
+    # what the grid says itself would change nothing above it
+    above = {key: value for key, value in SETTINGS.items() if key not in OWN["grids"]["main"]}
+    own = OWN | above | BACKPROPAGATION | {"algorithm": "copy"} | settings
     return configured(root, own, algorithms={"copy": "own.py"}), file
 
 

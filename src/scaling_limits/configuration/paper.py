@@ -203,6 +203,8 @@ class Paper:
             self.written.experiment(name)
             place, said = f"experiments.{name}.", change
         grids = self._composed[name].grids
+        if not grids:
+            return  # refused elsewhere
         for key, word in said.only(self.library.settings).items():
             if not _reached(word, [node.settings.get(key) for node in grids.values()]):
                 raise ConfigurationError(
