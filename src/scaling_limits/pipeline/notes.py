@@ -43,7 +43,7 @@ def on_the_picture(
         return []
     shown = cells[cells["grid"].isin(figure.plot.grids)]
     replaced = configuration.substitutions(paper, figure.experiment)
-    data = []
+    data: list[str] = []
     for used in sorted(shown["dataset"].unique()):
         info = catalogue.info(used, configuration.user_datasets)
         for_others = [
