@@ -40,6 +40,8 @@ Controls are not simulated: a claim whose control does not fail on the records i
 _COLUMNS = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides")
 
 Row = tuple[str, ...]
+Claims = dict[tuple[str, str], Claim]
+"""By figure and name, as the page writes them."""
 
 
 def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
@@ -58,30 +60,31 @@ def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
     """
     path = given.root / PAGE
     written = _written(path.read_text(encoding="utf-8") if path.exists() else "")
-    fresh = {preset: rows(preset, given, repeats, jobs) for preset in presets}
     sections = []
-    for preset in sorted({*written, *fresh}):
+    for preset in sorted({*written, *presets}):
         claims = _claims(load(given.root, {**given.changes, "preset": preset}))
-        found = {row[:2]: row for row in (*written.get(preset, ()), *fresh.get(preset, ()))}
+        found = {row[:2]: row for row in written.get(preset, ())}
+        if preset in presets:
+            fresh = rows(preset, claims, given.root, repeats, jobs)
+            found |= {row[:2]: row for row in fresh}
         sections.append(_section(preset, [found[claim] for claim in claims if claim in found]))
     page = "\n".join([_HEAD, *sections, ""])
     print(page)
     write_file(path, page)
 
 
-def rows(preset: str, given: Given, repeats: int, jobs: int) -> list[Row]:
-    """The power of every claim of the figures that a preset's results have, as rows of the page's table.
+def rows(preset: str, claims: Claims, root: Path, repeats: int, jobs: int) -> list[Row]:
+    """The power of those claims whose figures a preset's results have, as rows of the page's table.
 
     A claim is judged `repeats` times, and `FINER` times as often where void records hold at all.
 
     Raises:
         ConfigurationError: no figure was computed at this preset.
     """
-    configuration = load(given.root, {**given.changes, "preset": preset})
-    folder = given.root / "results" / preset
+    folder = root / "results" / preset
     work = [
         (figure, claim, folder / figure, repeats)
-        for (figure, _), claim in _claims(configuration).items()
+        for (figure, _), claim in claims.items()
         if (folder / figure / "cells.parquet").exists()
     ]
     if not work:
@@ -91,8 +94,8 @@ def rows(preset: str, given: Given, repeats: int, jobs: int) -> list[Row]:
         return list(pool.map(_row, *zip(*work, strict=True), chunksize=2))
 
 
-def _claims(configuration: Configuration) -> dict[tuple[str, str], Claim]:
-    """All claims by figure and name, as the page writes them."""
+def _claims(configuration: Configuration) -> Claims:
+    """All claims of a preset."""
     return {
         (f"{paper}/{name}", f"`{claim.id}`"): claim
         for paper, name in chosen(configuration, [])
