@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scaling_limits import runtime
 from scaling_limits.configuration.models import MeasurementPlan, Resources
 from scaling_limits.configuration.resolve import Resolver
-from scaling_limits.datasets import keras_npz
+from scaling_limits.datasets import catalogue, keras_npz
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.preparation import prepare
 from scaling_limits.errors import ConfigurationError
@@ -38,7 +38,7 @@ def _trained(
     folder: Path,
 ) -> pd.DataFrame:
     own, copies = _found(data, folder)
-    user = {}
+    user = catalogue.archives(copies)
     if own is not None:
         settings = {"dataset": "data", **settings}
         user = {str(settings["dataset"]): own}
