@@ -122,7 +122,8 @@ class Cell(Strict):
     A share `label_smoothing` of each training target is spread over all classes; training images are changed by what
     `augmentation` names, at random at every step. The learning rate stays the same
     without a schedule.
-    With `limit`, its numbers are computed by that limit instead of by training.
+    With `limit`, its numbers are computed by that limit instead of by training. A program that is `compiled` quickly is
+    a slower one.
     """
 
     limit: str | None = None
@@ -143,6 +144,7 @@ class Cell(Strict):
     measurements: tuple[MeasurementSpec, ...]
     dtype: Literal["float32", "float64"]
     cells_per_batch: int
+    compiled: Literal["quickly"] | None = None
     device: Literal["cpu", "gpu"]
 
     def canonical(self) -> dict[str, Any]:

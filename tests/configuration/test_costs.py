@@ -66,6 +66,11 @@ RESNET: dict[str, Any] = {
 }
 
 
+def optimised(**changes: Any) -> Cell:
+    """A cell whose program is not compiled quickly."""
+    return cell(**changes).model_copy(update={"compiled": None})
+
+
 def compiled(chosen: Cell) -> Any:
     """The program that trains a cell, compiled for data of its sizes."""
     data, net = chosen.dataset, chosen.network
@@ -128,7 +133,7 @@ def test_operations_of_backpropagation_in_closed_form() -> None:
 def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> None:
     def inference(initial: str) -> float:
         steps = [
-            flops(cell(width=64, depth=32, num_steps=count, activity_initialisation=initial))
+            flops(optimised(width=64, depth=32, num_steps=count, activity_initialisation=initial))
             for count in (2, 3)
         ]
         return steps[1] - steps[0]
@@ -220,7 +225,7 @@ STORED: dict[str, tuple[dict[str, Any], float, float | None]] = {
 @pytest.mark.parametrize("name", STORED)
 def test_estimates_at_nominal_rates_are_near_stored_times(name: str) -> None:
     changes, running, preparing = STORED[name]
-    chosen = cell(**changes)
+    chosen = optimised(**changes)
     estimated = cell_seconds(chosen, nominal())
     assert 0.5 < estimated / running < 2
     if preparing is not None:
@@ -233,7 +238,9 @@ def times(rates: dict[str, float]) -> list[Timed]:
     for changes, _, _ in STORED.values():
         for width in (8, 32, 128):
             # image networks are wider by themselves
-            chosen = cell(**{**changes, "width": width // 8 if "network" in changes else width})
+            chosen = optimised(
+                **{**changes, "width": width // 8 if "network" in changes else width}
+            )
             running = cell_seconds(chosen, rates)
             found.append(Timed(chosen, running, shard_seconds([chosen], rates) - running))
     return found
@@ -267,6 +274,14 @@ def test_a_time_that_is_far_off_changes_little() -> None:
 def test_nominal_rates_are_of_all_kinds_of_work() -> None:
     assert tuple(nominal()) == KINDS
     assert all(rate > 0 for rate in nominal().values())
+
+
+def test_what_runs_briefly_is_compiled_quickly() -> None:
+    brief, long = (cell(**BACKPROPAGATION, width=128, num_steps=steps) for steps in (10, 1000))
+    assert flops(brief) < 2e9 < flops(long)
+    assert (brief.compiled, long.compiled) == ("quickly", None)
+    assert cell(**RECURSION, depth=32, num_steps=8).compiled is None
+    assert cell(device="gpu", **BACKPROPAGATION).compiled is None
 
 
 def test_a_loop_is_compiled_once() -> None:

@@ -242,6 +242,23 @@ def test_networks_that_are_not_trained_compile_no_training() -> None:
     assert counted[1]["operations"] < 0.5 * counted[0]["operations"]
 
 
+def test_what_is_compiled_quickly_is_a_shorter_program_for_the_same_numbers(
+    datasets_folder: Path,
+) -> None:
+    quick = cell(depth=6, dtype="float64", measure={"feature_sizes": [3]})
+    full = quick.model_copy(update={"compiled": None})
+    assert quick.compiled == "quickly"
+    loops = [
+        count.counted(each.model_copy(update={"measurements": ()})).found["loops"]
+        for each in (quick, full)
+    ]
+    # inference is one loop instead of four
+    assert loops[1] - loops[0] >= 3
+    for name, measured in train([quick], datasets_folder)[0].items():
+        expected = train([full], datasets_folder)[0][name]
+        np.testing.assert_allclose(measured.values, expected.values, rtol=1e-10, err_msg=name)
+
+
 def test_epochs_are_steps() -> None:
     """16 samples a batch: 50 training samples are three batches, and two are left out."""
     own = {"num_train": 50, "batch_size": 16}

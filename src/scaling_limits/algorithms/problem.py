@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from jax import Array
 from jaxtyping import Float
@@ -17,7 +17,8 @@ class Problem:
 
     `options` are those that the algorithm declares. `numbers` holds their traced ones, the `seed` and the `step`
     (negative while feedback weights are trained alone). `feedback` are the weights of the feedback nodes, if there are
-    any. A sample is a sequence of `tokens`, 1 of other data (see `losses`).
+    any. A sample is a sequence of `tokens`, 1 of other data (see `losses`). Of two programs for the same numbers the
+    shorter is taken where it is `compiled` quickly.
     """
 
     network: Network
@@ -29,6 +30,7 @@ class Problem:
     numbers: Mapping[str, Array] = field(default_factory=dict)
     feedback: Params = ()
     tokens: int = 1
+    compiled: Literal["quickly"] | None = None
 
     def forward(self) -> Float[Array, "batch out"]:
         """The output f(x)."""

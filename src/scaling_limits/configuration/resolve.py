@@ -16,6 +16,7 @@ from scaling_limits.cells import (
     NetworkSpec,
     OptimiserSpec,
 )
+from scaling_limits.configuration.costs.compiling import compiled
 from scaling_limits.configuration.costs.memory import batch_size
 from scaling_limits.configuration.models import MeasurementPlan, Resources
 from scaling_limits.configuration.parts import Parts, choose, compose
@@ -98,7 +99,10 @@ class Resolver:
             if hasattr(computed, "refuse"):
                 computed.refuse(cell)
         count = batch_size(cell, self.resources.cells_per_batch, self.resources.mem_mb)
-        return Resolved(settings, cell.model_copy(update={"cells_per_batch": count}))
+        return Resolved(
+            settings,
+            cell.model_copy(update={"cells_per_batch": count, "compiled": compiled(cell)}),
+        )
 
     def _parameterisation(
         self, settings: Any, network: NetworkSpec, parts: Parts

@@ -27,6 +27,11 @@ from scaling_limits.training.step import Data, Training, data_of, drawn, numbers
 
 Program = Callable[[dict[str, Any], Array, Weights, Data], dict[str, dict[str, Array]]]
 
+_LESS_OPTIMISED: dict[str, str | bool] = {
+    "xla_backend_optimization_level": "0",
+    "xla_llvm_disable_expensive_passes": True,
+}
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -40,7 +45,8 @@ class Schedule:
     def of(cls, cell: Cell) -> "Schedule":
         """That of a cell."""
         specs = cell.measurements
-        stops = sorted({step for spec in specs for step in spec.steps})
+        # the last steps are an interval as the others are, so that a step is compiled once
+        stops = sorted({step for spec in specs for step in spec.steps} | {cell.num_steps})
         return cls(
             modules={spec.name: measurements.registry.get(spec.name) for spec in specs},
             stops=stops,
@@ -120,13 +126,8 @@ def _trained(
         context = _context(training, carried[0], stop, initial)
         return carried, schedule.measure(context, due)
 
-    measured: dict[str, dict[str, Array]] = {}
-    if schedule.stops:
-        carried, measured = lax.scan(interval, carried, schedule.intervals())
-        measured = schedule.kept(measured)
-    last = schedule.stops[-1] if schedule.stops else 0
-    _, curves = lax.fori_loop(last, training.cell.num_steps, step, carried)
-    return {"curves": curves, **measured}
+    (_, curves), measured = lax.scan(interval, carried, schedule.intervals())
+    return {"curves": curves, **schedule.kept(measured)}
 
 
 def _empty_curves(training: Training, state: State) -> dict[str, Array]:
@@ -176,7 +177,8 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
         # by programs of their own: other cells have weights of these shapes, too
         return numbers, orders, draw(numbers), data
 
-    compiled = jax.jit(run).lower(*arguments([cell])).compile()
+    options = _LESS_OPTIMISED if cell.compiled == "quickly" else None
+    compiled = jax.jit(run).lower(*arguments([cell])).compile(options)
 
     def train(cells: list[Cell]) -> list[dict[str, Measured]]:
         outputs = jax.device_get(compiled(*arguments(cells)))

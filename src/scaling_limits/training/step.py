@@ -121,6 +121,7 @@ class Training:
             numbers=numbers,
             feedback=weights.feedback,
             tokens=self.tokens,
+            compiled=self.cell.compiled,
         )
 
     @property

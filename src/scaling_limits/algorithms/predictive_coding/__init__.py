@@ -237,7 +237,7 @@ def _inference_work(cell: Cell, count: Any) -> None:
     sequential = options.inference_order == "sequential"
     count.at_once(count.above_input)
     done = 0
-    for end, reach in stages(options, cell.network.num_hidden_layers):
+    for end, reach in stages(options, cell.network.num_hidden_layers, cell.compiled):
         reached = count.topmost(reach)
         with count.repeated(end - done):
             if not options.fixed_predictions:

@@ -71,7 +71,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     relax = _relax_to_tolerance if with_tolerance else _relax
     done: Array | int = 0
     norm = jnp.asarray(jnp.inf, problem.y.dtype)
-    for end, reach in stages(problem.options, num_hidden):
+    for end, reach in stages(problem.options, num_hidden, problem.compiled):
         part = top(reach)
         moved, done, norm = relax(part, top_of(displacements, part.network), done, norm, end)
         displacements = with_top(displacements, moved)

@@ -1,12 +1,12 @@
 """The stages of inference: which layers its steps have to evaluate."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from scaling_limits.algorithms.predictive_coding import Options
 
 NUM_STAGES = 4
-"""More stages evaluate fewer layers, down to half, but each is one more loop to compile."""
+"""More stages evaluate fewer layers, down to half, but each is one more loop to compile: one where that is quick."""
 
 
 def moves_from_above(options: "Options") -> bool:
@@ -16,14 +16,16 @@ def moves_from_above(options: "Options") -> bool:
     return options.activity_initialisation == "forward" and options.activity_decay is None
 
 
-def stages(options: "Options", num_hidden: int) -> list[tuple[int, int]]:
+def stages(
+    options: "Options", num_hidden: int, compiled: Literal["quickly"] | None
+) -> list[tuple[int, int]]:
     """(last step, number of hidden layers that have moved by then) of each stage, steps from 1.
 
     Where activities move from above, synchronous steps move one more layer each, from the output down.
     """
     num_steps = options.num_inference_steps or 0
     slow = moves_from_above(options) and options.inference_order == "synchronous"
-    if not slow or options.inference == "adam":
+    if not slow or compiled == "quickly" or options.inference == "adam":
         # Adam's averages would have to grow with the stages
         return [(num_steps, num_hidden)]
     ramp = min(num_steps, num_hidden)
