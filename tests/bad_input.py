@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from scaling_limits.algorithms.own import FUNCTIONS
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import load
 from scaling_limits.configuration.costs.memory import refuse_too_large
@@ -30,7 +31,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.measured import Measured
 from scaling_limits.plotting.mathematics import refuse_unreadable
 from scaling_limits.store import Store, StoredCell
-from toys import FIGURE, PAPER, as_yaml, cell, merged, write_project
+from toys import BACKPROPAGATION, FIGURE, PAPER, as_yaml, cell, merged, write_project
 
 PROJECT = Path(__file__).parents[1]
 TOY = "config/papers/toy/transfer.yaml"
@@ -888,6 +889,19 @@ def _found_late() -> Iterator[Case]:
         ),
     ):
         yield Case("B", name, (TOY, path, word), files=files)
+    algorithm = "".join(f"def {name}(problem, *state): ...\n" for name in FUNCTIONS)
+    yield Case(
+        "B",
+        "metric that an own algorithm does not record",
+        (MINE, "figures.mine.plot", "'trainloss'", "'train_loss'", "metrics(cell) in ./copy.py"),
+        files=own(
+            **BACKPROPAGATION | {"algorithm": "copy"},
+            algorithms={"copy": "copy.py"},
+            measurements=None,
+            figures={"mine": {"plot": {"quantity": {"metric": "trainloss"}}}},
+        )
+        | {"copy.py": algorithm},
+    )
     # C
     yield Case(
         "C",
