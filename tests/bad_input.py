@@ -19,7 +19,10 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from click.testing import CliRunner
 
+from scaling_limits.algorithms.own import FUNCTIONS
+from scaling_limits.commands.main import main
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import load
 from scaling_limits.configuration.costs.memory import refuse_too_large
@@ -30,7 +33,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.measured import Measured
 from scaling_limits.plotting.mathematics import refuse_unreadable
 from scaling_limits.store import Store, StoredCell
-from toys import FIGURE, PAPER, as_yaml, cell, merged, write_project
+from toys import BACKPROPAGATION, FIGURE, PAPER, as_yaml, cell, merged, write_project
 
 PROJECT = Path(__file__).parents[1]
 TOY = "config/papers/toy/transfer.yaml"
@@ -245,6 +248,19 @@ def copied(content: bytes) -> bytes:
 
 
 # commands
+
+
+def called(*words: str) -> Callable[[Path, Any], object]:
+    """Give words to the command line, in the project's folder."""
+
+    def act(root: Path, _: Any) -> None:
+        with contextlib.chdir(root):
+            done = CliRunner().invoke(main, words)
+        assert isinstance(done.exception, SystemExit)
+        assert done.exit_code
+        print(done.output)
+
+    return act
 
 
 def snakemake(*arguments: str, folder: str = ".") -> Callable[[Path, Any], object]:
@@ -888,6 +904,19 @@ def _found_late() -> Iterator[Case]:
         ),
     ):
         yield Case("B", name, (TOY, path, word), files=files)
+    algorithm = "".join(f"def {name}(problem, *state): ...\n" for name in FUNCTIONS)
+    yield Case(
+        "B",
+        "metric that an own algorithm does not record",
+        (MINE, "figures.mine.plot", "'trainloss'", "'train_loss'", "metrics(cell) in ./copy.py"),
+        files=own(
+            **BACKPROPAGATION | {"algorithm": "copy"},
+            algorithms={"copy": "copy.py"},
+            measurements=None,
+            figures={"mine": {"plot": {"quantity": {"metric": "trainloss"}}}},
+        )
+        | {"copy.py": algorithm},
+    )
     # C
     yield Case(
         "C",
@@ -1016,6 +1045,22 @@ def _found_late() -> Iterator[Case]:
         ("config/papers/run", "a slug"),
         files={"config/papers/run/paper.yaml": PAPER["paper"]},
     )
+    for name, words, said, files in (
+        ("paper that there is not", ["run", "tyo"], ("unknown paper 'tyo'", "'toy'"), {}),
+        ("ending of a file", ["run", "toy/fig1.jpg"], ("'fig1.jpg'", "'fig1'"), {}),
+        ("preset", ["run", "toy", "--preset", "smal"], ("--preset", "'smal'", "'small'"), {}),
+        ("change without a value", ["run", "--set", "junk"], ("junk: should be KEY=VALUE",), {}),
+        ("bracket", ["run", "--set", "data={path: ["], ("--set data={path: [", "line 1"), {}),
+        ("no file", ["run", "--configfile", "x.yaml"], ("x.yaml: cannot be read",), {}),
+        ("binary file", ["run", "--configfile", "x"], ("x: cannot be read",), {"x": b"\x89\0"}),
+        ("empty file", ["run", "--configfile", "x"], ("x: should be a mapping",), {"x": ""}),
+        ("tab", ["run", "--configfile", "x"], ("x: cannot be read", "line 2"), {"x": "a:\n\tb: 1"}),
+        ("command", ["shwo", "toy/fig1"], ("No such command 'shwo'", "'show'"), {}),
+        ("option", ["run", "--presett", "small"], ("No such option '--presett'", "--preset"), {}),
+        ("paper for a figure", ["show", "toy"], ("'toy': a figure is <paper>/<figure>",), {}),
+        ("folder", ["run", "--directory", "no"], ("no has no config/config.yaml",), {}),
+    ):
+        yield Case("I", f"command line: {name}", said, files=files, act=called(*words))
     # J
     yield Case(
         "J",
@@ -1176,7 +1221,7 @@ CASES = [
 ]
 
 
-def main() -> None:
+def print_all() -> None:
     """Print all cases with what is said."""
     lines = [["case", "message"]]
     for case in CASES:
@@ -1186,4 +1231,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print_all()

@@ -157,14 +157,19 @@ def test_files(tmp_path):
 
 
 def test_table_is_aligned(capsys):
-    audit = audit_of(verdict("holds", "a"), verdict("fails", "much-longer", registered="known"))
+    audit = audit_of(
+        verdict("holds", "a"),
+        verdict("fails", "much-longer", registered="known"),
+        verdict("untested", detail="too narrow"),
+    )
     lines = format_table(audit).splitlines()
     assert (
         len({line.index(word) for line, word in zip(lines[2:4], ("holds", "fails"), strict=False)})
         == 1
     )
     assert "fails (registered)" in lines[3]
-    assert lines[-1] == "smoke: 1 hold, 1 fail, 0 untested, 0 missing; 100% decided"
+    assert [line.endswith("too narrow") for line in lines[2:5]] == [False, False, True]
+    assert lines[-1] == "smoke: 1 hold, 1 fail, 1 untested, 0 missing; 67% decided"
     print_table(audit)
     assert capsys.readouterr().out == format_table(audit) + "\n"
 

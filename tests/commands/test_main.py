@@ -15,6 +15,7 @@ import yaml
 from click.testing import CliRunner
 from snakemake.cli import parse_config
 
+from scaling_limits import __version__
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.commands import workflow
@@ -75,6 +76,10 @@ def judged(outcome: str, registered: str | None = None) -> Verdict:
 
 
 # what is given
+
+
+def test_it_says_its_version() -> None:
+    assert say("--version") == f"scaling-limits, version {__version__}\n"
 
 
 def keys(given: Given) -> list[str]:
@@ -319,6 +324,7 @@ def test_run_says_where_pictures_are_and_what_their_claims_came_to(
         "  holds     It holds.",
         "  fails (registered)  It fails.",
         "  untested  It untested.",
+        "            (so it is)",
         "figures/toy/fig2.png",
     ]
     assert say("run", "toy", "-n") == ""

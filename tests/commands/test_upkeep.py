@@ -193,6 +193,14 @@ def test_a_damaged_cell_is_removed(project: Path, content: bytes, configured: bo
     assert files(project) == set()
 
 
+def test_a_copy_of_another_cell_is_removed(project: Path) -> None:
+    one, other = (keep(project, cell) for cell in cells_of(project)[:2])
+    other.write_bytes(one.read_bytes())
+    assert states(project) == {State.CURRENT: 1, State.DAMAGED: 1}
+    prune(project)
+    assert files(project) == {one}
+
+
 @pytest.mark.parametrize(
     "meta",
     [{"cell": {"x": float("nan")}}, {"libraries": 3}, {"cell": [], "source": {}, "libraries": {}}],

@@ -387,7 +387,10 @@ def test_the_same_may_be_named_twice(named):
         ({"algorithms": {"broken": "broken.py"}}, r"broken\.py: cannot be imported: NameError"),
         ({"algorithms": ["own.py"]}, "algorithms: Input should be a valid dictionary"),
         ({"parameterisations": [ROW | {"scheme": "mup"}]}, "'mup with sgd' is one of the project"),
-        ({"parameterisations": [{"schem": "x"}]}, "parameterisations.0.scheme: Field required"),
+        (
+            {"parameterisations": [{"schem": "x"}]},
+            "parameterisations.0.schem: unknown key 'schem'; did you mean 'scheme'",
+        ),
     ],
 )
 def test_wrong_names_stop_their_file_only(named, changes, message):

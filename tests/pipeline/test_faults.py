@@ -134,6 +134,16 @@ def test_a_script_ends_with_the_message_and_without_a_traceback(
     assert log.read_text() == said
 
 
+def test_an_interrupted_script_says_that_it_can_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run_script(tmp_path / "job.log", KeyboardInterrupt())
+    assert caught.value.code == 1
+    said = "working\ninterrupted: what is stored is kept, and the same command goes on from there\n"
+    assert capsys.readouterr().err == said
+
+
 def test_what_the_system_refuses_has_its_traceback_in_the_log_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from plotting_records import (
     TRAIN,
     Drawn,
@@ -22,6 +23,7 @@ from plotting_records import (
 )
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plotting import page
 
 BEST, BAR, LOST = "best", "within 10 % of the best", "diverged (at least one seed)"
 FACTOR = 4**-0.1
@@ -104,6 +106,25 @@ def test_what_blows_up_does_not_move_the_limits_but_every_ring_is_inside(rates: 
     for ax in rates.axes:
         low, high = ax.get_ylim()
         assert all(low < line.get_ydata()[0] < high for line in lines(ax, BEST))
+
+
+def test_no_decades_stand_empty(rates: Drawn) -> None:
+    """All but what blows up is within a factor of two, above bars and below crosses."""
+    for ax in rates.axes[:2]:
+        low, high = ax.get_ylim()
+        assert high / low < 10
+
+
+@pytest.mark.parametrize(
+    "ends", [(2e-6, 1e-5), (2e-6, 1.2e-5), (0.83, 1.29), (0.4, 0.57), (0.05, 0.5), (1e-3, 1e3)]
+)
+def test_a_logarithmic_axis_has_two_numbers_at_least(ends: tuple[float, float]) -> None:
+    ax = Figure().subplots()
+    ax.set_yscale("log")
+    ax.set_ylim(*ends)
+    page.scale_ticks(ax.yaxis, "log", *ends)
+    numbers = [label for label in ax.get_yticklabels() if label.get_text()]
+    assert sum(ends[0] <= label.get_position()[1] <= ends[1] for label in numbers) >= 2
 
 
 def test_given_limits_give_way_to_rings_only(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from matplotlib.collections import QuadMesh
 from plotting_records import TRAIN, Drawn, Rows, cells, drawn, write_folder
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plotting import maps
 
 PLOT: dict[str, Any] = {
     "kind": "maps",
@@ -144,6 +145,13 @@ def test_there_is_a_map_for_each_step_with_its_values(cosines: Drawn) -> None:
     assert (64, 4) not in written
     assert not hatched(first)
     assert np.ma.getmaskarray(mesh(first).get_array()).sum() == 1
+
+
+def test_numbers_on_maps_are_short_and_have_a_minus_sign() -> None:
+    numbers = (0.97, 3e-4, 1, 2.54, 25, 640, 3e4, -0.009, -0.5)
+    assert [maps._compact(each) for each in numbers] == [
+        *(".97", "3e−4", "1", "2.5", "25", "640", "3e4", "−9e−3", "−.50")
+    ]
 
 
 def test_cells_end_half_way_between_values(cosines: Drawn) -> None:

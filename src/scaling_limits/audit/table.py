@@ -138,10 +138,17 @@ def write_audit(audit: Audit, folder: Path) -> None:
 
 
 def format_table(audit: Audit) -> str:
-    """The verdicts as aligned plain text, with the counts below."""
-    header = ("figure", "claim", "verdict", "value", "threshold")
+    """The verdicts as aligned plain text, with the counts below; of those that are untested, why."""
+    header = ("figure", "claim", "verdict", "value", "threshold", "untested because")
     rows = [
-        (f"{v.paper}/{v.figure}", v.claim, verdict_word(v), _value(v), v.threshold)
+        (
+            f"{v.paper}/{v.figure}",
+            v.claim,
+            verdict_word(v),
+            _value(v),
+            v.threshold,
+            v.detail if v.verdict == "untested" else "",
+        )
         for v in audit.verdicts
     ]
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]

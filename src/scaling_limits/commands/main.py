@@ -36,6 +36,7 @@ class _OfSnakemake(click.Command):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="scaling-limits", prog_name="scaling-limits")
 def main() -> None:
     """Computes the figures of five papers on training in wide and deep networks, and judges what they claim.
 

@@ -193,11 +193,12 @@ def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, 
         return State.UNREADABLE, experiment
     if content is None:
         return State.DAMAGED, experiment
+    origin = _origin(content)
+    if origin is None or origin.key != key:
+        # a job would set it aside
+        return State.DAMAGED, experiment
     if key in wanted.keys:
         return State.CURRENT, experiment
-    origin = _origin(content)
-    if origin is None:
-        return State.DAMAGED, ""
     experiment = wanted.cells.get(origin.cell, "")
     if origin.source in wanted.accepted:
         return State.ACCEPTED, experiment
@@ -215,6 +216,7 @@ def payload(path: Path) -> bytes | None:
 
 
 class _Origin(NamedTuple):
+    key: str
     cell: str
     source: str
     libraries: dict[str, str]
@@ -228,9 +230,11 @@ def meta(payload: bytes) -> dict[str, Any]:
 
 
 def _origin(payload: bytes) -> _Origin | None:
-    """The digest of a cell and what computed it; None if the file does not say."""
+    """The key and the digest of a cell, and what computed it; None if the file does not say."""
     try:
         known = meta(payload)
-        return _Origin(digest(known["cell"]), str(known["source"]), dict(known["libraries"]))
+        return _Origin(
+            known["key"], digest(known["cell"]), str(known["source"]), dict(known["libraries"])
+        )
     except Exception:  # its checksum fits, but a file of someone else's may hold anything
         return None

@@ -133,8 +133,10 @@ def _is_there(root: Path, configuration: Configuration, paper: str, figure: str)
 
 
 def _outcomes(root: Path, preset: str, figures: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Where each figure is, and what its claims came to, a line each."""
+    """Where each figure is, and what its claims came to, a line each, and why one is untested."""
     for paper, name in figures:
         yield os.path.normpath(root / "figures" / paper / f"{name}.png")
         for verdict in read_verdicts(root / "results" / preset / paper / name):
             yield f"  {verdict_word(verdict):8}  {verdict.statement}"
+            if verdict.verdict == "untested":
+                yield f"  {'':8}  ({verdict.detail})"

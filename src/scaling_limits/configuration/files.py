@@ -151,6 +151,8 @@ def told(error: ValidationError) -> list[Any]:
     that it is no number either.
     """
     entries: list[Any] = [_at_tag(entry) for entry in error.errors()]
+    # a mistyped key first, then what it lacks for that
+    entries.sort(key=lambda entry: entry["type"] != "extra_forbidden")
     words = {dotted(entry["loc"]) for entry in entries if entry["type"] == "literal_error"}
     return [e for e in entries if e["type"] == "literal_error" or dotted(e["loc"]) not in words]
 

@@ -27,18 +27,21 @@ def refuse_unrecorded(figure: Figure, cells: Mapping[str, Sequence[Cell]]) -> No
         found = metrics(cells[grid])
         if found is not None and quantity.metric not in found:
             problem = unknown("metric", quantity.metric, found)
-            raise MisplacedError(path, f"no cell of the grid '{grid}' will record it: {problem}")
+            files = sorted({cell.algorithm.file for cell in cells[grid] if cell.algorithm.file})
+            declared = "".join(f"; metrics(cell) in {file} says what it records" for file in files)
+            raise MisplacedError(
+                path, f"no cell of the grid '{grid}' will record it: {problem}{declared}"
+            )
 
 
 def metrics(cells: Iterable[Cell]) -> frozenset[str] | None:
-    """What any of these cells records; None where that is not known, of limits and of a user's own algorithms."""
+    """What any of these cells records; None where that is not known, of limits."""
     found: set[str] = set()
     for cell in cells:
-        part = algorithm(cell.algorithm)
-        if cell.limit is not None or (cell.algorithm.file and not hasattr(part, "metrics")):
+        if cell.limit is not None:
             return None
         if cell.num_steps:
-            found |= getattr(part, "metrics", _usual)(cell)
+            found |= getattr(algorithm(cell.algorithm), "metrics", _usual)(cell)
         for spec in cell.measurements:
             measurement = measurements.registry.part(spec.name)
             declared = getattr(measurement, "metrics", None)

@@ -39,8 +39,8 @@ class _Tee(io.TextIOBase):
 def logged(log: str | Path) -> Iterator[None]:
     """Send what a script prints to its log as well, and end it with a message and exit code 1 if it cannot go on.
 
-    That is for a user's error, and for what the operating system refuses (its traceback is in the log). Any other
-    exception is a mistake in the code and shows its traceback.
+    That is for a user's error, an interrupt, and what the operating system refuses (its traceback is in the log). Any
+    other exception is a mistake in the code and shows its traceback.
     """
     path = Path(log)
     terminal = sys.stderr
@@ -59,6 +59,12 @@ def logged(log: str | Path) -> Iterator[None]:
                 if isinstance(error, OSError):
                     tee.note(traceback.format_exc())
                 print(f"error: {error}", file=sys.stderr, flush=True)
+                sys.exit(1)
+            except KeyboardInterrupt:
+                print(
+                    "interrupted: what is stored is kept, and the same command goes on from there",
+                    file=sys.stderr,
+                )
                 sys.exit(1)
             except Exception:
                 tee.note(traceback.format_exc())

@@ -215,9 +215,11 @@ def _axis_scale(values: pd.Index) -> Scale:
 
 
 def _compact(value: float) -> str:
-    """Two digits in as little room as possible: `.97`, `3e-4`, `1`, `2.5`, `25`, `640`, `3e4`."""
+    """Two digits in as little room as possible: `.97`, `3e−4`, `1`, `2.5`, `25`, `640`, `3e4`."""
     if 0 < abs(value) < 0.01 or abs(value) >= 1000:
-        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
-    if abs(value) < 1:
-        return f"{value:.2f}".replace("0.", ".", 1)
-    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+        words = f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    elif abs(value) < 1:
+        words = f"{value:.2f}".replace("0.", ".", 1)
+    else:
+        words = f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+    return words.replace("-", "\N{MINUS SIGN}")

@@ -17,6 +17,7 @@ from matplotlib.ticker import (
     FixedLocator,
     FuncFormatter,
     LogFormatterMathtext,
+    LogFormatterSciNotation,
     LogLocator,
     MaxNLocator,
     NullFormatter,
@@ -173,18 +174,27 @@ def shape(count: int, wrap: int) -> tuple[int, int]:
 
 def scale_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
     """Ticks between two ends: round numbers in one notation."""
+    even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
     if scale == "linear":
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_major_locator(even)
         return
-    if high / low < 300 and low > 2e-3 and high < 1e5:
-        # few decades near one: plain numbers
-        subs = (1, 2, 5) if high / low > 8 else (1, 1.5, 2, 3, 4, 5, 6, 8)
+    ratio = high / low
+    if ratio < 3:
+        axis.set_major_locator(even)
+    elif ratio < 300:
+        subs = (1, 2, 5) if ratio > 8 else (1, 1.5, 2, 3, 4, 5, 6, 8)
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     else:
         axis.set_major_locator(LogLocator(numticks=7))
-        axis.set_major_formatter(LogFormatterMathtext())
+    # few decades near one: plain numbers; else every tick is named, not those of decades alone
+    plain = ratio < 300 and low > 2e-3 and high < 1e5
+    powers = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf))
+    axis.set_major_formatter(FuncFormatter(_plainly) if plain else powers)
     axis.set_minor_formatter(NullFormatter())
+
+
+def _plainly(value: float, _: int | None) -> str:
+    return f"{value:g}"
 
 
 def size_ticks(axis: Axis, values: np.ndarray) -> None:
@@ -201,8 +211,7 @@ def size_ticks(axis: Axis, values: np.ndarray) -> None:
     )
     axis.set_major_locator(few)
     whole = values[0] >= 1 and values[-1] < 1e5
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
-    axis.set_major_formatter(plain if whole else LogFormatterMathtext(base=2))
+    axis.set_major_formatter(FuncFormatter(_plainly) if whole else LogFormatterMathtext(base=2))
     axis.set_minor_locator(LogLocator(base=2, numticks=99))
     axis.set_minor_formatter(NullFormatter())
 
