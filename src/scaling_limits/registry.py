@@ -45,7 +45,8 @@ class Registry:
         """
         declaring = self._declaring(name)
         if name in self.own:
-            return importlib.import_module(declaring)
+            # asked for at every cell, of which there may be many thousands
+            return sys.modules.get(declaring) or importlib.import_module(declaring)
         where = f"{self.kind} '{name}' of the package '{_package(self._added[name])}': {declaring}"
         had_jax = "jax" in sys.modules
         try:

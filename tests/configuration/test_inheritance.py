@@ -1,5 +1,6 @@
 """What experiments, grids and figures take from others, what presets change, and what wins."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,10 @@ import pytest
 import yaml
 
 from scaling_limits.commands.show_command import shown
-from scaling_limits.configuration import Configuration, drawn, files, load
+from scaling_limits.configuration import Configuration, drawn, files, library, load
 from scaling_limits.configuration.ranges import expanded
 from scaling_limits.errors import ConfigurationError
-from toys import SETTINGS, as_yaml, merged, write_project
+from toys import SETTINGS, merged, write_project
 
 PROJECT = Path(__file__).parents[2]
 FAMILY: dict[str, Any] = {
@@ -380,6 +381,21 @@ def extended(content: Any) -> list[str]:
     return own + [name for node in nodes for name in extended(node)]
 
 
+@pytest.fixture
+def parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every content of a file is parsed once: a paper's are read hundreds of times below."""
+    known: dict[tuple[str, str], Any] = {}
+
+    def read(path: Path, file: str) -> Any:
+        found = (file, path.read_text(encoding="utf-8"))
+        if found not in known:
+            known[found] = files.read_tree(path, file)
+        return known[found]
+
+    monkeypatch.setattr(library, "read_tree", read)
+
+
+@pytest.mark.usefixtures("parsed_once")
 @pytest.mark.parametrize("slug", ["depth-mup", "mupc", "pc-tp", "pcn-limits", "second-order"])
 def test_every_entry_of_a_preset_changes_something(tmp_path: Path, slug: str) -> None:
     named = {path.stem: content for path, content in every_file() if path.parent.name == slug}
@@ -389,7 +405,7 @@ def test_every_entry_of_a_preset_changes_something(tmp_path: Path, slug: str) ->
     presets.symlink_to(PROJECT / "config" / "presets")
     (tmp_path / "config" / "config.yaml").write_text("preset: smoke\n")
     for name, content in named.items():
-        (folder / f"{name}.yaml").write_text(as_yaml(content))
+        (folder / f"{name}.yaml").write_text(json.dumps(content))
     idle = []
     for file, content in named.items():
         places = {(file,): content} if file != "paper" else {}
@@ -401,10 +417,11 @@ def test_every_entry_of_a_preset_changes_something(tmp_path: Path, slug: str) ->
                 before = come_to(tmp_path, slug, preset, users)
                 for path in entries(changes):
                     whole = (*(() if len(place) == 1 else place), "presets", preset, *path)
-                    (folder / f"{file}.yaml").write_text(as_yaml(without(content, whole)))
+                    (folder / f"{file}.yaml").write_text(json.dumps(without(content, whole)))
                     if come_to(tmp_path, slug, preset, users) == before:
                         idle.append((*place, preset, *path))
-                (folder / f"{file}.yaml").write_text(as_yaml(content))
+                (folder / f"{file}.yaml").write_text(json.dumps(content))
+                assert come_to(tmp_path, slug, preset, users) == before
     assert not idle
 
 

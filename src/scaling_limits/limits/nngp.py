@@ -12,13 +12,13 @@ r being the learning rate. One step at rate 1 is kernel regression with the ridg
 weights are trained as well takes the first step like this, as from zero their gradient is.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.special import erf
 
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import Arrays
@@ -30,10 +30,12 @@ Array = np.ndarray
 LARGEST_OUTPUT = 1e-6
 """Of a network that starts at zero: the standard deviation of its output over that of its last hidden units."""
 _DEGREES, _NODES = 128, 256
+# SciPy's takes every process that reads the configuration a third of a second to import
+_error_function = np.vectorize(math.erf, otypes=[float])
 # by Hermite polynomials
 _SMOOTH: dict[str, Callable[[Array], Array]] = {
     "tanh": np.tanh,
-    "gelu": lambda u: 0.5 * u * (1.0 + erf(u / 2**0.5)),
+    "gelu": lambda u: 0.5 * u * (1.0 + _error_function(u / 2**0.5)),
 }
 
 

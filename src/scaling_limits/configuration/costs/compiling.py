@@ -1,17 +1,22 @@
-"""How much the program of a cell is optimised; without jax."""
+"""How much the program of a cell is optimised, and what that costs; without jax."""
 
 from typing import Literal
 
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs.count import flops
 
-_QUICKLY_BELOW = 2e9
-"""Operations of one cell. Programs without optimisation compile in a third to a half of the time and run three times as
-long; cells of this many operations take about 0.1 s, and a shard has a handful of them (docs/performance.md)."""
+_QUICKLY_BELOW = 1e9
+"""Operations of one cell. A shard of smoke compiles for some 3 s, and few have more than 20 cells of this size."""
+QUICKLY = {
+    **dict.fromkeys(("programs", "operations", "loops"), 0.6),
+    **dict.fromkeys(("activities", "shifts", "windows", "weights", "draws"), 3.5),
+}
+"""By kind of work, its time in a program that is compiled quickly over that in one that is optimised, as measured in
+smoke. Products of matrices come from a library."""
 
 
 def compiled(cell: Cell) -> Literal["quickly"] | None:
-    """Quickly where less time would go into running a shard of this cell's than into its compilation.
+    """Quickly where more time would go into the compilation of this cell's shard than into running it.
 
     It is decided by the cell alone, as its bits may not depend on its shard. XLA's GPU compiler has no such choice.
     """

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from scaling_limits.cells import Cell
+from scaling_limits.configuration.costs.compiling import QUICKLY
 from scaling_limits.configuration.costs.count import PREPARING, RUNNING, counted
 
 NOMINAL_FILE = Path(__file__).with_name("rates.json")
@@ -93,9 +94,10 @@ def fitted(timed: Sequence[Timed], known: Rates) -> dict[str, float]:
 
 def _work(cell: Cell, kinds: Mapping[str, Any]) -> np.ndarray:
     found = counted(cell).found
+    times = QUICKLY if cell.compiled == "quickly" else {}
     # a batch shares its kernels
     shared = {"kernels": cell.cells_per_batch}
-    return np.array([found[kind] / shared.get(kind, 1) for kind in kinds])
+    return np.array([found[kind] * times.get(kind, 1) / shared.get(kind, 1) for kind in kinds])
 
 
 def _vector(rates: Rates, kinds: Mapping[str, Any] | Sequence[str]) -> np.ndarray:
