@@ -29,10 +29,14 @@ ACTIVITY_LEARNING_RATES = (1000, 500, 100, 50, 10, 5, 1, 0.5, 0.1, 0.05, 0.01)
 
 
 def cell(settings: Mapping[str, Any], plans: Mapping[str, MeasurementPlan] | None = None) -> Cell:
-    """A cell of no paper, by its settings and measurements."""
-    return (
-        Resolver(Resources(mem_mb=64_000), {}, {}).resolve(dict(settings), dict(plans or {})).cell
-    )
+    """A cell of no paper, by its settings and measurements, as a part of a long run."""
+    resolver = Resolver(Resources(mem_mb=64_000), {}, {})
+    return optimised(resolver.resolve(dict(settings), dict(plans or {})).cell)
+
+
+def optimised(cell: Cell) -> Cell:
+    """The cell, its program optimised: the few steps that are timed would be compiled quickly by themselves."""
+    return cell.model_copy(update={"compiled": None})
 
 
 def cells(
@@ -56,7 +60,7 @@ def cells(
     papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
     configuration = load(ROOT, {"preset": "paper", "papers": papers})
     points = configuration.points("mupc", EXPERIMENT)
-    return [point.cell for point in points if point.grid == "width"]
+    return [optimised(point.cell) for point in points if point.grid == "width"]
 
 
 def data(cell: Cell) -> Arrays:
