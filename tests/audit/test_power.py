@@ -90,8 +90,14 @@ def test_an_order_is_turned(tabulate, map_rows):
     assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
 
 
-def test_a_tie_is_void(tabulate):
-    other = [{**row, "grid": "other", "value": 2 * row["value"]} for row in falling(-0.5)]
+@pytest.mark.parametrize("left_out", [None, 64])
+def test_a_tie_is_void(tabulate, left_out):
+    """Also where the reference lacks a size that is not judged."""
+    other = [
+        {**row, "grid": "other", "value": 2 * row["value"]}
+        for row in falling(-0.5)
+        if row["width"] != left_out
+    ]
     claim = {"kind": "gap", "along": "width", "reference": ["other"], "control": None}
     found = power(tabulate([*falling(-0.5), *other]), **claim)
     assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)

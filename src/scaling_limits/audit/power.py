@@ -255,12 +255,16 @@ class _Model:
         return self._scaled(best, other if turned else best)
 
     def _arm(self, steps: int) -> np.ndarray:
-        """As recorded (0 steps), at the reference's level (1), or beyond it by as much (2)."""
+        """As recorded (0 steps), at the reference's level (1), or beyond it by as much (2).
+
+        Sizes that the reference lacks stay as recorded: judged are the ends, which both have.
+        """
         assert self.reference is not None
         theirs = self.reference.quantity(self.quantity)
         best = self._best(self.table, self.recorded)
         other = self._best(theirs, theirs["value"].to_numpy(float))
-        return self._scaled(best, {s: best[s] * (other[s] / best[s]) ** steps for s in best})
+        moved = {s: best[s] * (other.get(s, best[s]) / best[s]) ** steps for s in best}
+        return self._scaled(best, moved)
 
     def _best(self, table: pd.DataFrame, values: np.ndarray) -> dict[float, float]:
         """The best mean over seeds at each size."""
