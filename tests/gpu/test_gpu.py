@@ -5,12 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from every_part import CELLS, cells
+
+from scaling_limits import algorithms, networks, optimisers
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="there is no GPU")
+on_a_gpu = pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="there is no GPU")
 
 # a process of its own, as the device is chosen before JAX is imported
 SCRIPT = """
@@ -55,6 +59,35 @@ def summaries(folder: Path, paper: str) -> pd.Series:
     return loss.min()[loss.max() < 2.0].sort_values(ignore_index=True)
 
 
+def test_every_algorithm_network_and_optimiser_is_among_the_small_cells() -> None:
+    known = {name: cells(name)[0] for name in CELLS}
+    for kind, registry in (
+        ("algorithm", algorithms.registry),
+        ("network", networks.registry),
+        ("optimiser", optimisers.registry),
+    ):
+        assert {getattr(each, kind).name for each in known.values()} == set(registry.own)
+
+
+@on_a_gpu
+def test_every_part_repeats_itself_and_agrees_with_the_cpu(tmp_path: Path) -> None:
+    """In float64, where only the order of sums differs; alone and in a batch."""
+    script = Path(__file__).with_name("every_part.py")
+    found = []
+    for number, device in enumerate(("gpu", "gpu", "cpu")):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        subprocess.run([sys.executable, script, device, folder], check=True)
+        with np.load(folder / "losses.npz") as losses:
+            found.append(dict(losses))
+    first, second, cpu = found
+    assert len(first) == 2 * len(CELLS)
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name], err_msg=name)
+        np.testing.assert_allclose(first[name], cpu[name], rtol=1e-6, err_msg=name)
+
+
+@on_a_gpu
 def test_gpu_repeats_itself_and_agrees_with_the_cpu(tmp_path: Path) -> None:
     first, second = compute("gpu", tmp_path / "first"), compute("gpu", tmp_path / "second")
     cpu = compute("cpu", tmp_path / "cpu")
