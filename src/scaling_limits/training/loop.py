@@ -112,11 +112,15 @@ def _trained(
     """The metrics before each step, and what is measured."""
     if not training.cell.num_steps:
         return {"curves": {}, **schedule.at_once(_context(training, state, jnp.int32(0), initial))}
-    carried = (state, _empty_curves(training, state))
+    # traced once, for its metrics' shapes as for the loop
+    advance = jax.jit(training.step)
+    shapes = jax.eval_shape(advance, state, jnp.int32(0))[1]
+    curves = {name: jnp.zeros(training.cell.num_steps, s.dtype) for name, s in shapes.items()}
+    carried = (state, curves)
 
     def step(index: Array, carried: Any) -> Any:
         state, curves = carried
-        state, metrics = training.step(state, index)
+        state, metrics = advance(state, index)
         curves = {name: curves[name].at[index].set(value) for name, value in metrics.items()}
         return state, curves
 
@@ -128,11 +132,6 @@ def _trained(
 
     (_, curves), measured = lax.scan(interval, carried, schedule.intervals())
     return {"curves": curves, **schedule.kept(measured)}
-
-
-def _empty_curves(training: Training, state: State) -> dict[str, Array]:
-    shapes = jax.eval_shape(lambda: training.step(state, jnp.int32(0))[1])
-    return {name: jnp.zeros(training.cell.num_steps, s.dtype) for name, s in shapes.items()}
 
 
 def _context(training: Training, state: State, step: Array, initial: Weights) -> Context:
