@@ -71,9 +71,12 @@ class Reader:
         self.browser.switch_to.frame(frame)
 
     def reach(self, element: WebElement) -> None:
-        """Scroll to an element's top and to its bottom: both come into the window, and from side to side all of it."""
-        for end, edge in (("start", "top"), ("end", "bottom")):
-            left, right, width, at, height = self.browser.execute_script(
+        """Scroll to an element's top and to its bottom: both come into the window, and from side to side all of it,
+        once the report's menu has taken its place beside the page.
+        """
+
+        def inside(driver: webdriver.Chrome, end: str, edge: str) -> bool:
+            left, right, width, at, height = driver.execute_script(
                 f"""
                 arguments[0].scrollIntoView({{block: "{end}", behavior: "instant"}});
                 const box = arguments[0].getBoundingClientRect();
@@ -82,8 +85,12 @@ class Reader:
                 element,
             )
             # browsers round positions to parts of a pixel
-            assert -1 <= at <= height + 1, edge
-            assert 0 <= left < right <= width + 1
+            return bool(-1 <= at <= height + 1 and 0 <= left < right <= width + 1)
+
+        for end, edge in (("start", "top"), ("end", "bottom")):
+            WebDriverWait(self.browser, 5).until(
+                lambda driver, end=end, edge=edge: inside(driver, end, edge), f"{edge} not in sight"
+            )
 
 
 @pytest.fixture(scope="module")

@@ -179,15 +179,15 @@ def scale_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
         axis.set_major_locator(even)
         return
     ratio = high / low
+    # few decades near one: plain numbers; others are longer, so there are fewer of them, but two at least
+    plain = ratio < 300 and low > 9e-4 and high < 1e5
     if ratio < 3:
         axis.set_major_locator(even)
-    elif ratio < 300:
-        subs = (1, 2, 5) if ratio > 8 else (1, 1.5, 2, 3, 4, 5, 6, 8)
+    elif ratio < (300 if plain else 100):
+        subs = (1, 1.5, 2, 3, 4, 5, 6, 8) if ratio < 10 else (1, 2, 5) if plain else (1, 3)
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     else:
         axis.set_major_locator(LogLocator(numticks=7))
-    # few decades near one: plain numbers; else every tick is named, not those of decades alone
-    plain = ratio < 300 and low > 2e-3 and high < 1e5
     powers = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf))
     axis.set_major_formatter(FuncFormatter(_plainly) if plain else powers)
     axis.set_minor_formatter(NullFormatter())
