@@ -103,6 +103,27 @@ def test_a_tie_is_void(tabulate, left_out):
     assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
 
 
+def test_the_best_of_a_reference_is_of_settings_that_converged(tabulate):
+    """At 0.2 one of its seeds diverged and the other is the best of all: not what it is judged by."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"grid": grid, "width": 8, "learning_rate": rate, "seed": seed}
+        | {"value": np.nan if value is None else value * np.exp(0.02 * rng.normal())}
+        for grid, rate, values in (
+            ("main", 0.05, (1.2, 1.2, 1.2)),
+            ("main", 0.1, (1.0, 1.0, 1.0)),
+            ("main", 0.2, (1.2, 1.2, 1.2)),
+            ("other", 0.05, (2.4, 2.4, 2.4)),
+            ("other", 0.1, (2.0, 2.0, 2.0)),
+            ("other", 0.2, (None, 0.5, 0.5)),
+        )
+        for seed, value in enumerate(values)
+    ]
+    claim = {"kind": "gap", "along": "width", "over": ["learning_rate"], "reference": ["other"]}
+    found = power(tabulate(rows), control=None, **claim)
+    assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
+
+
 @pytest.mark.parametrize(("smallest", "largest"), [(0.4, 0.1), (0.1, 0.4)])
 def test_a_spread_that_follows_the_size_makes_no_gap(tabulate, smallest, largest):
     """Loud noise lifts the mean of positive values, by more where there is more of it."""

@@ -270,14 +270,24 @@ class _Model:
         """The best mean over seeds at each size."""
         claim = self.claim
         assert isinstance(claim, ImprovesWith | Gap)
-        means = table.assign(value=values).groupby([claim.along, *claim.over])["value"].mean()
-        return dict(means.groupby(level=0).min())
+        means = self._means(table.assign(value=values))
+        return dict(means.groupby(table[claim.along]).min())
+
+    def _means(self, table: pd.DataFrame) -> pd.Series:
+        """For each row the mean over seeds at its settings; none where one of them diverged, as the judge has it."""
+        claim = self.claim
+        assert isinstance(claim, ImprovesWith | Gap)
+        finite = table.assign(value=table["value"].where(np.isfinite(table["value"])))
+        settings = finite.groupby([claim.along, *claim.over])["value"]
+        return settings.transform("mean").where(
+            settings.transform("count") == settings.transform("size")
+        )
 
     def _scaled(self, best: Mapping[float, float], other: Mapping[float, float]) -> np.ndarray:
         """The recorded means, with other best values at each size."""
         claim = self.claim
         assert isinstance(claim, ImprovesWith | Gap)
-        means = self.table.groupby([claim.along, *claim.over])["value"].transform("mean")
+        means = self._means(self.table)
         factors = [other[size] / best[size] for size in self.table[claim.along]]
         return np.asarray(means.to_numpy(float) * np.array(factors))
 
