@@ -70,6 +70,14 @@ _FIELD: dict[str, Any] = {
     "loss": "cross_entropy",
     "dtype": "float64",
 }
+IMAGES: dict[str, Any] = {
+    "input_shape": [16, 16],
+    "depth_kind": "weight_layers",
+    "skip": None,
+    "parameterisation": "sp_gaussian",
+    "width": 1,
+}
+"""A convolutional network, but for its architecture and depth."""
 RESIDUAL_CNN: dict[str, Any] = {
     **_FIELD,
     "dataset": "digits",

@@ -18,6 +18,8 @@ _TRACED: dict[str, Any] = {"traced": True}
 Traced = Annotated[float, Field(json_schema_extra=_TRACED)]
 TracedInt = Annotated[int, Field(json_schema_extra=_TRACED)]
 TracedOrNone = Annotated[float | None, Field(json_schema_extra=_TRACED)]
+Compiled = Literal["quickly"] | None
+"""How much a program is optimised: none where it is compiled quickly, which makes it a slower one."""
 
 
 class DatasetSpec(Strict):
@@ -122,8 +124,7 @@ class Cell(Strict):
     A share `label_smoothing` of each training target is spread over all classes; training images are changed by what
     `augmentation` names, at random at every step. The learning rate stays the same
     without a schedule.
-    With `limit`, its numbers are computed by that limit instead of by training. A program that is `compiled` quickly is
-    a slower one.
+    With `limit`, its numbers are computed by that limit instead of by training.
     """
 
     limit: str | None = None
@@ -144,7 +145,7 @@ class Cell(Strict):
     measurements: tuple[MeasurementSpec, ...]
     dtype: Literal["float32", "float64"]
     cells_per_batch: int
-    compiled: Literal["quickly"] | None = None
+    compiled: Compiled = None
     device: Literal["cpu", "gpu"]
 
     def canonical(self) -> dict[str, Any]:

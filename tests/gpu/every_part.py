@@ -13,17 +13,10 @@ if __name__ == "__main__":
     runtime.configure(dtype="float64", device=sys.argv[1])
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from toys import BACKPROPAGATION, CBOW, EQUILIBRIUM, RESIDUAL_CNN, TRANSFORMER, cell
+from toys import BACKPROPAGATION, CBOW, EQUILIBRIUM, IMAGES, RESIDUAL_CNN, TRANSFORMER, cell
 
-IMAGES: dict[str, Any] = {
-    **BACKPROPAGATION,
-    "input_shape": [16, 16],
-    "depth_kind": "weight_layers",
-    "skip": None,
-    "parameterisation": "sp_gaussian",
-    "width": 2,
-}
-BLOCKS = {**IMAGES, "input_shape": [8, 8], "depth_kind": "blocks", "width": 1}
+CONVOLUTIONAL: dict[str, Any] = {**BACKPROPAGATION, **IMAGES, "width": 2}
+BLOCKS = {**CONVOLUTIONAL, "input_shape": [8, 8], "depth_kind": "blocks", "width": 1}
 PLAIN: dict[str, Any] = {
     "skip": False,
     "depth_kind": "weight_layers",
@@ -64,10 +57,10 @@ CELLS: dict[str, dict[str, Any]] = {
     "kfac": {**PRECONDITIONED, "optimiser": "kfac", "fisher": "sampled"},
     "foof": {**PRECONDITIONED, "optimiser": "foof"},
     "shampoo": {**PRECONDITIONED, "optimiser": "shampoo"},
-    "cnn": {**IMAGES, "network": "cnn", "depth": 3},
-    "vgg5": {**IMAGES, "network": "vgg5", "depth": 7},
-    "vgg": {**IMAGES, "network": "vgg", "depth": 6, "width": 1} | {"input_shape": [32, 32]},
-    "myrtle5": {**IMAGES, "network": "myrtle5", "depth": 5},
+    "cnn": {**CONVOLUTIONAL, "network": "cnn", "depth": 3},
+    "vgg5": {**CONVOLUTIONAL, "network": "vgg5", "depth": 7},
+    "vgg": {**CONVOLUTIONAL, "network": "vgg", "depth": 6, "width": 1} | {"input_shape": [32, 32]},
+    "myrtle5": {**CONVOLUTIONAL, "network": "myrtle5", "depth": 5},
     "resnet, basic": {**BLOCKS, "network": "resnet_basic", "depth": 4},
     "resnet, bottleneck": {**BLOCKS, "network": "resnet_bottleneck", "depth": 8},
     "residual cnn": {**RESIDUAL_CNN, **BY_ERRORS, "width": 9},

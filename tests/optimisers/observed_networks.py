@@ -9,15 +9,8 @@ import numpy as np
 from scaling_limits import networks
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
-from toys import BACKPROPAGATION, cell
+from toys import BACKPROPAGATION, IMAGES, cell
 
-IMAGES: dict[str, Any] = {
-    "input_shape": [16, 16],
-    "depth_kind": "weight_layers",
-    "skip": None,
-    "parameterisation": "sp_gaussian",
-    "width": 1,
-}
 NETWORKS: dict[str, dict[str, Any]] = {
     "skips": {"depth": 4, "activation": "gelu"},
     "one hidden layer": {"depth": 1},

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from jax import Array
 from jaxtyping import Float
 
+from scaling_limits.cells import Compiled
 from scaling_limits.losses.outputs import mean_loss, output_error, summed_loss
 from scaling_limits.networks.network import Network, Params, Scaling, Stacks, shift_down
 
@@ -30,7 +31,7 @@ class Problem:
     numbers: Mapping[str, Array] = field(default_factory=dict)
     feedback: Params = ()
     tokens: int = 1
-    compiled: Literal["quickly"] | None = None
+    compiled: Compiled = None
 
     def forward(self) -> Float[Array, "batch out"]:
         """The output f(x)."""

@@ -1,6 +1,8 @@
 """The stages of inference: which layers its steps have to evaluate."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from scaling_limits.cells import Compiled
 
 if TYPE_CHECKING:
     from scaling_limits.algorithms.predictive_coding import Options
@@ -16,9 +18,7 @@ def moves_from_above(options: "Options") -> bool:
     return options.activity_initialisation == "forward" and options.activity_decay is None
 
 
-def stages(
-    options: "Options", num_hidden: int, compiled: Literal["quickly"] | None
-) -> list[tuple[int, int]]:
+def stages(options: "Options", num_hidden: int, compiled: Compiled) -> list[tuple[int, int]]:
     """(last step, number of hidden layers that have moved by then) of each stage, steps from 1.
 
     Where activities move from above, synchronous steps move one more layer each, from the output down.

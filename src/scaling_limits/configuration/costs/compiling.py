@@ -1,8 +1,6 @@
 """How much the program of a cell is optimised, and what that costs; without jax."""
 
-from typing import Literal
-
-from scaling_limits.cells import Cell
+from scaling_limits.cells import Cell, Compiled
 from scaling_limits.configuration.costs.count import flops
 
 _QUICKLY_BELOW = 1e9
@@ -15,7 +13,7 @@ QUICKLY = {
 smoke. Products of matrices come from a library."""
 
 
-def compiled(cell: Cell) -> Literal["quickly"] | None:
+def compiled(cell: Cell) -> Compiled:
     """Quickly where more time would go into the compilation of this cell's shard than into running it.
 
     It is decided by the cell alone, as its bits may not depend on its shard. XLA's GPU compiler has no such choice.
