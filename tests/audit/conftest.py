@@ -8,7 +8,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from scaling_limits.audit.judge import judge
-from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.audit.kinds import KINDS
+from scaling_limits.audit.select import select
+from scaling_limits.audit.verdicts import UndecidedError, Verdict
 from scaling_limits.figures.claims import Claim
 from scaling_limits.records import AXES, Results
 
@@ -85,13 +87,27 @@ def map_rows(
     ]
 
 
-def decide(claim: Mapping, results: Results, *, substituted: bool = False) -> Verdict:
-    """The verdict on one claim, given as in the configuration."""
+def parsed(claim: Mapping) -> Claim:
+    """A claim as in the configuration, with what all have in common."""
     common = {"id": "the-claim", "statement": "It is so.", "source": "Fig 1", "grids": ["main"]}
     common["quantity"] = {"metric": "train_loss"}
-    parsed = ADAPTER.validate_python(common | dict(claim))
+    return ADAPTER.validate_python(common | dict(claim))
+
+
+def measure(claim: Mapping, results: Results) -> bool | None:
+    """Whether one claim holds, without its control; None where that is not decided."""
+    read = parsed(claim)
+    chosen = [select(read, results, names) for names in (read.grids, *read.compared)]
+    try:
+        return KINDS[read.kind](read, *chosen).holds
+    except UndecidedError:
+        return None
+
+
+def decide(claim: Mapping, results: Results, *, substituted: bool = False) -> Verdict:
+    """The verdict on one claim."""
     (verdict,) = judge(
-        [parsed],
+        [parsed(claim)],
         results,
         paper="mupc",
         figure="fig5",
@@ -117,6 +133,18 @@ def _map_rows():
     return map_rows
 
 
+@pytest.fixture(name="measure")
+def _measure():
+    return measure
+
+
 @pytest.fixture(name="decide")
-def _decide():
+def _decide(monkeypatch):
+    """Verdicts as far as the records alone go, which is quick; `test_power.py` has what their grids tell apart."""
+    monkeypatch.setattr("scaling_limits.audit.judge.doubt", lambda claim, results: None)
+    return decide
+
+
+@pytest.fixture(name="decide_with_power")
+def _decide_with_power():
     return decide

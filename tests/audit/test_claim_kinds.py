@@ -5,7 +5,7 @@ import pytest
 from claim_examples import ACROSS, EVERY, FAILS, still
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.judge import KINDS
+from scaling_limits.audit.kinds import KINDS
 from scaling_limits.audit.table import read_verdicts, write_verdicts
 from scaling_limits.figures.claims import Claim
 

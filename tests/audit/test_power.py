@@ -9,6 +9,7 @@ from scaling_limits.figures.claims import Claim
 
 REPEATS = 4
 STAYS = {"kind": "optimum_stays", "along": "width", "over": "learning_rate", "max_shift": 1}
+STAYS |= {"control": ["control"]}
 SLOPE = {"kind": "slope", "along": "width", "expected": -1, "tolerance": 0.25, "by": None}
 
 
@@ -135,6 +136,60 @@ def test_a_spread_that_follows_the_size_makes_no_gap(tabulate, smallest, largest
         for s in range(10)
     ]
     claim = {"kind": "gap", "along": "width", "reference": ["other"], "grows": True}
-    found = power(tabulate(rows), repeats=40, control=None, **claim)
+    found = power(tabulate(rows), repeats=20, control=None, **claim)
     assert found.holds["true"] > 0.9
     assert found.void <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("quantity", "values", "said", "others"),
+    [
+        ("positive", lambda n, d, s: 0.5 + 0.01 * s, {"at_least": 0}, {}),
+        (
+            "close",
+            lambda n, d, s: 1 + 0.001 * (s - 1),
+            {"tolerance": 0.05},
+            {"reference": ["limit"]},
+        ),
+    ],
+)
+def test_what_has_no_exponent_lies_as_far_beyond(
+    tabulate, map_rows, quantity, values, said, others
+):
+    """Also beyond zero, and where errors do not have to fall."""
+    rows = map_rows(values, steps=(0,)) + map_rows(lambda n, d, s: 1.0, grid="limit", steps=(0,))
+    kinds = {
+        "positive": {"kind": "bound"},
+        "close": {"kind": "agrees_with", "along": "width", "by": ["depth"]},
+    }
+    claim = kinds[quantity] | said | others | {"control": ["limit"] if others else None}
+    found = power(tabulate(rows), **claim)
+    assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+
+
+@pytest.mark.parametrize(("noise", "verdict"), [(0.02, "holds"), (0.15, "untested")])
+def test_what_holds_is_untested_where_its_grids_do_not_tell(
+    measure, decide_with_power, tabulate, bowl_rows, noise, verdict
+):
+    """Over one doubling, half an octave is told from none only where there is little noise."""
+    moves = bowl_rows(lambda n: -4 - 2 * np.log2(n / 32), grid="control", widths=(32, 64))
+    rows = bowl_rows(lambda n: -4.0, widths=(32, 64), noise=noise) + moves
+    assert measure(STAYS, tabulate(rows)) is True
+    found = decide_with_power(STAYS, tabulate(rows))
+    assert found.verdict == verdict
+    assert ("but its grids do not tell it from what is wrong: 5% of" in found.detail) == (
+        noise > 0.1
+    )
+
+
+def test_what_void_records_would_show_as_well_is_untested(decide_with_power, tabulate, monkeypatch):
+    other = [{**row, "grid": "other", "value": 2 * row["value"]} for row in falling(-0.5)]
+    claim = {"kind": "gap", "along": "width", "reference": ["other"]}
+    results = tabulate([*falling(-0.5), *other])
+    assert decide_with_power(claim, results).verdict == "holds"
+    monkeypatch.setattr("scaling_limits.audit.power.ONE_IN_TWENTY", 0.0)
+    found = decide_with_power(claim, results)
+    assert found.verdict == "untested"
+    assert found.detail.endswith(
+        "but its grids do not tell it from chance: 1% of void simulated records hold"
+    )

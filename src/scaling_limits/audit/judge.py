@@ -1,20 +1,12 @@
 """Claims and records in, verdicts out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from scaling_limits.audit.kinds import (
-    agrees_with,
-    bound,
-    gap,
-    improves_with,
-    optimum_moves,
-    optimum_stays,
-    rank_correlation,
-    slope,
-    transfer_cost,
-)
+from scaling_limits.audit.kinds import KINDS
 from scaling_limits.audit.points import require_column
+from scaling_limits.audit.power import doubt
 from scaling_limits.audit.registered import Key
+from scaling_limits.audit.select import select
 from scaling_limits.audit.verdicts import (
     Measurement,
     Outcome,
@@ -26,18 +18,6 @@ from scaling_limits.audit.verdicts import (
 )
 from scaling_limits.figures.claims import Claim, ClaimBase
 from scaling_limits.records import Results
-
-KINDS: dict[str, Callable[..., Measurement]] = {
-    "optimum_stays": optimum_stays.measure,
-    "optimum_moves": optimum_moves.measure,
-    "transfer_cost": transfer_cost.measure,
-    "improves_with": improves_with.measure,
-    "bound": bound.measure,
-    "rank_correlation": rank_correlation.measure,
-    "slope": slope.measure,
-    "agrees_with": agrees_with.measure,
-    "gap": gap.measure,
-}
 
 
 def judge(
@@ -110,6 +90,9 @@ def _judge(
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
             return "untested", measured, detail
         said.append(f"; in the control '{grid}', {control.detail}")
+    doubted = doubt(claim, results)
+    if doubted is not None:
+        return "untested", measured, f"{measured.detail}; but {doubted}"
     return "holds", measured, measured.detail + "".join(said)
 
 
@@ -117,40 +100,6 @@ def _measure(claim: Claim, results: Results, grids: Sequence[str]) -> Measuremen
     """The claim measured on some grids, beside those that it compares them with."""
     chosen = [select(claim, results, names) for names in (grids, *claim.compared)]
     return KINDS[claim.kind](claim, *chosen)
-
-
-def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
-    """The cells and records of some grids that a claim is about.
-
-    Raises:
-        UndecidedError: there are none, or one of them is about an equilibrium that its inference did not reach.
-    """
-    chosen = results.grids(grids)
-    cells = chosen.cells
-    for column, value in claim.only.items():
-        require_column(claim, "only", column, cells)
-        cells = cells[cells[column] == value]
-    if cells.empty:
-        raise UndecidedError(f"no cell of {' or '.join(grids)} was run")
-    found = Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
-    _settled(found)
-    return found
-
-
-def _settled(results: Results) -> None:
-    """What diverged is left to the claim."""
-    records = results.records
-    said = records[records["metric"].isin(["inference_unreached", "inference_residual"])]
-    if said.empty:
-        return
-    said = said[~said["cell_id"].isin(results.diverged.index)]
-    short = said.loc[(said["metric"] == "inference_unreached") & (said["value"] > 0), "cell_id"]
-    if len(short):
-        residuals = said[(said["metric"] == "inference_residual") & said["cell_id"].isin(short)]
-        raise UndecidedError(
-            f"in {short.nunique()} of {results.cells['cell_id'].nunique()} cells inference did not reach the "
-            f"equilibrium of all samples at every step: the residual is up to {setting(residuals['value'].max())}"
-        )
 
 
 def _reach(claim: ClaimBase, results: Results) -> None:

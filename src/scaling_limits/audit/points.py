@@ -5,7 +5,7 @@ by itself.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -210,10 +210,7 @@ def grouped(
     Raises:
         UndecidedError: no seed was run at every point of a group.
     """
-    parts: Iterable[tuple[Any, pd.DataFrame]] = [((), table.rows)]
-    if groups:
-        parts = table.rows.groupby(list(groups), sort=True)
-    wide = {key: _wide(rows, columns) for key, rows in parts}
+    wide = dict(_wide(table.rows, list(groups), list(columns)))
     values = [rows.to_numpy(float) for rows in wide.values()]
     scale = Scale.of(values, table.top)
     spreads = spreads_of(values, scale, exact=table.exact)
@@ -223,14 +220,22 @@ def grouped(
     }
 
 
-def _wide(rows: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Values by setting and seed, at the seeds that all settings have."""
+def _wide(
+    rows: pd.DataFrame, groups: list[str], columns: list[str]
+) -> Iterable[tuple[tuple[Any, ...], pd.DataFrame]]:
+    """Of each group, values by setting and seed, at the seeds that all its settings have."""
     if not columns:
-        return pd.DataFrame(rows["value"].to_numpy(float)[None, :])
-    wide = rows.set_index([*columns, "seed"])["value"].unstack("seed").dropna(axis="columns")
-    if wide.shape[1] == 0:
-        raise UndecidedError("no seed was run at every point")
-    return wide
+        parts = rows.groupby(groups, sort=True) if groups else [((), rows)]
+        for key, part in parts:
+            yield key, pd.DataFrame(part["value"].to_numpy(float)[None, :])
+        return
+    whole = rows.set_index([*groups, *columns, "seed"])["value"].unstack("seed")
+    levels: list[Hashable] = [*groups]
+    for key, part in whole.groupby(level=levels, sort=True) if groups else [((), whole)]:
+        wide = part.droplevel(levels).dropna(axis="columns")
+        if wide.shape[1] == 0:
+            raise UndecidedError("no seed was run at every point")
+        yield key, wide
 
 
 def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.ndarray:

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 from scipy.interpolate import RegularGridInterpolator
 
-from scaling_limits.audit.judge import KINDS, select
+from scaling_limits.audit.kinds import KINDS
 from scaling_limits.audit.kinds.agrees_with import relative_errors
 from scaling_limits.audit.points import grouped, ratio_column, steps_of, table_of
-from scaling_limits.audit.spread import Scale
-from scaling_limits.audit.verdicts import UndecidedError
+from scaling_limits.audit.select import select
+from scaling_limits.audit.spread import LARGEST, Scale
+from scaling_limits.audit.verdicts import UndecidedError, words
 from scaling_limits.figures.claims import (
     QUARTER,
     AgreesWith,
@@ -38,6 +39,14 @@ VOID = ("flat", "noise", "diverged")
 """The same everywhere with the spread of the median size, with more of it, and no number anywhere."""
 LOUD, LOUD_ASSUMED = 5.0, 2.5
 """How much noisier than recorded, and than what is assumed of one seed: one claim in twenty is, at `laptop`."""
+REPEATS = 20
+"""How many records are judged."""
+FINER = (1, 5, 20)
+"""Times as many void ones: the next as long as more than a half of what is allowed hold."""
+ONE_IN_TWENTY = 0.05
+"""The largest share of void records that may hold."""
+TINY = 1e-300
+"""In place of an error that is exactly zero."""
 CLIFF = 1.5
 """How far above all that converged a value has diverged, in logarithms."""
 
@@ -56,7 +65,8 @@ class Power:
     @property
     def decides(self) -> bool:
         """The true holds more often than not, wrong by one half never, and void in one of twenty at most."""
-        return (self.holds["true"] or 0.0) > 0.5 and not self.holds["half"] and self.void <= 0.05
+        true = self.holds["true"] or 0.0
+        return true > 0.5 and not self.holds["half"] and self.void <= ONE_IN_TWENTY
 
 
 @dataclass(frozen=True)
@@ -70,38 +80,73 @@ class Simulated(Results):
         return self.tables[quantity.step].copy()
 
 
-def power_of(claim: Claim, results: Results, repeats: int) -> Power:
+def power_of(claim: Claim, results: Results, repeats: int = REPEATS) -> Power:
     """Judge `repeats` simulated records of a claim in each scenario.
+
+    Void ones are judged more often where one in twenty may hold.
 
     Raises:
         UndecidedError: its cells were not all run, or the records give no values to start from.
     """
-    own = select(claim, results, claim.grids)
-    compared = [select(claim, results, names) for names in claim.compared]
-    generator = np.random.default_rng(0)
-    at = getattr(claim, "at", None)
-    models = [_Model(claim, own, compared, quantity) for quantity in steps_of(claim, own, at)]
+    simulation = _Simulation(claim, results)
+    return Power({scenario: simulation.share(scenario, repeats) for scenario in (*WRONG_BY, *VOID)})
 
-    def holds(scenario: str, repeat: int) -> bool:
+
+def doubt(claim: Claim, results: Results) -> str | None:
+    """Why it says little that a claim holds on these records: what is not so would hold on its grids as well.
+
+    None where nothing of the kind holds.
+
+    Raises:
+        UndecidedError: as of `power_of`.
+    """
+    simulation = _Simulation(claim, results)
+    wrong = simulation.share("half", REPEATS)
+    if wrong:
+        return f"its grids do not tell it from what is wrong: {wrong:.0%} of such simulated records hold"
+    void = max(simulation.share(scenario, REPEATS) or 0.0 for scenario in VOID)
+    if void > ONE_IN_TWENTY:
+        return f"its grids do not tell it from chance: {void:.0%} of void simulated records hold"
+    return None
+
+
+class _Simulation:
+    """Simulated records of a claim, judged."""
+
+    def __init__(self, claim: Claim, results: Results) -> None:
+        self.claim = claim
+        self.own = select(claim, results, claim.grids)
+        self.compared = [select(claim, results, names) for names in claim.compared]
+        at = getattr(claim, "at", None)
+        quantities = steps_of(claim, self.own, at)
+        self.models = [_Model(claim, self.own, self.compared, each) for each in quantities]
+
+    def share(self, scenario: str, repeats: int) -> float | None:
+        """How many of `repeats` records hold; None where the scenario says nothing of the claim."""
+        if not all(model.says(scenario) for model in self.models):
+            return None
+        counts = [repeats * times for times in (FINER if scenario in VOID else (1,))]
+        # nothing is random where everything diverged
+        counts = [1] if scenario == "diverged" else counts
+        generator = np.random.default_rng([*WRONG_BY, *VOID].index(scenario))
+        held: list[bool] = []
+        for count in counts:
+            held += [self._holds(scenario, k, generator) for k in range(len(held), count)]
+            if np.mean(held) <= ONE_IN_TWENTY / 2:
+                break
+        return float(np.mean(held))
+
+    def _holds(self, scenario: str, repeat: int, generator: np.random.Generator) -> bool:
         tables = {
             model.quantity.step: model.table.assign(value=model.values(scenario, repeat, generator))
-            for model in models
+            for model in self.models
         }
+        simulated = Simulated(self.own.cells, self.own.records, tables)
         try:
-            found = KINDS[claim.kind](claim, Simulated(own.cells, own.records, tables), *compared)
+            found = KINDS[self.claim.kind](self.claim, simulated, *self.compared)
         except UndecidedError:
             return False
         return found.holds is True
-
-    shares = {}
-    for scenario in (*WRONG_BY, *VOID):
-        says = all(model.says(scenario) for model in models)
-        # nothing is random where everything diverged
-        count = 1 if scenario == "diverged" else repeats
-        shares[scenario] = (
-            float(np.mean([holds(scenario, k) for k in range(count)])) if says else None
-        )
-    return Power(shares)
 
 
 class _Model:
@@ -135,9 +180,7 @@ class _Model:
     def says(self, scenario: str) -> bool:
         """Whether a scenario says something of the claim."""
         claim = self.claim
-        if scenario == "quarter" and isinstance(
-            claim, ImprovesWith | Gap | RankCorrelation | Bound
-        ):
+        if scenario == "quarter" and not _has_exponent(claim):
             return False
         if scenario == "diverged" and isinstance(claim, Bound) and claim.over:
             # where everything diverged the best is at least as bad as any number
@@ -173,7 +216,8 @@ class _Model:
         )
         noise = shared[self.groups] * luck
         noise = noise + own[self.groups] * generator.standard_normal(len(self.table))
-        return self.scale.back(self.scale.to(exact) + loud * noise)
+        values = self.scale.back(self.scale.to(exact) + loud * noise)
+        return self._beyond(values) if wrong and isinstance(self.claim, Bound) else values
 
     def _exact(self, wrong: float) -> np.ndarray:
         claim = self.claim
@@ -181,23 +225,32 @@ class _Model:
             return self._bowls(wrong)
         if isinstance(claim, Slope):
             return self._power(wrong)
-        if isinstance(claim, Bound) and not wrong:
-            return self.recorded
         if isinstance(claim, Bound):
-            # as far beyond the bound as it was within
-            bound = claim.at_most if claim.at_least is None else claim.at_least
-            found, limit = (self.scale.to(np.array(v)) for v in (self.recorded, float(bound or 0)))
-            if not claim.over:
-                return self.scale.back(2 * limit - found)
-            columns = [*claim.by, *claim.over]
-            means = self.table.assign(value=found).groupby(columns)["value"].transform("mean")
-            best = means.groupby(self.groups).transform("min").to_numpy(float)
-            return self.scale.back(found + 2 * (limit - best))
+            return self.recorded
         if isinstance(claim, RankCorrelation):
             ratio = ratio_column(claim, self.table, claim.ratio)
             order = np.argsort(np.argsort(-ratio if wrong else ratio))
             return np.asarray(np.sort(self.recorded)[order])
         return self._in_order(turned=bool(wrong))
+
+    def _beyond(self, values: np.ndarray) -> np.ndarray:
+        """As far beyond the bound as values are within."""
+        claim = self.claim
+        assert isinstance(claim, Bound)
+        bound = float((claim.at_most if claim.at_least is None else claim.at_least) or 0)
+        # no logarithm of a bound at zero
+        scale = Scale(
+            self.scale.logarithmic and (bound > 0 or self.scale.top is not None), self.scale.top
+        )
+        limit = scale.to(np.array(bound))
+        if not claim.over:
+            return scale.back(2 * limit - scale.to(values))
+        found = self.table.assign(value=scale.to(self.recorded))
+        means = found.groupby([*claim.by, *claim.over])["value"].transform("mean")
+        best = means.groupby(self.groups).transform("min").to_numpy(float)
+        # where everything diverged the best is infinitely far above
+        moved = np.where(np.isfinite(best), scale.to(values) + 2 * (limit - best), limit - LARGEST)
+        return scale.back(moved)
 
     def _bowls(self, wrong: float) -> np.ndarray:
         """The smallest size's values, whose optimum moves along the size."""
@@ -205,6 +258,8 @@ class _Model:
         assert isinstance(claim, OptimumClaim | TransferCost)
         size = self.table[claim.along].to_numpy(float)
         doublings = np.log2(size / size.min())
+        if not doublings.max():
+            raise UndecidedError(f"there is one {words(claim.along)}")
         octaves = wrong * doublings
         if isinstance(claim, OptimumMoves):
             # the threshold is a quarter of an exponent from the truth
@@ -292,7 +347,11 @@ class _Model:
         return np.asarray(means.to_numpy(float) * np.array(factors))
 
     def _about_the_limit(self, wrong: float, generator: np.random.Generator) -> np.ndarray:
-        """Errors that fall as a power of the size that is wrong, as large as recorded at one end."""
+        """Errors that fall as a power of the size that is wrong, as large as recorded at one end.
+
+        Of a claim without an exponent, errors in common that are as far beyond the tolerance as recorded ones are
+        within.
+        """
         claim = self.claim
         assert isinstance(claim, AgreesWith)
         assert self.errors is not None
@@ -304,13 +363,25 @@ class _Model:
             .to_numpy(float)
         )
         theory = 1.0 if (claim.slope_at_most or -0.5) < -0.75 else 0.5
+        missed = 0.0
+        if wrong and claim.slope_at_most is None:
+            largest = rows[rows[claim.along] == rows[claim.along].max()]
+            found = largest.groupby([*claim.by])["value"].mean() if claim.by else largest["value"]
+            missed = claim.tolerance**2 / max(np.abs(found).max(), TINY)
+            wrong = 0.0
         size = self.table[claim.along].to_numpy(float)
         sizes = rows[claim.along].to_numpy(float)
         end = sizes.min() if wrong else sizes.max()
         level = np.sqrt((rows["value"].to_numpy(float)[sizes == end] ** 2).mean())
         error = level * (end / size) ** (theory - wrong)
         sign = generator.standard_normal(len(limit)) if len(np.unique(self.seeds)) > 1 else 1.0
-        return np.asarray(limit * (1 + error * sign))
+        return np.asarray(limit * (1 + missed + error * sign))
+
+
+def _has_exponent(claim: Claim) -> bool:
+    if isinstance(claim, AgreesWith):
+        return claim.slope_at_most is not None
+    return not isinstance(claim, ImprovesWith | Gap | RankCorrelation | Bound)
 
 
 def _levels(values: pd.Series) -> list[np.ndarray]:

@@ -174,16 +174,15 @@ def report(given: Given, targets: tuple[str, ...], further: list[str]) -> None:
 @main.command()
 @click.argument("presets", nargs=-1, required=True, metavar="PRESET...")
 @configured(preset=False)
-@click.option("--repeats", type=click.IntRange(1), default=40, show_default=True, metavar="N")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N")
-def power(given: Given, presets: tuple[str, ...], repeats: int, jobs: int) -> None:
+def power(given: Given, presets: tuple[str, ...], jobs: int) -> None:
     """Simulate what the judge tells apart.
 
     On the grids and with the spread of presets that were run; the page is docs/power.md.
     """
     from scaling_limits.commands import power_command
 
-    power_command.run(given, presets, repeats, jobs)
+    power_command.run(given, presets, jobs)
 
 
 @main.command()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scaling_limits.audit.judge import select
 from scaling_limits.audit.power import Power, power_of
+from scaling_limits.audit.select import select
 from scaling_limits.audit.verdicts import UndecidedError, setting, words
 from scaling_limits.commands.given import Given, chosen
 from scaling_limits.configuration import Configuration, load
@@ -18,8 +18,6 @@ from scaling_limits.files import write_file
 from scaling_limits.records import Results
 
 PAGE = Path("docs", "power.md")
-FINER = 20
-"""How many times as often a claim is judged of which void records hold at all: is it one in twenty?"""
 _HEAD = """# What the claims' grids tell apart
 
 Made by `make power` from the records of a run: simulated values stand in the place of a claim's own, at the same
@@ -34,7 +32,9 @@ Rows of figures that the last run had no results of are those of an earlier one.
   assumed of one seed), or everything diverged; the worst of these. A slope of 0 is not void where it is claimed.
 - *decides*: the true holds more often than not, 1/2 never, void in at most one of twenty.
 
-Controls are not simulated: a claim whose control does not fail on the records is untested whatever its own grid tells.
+Of 20 simulated records each, and of up to 400 where void ones hold. The judge simulates the same: a claim that holds
+is *untested* where one that is wrong by one half ever holds, or void ones in more than one of twenty. Controls are not
+simulated: a claim whose control does not fail on the records is untested whatever its own grid tells.
 """
 
 _COLUMNS = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides")
@@ -44,7 +44,7 @@ Claims = dict[tuple[str, str], Claim]
 """By figure and name, as the page writes them."""
 
 
-def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
+def run(given: Given, presets: Sequence[str], jobs: int) -> None:
     """Print the power of the claims at these presets, and write it to `docs/power.md`.
 
     Presets and figures without results keep what the page says of them, as long as there are such claims.
@@ -52,7 +52,6 @@ def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
     Args:
         given: says where the results are, and what is changed of the configuration.
         presets: those that were run.
-        repeats: how many times each claim is judged.
         jobs: processes.
 
     Raises:
@@ -65,7 +64,7 @@ def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
         claims = _claims(load(given.root, {**given.changes, "preset": preset}))
         found = {row[:2]: row for row in written.get(preset, ())}
         if preset in presets:
-            fresh = rows(preset, claims, given.root, repeats, jobs)
+            fresh = rows(preset, claims, given.root, jobs)
             found |= {row[:2]: row for row in fresh}
         sections.append(_section(preset, [found[claim] for claim in claims if claim in found]))
     page = "\n".join([_HEAD, *sections, ""])
@@ -73,17 +72,15 @@ def run(given: Given, presets: Sequence[str], repeats: int, jobs: int) -> None:
     write_file(path, page)
 
 
-def rows(preset: str, claims: Claims, root: Path, repeats: int, jobs: int) -> list[Row]:
+def rows(preset: str, claims: Claims, root: Path, jobs: int) -> list[Row]:
     """The power of those claims whose figures a preset's results have, as rows of the page's table.
-
-    A claim is judged `repeats` times, and `FINER` times as often where void records hold at all.
 
     Raises:
         ConfigurationError: no figure was computed at this preset.
     """
     folder = root / "results" / preset
     work = [
-        (figure, claim, folder / figure, repeats)
+        (figure, claim, folder / figure)
         for (figure, _), claim in claims.items()
         if (folder / figure / "cells.parquet").exists()
     ]
@@ -120,14 +117,12 @@ def _written(page: str) -> dict[str, list[Row]]:
     return found
 
 
-def _row(figure: str, claim: Claim, folder: Path, repeats: int) -> Row:
+def _row(figure: str, claim: Claim, folder: Path) -> Row:
     results = Results.read(folder)
     named = (figure, f"`{claim.id}`", claim.kind.replace("_", " "))
     try:
         grid = ", ".join(_grid(claim, select(claim, results, claim.grids).cells))
-        power = power_of(claim, results, repeats)
-        if power.void:
-            power = power_of(claim, results, FINER * repeats)
+        power = power_of(claim, results)
     except UndecidedError as reason:
         return (*named, str(reason), *("",) * 5)
     return (*named, grid, *_shares(power), "yes" if power.decides else "no")

@@ -3,3 +3,30 @@
 `results` holds the cells of the grids to judge. A measurement raises `UndecidedError` where the
 records decide nothing.
 """
+
+from collections.abc import Callable
+
+from scaling_limits.audit.kinds import (
+    agrees_with,
+    bound,
+    gap,
+    improves_with,
+    optimum_moves,
+    optimum_stays,
+    rank_correlation,
+    slope,
+    transfer_cost,
+)
+from scaling_limits.audit.verdicts import Measurement
+
+KINDS: dict[str, Callable[..., Measurement]] = {
+    "optimum_stays": optimum_stays.measure,
+    "optimum_moves": optimum_moves.measure,
+    "transfer_cost": transfer_cost.measure,
+    "improves_with": improves_with.measure,
+    "bound": bound.measure,
+    "rank_correlation": rank_correlation.measure,
+    "slope": slope.measure,
+    "agrees_with": agrees_with.measure,
+    "gap": gap.measure,
+}

@@ -1,0 +1,42 @@
+"""The cells and records that a claim is about."""
+
+from collections.abc import Sequence
+
+from scaling_limits.audit.points import require_column
+from scaling_limits.audit.verdicts import UndecidedError, setting
+from scaling_limits.figures.claims import ClaimBase
+from scaling_limits.records import Results
+
+
+def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
+    """The cells and records of some grids that a claim is about.
+
+    Raises:
+        UndecidedError: there are none, or one of them is about an equilibrium that its inference did not reach.
+    """
+    chosen = results.grids(grids)
+    cells = chosen.cells
+    for column, value in claim.only.items():
+        require_column(claim, "only", column, cells)
+        cells = cells[cells[column] == value]
+    if cells.empty:
+        raise UndecidedError(f"no cell of {' or '.join(grids)} was run")
+    found = Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
+    _settled(found)
+    return found
+
+
+def _settled(results: Results) -> None:
+    """What diverged is left to the claim."""
+    records = results.records
+    said = records[records["metric"].isin(["inference_unreached", "inference_residual"])]
+    if said.empty:
+        return
+    said = said[~said["cell_id"].isin(results.diverged.index)]
+    short = said.loc[(said["metric"] == "inference_unreached") & (said["value"] > 0), "cell_id"]
+    if len(short):
+        residuals = said[(said["metric"] == "inference_residual") & said["cell_id"].isin(short)]
+        raise UndecidedError(
+            f"in {short.nunique()} of {results.cells['cell_id'].nunique()} cells inference did not reach the "
+            f"equilibrium of all samples at every step: the residual is up to {setting(residuals['value'].max())}"
+        )
