@@ -243,23 +243,25 @@ class Lines(page.Drawing):
     def _limits(self, group: list[tuple[Panel, Axes]]) -> tuple[float, float]:
         """The ends of a y axis: of what is shown, with room for what stands at the edges.
 
-        What is far worse than most has no say, but every ring does.
+        What is far worse than most has no say, but the best of every line does, and every ring.
         """
         panel = group[0][0]
         log = panel.scale == "log"
-        shown = pd.concat([points["value"] for each, _ in group for points in self._means(each)])
-        if shown.empty:
+        means = [points["value"] for each, _ in group for points in self._means(each)]
+        lines = [np.log(points) if log else points for points in means if len(points)]
+        if not lines:
             return (0.1, 10.0) if log else (0.0, 1.0)
-        values = np.log(shown) if log else shown
+        values = pd.concat(lines)
         low, high, middle = values.min(), values.max(), values.median()
         guides = [v for each, ax in group for v in marks.guides(ax, each)]
         low = min([low, *np.log(guides)]) if log else low
         rings = [v for _, ax in group for v in marks.heights(ax)]
         rings = list(np.log(rings)) if log else rings
         if panel.best == "min" and log:
-            high = max([min(high, middle + np.log(4.0)), *rings])
+            high = max([min(high, middle + np.log(4.0)), *(line.min() for line in lines), *rings])
         if panel.best == "max" and not log:
-            low = min([max(low, middle - 3 * (high - middle)), *rings])
+            bests = (line.max() for line in lines)
+            low = min([max(low, middle - 3 * (high - middle)), *bests, *rings])
         if panel.limits:
             low, high = np.log(panel.limits) if log else panel.limits
             low, high = min([low, *rings]), max([high, *rings])
@@ -306,6 +308,7 @@ class Lines(page.Drawing):
     def _legend(self) -> dict[str, Artist]:
         entries: dict[str, Artist] = {}
         hues = [hue for hue, _ in self._colours]
+        titles = {self._palette(panel): panel.title for panel in self.plot.panels if panel.title}
         for (hue, network), palette in self._colours.items():
             for which, (value, colour) in enumerate(palette.items()):
                 marker = _MARKERS[which % len(_MARKERS)] if hue is None else "o"
@@ -315,7 +318,8 @@ class Lines(page.Drawing):
                     continue
                 words = f"${text.symbol(hue, self.folder.results, self.plot.symbols)}$ = "
                 words = self.plot.hue_labels.get(f"{value:g}", words + text.short(value))
-                words += f" ({network})" if hues.count(hue) > 1 else ""
+                of = titles.get((hue, network), network)
+                words += f" ({of})" if hues.count(hue) > 1 else ""
                 entries[words] = Line2D([], [], **look)
         for panel in self.plot.panels:
             for line in panel.lines:
