@@ -111,7 +111,7 @@ def test_what_blows_up_does_not_move_the_limits_but_every_ring_is_inside(rates: 
 def test_a_line_that_is_far_worse_than_the_others_is_inside(tmp_path: Path) -> None:
     """A line that is left out says nothing of itself."""
     rows = cells("main", lambda width, **_: {"energy": 0.1 * width}, width=(8, 16, 32))
-    rows += cells("control", lambda width, **_: {"energy": 9.0 * width}, width=(8, 16))
+    rows += cells("control", lambda width, **_: {"energy": 9.0 * width}, width=(8, 16), depth=(4,))
     quantity = {"metric": "energy"}
     grids = [{"grid": g, "quantity": quantity, "label": g} for g in ("main", "control")]
     found = of_panels(tmp_path, rows, {"title": "", "x": "width", "label": "loss", "lines": grids})
