@@ -30,6 +30,15 @@ def test_an_exponent_wrong_by_one_half_never_holds(tabulate, bowl_rows, doubling
     assert found.decides
 
 
+def test_settings_that_were_not_run_leave_a_bowl(tabulate, bowl_rows):
+    """As where two grids of rates overlap."""
+    rows = bowl_rows(lambda width: -4, other_rates=(0.1, 1.0, 10.0))
+    left = [r for r in rows if r["activity_learning_rate"] > 0.1 or r["learning_rate"] > 2.0**-7]
+    claim = {"kind": "transfer_cost", "along": "width", "tolerance": 0.1}
+    found = power(tabulate(left), over=["learning_rate", "activity_learning_rate"], **claim)
+    assert (found.holds["true"], found.holds["half"]) == (1, 0)
+
+
 def test_noise_takes_the_power(tabulate, bowl_rows):
     rows = bowl_rows(lambda width: -4, noise=0.4)
     found = power(tabulate(rows), **STAYS)

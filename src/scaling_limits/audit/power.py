@@ -270,10 +270,13 @@ class _Model:
         over = [claim.over] if isinstance(claim, OptimumClaim) else list(claim.over)
         columns = _columns(claim)[1]
         first = self.table[size == size.min()].groupby(columns)["value"].mean().sort_index()
-        axes = [np.log2(level) for level in _levels(first)]
+        levels = _levels(first)
+        axes = [np.log2(level) for level in levels]
+        if len(columns) > 1:
+            first = first.reindex(pd.MultiIndex.from_product(levels, names=columns))
         bowl = self.scale.to(first.to_numpy(float)).reshape([len(axis) for axis in axes])
         top = bowl[np.isfinite(bowl)].max()
-        # beyond the edge of stability; the edge moves with the bowl
+        # beyond the edge of stability, as what was not run; the edge moves with the bowl
         bowl = np.where(np.isfinite(bowl), bowl, top + 2 * CLIFF)
         moved = RegularGridInterpolator(axes, bowl, bounds_error=False, fill_value=None)
         at = [
