@@ -30,6 +30,21 @@ def test_an_exponent_wrong_by_one_half_never_holds(tabulate, bowl_rows, doubling
     assert found.decides
 
 
+@pytest.mark.parametrize("size", [None, 512])
+def test_errors_from_a_network_that_is_but_larger_fall_faster(tabulate, size):
+    """At 512 there is none; where the reference has no size, one over the size falls with a slope of one."""
+    sizes = [
+        {"width": n, "value": 1 + 1 / n - (1 / size if size else 0)} for n in (32, 64, 128, 256)
+    ]
+    rows = [row | {"grid": "main"} for row in sizes] + [
+        {"grid": "limit", "width": size, "value": 1.0}
+    ]
+    rows = [row | {"limit": "recursion", "seed": 0} for row in rows]
+    claim = {"kind": "agrees_with", "along": "width", "reference": ["limit"], "tolerance": 0.1}
+    found = power(tabulate(rows), slope_at_most=-1.1 if size else -0.9, **claim)
+    assert (found.holds["true"], found.holds["half"]) == (1, 0)
+
+
 def test_settings_that_were_not_run_leave_a_bowl(tabulate, bowl_rows):
     """As where two grids of rates overlap."""
     rows = bowl_rows(lambda width: -4, other_rates=(0.1, 1.0, 10.0))

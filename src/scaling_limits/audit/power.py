@@ -376,9 +376,19 @@ class _Model:
         sizes = rows[claim.along].to_numpy(float)
         end = sizes.min() if wrong else sizes.max()
         level = np.sqrt((rows["value"].to_numpy(float)[sizes == end] ** 2).mean())
-        error = level * (end / size) ** (theory - wrong)
+        error = level * self._falls(end / size, end, theory - wrong)
         sign = generator.standard_normal(len(limit)) if len(np.unique(self.seeds)) > 1 else 1.0
         return np.asarray(limit * (1 + missed + error * sign))
+
+    def _falls(self, shrunk: np.ndarray, end: float, power: float) -> np.ndarray:
+        """A power of the size, 1 at `end`, up to what it is for a reference that is but larger."""
+        claim = self.claim
+        assert isinstance(claim, AgreesWith)
+        assert self.reference is not None
+        cells = self.reference.cells
+        known = cells[claim.along].dropna().unique() if claim.along in cells else np.array([])
+        left = (end / float(known[0])) ** power if len(known) == 1 and known[0] > end else 0.0
+        return np.asarray((shrunk**power - left) / (1 - left))
 
 
 def _has_exponent(claim: Claim) -> bool:
