@@ -70,6 +70,12 @@ class TestGap:
         resolved = verdicts(measure, results, self.CLAIM | change, noise=1e-3, times=20)
         assert resolved == {"fails": 20}
 
+    def test_the_best_of_many_alike_is_no_better_than_one(self, measure, tabulate, bowl_rows):
+        options = {"noise": 0, "widths": (32, 64), "level": lambda n: 1.0, "depth_of_bowl": 0}
+        one = bowl_rows(still, grid="control", rates=(2.0**-4,), **options)
+        results = tabulate(bowl_rows(still, **options) + one)
+        assert verdicts(measure, results, GAP, noise=0.3)["holds"] <= 5
+
     def test_a_difference_that_is_resolved_holds(self, measure, tabulate, bowl_rows):
         results = self.results(tabulate, bowl_rows, ratio=0.7)
         assert verdicts(measure, results, self.CLAIM, noise=0.05, times=20) == {"holds": 20}
