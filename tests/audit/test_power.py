@@ -45,6 +45,16 @@ def test_errors_from_a_network_that_is_but_larger_fall_faster(tabulate, size):
     assert (found.holds["true"], found.holds["half"]) == (1, 0)
 
 
+def test_of_many_steps_some_are_simulated(tabulate, map_rows):
+    steps = range(40)
+    rows = map_rows(lambda n, d, s: 0.5 * np.exp(0.1 * s), steps=steps, widths=(16, 64))
+    claim = {"kind": "bound", "at_most": 1, "at": "all", "control": None}
+    found = power(tabulate(rows), **claim)
+    assert (found.holds["true"], found.holds["half"]) == (1, 0)
+    lost = [row | {"value": np.nan} if row["step"] == steps[-1] else row for row in rows]
+    assert power(tabulate(lost), **claim).holds["true"] == 0
+
+
 def test_settings_that_were_not_run_leave_a_bowl(tabulate, bowl_rows):
     """As where two grids of rates overlap."""
     rows = bowl_rows(lambda width: -4, other_rates=(0.1, 1.0, 10.0))
