@@ -8,8 +8,13 @@ from scaling_limits.audit.power import Power, power_of
 from scaling_limits.figures.claims import Claim
 
 REPEATS = 4
-STAYS = {"kind": "optimum_stays", "along": "width", "over": "learning_rate", "max_shift": 1}
-STAYS |= {"control": ["control"]}
+STAYS = {
+    "kind": "optimum_stays",
+    "along": "width",
+    "over": "learning_rate",
+    "max_shift": 1,
+    "control": ["control"],
+}
 SLOPE = {"kind": "slope", "along": "width", "expected": -1, "tolerance": 0.25, "by": None}
 
 

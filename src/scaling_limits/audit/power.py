@@ -131,9 +131,11 @@ class _Simulation:
         """How many of `repeats` records hold; None where the scenario says nothing of the claim."""
         if not all(model.says(scenario) for model in self.models):
             return None
-        counts = [repeats * times for times in (FINER if scenario in VOID else (1,))]
-        # nothing is random where everything diverged
-        counts = [1] if scenario == "diverged" else counts
+        if scenario == "diverged":
+            # nothing is random there
+            counts = [1]
+        else:
+            counts = [repeats * times for times in (FINER if scenario in VOID else (1,))]
         generator = np.random.default_rng([*WRONG_BY, *VOID].index(scenario))
         held: list[bool] = []
         for count in counts:
