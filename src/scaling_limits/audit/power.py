@@ -131,11 +131,9 @@ class _Simulation:
         """How many of `repeats` records hold; None where the scenario says nothing of the claim."""
         if not all(model.says(scenario) for model in self.models):
             return None
-        if scenario == "diverged":
-            # nothing is random there
-            counts = [1]
-        else:
-            counts = [repeats * times for times in (FINER if scenario in VOID else (1,))]
+        counts = [repeats * times for times in (FINER if scenario in VOID else (1,))]
+        # nothing is random where everything diverged
+        counts = [1] if scenario == "diverged" else counts
         generator = np.random.default_rng([*WRONG_BY, *VOID].index(scenario))
         held: list[bool] = []
         for count in counts:
