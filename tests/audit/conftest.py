@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from scaling_limits.audit.judge import judge
 from scaling_limits.audit.kinds import KINDS
-from scaling_limits.audit.select import select
+from scaling_limits.audit.select import measured_on
 from scaling_limits.audit.verdicts import UndecidedError, Verdict
 from scaling_limits.figures.claims import Claim
 from scaling_limits.records import AXES, Results
@@ -97,7 +97,7 @@ def parsed(claim: Mapping) -> Claim:
 def measure(claim: Mapping, results: Results) -> bool | None:
     """Whether one claim holds, without its control; None where that is not decided."""
     read = parsed(claim)
-    chosen = [select(read, results, names) for names in (read.grids, *read.compared)]
+    chosen = measured_on(read, results, read.grids)
     try:
         return KINDS[read.kind](read, *chosen).holds
     except UndecidedError:

@@ -6,7 +6,7 @@ from scaling_limits.audit.kinds import KINDS
 from scaling_limits.audit.points import require_column
 from scaling_limits.audit.power import doubt
 from scaling_limits.audit.registered import Key
-from scaling_limits.audit.select import select
+from scaling_limits.audit.select import measured_on, select
 from scaling_limits.audit.verdicts import (
     Measurement,
     Outcome,
@@ -98,8 +98,7 @@ def _judge(
 
 def _measure(claim: Claim, results: Results, grids: Sequence[str]) -> Measurement:
     """The claim measured on some grids, beside those that it compares them with."""
-    chosen = [select(claim, results, names) for names in (grids, *claim.compared)]
-    return KINDS[claim.kind](claim, *chosen)
+    return KINDS[claim.kind](claim, *measured_on(claim, results, grids))
 
 
 def _reach(claim: ClaimBase, results: Results) -> None:

@@ -14,7 +14,7 @@ from scipy.interpolate import RegularGridInterpolator
 from scaling_limits.audit.kinds import KINDS
 from scaling_limits.audit.kinds.agrees_with import relative_errors
 from scaling_limits.audit.points import grouped, ratio_column, steps_of, table_of
-from scaling_limits.audit.select import select
+from scaling_limits.audit.select import measured_on
 from scaling_limits.audit.spread import LARGEST, Scale
 from scaling_limits.audit.verdicts import UndecidedError, words
 from scaling_limits.figures.claims import (
@@ -116,8 +116,7 @@ class _Simulation:
     """Simulated records of a claim, judged."""
 
     def __init__(self, claim: Claim, results: Results) -> None:
-        self.own = select(claim, results, claim.grids)
-        self.compared = [select(claim, results, names) for names in claim.compared]
+        self.own, *self.compared = measured_on(claim, results, claim.grids)
         quantities = steps_of(claim, self.own, getattr(claim, "at", None))
         if len(quantities) > STEPS:
             # what breaks a claim at more steps breaks it at some: fewer are no stricter, and each takes its time

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from scaling_limits.audit.points import require_column
 from scaling_limits.audit.verdicts import UndecidedError, setting
-from scaling_limits.figures.claims import ClaimBase
+from scaling_limits.figures.claims import Claim, ClaimBase
 from scaling_limits.records import Results
 
 
@@ -24,6 +24,15 @@ def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
     found = Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
     _settled(found)
     return found
+
+
+def measured_on(claim: Claim, results: Results, grids: Sequence[str]) -> list[Results]:
+    """What a claim's kind takes when it is measured on some grids: theirs, then what it compares them with.
+
+    Raises:
+        UndecidedError: as of `select`.
+    """
+    return [select(claim, results, names) for names in (grids, *claim.compared)]
 
 
 def _settled(results: Results) -> None:
