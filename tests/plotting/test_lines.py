@@ -253,6 +253,26 @@ def test_without_hue_each_line_has_a_colour_and_a_mark_of_its_own(sizes: Drawn) 
     assert to_rgb(legend["BP"].get_color()) == to_rgb(other.get_color())
 
 
+def test_sizes_of_several_networks_are_told_apart_by_what_their_titles_share(
+    tmp_path: Path,
+) -> None:
+    panels, rows = [], []
+    for grid, network, title in (
+        ("main", "mlp", "SP"),
+        ("other", "mlp", "muP"),
+        ("control", "cnn", "CNN, SP"),
+        ("reference", "cnn", "CNN, muP"),
+    ):
+        axes = {"width": (8, 32), "learning_rate": (0.1, 0.2), "network": (network,)}
+        rows += cells(grid, lambda **_: {"train_loss": 1.0}, **axes, parameterisation=(title,))
+        panels.append(rate_panel(grid, title=title))
+    names = ["$N$ = 8 (mlp)", "$N$ = 32 (mlp)", "$N$ = 8 (CNN)", "$N$ = 32 (CNN)"]
+    assert list(of_panels(tmp_path, rows, *panels).legend) == names
+    one_each = [panels[0], panels[2]]
+    names = ["$N$ = 8 (SP)", "$N$ = 32 (SP)", "$N$ = 8 (CNN, SP)", "$N$ = 32 (CNN, SP)"]
+    assert list(of_panels(tmp_path / "alone", rows, *one_each).legend) == names
+
+
 def test_one_seed_has_no_range(tmp_path: Path) -> None:
     rows = [row for row in rate_rows("main", widths=(8,)) if row[0]["seed"]]
     found = of_panels(tmp_path, rows, rate_panel("main"))

@@ -305,10 +305,15 @@ class Lines(page.Drawing):
         same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
         return same and self._kind(panel) == self._kind(other)
 
+    def _called(self, hue: str | None, network: str) -> str:
+        """What the titles of all panels that share a palette say of it; the network's name where that is nothing."""
+        panels = [each for each in self.plot.panels if self._palette(each) == (hue, network)]
+        said = [each.title.split(", ") for each in panels]
+        return ", ".join(word for word in said[0] if all(word in words for words in said)) or network
+
     def _legend(self) -> dict[str, Artist]:
         entries: dict[str, Artist] = {}
         hues = [hue for hue, _ in self._colours]
-        titles = {self._palette(panel): panel.title for panel in self.plot.panels if panel.title}
         for (hue, network), palette in self._colours.items():
             for which, (value, colour) in enumerate(palette.items()):
                 marker = _MARKERS[which % len(_MARKERS)] if hue is None else "o"
@@ -318,8 +323,7 @@ class Lines(page.Drawing):
                     continue
                 words = f"${text.symbol(hue, self.folder.results, self.plot.symbols)}$ = "
                 words = self.plot.hue_labels.get(f"{value:g}", words + text.short(value))
-                of = titles.get((hue, network), network)
-                words += f" ({of})" if hues.count(hue) > 1 else ""
+                words += f" ({self._called(hue, network)})" if hues.count(hue) > 1 else ""
                 entries[words] = Line2D([], [], **look)
         for panel in self.plot.panels:
             for line in panel.lines:
