@@ -241,6 +241,16 @@ def test_guides_have_their_slope_and_name_and_lie_below_the_points(sizes: Drawn)
     assert low < label.xy[1] < high  # matplotlib leaves out what is named elsewhere
 
 
+def test_names_of_guides_that_end_together_stand_apart(tmp_path: Path) -> None:
+    rows = cells("main", lambda width, **_: {"energy": width**-3.0}, width=(8, 32, 128))
+    lines_ = [{"grid": "main", "quantity": {"metric": "energy"}, "label": "energy"}]
+    slopes = [{"exponent": -1, "label": "flat"}, {"exponent": -3.1, "label": "steep"}]
+    panel = {"title": "", "x": "width", "hue": None, "label": "energy", "lines": lines_}
+    found = of_panels(tmp_path, rows, {**panel, "slopes": slopes})
+    flat, steep = (name.get_window_extent() for name in found.axes[0].texts)
+    assert not flat.overlaps(steep)
+
+
 def test_without_hue_each_line_has_a_colour_and_a_mark_of_its_own(sizes: Drawn) -> None:
     one, other = (line for line in lines(sizes.axes[3], "energy") if len(line.get_xdata()))
     assert to_rgb(one.get_color()) != to_rgb(other.get_color())

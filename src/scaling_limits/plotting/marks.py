@@ -83,15 +83,17 @@ def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
         factor = 0.6 * (values / xs**slope.exponent).min()
     heights = factor * ends**slope.exponent
     lower, lowest = int(np.argmin(heights)), 0.5 * values.min()
-    if heights[lower] < lowest:
+    cut = heights[lower] < lowest
+    if cut:
         ends[lower], heights[lower] = (lowest / factor) ** (1 / slope.exponent), lowest
     ax.plot(ends, heights, color="0.6", linewidth=0.8, zorder=1.5, label=slope.label)
-    at: dict[str, Any] = {
-        "xy": (ends[-1], heights[-1]),
-        "xytext": (2, 0),
-        "textcoords": "offset points",
-    }
-    ax.annotate(slope.label, va="center", size=style.SMALL, color="0.4", **at)
+    at: dict[str, Any] = {"xy": (ends[-1], heights[-1]), "textcoords": "offset points"}
+    if cut and lower == 1:
+        # beside it one that is less steep may end
+        at |= {"xytext": (-2, -1), "va": "top", "ha": "right"}
+    else:
+        at |= {"xytext": (2, 0), "va": "center"}
+    ax.annotate(slope.label, size=style.SMALL, color="0.4", **at)
 
 
 def room(ax: Axes) -> tuple[float, float]:
