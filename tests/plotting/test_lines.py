@@ -276,7 +276,7 @@ def test_sizes_of_several_networks_are_told_apart_by_what_their_titles_share(
         axes = {"width": (8, 32), "learning_rate": (0.1, 0.2), "network": (network,)}
         rows += cells(grid, lambda **_: {"train_loss": 1.0}, **axes, parameterisation=(title,))
         panels.append(rate_panel(grid, title=title))
-    names = ["$N$ = 8 (mlp)", "$N$ = 32 (mlp)", "$N$ = 8 (CNN)", "$N$ = 32 (CNN)"]
+    names = ["$N$ = 8 (MLP)", "$N$ = 32 (MLP)", "$N$ = 8 (CNN)", "$N$ = 32 (CNN)"]
     assert list(of_panels(tmp_path, rows, *panels).legend) == names
     one_each = [panels[0], panels[2]]
     names = ["$N$ = 8 (SP)", "$N$ = 32 (SP)", "$N$ = 8 (CNN, SP)", "$N$ = 32 (CNN, SP)"]

@@ -309,7 +309,8 @@ class Lines(page.Drawing):
         """What the titles of all panels that share a palette say of it; the network's name where that is nothing."""
         panels = [each for each in self.plot.panels if self._palette(each) == (hue, network)]
         said = [each.title.split(", ") for each in panels]
-        return ", ".join(word for word in said[0] if all(word in words for words in said)) or network
+        shared = ", ".join(word for word in said[0] if all(word in words for words in said))
+        return shared or text.name(network)
 
     def _legend(self) -> dict[str, Artist]:
         entries: dict[str, Artist] = {}

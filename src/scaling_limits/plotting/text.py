@@ -5,6 +5,13 @@ import re
 from scaling_limits.records import Results
 
 _SYMBOLS = {"width": "N", "learning_rate": r"\eta", "activity_learning_rate": r"\beta", "step": "t"}
+_SPELT = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "mlp": "MLP",
+    "cnn": "CNN",
+    "residual_cnn": "residual CNN",
+}
 _NAMES = {
     "step": "training step",
     "learning_rate": "weight learning rate",
@@ -59,15 +66,24 @@ def symbol(column: str, results: Results, given: dict[str, str]) -> str:
     return _SYMBOLS.get(column, rf"\mathrm{{{column}}}".replace("_", r"\ "))
 
 
+def name(value: str) -> str:
+    """What a setting's value is called in words.
+
+    >>> [name(value) for value in ("relu", "mlp", "tanh")]
+    ['ReLU', 'MLP', 'tanh']
+    """
+    return _SPELT.get(value, value.replace("_", " "))
+
+
 def setting(column: str, value: float | str, results: Results, given: dict[str, str]) -> str:
     """A value of a column of the cells: a number after its symbol, a name by itself."""
     if isinstance(value, str):
-        return value
+        return name(value)
     return f"${symbol(column, results, given)}$ = {short(value)}"
 
 
 def axis_label(column: str, results: Results, given: dict[str, str]) -> str:
     """A column's name in words, followed by its symbol if it has one."""
-    name = _NAMES.get(column, column.replace("_", " "))
+    words = _NAMES.get(column, column.replace("_", " "))
     mark = symbol(column, results, given)
-    return name if "mathrm" in mark else f"{name} ${mark}$"
+    return words if "mathrm" in mark else f"{words} ${mark}$"
