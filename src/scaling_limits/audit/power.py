@@ -142,15 +142,19 @@ class _Simulation:
         return float(np.mean(held))
 
     def _holds(self, scenario: str, repeat: int, generator: np.random.Generator) -> bool:
-        tables = {
-            model.quantity.step: model.table.assign(value=model.values(scenario, repeat, generator))
-            for model in self.models
-        }
-        simulated = Simulated(self.own.cells, self.own.records, tables)
-        try:
-            found = KINDS[self.claim.kind](self.claim, simulated, *self.compared)
-        except UndecidedError:
-            return False
+        # what diverged stays without a number, whatever is made of it
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            tables = {
+                model.quantity.step: model.table.assign(
+                    value=model.values(scenario, repeat, generator)
+                )
+                for model in self.models
+            }
+            simulated = Simulated(self.own.cells, self.own.records, tables)
+            try:
+                found = KINDS[self.claim.kind](self.claim, simulated, *self.compared)
+            except UndecidedError:
+                return False
         return found.holds is True
 
 
