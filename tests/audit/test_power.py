@@ -2,19 +2,13 @@
 
 import numpy as np
 import pytest
+from claim_examples import STAYS
 from pydantic import TypeAdapter
 
 from scaling_limits.audit.power import Power, power_of
 from scaling_limits.figures.claims import Claim
 
 REPEATS = 4
-STAYS = {
-    "kind": "optimum_stays",
-    "along": "width",
-    "over": "learning_rate",
-    "max_shift": 1,
-    "control": ["control"],
-}
 SLOPE = {"kind": "slope", "along": "width", "expected": -1, "tolerance": 0.25, "by": None}
 
 
