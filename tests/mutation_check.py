@@ -164,6 +164,14 @@ FAULTS = (
         tests=("tests/networks/test_transformer.py",),
     ),
     Fault(
+        name="corners-are-left-uphill",
+        file="algorithms/predictive_coding/corners.py",
+        right="jnp.where(left > 0, -1.0, 0.0)",
+        wrong="jnp.where(left < 0, -1.0, 0.0)",
+        why="activities at a corner move to where the energy rises, or stay where it falls",
+        tests=("tests/algorithms/test_equilibrium.py",),
+    ),
+    Fault(
         name="epsilon-unscaled",
         file="optimisers/adam.py",
         right='eps=numbers["epsilon"] * factors["epsilon"]',

@@ -10,7 +10,13 @@ import pytest
 from jax.flatten_util import ravel_pytree
 from toy_networks import EXACT, UNEQUAL, build, data, descent, unstacked
 
-from scaling_limits.algorithms.predictive_coding import Options, computation, equilibrium, exact
+from scaling_limits.algorithms.predictive_coding import (
+    CORNERS,
+    Options,
+    computation,
+    equilibrium,
+    exact,
+)
 from scaling_limits.algorithms.predictive_coding import descent as stepwise
 from scaling_limits.algorithms.problem import Problem
 
@@ -35,7 +41,9 @@ def problem(activation="tanh", loss="mean_squared_error", skip=True, scheme="sp_
     )
     x, y = data(output_dim=3, one_hot=loss == "cross_entropy")
     numbers = {"inference_tolerance": TOLERANCE, "seed": 3}
-    return Problem(network, params, scaling, x, y, options(loss, activation != "relu"), numbers)
+    return Problem(
+        network, params, scaling, x, y, options(loss, activation not in CORNERS), numbers
+    )
 
 
 def solve(of):
@@ -110,11 +118,36 @@ def test_long_gradient_descent_ends_there():
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("activation", "skip", "scheme"),
+    [("relu", False, "sp_gaussian"), ("relu", True, "mean_field"), ("abs", True, "sp_gaussian")],
+)
+def test_at_corners_no_way_leads_down(activation, skip, scheme):
+    """By the energy as it is defined, along every activity in both directions and along some of all at once: its slopes
+    at smooth points are zero, and at corners, where some activities rest, no slope leads down on either side.
+    """
+    of = problem(activation, skip=skip, scheme=scheme)
+    found = solve(of)
+    assert float(found.metrics["inference_residual"]) <= TOLERANCE
+    assert float(found.metrics["inference_unreached"]) == 0.0
+    hidden = jnp.stack(unstacked(found.inputs)[1:])
+    rng = np.random.default_rng(0)
+    along = jnp.concatenate(
+        [jnp.eye(hidden.size), jnp.asarray(rng.normal(size=(100, hidden.size)))]
+    ).reshape(-1, *hidden.shape)
+    step = 1e-6
+    total = jax.jit(jax.vmap(lambda way: energy(of, hidden + step * way)))
+    here = energy(of, hidden)
+    rises = jnp.concatenate([total(along), total(-along)]) - here
+    # a slope of 1e-7 would be seen beside the curvature and round-off
+    assert float(rises.min()) > -1e-13
+    assert (hidden == 0).any()
+
+
 def test_at_corners_its_energy_is_not_above_that_of_gradient_descent():
     """In a mean-field network; where the energy has many valleys (SP), either may end in the lower one."""
     of = problem("relu", scheme="mean_field")
     found = solve(of)
-    assert float(found.metrics["inference_unreached"]) == 0.0
     numbers = {"activity_learning_rate": 0.05, "seed": 3}
     slow = replace(of, options=descent(4000), numbers=numbers)
     ended = jax.jit(lambda params: stepwise.infer(replace(slow, params=params), slow.activities()))(

@@ -12,7 +12,7 @@ from scaling_limits.parameterisations.settings import EnergyWeights
 
 STEPWISE = ("gradient_descent", "adam")
 CORNERS = ("relu", "abs")
-"""Activations at whose corners an equilibrium may have a gradient."""
+"""Activations that have one, at which an equilibrium may lie."""
 LEAST_TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
 """Residuals that round-off allows."""
 ITERATIONS, PRODUCTS = 5, 6
@@ -75,7 +75,7 @@ class Options(AlgorithmSpec):
 
     `sequential` inference updates the layers from the output down, each from the new values above it; with
     `fixed_predictions` the predictions and their derivatives stay those of the initial activities. `smooth` says that
-    the network has no corners, at which an `equilibrium` may have a gradient.
+    the network has no corners, at which an `equilibrium` may lie.
     """
 
     inference: Literal["gradient_descent", "adam", "exact", "equilibrium"]

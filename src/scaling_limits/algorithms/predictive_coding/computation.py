@@ -38,9 +38,8 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
     Metrics, means over the batch and of sequences over tokens: `train_loss` of the forward pass, `inferred_loss` of the
     output's prediction after inference, and `energy`, F there, a decay of the activities not counted; with a tolerance
     `inference_steps`, the steps of inference that were taken. With `inference: equilibrium` also `inference_residual`,
-    the largest entry of |dF/dz| of all samples, and `inference_unreached`, the share of samples that did not reach
-    theirs: whose residual is above the tolerance, and who, in networks with corners, could still have lowered their
-    energy.
+    the largest entry of |dF/dz| of all samples, and `inference_unreached`, the share of samples whose residual stayed
+    above the tolerance.
     """
     forward = problem.activities()
     inferred = _infer(problem, forward)

@@ -1,0 +1,168 @@
+r"""The equilibrium of networks with corners (ReLU), by projected Newton steps on the activities.
+
+F (pcn-limits Eq. 2) has corners where hidden activities are zero, and is smooth on each orthant of them; with ReLU and
+the mean squared error it is a quadratic form there. At a corner its slope along any direction is a sum over activities,
+of the slope from the right for those that rise and from the left for those that fall. So a point where neither way of
+any one of them leads down is a minimum to first order, and no other method of finding the way down is needed.
+
+An activity that is zero moves to the side on which F falls, and rests where it falls on neither. An iteration takes a
+Newton step, by conjugate gradients among the activities that do not rest, then one down the slope. Along both each
+activity ends where it meets its corner, and the step is halved until F falls: the first finds the minimum of an
+orthant, the second the orthant of the minimum (Moré and Toraldo 1991 for quadratic forms in boxes).
+
+The residual is the largest entry of |dF/dz|, of activities at rest zero. Corners elsewhere, as within a node, are not
+seen: there the residual stays.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Float, Int
+
+from scaling_limits.algorithms.layerwise import rollout
+from scaling_limits.algorithms.predictive_coding.inferred import energy_weight
+from scaling_limits.algorithms.predictive_coding.iterations import (
+    DECREASE,
+    PerSample,
+    add,
+    conjugate_gradients,
+    dot,
+    iterated,
+    largest,
+    norm,
+    slack,
+    step_size,
+)
+from scaling_limits.algorithms.problem import Problem
+from scaling_limits.networks.network import Stacks
+
+_LEFT_OVER = 1e-3
+"""Of the slope, by a Newton step within an orthant."""
+
+
+class Settled(NamedTuple):
+    """Where iterations have come to, sample by sample."""
+
+    hidden: Stacks
+    """Activities."""
+    sides: Stacks
+    """On which each may move: 1 above zero, -1 below, 0 for none."""
+    energy: PerSample
+    slopes: Stacks
+    """On these sides."""
+    residual: PerSample
+    stalled: Bool[Array, " batch"]
+    iterations: Int[Array, ""]
+
+
+def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Settled:
+    """The equilibrium that iterations from these errors of the hidden nodes lead to."""
+    solver = _Solver(problem)
+    hidden = rollout(problem, (*errors, jnp.zeros_like(problem.y)[None]))[:-1]
+    return iterated(solver.begin(hidden), solver.iterate, tolerance)
+
+
+class _Solver:
+    """The energy of hidden activities, with what an iteration needs of it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        *hidden, last = problem.network.segments
+        self._weights = [energy_weight(problem, segment.role) for segment in hidden]
+        self._output_weight = energy_weight(problem, last.role)
+
+    def begin(self, hidden: Stacks) -> Settled:
+        """Where iterations begin."""
+        sides, slopes = self._sides(hidden)
+        energy = self._energies(hidden)
+        stalled = jnp.zeros(energy.shape, bool)
+        return Settled(hidden, sides, energy, slopes, largest(slopes), stalled, jnp.int32(0))
+
+    def iterate(self, state: Settled, chosen: Bool[Array, " batch"]) -> Settled:
+        """One iteration of the `chosen` samples."""
+        between = self._moved(state, self._newton(state), chosen)
+        after = self._moved(between, jax.tree.map(jnp.negative, between.slopes), chosen)
+        still = after.energy >= state.energy - slack(state.energy)
+        stalled = state.stalled | (chosen & still & (after.residual > 0.5 * state.residual))
+        return after._replace(stalled=stalled, iterations=state.iterations + 1)
+
+    def _moved(self, state: Settled, direction: Stacks, chosen: Bool[Array, " batch"]) -> Settled:
+        """After a step along a direction, up to the corners on the way."""
+
+        def at(size: PerSample) -> Stacks:
+            ends = add(state.hidden, size, direction)
+            return tuple(
+                jnp.where(s * z > 0, z, 0.0) for s, z in zip(state.sides, ends, strict=True)
+            )
+
+        def good(size: PerSample) -> Array:
+            ends = at(size)
+            way = tuple(end - start for end, start in zip(ends, state.hidden, strict=True))
+            slope = dot(state.slopes, way)
+            allowed = state.energy + DECREASE * slope + slack(state.energy)
+            return (slope <= 0) & (self._energies(ends) <= allowed)
+
+        hidden = at(step_size(good, chosen, state.energy))
+        sides, slopes = self._sides(hidden)
+        return state._replace(
+            hidden=hidden,
+            sides=sides,
+            energy=self._energies(hidden),
+            slopes=slopes,
+            residual=largest(slopes),
+        )
+
+    def _energies(self, hidden: Stacks) -> PerSample:
+        """The energies of the samples."""
+        problem = self._problem
+        inputs = problem.inputs((*hidden, jnp.zeros_like(problem.y)[None]))
+        *predictions, output = problem.predictions(inputs)
+        losses = jax.vmap(problem.sample_loss)(output[0], problem.y)
+        parts = zip(self._weights, hidden, predictions, strict=True)
+        squares = [0.5 * w * ((z - p) ** 2).sum(axis=(0, 2)) for w, z, p in parts]
+        total: PerSample = self._output_weight * losses + sum(squares)
+        return total
+
+    def _slopes(self, hidden: Stacks, sides: Stacks) -> Stacks:
+        """dF/dz, of activities at their corner on the given sides of it."""
+        # as little beside it as there is
+        beside = jnp.finfo(self._problem.y.dtype).tiny
+        off = tuple(
+            jnp.where(z == 0, side * beside, z) for z, side in zip(hidden, sides, strict=True)
+        )
+        slopes: Stacks = jax.grad(lambda z: self._energies(z).sum())(off)
+        return slopes
+
+    def _sides(self, hidden: Stacks) -> tuple[Stacks, Stacks]:
+        """On which side each activity may move, and the slopes there."""
+        above = jax.tree.map(jnp.ones_like, hidden)
+        right = self._slopes(hidden, above)
+        left = self._slopes(hidden, jax.tree.map(jnp.negative, above))
+
+        def side(z: Array, right: Array, left: Array) -> Array:
+            down = jnp.where((right < 0) & (-right >= left), 1.0, jnp.where(left > 0, -1.0, 0.0))
+            return jnp.where(z == 0, down, jnp.sign(z))
+
+        def slope(side: Array, right: Array, left: Array) -> Array:
+            return jnp.where(side > 0, right, jnp.where(side < 0, left, 0.0))
+
+        sides = tuple(map(side, hidden, right, left))
+        return sides, tuple(map(slope, sides, right, left))
+
+    def _newton(self, state: Settled) -> Stacks:
+        """The direction of Newton's method among the activities that do not rest."""
+        _, product = jax.linearize(lambda z: self._slopes(z, state.sides), state.hidden)
+
+        def within(vector: Stacks) -> Stacks:
+            return tuple(
+                jnp.where(s == 0, 0.0, v) for s, v in zip(state.sides, vector, strict=True)
+            )
+
+        return conjugate_gradients(
+            lambda vector: within(product(vector)),
+            state.slopes,
+            lambda vector: vector,
+            _LEFT_OVER * norm(state.slopes),
+        )
