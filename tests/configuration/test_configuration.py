@@ -424,6 +424,22 @@ def test_every_preset_of_the_project_resolves(preset: str) -> None:
         assert {*configuration.experiments(slug)} <= experiments
 
 
+def test_a_seed_changes_a_cell_in_nothing_else(tmp_path: Path) -> None:
+    """Cells that differ in the seed are resolved together: each is what it would be alone."""
+
+    root = write_project(tmp_path)
+
+    def points(seed: Any) -> list[Any]:
+        return list(load(root, by_user(seed=seed)).points("toy", "transfer"))
+
+    together = points([0, 5, 2])
+    alone = [point for seed in (0, 5, 2) for point in points(seed)]
+    assert {point.cell.seed for point in together} == {0, 5, 2}
+    assert len(together) == len(alone)
+    for point in alone:
+        assert point in together
+
+
 @pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
 def test_at_the_base_depth_all_scalings_of_depth_are_one_cell(preset: str) -> None:
     """Note depth-mup (H4): at 8 blocks nothing depends on the exponents."""

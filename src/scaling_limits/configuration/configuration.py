@@ -3,6 +3,7 @@ user's own experiments what they give names to.
 """
 
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,12 +26,13 @@ from scaling_limits.configuration.models import (
 from scaling_limits.configuration.own_parts import OwnParts
 from scaling_limits.configuration.paper import Changes, Composed, Paper
 from scaling_limits.configuration.recorded import refuse_unrecorded
-from scaling_limits.configuration.resolve import Resolver
+from scaling_limits.configuration.resolve import Resolved, Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
 from scaling_limits.configuration.vocabulary import LISTS, Vocabulary, is_axis
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
 from scaling_limits.figures import OWN
+from scaling_limits.training.settings import SEEDS
 
 # as in the Snakefile: the wildcard of papers, and the targets beside them
 _SLUG = re.compile(r"[a-z-]+")
@@ -186,8 +188,9 @@ class Configuration:
             drawn.refuse_unused_grids(self.paper(slug), experiment)
         composed = self.paper(slug).experiment(experiment)
         spec = self.experiment(slug, experiment)
+        known: dict[str, Resolved] = {}
         return tuple(
-            self._point(grid, values, spec, slug, experiment, composed)
+            self._point(grid, values, spec, slug, experiment, composed, known)
             for grid, values in _product(spec)
         )
 
@@ -255,7 +258,10 @@ class Configuration:
         slug: str,
         experiment: str,
         composed: Composed,
+        known: dict[str, Resolved],
     ) -> Point:
+        """A cell of a grid; those of an experiment that are `known` differ in more than the seed."""
+
         def refuse(problem: object) -> ConfigurationError:
             said = merge(composed.grids[grid].measurements, composed.grids[grid].settings)
             where = ", ".join(map(str, _spoken_of(str(problem), said))) or said.origin.file
@@ -265,10 +271,15 @@ class Configuration:
             dataset = values.get("dataset")
             if isinstance(dataset, str):
                 values = {**values, "dataset": self._substitute(slug, dataset)}
-            settings, cell = self._resolver.resolve(values, spec.grids[grid].measurements)
+            # most cells have a twin that differs in the seed alone
+            seed = values.get("seed")
+            twins = json.dumps([grid, {**values, "seed": None}], default=str)
+            if twins in known and type(seed) is int and seed in SEEDS:
+                return Point(grid, *known[twins].reseeded(seed))
+            known[twins] = self._resolver.resolve(values, spec.grids[grid].measurements)
         except ConfigurationError as error:
             raise refuse(error) from None
-        return Point(grid, settings, cell)
+        return Point(grid, *known[twins])
 
     @cache
     def _library(self, slug: str) -> Library:

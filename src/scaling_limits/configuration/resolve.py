@@ -36,6 +36,13 @@ class Resolved(NamedTuple):
     settings: Any
     cell: Cell
 
+    def reseeded(self, seed: int) -> "Resolved":
+        """With another seed, on which nothing else of them depends."""
+        change = {"seed": seed}
+        return Resolved(
+            self.settings.model_copy(update=change), self.cell.model_copy(update=change)
+        )
+
 
 @dataclass(frozen=True)
 class Resolver:

@@ -7,6 +7,8 @@ from pydantic import Field
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.strict import Strict
 
+SEEDS = range(2**31)
+
 
 class Settings(Strict):
     """Steps and batches, what is not trained, and where random numbers start."""
@@ -27,7 +29,10 @@ class Settings(Strict):
         default=(), description="roles of weights that stay as drawn"
     )
     seed: int = Field(
-        default=0, ge=0, lt=2**31, description="of initial weights, and of the order of samples"
+        default=0,
+        ge=SEEDS.start,
+        lt=SEEDS.stop,
+        description="of initial weights, and of the order of samples",
     )
     learning_rate_schedule: Literal["constant", "cosine"] = Field(
         default="constant", description="cosine: down to zero over all updates"
