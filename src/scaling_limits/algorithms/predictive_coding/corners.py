@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
@@ -128,7 +129,7 @@ class _Solver:
     def _slopes(self, hidden: Stacks, sides: Stacks) -> Stacks:
         """dF/dz, of activities at their corner on the given sides of it."""
         # as little beside it as there is
-        beside = jnp.finfo(self._problem.y.dtype).tiny
+        beside = np.finfo(self._problem.y.dtype).tiny
         off = tuple(
             jnp.where(z == 0, side * beside, z) for z, side in zip(hidden, sides, strict=True)
         )

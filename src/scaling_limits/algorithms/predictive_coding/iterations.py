@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
@@ -66,7 +67,7 @@ def iterated(
 
 def slack(energy: PerSample) -> PerSample:
     """By how much energies of the same point may differ."""
-    return _ROUND_OFF * jnp.finfo(energy.dtype).eps * jnp.abs(energy)
+    return _ROUND_OFF * np.finfo(energy.dtype).eps * jnp.abs(energy)
 
 
 def norm(vector: Stacks) -> PerSample:
