@@ -280,6 +280,10 @@ def test_what_runs_briefly_is_compiled_quickly() -> None:
     brief, long = (cell(**BACKPROPAGATION, width=128, num_steps=steps) for steps in (10, 1000))
     assert flops(brief) < 1e9 < flops(long)
     assert (brief.compiled, long.compiled) == ("quickly", None)
+    # a network of many operations compiles longer
+    many = cell(**RESNET, num_steps=40)
+    assert flops(many) > 1e9
+    assert many.compiled == "quickly"
     assert cell(**RECURSION, depth=32, num_steps=8).compiled is None
     assert cell(device="gpu", **BACKPROPAGATION).compiled is None
     full = brief.model_copy(update={"compiled": None})

@@ -28,8 +28,10 @@ class Equilibrium(NamedTuple):
 
 
 def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Equilibrium:
-    """The equilibrium that iterations from these errors of the hidden nodes lead to."""
-    if problem.options.smooth:
+    """The equilibrium that iterations from these errors of the hidden nodes lead to; networks are taken as smooth where
+    the options do not say, as of inference by steps.
+    """
+    if problem.options.smooth is not False:
         ended = smooth.settle(problem, errors, tolerance)
         return Equilibrium(ended.errors, ended.activities, ended.residual, ended.iterations)
     at_corners = corners.settle(problem, errors, tolerance)

@@ -60,7 +60,8 @@ def iterated(
         return (state.residual > tolerance) & ~state.stalled
 
     def goes_on(state: AnyState) -> Array:
-        return unsettled(state).any() & (state.iterations < MOST_ITERATIONS)
+        going: Array = unsettled(state).any() & (state.iterations < MOST_ITERATIONS)
+        return going
 
     return jax.lax.while_loop(goes_on, lambda state: iterate(state, unsettled(state)), begin)
 

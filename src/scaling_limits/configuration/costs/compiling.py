@@ -1,10 +1,13 @@
 """How much the program of a cell is optimised, and what that costs; without jax."""
 
 from scaling_limits.cells import Cell, Compiled
-from scaling_limits.configuration.costs.count import flops
+from scaling_limits.configuration.costs.count import counted, product_flops
 
 _QUICKLY_BELOW = 1e9
-"""Operations of one cell. A shard of smoke compiles for some 3 s, and few have more than 20 cells of this size."""
+"""Operations of products of one cell. A shard of smoke compiles for some 3 s, and few have more than 20 cells of this
+size."""
+_FOR_EACH_OPERATION = 6e7
+"""The same by operations on layers in the program: one with many, such as a ResNet's, compiles that much longer."""
 QUICKLY = {
     **dict.fromkeys(("programs", "operations", "loops"), 0.6),
     **dict.fromkeys(("activities", "shifts", "windows", "weights", "draws"), 3.5),
@@ -18,6 +21,8 @@ def compiled(cell: Cell) -> Compiled:
 
     It is decided by the cell alone, as its bits may not depend on its shard. XLA's GPU compiler has no such choice.
     """
-    if cell.limit is not None or cell.device == "gpu" or flops(cell) >= _QUICKLY_BELOW:
+    if cell.limit is not None or cell.device == "gpu":
         return None
-    return "quickly"
+    work = counted(cell)
+    enough = max(_QUICKLY_BELOW, _FOR_EACH_OPERATION * work.found["operations"])
+    return "quickly" if product_flops(work) < enough else None
