@@ -68,7 +68,7 @@ def iterated(
 
 def slack(energy: PerSample) -> PerSample:
     """By how much energies of the same point may differ."""
-    return _ROUND_OFF * np.finfo(energy.dtype).eps * jnp.abs(energy)
+    return _ROUND_OFF * float(np.finfo(energy.dtype).eps) * jnp.abs(energy)
 
 
 def norm(vector: Stacks) -> PerSample:
