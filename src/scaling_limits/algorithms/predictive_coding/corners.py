@@ -6,9 +6,10 @@ of the slope from the right for those that rise and from the left for those that
 any one of them leads down is a minimum to first order, and no other method of finding the way down is needed.
 
 An activity that is zero moves to the side on which F falls, and rests where it falls on neither. An iteration takes a
-Newton step, by conjugate gradients among the activities that do not rest, then one down the slope. Along both each
-activity ends where it meets its corner, and the step is halved until F falls: the first finds the minimum of an
-orthant, the second the orthant of the minimum (Moré and Toraldo 1991 for quadratic forms in boxes).
+Newton step, by conjugate gradients among the activities that do not rest, and, where that leaves half of the residual
+or more, one down the slope. Along both each activity ends where it meets its corner, and the step is halved until F
+falls: the first finds the minimum of an orthant, the second the orthant of the minimum (Moré and Toraldo 1991 for
+quadratic forms in boxes).
 
 The residual is the largest entry of |dF/dz|, of activities at rest zero. Corners elsewhere, as within a node, are not
 seen: there the residual stays.
@@ -39,7 +40,7 @@ from scaling_limits.algorithms.predictive_coding.iterations import (
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks
 
-_LEFT_OVER = 1e-3
+_LEFT_OVER = 0.1
 """Of the slope, by a Newton step within an orthant."""
 
 
@@ -84,7 +85,8 @@ class _Solver:
     def iterate(self, state: Settled, chosen: Bool[Array, " batch"]) -> Settled:
         """One iteration of the `chosen` samples."""
         between = self._moved(state, self._newton(state), chosen)
-        after = self._moved(between, jax.tree.map(jnp.negative, between.slopes), chosen)
+        elsewhere = chosen & (between.residual > 0.5 * state.residual)
+        after = self._moved(between, jax.tree.map(jnp.negative, between.slopes), elsewhere)
         still = after.energy >= state.energy - slack(state.energy)
         stalled = state.stalled | (chosen & still & (after.residual > 0.5 * state.residual))
         return after._replace(stalled=stalled, iterations=state.iterations + 1)
