@@ -1,5 +1,6 @@
 """Updates by K-FAC that are bounded by what they change of the predictions, in float64."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -40,24 +41,40 @@ def kfac(**changes: Any) -> Cell:
 
 def observed(problem: Problem) -> tuple[Any, Any]:
     """Gradients and operations."""
-    gradients, _, _, operations = backpropagation.observed_update(problem, ())
-    return gradients.forward, operations
+
+    @jax.jit
+    def run(params: Any) -> tuple[Any, Any]:
+        found = backpropagation.observed_update(replace(problem, params=params), ())
+        return found[0].forward, found[3]
+
+    return run(problem.params)
 
 
-def updates(own: Cell, problem: Problem, count: int = 1) -> list[list[np.ndarray]]:
-    """What is added to the kernels, layer by layer, by so many updates with the same gradients."""
-    rule = rules(own, own.traced()["optimiser"], own.traced()["scaling"], problem.network)
-    gradients, operations = observed(problem)
-    state, found = rule["forward"].init(problem.params), []
-    for _ in range(count):
-        update, state = rule["forward"].update(gradients, state, problem.params, **operations)
-        found.append([np.asarray(w) for stack in jax.tree.leaves(update) for w in stack])
-    return found
+PROGRAMS: dict[tuple[str, int], Any] = {}
 
 
-def curvatures(own: Cell, problem: Problem) -> list[tuple[np.ndarray, np.ndarray]]:
+def updates(own: Cell, problem: Problem, seen: Any, count: int = 1) -> list[list[np.ndarray]]:
+    """What is added to the kernels, layer by layer, by so many updates with the gradients and operations `seen`.
+
+    Cells that differ in the bound alone share a program.
+    """
+
+    def run(numbers: Any, params: Any, gradients: Any, operations: Any) -> list[Any]:
+        rule = rules(own, numbers["optimiser"], numbers["scaling"], problem.network)["forward"]
+        state, found = rule.init(params), []
+        for _ in range(count):
+            update, state = rule.update(gradients, state, params, **operations)
+            found.append(jax.tree.leaves(update))
+        return found
+
+    program = PROGRAMS.setdefault((own.shard(), count), jax.jit(run))
+    found = program(own.traced(), problem.params, *seen)
+    return [[w for stack in update for w in np.asarray(stack)] for update in jax.device_get(found)]
+
+
+def curvatures(own: Cell, problem: Problem, seen: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Of each layer `multiplier^2 (B + rho_B)` and A + rho_A, from the matrices themselves (second-order 2, 15)."""
-    operations, found = observed(problem)[1], []
+    operations, found = seen[1], []
     leaves = zip(
         jax.tree.leaves(operations["inputs"]), jax.tree.leaves(operations["fisher"]), strict=True
     )
@@ -88,14 +105,15 @@ def test_updates_are_as_long_as_they_may_be(changes: Any) -> None:
     """All layers' are shortened by one number, to the length of the bound, and not if they are below it."""
     own = kfac(**changes)
     problem = problem_of(own)
-    (free,), matrices = updates(own, problem), curvatures(own, problem)
+    seen = observed(problem)
+    (free,), matrices = updates(own, problem, seen), curvatures(own, problem, seen)
     unbounded = length(free, matrices)
     for share in (0.01, 0.7):
-        (bounded,) = updates(kfac(**changes, kl_clip=share * unbounded), problem)
+        (bounded,) = updates(kfac(**changes, kl_clip=share * unbounded), problem, seen)
         assert length(bounded, matrices) == pytest.approx(share * unbounded, rel=1e-10)
         for a, b in zip(bounded, free, strict=True):
             np.testing.assert_allclose(a, share**0.5 * b, rtol=1e-9, atol=1e-14)
-    (within,) = updates(kfac(**changes, kl_clip=1.01 * unbounded), problem)
+    (within,) = updates(kfac(**changes, kl_clip=1.01 * unbounded), problem, seen)
     for a, b in zip(within, free, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15)
 
@@ -106,7 +124,7 @@ def test_the_bound_is_that_of_the_change_of_predictions() -> None:
     """
     own = kfac(damping=1e-10, frozen=["input", "hidden"], width=4, kl_clip=1e-3)
     problem = problem_of(own)
-    (update,) = updates(own, problem)
+    (update,) = updates(own, problem, observed(problem))
     assert not any(update[layer].any() for layer in range(3))
     params = list(problem.params)
     params[-1] = {"linear": {"kernel": params[-1]["linear"]["kernel"] + update[-1][None]}}
@@ -117,9 +135,10 @@ def test_the_bound_is_that_of_the_change_of_predictions() -> None:
 def test_momentum_sums_what_was_shortened() -> None:
     own = kfac()
     problem = problem_of(own)
-    (free,), matrices = updates(own, problem), curvatures(own, problem)
+    seen = observed(problem)
+    (free,), matrices = updates(own, problem, seen), curvatures(own, problem, seen)
     bound = 0.25 * length(free, matrices)
-    first, second = updates(kfac(kl_clip=bound, momentum=0.9), problem, 2)
+    first, second = updates(kfac(kl_clip=bound, momentum=0.9), problem, seen, 2)
     for a, b, u in zip(first, second, free, strict=True):
         np.testing.assert_allclose(a, 0.5 * u, rtol=1e-9, atol=1e-14)
         np.testing.assert_allclose(b, 1.9 * 0.5 * u, rtol=1e-9, atol=1e-14)
@@ -132,11 +151,12 @@ def test_without_a_gradient_nothing_moves() -> None:
         problem.network, problem.params, problem.scaling, problem.x, problem.forward(),
         problem.options, problem.numbers,
     )  # fmt: skip
-    (update,) = updates(own, still)
+    (update,) = updates(own, still, observed(still))
     assert all(np.all(np.abs(u) < 1e-12) for u in update)
 
 
-def trained(**changes: Any) -> dict[str, np.ndarray]:
+def trained(*alike: dict[str, Any], **changes: Any) -> list[dict[str, np.ndarray]]:
+    """Cells of one program, one after another."""
     given = {
         **BACKPROPAGATION,
         **KFAC,
@@ -145,18 +165,22 @@ def trained(**changes: Any) -> dict[str, np.ndarray]:
         "num_steps": 4,
         "batch_size": 64,
     }
-    own = cell(**given | changes, measure={"preconditioning": [0], "curvature": [0, 2]})
+    measure = {"preconditioning": [0], "curvature": [0, 2]}
+    cells = [cell(**given | changes | own, measure=measure) for own in alike]
+    own = cells[0]
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(64, n)) for n in (own.network.input_dim, own.network.output_dim))
     labels = y.argmax(axis=1).astype(np.int32)
-    found = compile_shard(own, Arrays(x, y, labels, x, y, labels))([own])[0]
-    return {name: measured.values for name, measured in found.items()}
+    program = compile_shard(own, Arrays(x, y, labels, x, y, labels))
+    found = [program([each])[0] for each in cells]
+    return [{name: measured.values for name, measured in run.items()} for run in found]
 
 
 def test_training_with_a_bound() -> None:
     """One that is never reached changes nothing; what is measured of directions is before any."""
     schedule = {"momentum": 0.9, "learning_rate_schedule": "cosine"}
-    free, wide, narrow = (trained(**schedule, kl_clip=k) for k in (None, 1e9, 1e-4))
+    (free,) = trained({}, **schedule)
+    wide, narrow = trained({"kl_clip": 1e9}, {"kl_clip": 1e-4}, **schedule)
     for metric, values in free.items():
         np.testing.assert_allclose(wide[metric], values, rtol=1e-9)
     np.testing.assert_allclose(narrow["preconditioned_ratio"], free["preconditioned_ratio"], 1e-9)
