@@ -1,6 +1,6 @@
 """The infinitely wide network whose output weights K-FAC trains from zero: its kernel, its steps, and wide networks."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -64,7 +64,10 @@ def features(own: Cell, x: np.ndarray, seeds: list[int]) -> np.ndarray:
     network, scaling = networks.build(own.network), own.traced()["scaling"]
     phi = ACTIVATIONS[network.segments[-1].node.before]  # type: ignore[attr-defined]
 
-    @jax.jit
+    # drawing wide networks takes three times as long where it is not optimised, which takes longer for narrow ones
+    @partial(
+        jax.jit, compiler_options={"xla_backend_optimization_level": int(own.network.width > 100)}
+    )
     def hidden(seed: Any) -> Any:
         drawn = network.init(jax.random.key(seed), scaling, own.init_distribution, np.float64)
         return phi(network.activities(drawn, scaling, x)[-2][-1])
@@ -99,7 +102,7 @@ def test_moments_are_integrals(activation: str) -> None:
 )
 def test_kernels_of_random_networks_tend_to_it(activation: str, position: str) -> None:
     """With errors of order M^-1/2, through three hidden layers."""
-    widths, errors = (32, 128, 512), []
+    widths, errors = (32, 512), []
     x = arrays().x_train[:12]
     for width in widths:
         own = described(activation=activation, activation_position=position, width=width)
@@ -157,13 +160,13 @@ def test_one_step_at_rate_one_is_kernel_regression() -> None:
     moving = {**changes, "frozen": None, "num_steps": 1}
     first = limit(**moving)["test_loss"].values
     np.testing.assert_allclose(first, limit(**changes)["test_loss"].values[:2], rtol=1e-12)
-    networks_own = trained(**moving, width=2048)["test_loss"].values
+    networks_own = trained(**moving, width=1024)["test_loss"].values
     np.testing.assert_allclose(networks_own, first, rtol=0.01)
 
 
 def test_networks_tend_to_it() -> None:
     """With errors of order M^-1/2: of the outputs' loss in training and in tests."""
-    expected, widths, errors = limit(activation="relu"), (32, 128, 512), []
+    expected, widths, errors = limit(activation="relu"), (32, 512), []
     for width in widths:
         cells = [described(activation="relu", width=width, seed=seed) for seed in range(6)]
         train = compile_shard(cells[0], arrays())
