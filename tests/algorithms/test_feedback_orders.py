@@ -7,6 +7,7 @@ standard deviation, pc-tp b_L.
 import functools
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from scaling_limits.limits.linear_feedback import feedback_weights
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
 from toys import gradients
 
-WIDTHS, SEEDS = (128, 256, 512, 1024), 8
+WIDTHS, SEEDS = (128, 1024), 8
 SAMPLES, INPUT_DIM, OUTPUT_DIM, TOLERANCE = 4, 16, 10, 0.15
 
 
@@ -40,8 +41,9 @@ def draws(width, seed):
     ]
 
 
-def problem(width, seed, *, scheme="tp_mup", corrected=False, psi="linear", **changes):
-    network = networks.build(
+@functools.cache
+def built(width, psi):
+    return networks.build(
         NetworkSpec(
             name="mlp",
             input_dim=INPUT_DIM,
@@ -55,6 +57,10 @@ def problem(width, seed, *, scheme="tp_mup", corrected=False, psi="linear", **ch
             feedback=psi,
         )
     )
+
+
+def problem(width, seed, *, scheme="tp_mup", corrected=False, psi="linear", **changes):
+    network = built(width, psi)
     resolved = resolve(
         scheme,
         "sgd",
@@ -95,20 +101,36 @@ def problem(width, seed, *, scheme="tp_mup", corrected=False, psi="linear", **ch
     )
 
 
+@functools.cache
+def program(function, network, options):
+    """Compiled as a whole, once for all schemes and seeds."""
+
+    def run(arrays, feedback):
+        return function(Problem(network, options=options, feedback=feedback, **arrays))
+
+    return jax.jit(run)
+
+
+def computed(function, problem):
+    names = ("params", "scaling", "x", "y", "numbers")
+    arrays = {name: getattr(problem, name) for name in names}
+    return program(function, problem.network, problem.options)(arrays, problem.feedback)
+
+
 def kernels(weights):
-    return [w for stacked in weights for w in stacked["linear"]["kernel"]]
+    return [w for stacked in weights for w in np.asarray(stacked["linear"]["kernel"])]
 
 
 def moved(problem, segments, gradients, inputs):
     """RMS of each weight's update times its own input."""
     rates = [problem.scaling[segment.role]["learning_rate"] for segment in segments]
     steps = zip(rates, kernels(gradients), inputs, strict=True)
-    return [rms(rate * h[0] @ gradient.T) for rate, gradient, h in steps]
+    return [rms(rate * np.asarray(h[0]) @ gradient.T) for rate, gradient, h in steps]
 
 
 def converged(problem):
     """With the feedback weights of (S.120), without ridge."""
-    h = [np.asarray(stack[0]) for stack in problem.activities()]
+    h = [np.asarray(stack[0]) for stack in computed(Problem.activities, problem)]
     weights = feedback_weights(h, [0.0] * (len(h) - 1))
     return replace(
         problem, feedback=tuple({"linear": {"kernel": jnp.asarray(q[None])}} for q in weights)
@@ -128,12 +150,15 @@ def slopes(sizes, **options):
     return np.polyfit(np.log(WIDTHS), logs, 1)[0]
 
 
+def weight_gradients(problem):
+    """And what enters each weight."""
+    return gradients(target_propagation, problem)[0], problem.inputs(problem.activities())
+
+
 def first_step(problem):
     """Of the weights, with converged feedback weights."""
     problem = converged(problem)
-    grads, _ = gradients(target_propagation, problem)
-    inputs = problem.inputs(problem.activities())
-    return moved(problem, problem.network.segments, grads, inputs)
+    return moved(problem, problem.network.segments, *computed(weight_gradients, problem))
 
 
 @pytest.mark.parametrize("corrected", [False, True])
@@ -149,10 +174,14 @@ def test_first_step_of_the_weights(scheme, expected, corrected):
 SMALL_OUTPUT = {"output": {"init_std": {"width": -0.5}}}
 
 
+def feedback_gradients(problem):
+    """And what enters each feedback weight."""
+    return target_propagation.feedback_gradients(problem), problem.activities()[1:]
+
+
 def feedback_step(problem):
     """Of the feedback weights, as drawn."""
-    gradients = target_propagation.feedback_gradients(problem)
-    return moved(problem, problem.network.feedback, gradients, problem.activities()[1:])
+    return moved(problem, problem.network.feedback, *computed(feedback_gradients, problem))
 
 
 @pytest.mark.parametrize("psi", ["tanh", "linear"])
