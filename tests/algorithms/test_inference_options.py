@@ -37,20 +37,26 @@ def toy(activation="linear"):
     )
 
 
-def problem_of(params, options, rate, activation="linear"):
-    network, _, scaling = toy(activation)
+def traced(options, rate):
+    """The numbers of these options that cells of one program may differ in."""
     own = {name: getattr(options, name) for name in ("inference_tolerance", "activity_decay")}
     given = {name: value for name, value in own.items() if value is not None}
-    numbers = {"activity_learning_rate": rate, "seed": 3, **given}
-    return Problem(network, params, scaling, *DATA, options, numbers)
+    return {"activity_learning_rate": rate, **given}
 
 
-def inferred(options, rate=0.1, activation="linear"):
-    """Errors, the hidden activities by layer, and, with a tolerance, the number of steps."""
+def alike(options, numbers):
+    """The same options for all values of these numbers."""
+    names = set(numbers) - {"activity_learning_rate"}
+    return options.model_copy(update=dict.fromkeys(names, 1.0))
+
+
+@functools.cache
+def program(options, activation):
+    network, _, scaling = toy(activation)
 
     @jax.jit
-    def run(params):
-        problem = problem_of(params, options, rate, activation)
+    def run(params, numbers):
+        problem = Problem(network, params, scaling, *DATA, options, {**numbers, "seed": 3})
         found = inference.infer(problem, problem.activities())
         return (
             unstacked(found.errors),
@@ -58,14 +64,20 @@ def inferred(options, rate=0.1, activation="linear"):
             found.metrics.get("inference_steps"),
         )
 
-    return run(toy(activation)[1])
+    return run
 
 
-def energy(hidden, options, activation="linear"):
+@functools.cache
+def inferred(options, rate=0.1, activation="linear"):
+    """Errors, the hidden activities by layer, and, with a tolerance, the number of steps."""
+    numbers = traced(options, rate)
+    return jax.device_get(program(alike(options, numbers), activation)(toy(activation)[1], numbers))
+
+
+def energy(hidden, decay, *, activation="linear", mean=False):
     """Of the batch, as activities descend it: the sum, or the mean, over its samples."""
     network, params, scaling = toy(activation)
-    problem = problem_of(params, options, 0.1, activation)
-    x, y = problem.x, problem.y
+    x, y = DATA
     below = [x, *hidden]
     nodes = [
         (segment, jax.tree.map(lambda leaf, i=i: leaf[i], stacked))
@@ -76,20 +88,49 @@ def energy(hidden, options, activation="linear"):
     for (segment, own), z, target in zip(nodes, below, [*hidden, y], strict=True):
         error = target - segment.apply(own, scaling, z)
         total += 0.5 * scaling[segment.role]["energy_weight"] * (error**2).sum()
-    total += 0.5 * (options.activity_decay or 0.0) * sum((z**2).sum() for z in hidden)
-    return total / len(x) if options.activity_gradient == "batch_mean" else total
+    total += 0.5 * decay * sum((z**2).sum() for z in hidden)
+    return total / len(x) if mean else total
+
+
+@functools.partial(jax.jit, static_argnames=("activation", "mean"))
+def slopes_of(hidden, decay, **kind):
+    return jax.grad(energy)(hidden, decay, **kind)
+
+
+@jax.jit
+def least(decay):
+    """The hidden activities where the quadratic energy is least, in one row."""
+    zero, restore = ravel_pytree([jnp.zeros((len(DATA[0]), 8))] * HIDDEN)
+
+    def of(flat):
+        return energy(restore(flat), decay)
+
+    return jnp.linalg.solve(jax.hessian(of)(zero), -jax.grad(of)(zero))
+
+
+def slopes(hidden, options, activation="linear"):
+    """Of the energy that inference with these options descends."""
+    mean = options.activity_gradient == "batch_mean"
+    decay = options.activity_decay or 0.0
+    return jax.device_get(slopes_of(hidden, decay, activation=activation, mean=mean))
+
+
+def start(variant, activation="linear"):
+    """The hidden activities before any step, which depend on nothing but where inference begins."""
+    initial = VARIANTS[variant].get("activity_initialisation", "forward")
+    return inferred(descent(0, activity_initialisation=initial), RATE, activation)[1]
 
 
 @pytest.mark.parametrize("variant", [name for name in VARIANTS if "adam" not in name])
 @pytest.mark.parametrize("activation", ["linear", "tanh"])
 def test_the_first_step_follows_the_gradient_of_the_energy(variant, activation):
     """With the decay of all hidden layers in it; in sequential order only the topmost layer's is that of before."""
-    options = {steps: descent(steps, **VARIANTS[variant]) for steps in (0, 1)}
-    starts, ends = (inferred(options[steps], 0.05, activation)[1] for steps in (0, 1))
-    slopes = jax.jit(jax.grad(lambda hidden: energy(hidden, options[0], activation)))(starts)
+    options = descent(1, **VARIANTS[variant])
+    starts, ends = start(variant, activation), inferred(options, RATE, activation)[1]
+    known = slopes(starts, options, activation)
     compared = slice(-1, None) if "sequential" in variant else slice(None)
-    for start, end, slope in list(zip(starts, ends, slopes, strict=True))[compared]:
-        np.testing.assert_allclose(start - end, 0.05 * slope, rtol=1e-9, atol=1e-13)
+    for before, after, slope in list(zip(starts, ends, known, strict=True))[compared]:
+        np.testing.assert_allclose(before - after, RATE * slope, rtol=1e-9, atol=1e-13)
 
 
 @pytest.mark.parametrize("changes", [{}, VARIANTS["sequential"]], ids=["synchronous", "sequential"])
@@ -98,33 +139,29 @@ def test_linear_networks_with_decay_reach_the_solution(changes, decay):
     """(H + alpha I) z = b, where the quadratic energy is least."""
     options = descent(1500, activity_decay=decay, **changes)
     hidden = inferred(options, 0.08)[1]
-    flat, restore = ravel_pytree(hidden)
-
-    def of(z):
-        return energy(restore(z), options)
-
-    zero = jnp.zeros_like(flat)
-    solution = jnp.linalg.solve(jax.hessian(of)(zero), -jax.grad(of)(zero))
-    np.testing.assert_allclose(flat, solution, rtol=1e-7, atol=1e-9)
+    flat = np.concatenate([z.ravel() for z in hidden])
+    np.testing.assert_allclose(flat, least(decay), rtol=1e-7, atol=1e-9)
 
 
 @functools.cache
 def path(variant):
     """The hidden activities, layer by layer, of every step from 0 on."""
     options = descent(STEPS, **VARIANTS[variant])
+    network, params, scaling = toy()
+    numbers = {**traced(options, RATE), "seed": 3}
 
     @jax.jit
     def run(params):
-        problem = problem_of(params, options, RATE)
+        problem = Problem(network, params, scaling, *DATA, options, numbers)
         return inference.trace(problem, problem.activities(), lambda hidden, _: unstacked(hidden))
 
-    return run(toy()[1])
+    return jax.device_get(run(params))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_trace_begins_and_ends_where_inference_does(variant):
-    for steps in (0, 4, STEPS):
-        hidden = inferred(descent(steps, **VARIANTS[variant]), RATE)[1]
+    ends = {steps: inferred(descent(steps, **VARIANTS[variant]), RATE)[1] for steps in (3, STEPS)}
+    for steps, hidden in {0: start(variant), **ends}.items():
         for own, known in zip(path(variant), hidden, strict=True):
             np.testing.assert_allclose(own[steps], known, rtol=1e-12, atol=1e-14)
 
@@ -134,10 +171,10 @@ def gradient_norm(variant, number):
     before, after = ([layer[n] for layer in path(variant)] for n in (number - 1, number))
     if "sequential" in variant:
         # each layer's gradient is that with the new layers above it
-        slopes = [(a - b) / RATE for a, b in zip(before, after, strict=True)]
+        found = [(a - b) / RATE for a, b in zip(before, after, strict=True)]
     else:
-        slopes = jax.grad(energy)(before, descent(0, **VARIANTS[variant]))
-    return float(jnp.linalg.norm(ravel_pytree(slopes)[0]))
+        found = slopes(before, descent(0, **VARIANTS[variant]))
+    return float(np.sqrt(sum((slope**2).sum() for slope in found)))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
