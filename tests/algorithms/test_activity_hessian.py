@@ -1,5 +1,7 @@
 """The Hessian by the activities against automatic differentiation, dense matrices and closed forms."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,8 +28,18 @@ def problem(*, options=EXACT, outputs=3, weights=None, numbers=None, **changes):
     return Problem(network, weights or params, scaling, x, y, options, numbers or {})
 
 
-def matrix(hessian):
+def hessian_of(case):
+    """Compiled as a whole, as all that is of some size here."""
+    return jax.jit(lambda params: activity_hessian(replace(case, params=params)))(case.params)
+
+
+@jax.jit
+def dense_of(hessian):
     return dense(hessian.diagonal(), hessian.couplings())
+
+
+def matrix(hessian):
+    return np.asarray(dense_of(hessian))
 
 
 def by_autodiff(case, decay=0.0):
@@ -53,9 +65,12 @@ def by_autodiff(case, decay=0.0):
             + decay / 2 * flat @ flat
         )
 
-    stacks = case.network.activities(case.params, case.scaling, case.x[:1])
-    z = jnp.concatenate([stack[:, 0] for stack in stacks[:-1]])
-    return jax.hessian(energy)(z.ravel(), z.shape)
+    def hessian():
+        stacks = case.network.activities(case.params, case.scaling, case.x[:1])
+        z = jnp.concatenate([stack[:, 0] for stack in stacks[:-1]])
+        return jax.hessian(energy)(z.ravel(), z.shape)
+
+    return jax.jit(hessian)()
 
 
 @pytest.mark.parametrize(
@@ -72,20 +87,24 @@ def by_autodiff(case, decay=0.0):
 )
 def test_the_blocks_are_second_derivatives_of_the_energy(activation, changes):
     case = problem(activation=activation, **changes)
-    np.testing.assert_allclose(
-        matrix(activity_hessian(case)), by_autodiff(case), rtol=1e-10, atol=1e-12
-    )
+    np.testing.assert_allclose(matrix(hessian_of(case)), by_autodiff(case), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("activation", ["linear", "relu", "tanh"])
 def test_products_and_solutions_are_those_of_the_dense_matrix(activation):
     case = problem(activation=activation, skip=True, energy_weights=UNEQUAL)
-    hessian = activity_hessian(case)
+    hessian = hessian_of(case)
     whole = matrix(hessian)
-    z = jnp.asarray(np.random.default_rng(2).normal(size=(4, 8)))
-    np.testing.assert_allclose(hessian.product(z).ravel(), whole @ z.ravel(), rtol=1e-10)
-    solved = eliminate(hessian).solve(z)
+    z = np.random.default_rng(2).normal(size=(4, 8))
+    product = np.asarray(jax.jit(lambda h, z: h.product(z))(hessian, z))
+    np.testing.assert_allclose(product.ravel(), whole @ z.ravel(), rtol=1e-10)
+    solved = np.asarray(jax.jit(lambda h, z: eliminate(h).solve(z))(hessian, z))
     np.testing.assert_allclose(solved.ravel(), np.linalg.solve(whole, z.ravel()), rtol=1e-8)
+
+
+@jax.jit
+def negative_of(hessian):
+    return eliminate(hessian).num_negative
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0, 10.0])
@@ -93,37 +112,33 @@ def test_negative_eigenvalues_are_counted(scale):
     """Bent activations and a large residual make the energy concave in some directions."""
     case = problem(activation="tanh", num_hidden_layers=2)
     case = Problem(case.network, case.params, case.scaling, case.x, scale * case.y, case.options)
-    hessian = activity_hessian(case)
+    hessian = hessian_of(case)
     values = np.linalg.eigvalsh(matrix(hessian))
-    assert int(eliminate(hessian).num_negative) == (values < 0).sum()
+    assert int(negative_of(hessian)) == (values < 0).sum()
     if scale == 10.0:
         assert values[0] < 0
 
 
 def test_a_decay_shifts_all_eigenvalues():
     plain, decayed = (problem(numbers=n) for n in ({}, {"activity_decay": jnp.float64(0.7)}))
-    shifted = np.linalg.eigvalsh(matrix(activity_hessian(plain))) + 0.7
-    np.testing.assert_allclose(
-        np.linalg.eigvalsh(matrix(activity_hessian(decayed))), shifted, rtol=1e-10
-    )
-    np.testing.assert_allclose(
-        matrix(activity_hessian(decayed)), by_autodiff(decayed, 0.7), atol=1e-12
-    )
+    shifted = np.linalg.eigvalsh(matrix(hessian_of(plain))) + 0.7
+    np.testing.assert_allclose(np.linalg.eigvalsh(matrix(hessian_of(decayed))), shifted, rtol=1e-10)
+    np.testing.assert_allclose(matrix(hessian_of(decayed)), by_autodiff(decayed, 0.7), atol=1e-12)
 
 
 def test_without_weights_it_is_the_identity():
     case = problem()
     zero = jax.tree.map(jnp.zeros_like, case.params)
-    hessian = activity_hessian(problem(weights=zero))
+    hessian = hessian_of(problem(weights=zero))
     np.testing.assert_array_equal(matrix(hessian), np.eye(32))
 
 
 def test_its_determinant_is_that_of_the_rescaling_matrix():
     """mupc Theorem A.1: positive definite, whatever the weights."""
     case = problem(skip=True)
-    whole = matrix(activity_hessian(case))
+    whole = matrix(hessian_of(case))
     sign, size = np.linalg.slogdet(whole)
-    rescaling = np.linalg.slogdet(exact.rescaling_matrix(case))[1]
+    rescaling = np.linalg.slogdet(jax.jit(lambda: exact.rescaling_matrix(case))())[1]
     assert sign == 1
     np.testing.assert_allclose(size, rescaling, rtol=1e-10)
     assert np.linalg.eigvalsh(whole)[0] > 0
@@ -141,7 +156,7 @@ def extremes_of(hessian):
 @pytest.mark.parametrize("activation", ["linear", "tanh"])
 def test_extremes_are_those_of_the_dense_matrix(activation):
     case = problem(activation=activation, width=32, num_hidden_layers=8)
-    hessian = activity_hessian(case)
+    hessian = hessian_of(case)
     values, vectors = np.linalg.eigh(matrix(hessian))
     above = int((values < 0).sum())
     direct, inverse = extremes_of(hessian)
@@ -163,7 +178,7 @@ def test_orthogonal_weights_have_a_closed_form(depth, width, outputs):
         return jnp.asarray(np.stack(rows)[:, : leaf.shape[1], : leaf.shape[2]])
 
     case = problem(width=width, num_hidden_layers=depth, outputs=outputs)
-    hessian = activity_hessian(
+    hessian = hessian_of(
         problem(
             width=width,
             num_hidden_layers=depth,
@@ -183,7 +198,7 @@ def test_condition_numbers_beyond_float64_are_those_of_the_factor():
     """H = A^T A, whose singular values are as far apart as the root of its eigenvalues."""
     width = 6
     case = problem(skip=True, width=width, num_hidden_layers=32)
-    hessian = activity_hessian(
+    hessian = hessian_of(
         problem(
             skip=True,
             width=width,
@@ -215,6 +230,4 @@ def test_premultipliers_and_variances_are_the_same_hessian():
         for segment, stacked in zip(case.network.segments, case.params, strict=True)
     )
     other = Problem(case.network, params, scaling, case.x, case.y, case.options)
-    np.testing.assert_allclose(
-        matrix(activity_hessian(other)), matrix(activity_hessian(case)), rtol=1e-12
-    )
+    np.testing.assert_allclose(matrix(hessian_of(other)), matrix(hessian_of(case)), rtol=1e-12)
