@@ -26,7 +26,7 @@ def problem_of(own: Cell) -> Problem:
     """Drawn weights with random samples: of a transformer random tokens."""
     rng = np.random.default_rng(0)
     network, scaling = networks.build(own.network), own.traced()["scaling"]
-    params = network.init(jax.random.key(1), scaling, "normal", jnp.float64)
+    params = jax.jit(lambda: network.init(jax.random.key(1), scaling, "normal", jnp.float64))()
     tokens = own.dataset.sequence_length or 1
     classes = own.dataset.num_classes
 
@@ -61,17 +61,21 @@ def check(changes: dict[str, Any], energy: Any) -> None:
     """Everything that is computed of a network beside `energy(x, y, weights, hidden activities)`, the equation."""
     own = cell(**changes, **EQUILIBRIUM)
     problem = problem_of(own)
-    weights, forward = unstacked(problem), problem.activities()
+    weights = unstacked(problem)
+    forward, loss = jax.jit(lambda: (problem.activities(), problem.loss(problem.forward())))()
     hidden = [z for stack in forward[:-1] for z in stack]
+
+    @jax.jit
+    def with_slopes(weights: Any, hidden: Any) -> Any:
+        return jax.value_and_grad(energy, argnums=(2, 3))(problem.x, problem.y, weights, hidden)
+
     # at the forward pass nothing but the loss is left, which is that of backpropagation
-    at_first = energy(problem.x, problem.y, weights, hidden)
-    np.testing.assert_allclose(at_first, problem.loss(problem.forward()), rtol=1e-12)
+    at_first, _ = with_slopes(weights, hidden)
+    np.testing.assert_allclose(at_first, loss, rtol=1e-12)
     # at the equilibrium the equation has no slope by any activity, and the weights follow its slope by them
     gradients, metrics, inferred = jax.jit(lambda: _at_equilibrium(problem, forward))()
     hidden = [z for stack in _activities(problem, inferred) for z in stack]
-    value, (by_weights, by_hidden) = jax.value_and_grad(
-        lambda w, z: energy(problem.x, problem.y, w, z), argnums=(0, 1)
-    )(weights, hidden)
+    value, (by_weights, by_hidden) = with_slopes(weights, hidden)
     np.testing.assert_allclose(metrics["energy"], value, rtol=1e-12)
     assert value < at_first - 1e-3
     assert max(float(jnp.abs(slope).max()) for slope in by_hidden) < 1e-11
@@ -88,7 +92,7 @@ def check(changes: dict[str, Any], energy: Any) -> None:
     moved = jax.jit(lambda: descent.infer(stepwise, forward))()
     z = [each for stack in forward[:-1] for each in stack]
     for _ in range(3):
-        slopes = jax.grad(lambda z: energy(problem.x, problem.y, weights, z))(z)
+        _, (_, slopes) = with_slopes(weights, z)
         z = [a - 0.05 * problem.batch_tokens * b for a, b in zip(z, slopes, strict=True)]
     found = [each for stack in _activities(stepwise, moved) for each in stack]
     for one, other in zip(found, z, strict=True):
