@@ -19,7 +19,7 @@ from scaling_limits.parameterisations.theory import width_exponents
 from toys import gradients
 
 SHAPE, BATCH, SEEDS = (20, 20, 1), 4, 4
-WIDTHS = {"cnn": (4, 8, 16, 32), "vgg5": (2, 8)}
+WIDTHS = {"cnn": (4, 32), "vgg5": (2, 8)}
 TOLERANCE, DETECTED = 0.15, 0.35
 SWEEP = {
     "algorithm": "predictive_coding",
