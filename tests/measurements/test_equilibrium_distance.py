@@ -23,7 +23,7 @@ METRICS = tuple(equilibrium_distance.AXES)
 def context(own: Cell) -> Context:
     rng = np.random.default_rng(0)
     network, scaling = networks.build(own.network), own.traced()["scaling"]
-    params = network.init(jax.random.key(0), scaling, "normal", jnp.float64)
+    params = jax.jit(lambda: network.init(jax.random.key(0), scaling, "normal", jnp.float64))()
     x, y = (jnp.asarray(rng.normal(size=(6, size))) for size in (own.network.input_dim, 10))
     numbers = {**own.traced()["algorithm"], "seed": 0, "step": 0}
     problem = Problem(network, params, scaling, x, y, own.algorithm, numbers)
@@ -44,15 +44,20 @@ def spec(**changes: Any) -> Cell:
 def test_it_is_the_distance_from_the_closed_form() -> None:
     of = context(spec(activation="linear", num_inference_steps=4))
     problem = of.problem
-    known = exact.infer(problem, problem.activities())
-    own, forward = rollout(problem, of.errors(problem)), problem.activities()
-    z = rollout(problem, known.errors)
+
+    @jax.jit
+    def inferred() -> Any:
+        forward = problem.activities()
+        known = exact.infer(problem, forward)
+        wanted = weight_gradients(problem, known.inputs, known.errors)
+        own, z = (rollout(problem, errors) for errors in (of.errors(problem), known.errors))
+        return own, forward, z, jax.tree.leaves(wanted), jax.tree.leaves(of.gradients(problem))
+
+    own, forward, z, wanted, found = jax.device_get(inferred())
 
     def norm(one: Any, other: Any) -> float:
         return float(sum(((a - b) ** 2).sum() for a, b in zip(one, other, strict=True)) ** 0.5)
 
-    wanted = jax.tree.leaves(weight_gradients(problem, known.inputs, known.errors))
-    found = jax.tree.leaves(of.gradients(problem))
     measured = jax.jit(lambda: equilibrium_distance.measure(of))()
     np.testing.assert_allclose(
         [measured[metric] for metric in METRICS[:3]],
