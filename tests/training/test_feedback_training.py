@@ -1,6 +1,7 @@
 """Networks with feedback weights in the training loop and in the configuration."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,36 +80,44 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], np.ndarray]:
         num_steps=max(c.num_steps + 1, before),
     )
 
-    def problem(step: int) -> Problem:
-        chosen = order[step if step >= 0 else step + before]
-        traced = {**numbers["algorithm"], "seed": c.seed, "step": jnp.int32(step)}
-        x, y = jnp.asarray(data.x_train[chosen]), jnp.asarray(data.y_train[chosen])
-        return Problem(
-            network, weights["forward"], scaling, x, y, c.algorithm, traced, weights["back"]
-        )
-
-    def update(part: str, grads: Any) -> None:
-        moved = []
-        for i, rule in enumerate(rules[part]):
-            change, states[part][i] = rule.update(grads[i], states[part][i], weights[part][i])
-            moved.append(optax.apply_updates(weights[part][i], change))
-        weights[part] = tuple(moved)
-
-    losses = []
-    for step in range(-before, c.num_steps):
-        now = problem(step)
+    @jax.jit
+    def computed(weights: Any, x: Any, y: Any, step: Any) -> Any:
+        """Both gradients, the loss and the reconstruction losses."""
+        traced = {**numbers["algorithm"], "seed": c.seed, "step": step}
+        forward, feedback = weights["forward"], weights["back"]
+        now = Problem(network, forward, scaling, x, y, c.algorithm, traced, feedback)
         back = jax.tree.map(
             lambda g, q: g + o.feedback_weight_decay * q,
             target_propagation.feedback_gradients(now),
             now.feedback,
         )
+        grads, metrics = gradients(target_propagation, now)
+        both = {"forward": grads, "back": back}
+        return both, metrics["train_loss"], reconstruction_losses(now, None)
+
+    def at(step: int) -> Any:
+        chosen = order[step if step >= 0 else step + before]
+        return computed(weights, data.x_train[chosen], data.y_train[chosen], jnp.int32(step))
+
+    @partial(jax.jit, static_argnames="part")
+    def updated(part: str, grads: Any, states: Any, weights: Any) -> Any:
+        found = [
+            rule.update(*given)
+            for rule, *given in zip(rules[part], grads, states, weights, strict=True)
+        ]
+        moved = [
+            optax.apply_updates(w, change) for w, (change, _) in zip(weights, found, strict=True)
+        ]
+        return tuple(moved), [state for _, state in found]
+
+    losses = []
+    for step in range(-before, c.num_steps):
+        grads, loss, _ = at(step)
+        for part in ("forward", "back") if step >= 0 else ("back",):
+            weights[part], states[part] = updated(part, grads[part], states[part], weights[part])
         if step >= 0:
-            grads, metrics = gradients(target_propagation, now)
-            losses.append(float(metrics["train_loss"]))
-            update("forward", grads)
-        update("back", back)
-    last = problem(c.num_steps)
-    return losses, np.asarray(reconstruction_losses(last, None))
+            losses.append(float(loss))
+    return losses, np.asarray(at(c.num_steps)[2])
 
 
 @pytest.mark.parametrize(
