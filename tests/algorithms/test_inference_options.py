@@ -122,12 +122,11 @@ def start(variant, activation="linear"):
 
 
 @pytest.mark.parametrize("variant", [name for name in VARIANTS if "adam" not in name])
-@pytest.mark.parametrize("activation", ["linear", "tanh"])
-def test_the_first_step_follows_the_gradient_of_the_energy(variant, activation):
+def test_the_first_step_follows_the_gradient_of_the_energy(variant):
     """With the decay of all hidden layers in it; in sequential order only the topmost layer's is that of before."""
     options = descent(1, **VARIANTS[variant])
-    starts, ends = start(variant, activation), inferred(options, RATE, activation)[1]
-    known = slopes(starts, options, activation)
+    starts, ends = start(variant, "tanh"), inferred(options, RATE, "tanh")[1]
+    known = slopes(starts, options, "tanh")
     compared = slice(-1, None) if "sequential" in variant else slice(None)
     for before, after, slope in list(zip(starts, ends, known, strict=True))[compared]:
         np.testing.assert_allclose(before - after, RATE * slope, rtol=1e-9, atol=1e-13)
