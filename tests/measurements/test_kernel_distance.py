@@ -52,7 +52,6 @@ def distances(size: int = 64, **changes: Any) -> np.ndarray:
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
         {"momentum": 0.5, "activation": "relu", "width": 100},
         {"optimiser": "foof", "smallest_damping": 1e-3},
         {"damping_rule": "heuristic"},
