@@ -178,14 +178,7 @@ def test_orthogonal_weights_have_a_closed_form(depth, width, outputs):
         return jnp.asarray(np.stack(rows)[:, : leaf.shape[1], : leaf.shape[2]])
 
     case = problem(width=width, num_hidden_layers=depth, outputs=outputs)
-    hessian = hessian_of(
-        problem(
-            width=width,
-            num_hidden_layers=depth,
-            outputs=outputs,
-            weights=jax.tree.map(draw, case.params),
-        )
-    )
+    hessian = hessian_of(replace(case, params=jax.tree.map(draw, case.params)))
     direct, inverse = extremes_of(hessian)
     half = np.pi / 2
     expected = 1 / np.tan(half / (depth + 1)) ** 2
