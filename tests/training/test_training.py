@@ -84,7 +84,7 @@ def measured_everywhere(datasets_folder: Path) -> dict[str, Measured]:
     return train([c], datasets_folder)[0]
 
 
-@pytest.mark.parametrize("steps", [[5], [3, 1, 3, 99], ["end", 2]])
+@pytest.mark.parametrize("steps", [[3, 1, 3, 99], ["end", 2]])
 def test_measurements_are_taken_at_the_steps_asked_for(
     datasets_folder: Path, measured_everywhere: dict[str, Measured], steps: list[Any]
 ) -> None:
