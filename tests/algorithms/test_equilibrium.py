@@ -148,6 +148,7 @@ def test_at_corners_its_energy_is_not_above_that_of_gradient_descent():
     """In a mean-field network; where the energy has many valleys (SP), either may end in the lower one."""
     of = problem("relu", scheme="mean_field")
     found = solve(of)
+    assert float(found.metrics["inference_unreached"]) == 0.0
     numbers = {"activity_learning_rate": 0.05, "seed": 3}
     slow = replace(of, options=descent(4000), numbers=numbers)
     ended = jax.jit(lambda params: stepwise.infer(replace(slow, params=params), slow.activities()))(

@@ -24,7 +24,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from scaling_limits.algorithms.layerwise import rollout
-from scaling_limits.algorithms.predictive_coding.inferred import energy_weight
+from scaling_limits.algorithms.predictive_coding.inferred import energies
 from scaling_limits.algorithms.predictive_coding.iterations import (
     DECREASE,
     PerSample,
@@ -66,14 +66,18 @@ def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Set
     return iterated(solver.begin(hidden), solver.iterate, tolerance)
 
 
+def errors_at(problem: Problem, hidden: Stacks) -> tuple[Stacks, Float[Array, "batch out"]]:
+    """The errors of the hidden nodes at their activities, and the output's prediction."""
+    inputs = problem.inputs((*hidden, jnp.zeros_like(problem.y)[None]))
+    *predictions, output = problem.predictions(inputs)
+    return tuple(z - p for z, p in zip(hidden, predictions, strict=True)), output[0]
+
+
 class _Solver:
     """The energy of hidden activities, with what an iteration needs of it."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        *hidden, last = problem.network.segments
-        self._weights = [energy_weight(problem, segment.role) for segment in hidden]
-        self._output_weight = energy_weight(problem, last.role)
 
     def begin(self, hidden: Stacks) -> Settled:
         """Where iterations begin."""
@@ -119,14 +123,7 @@ class _Solver:
 
     def _energies(self, hidden: Stacks) -> PerSample:
         """The energies of the samples."""
-        problem = self._problem
-        inputs = problem.inputs((*hidden, jnp.zeros_like(problem.y)[None]))
-        *predictions, output = problem.predictions(inputs)
-        losses = jax.vmap(problem.sample_loss)(output[0], problem.y)
-        parts = zip(self._weights, hidden, predictions, strict=True)
-        squares = [0.5 * w * ((z - p) ** 2).sum(axis=(0, 2)) for w, z, p in parts]
-        total: PerSample = self._output_weight * losses + sum(squares)
-        return total
+        return energies(self._problem, *errors_at(self._problem, hidden))
 
     def _slopes(self, hidden: Stacks, sides: Stacks) -> Stacks:
         """dF/dz, of activities at their corner on the given sides of it."""

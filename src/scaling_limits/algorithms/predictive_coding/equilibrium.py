@@ -34,16 +34,10 @@ def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Equ
     if problem.options.smooth is not False:
         ended = smooth.settle(problem, errors, tolerance)
         return Equilibrium(ended.errors, ended.activities, ended.residual, ended.iterations)
-    at_corners = corners.settle(problem, errors, tolerance)
-    hidden = at_corners.hidden
-    inputs = problem.inputs((*hidden, jnp.zeros_like(problem.y)[None]))
-    *predictions, output = problem.predictions(inputs)
-    return Equilibrium(
-        errors=tuple(z - p for z, p in zip(hidden, predictions, strict=True)),
-        activities=(*hidden, output),
-        residual=at_corners.residual,
-        iterations=at_corners.iterations,
-    )
+    rested = corners.settle(problem, errors, tolerance)
+    own, output = corners.errors_at(problem, rested.hidden)
+    activities = (*rested.hidden, output[None])
+    return Equilibrium(own, activities, rested.residual, rested.iterations)
 
 
 def infer(problem: Problem, forward: Stacks) -> Inferred:

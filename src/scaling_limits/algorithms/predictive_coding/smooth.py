@@ -13,8 +13,9 @@ needs no formula. In an iteration
   Walker's second choice);
 - the step along p is halved until the energy falls.
 
-The residual is the largest entry of |dF/dz|. In linear networks with the mean squared error the equilibrium is the
-closed form (`exact`).
+The residual is the largest entry of |dF/dz|. A sample has stalled where an iteration leaves more than half of it and
+lowers the energy by no more than the square of the tolerance, what a minimum of unit curvature has left there. In
+linear networks with the mean squared error the equilibrium is the closed form (`exact`).
 """
 
 from typing import NamedTuple
@@ -25,7 +26,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from scaling_limits.algorithms.layerwise import rollout
-from scaling_limits.algorithms.predictive_coding.inferred import energy_weight
+from scaling_limits.algorithms.predictive_coding.inferred import energies, hidden_weights
 from scaling_limits.algorithms.predictive_coding.iterations import (
     DECREASE,
     PerSample,
@@ -74,9 +75,6 @@ class _Solver:
     def __init__(self, problem: Problem, tolerance: Float[Array, ""]) -> None:
         self._problem = problem
         self._least_fall = tolerance**2
-        *hidden, last = problem.network.segments
-        self._weights = [energy_weight(problem, segment.role) for segment in hidden]
-        self._output_weight = energy_weight(problem, last.role)
 
     def begin(self, errors: Stacks) -> Settled:
         """Where iterations begin."""
@@ -123,19 +121,13 @@ class _Solver:
         """The energies at errors of the hidden nodes, and all nodes' activities."""
         problem = self._problem
         activities = rollout(problem, (*errors, jnp.zeros_like(problem.y)[None]))
-        output = activities[-1][0]
-        losses = jax.vmap(problem.sample_loss)(output, problem.y)
-        squares = [
-            0.5 * w * (e**2).sum(axis=(0, 2)) for w, e in zip(self._weights, errors, strict=True)
-        ]
-        total: PerSample = self._output_weight * losses + sum(squares)
-        return total, activities
+        return energies(problem, errors, activities[-1][0]), activities
 
     def _slopes(self, errors: Stacks) -> tuple[PerSample, Stacks, Stacks]:
         """The energies, their gradients by the errors, and the activities."""
-        energies, pullback, activities = jax.vjp(self._energies, errors, has_aux=True)
-        slopes: Stacks = pullback(jnp.ones_like(energies))[0]
-        return energies, slopes, activities
+        energy, pullback, activities = jax.vjp(self._energies, errors, has_aux=True)
+        slopes: Stacks = pullback(jnp.ones_like(energy))[0]
+        return energy, slopes, activities
 
     def _residual(self, activities: Stacks, slopes: Stacks) -> PerSample:
         """The largest entry of |dF/dz|: dF/dz_l is dG/de_l - J_{l+1}^T dG/de_{l+1}."""
@@ -152,7 +144,8 @@ class _Solver:
         _, product = jax.linearize(lambda e: self._slopes(e)[1], state.errors)
 
         def precondition(vector: Stacks) -> Stacks:
-            return tuple(v / weight for weight, v in zip(self._weights, vector, strict=True))
+            weights = hidden_weights(self._problem)
+            return tuple(v / weight for weight, v in zip(weights, vector, strict=True))
 
         enough = state.share * norm(state.slopes)
         return conjugate_gradients(product, state.slopes, precondition, enough)
