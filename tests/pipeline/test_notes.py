@@ -12,6 +12,7 @@ from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.figures import _defaults as pipeline_defaults
+from scaling_limits.pipeline.figures import _is_elsewhere as is_elsewhere
 from scaling_limits.pipeline.keys import cell_source
 from scaling_limits.pipeline.notes import differences, filled, on_the_picture
 
@@ -124,6 +125,33 @@ def test_each_data_set_on_the_picture_is_a_sentence() -> None:
     data, _ = on_the_picture(configuration, "pcn-limits", "fig4", cells)
     assert data.startswith("Data: handwritten digits")
     assert "in place of CIFAR-10 and ImageNet. Generated sentences in place of Tiny" in data
+
+
+def test_a_picture_of_the_same_cells_under_a_substitution_says_so() -> None:
+    configuration = load(PROJECT, {"preset": "smoke"})
+    experiment = "conditioning_in_training_fashion_mnist"
+    cells = pipeline_cells(configuration.points("mupc", experiment))
+    data, _ = on_the_picture(configuration, "mupc", "figA22", cells)
+    assert data.endswith(" So the cells are those of mupc Fig. 3.")
+    data, _ = on_the_picture(configuration, "mupc", "fig3", cells)
+    assert "So the cells" not in data
+
+
+@pytest.mark.parametrize(
+    ("claim", "elsewhere"),
+    [
+        ("condition-grows", True),  # at one rate, where the plot shows the best
+        ("skips-are-more-accurate", True),  # what it compares with is in another figure
+        ("relu-is-worst", False),
+    ],
+)
+def test_a_claim_on_cells_that_are_not_drawn_is_known(claim: str, elsewhere: bool) -> None:
+    configuration = load(PROJECT, {"preset": "paper"})
+    cells = pipeline_cells(configuration.points("mupc", "conditioning_in_training"))
+    name = {"condition-grows": "fig3", "skips-are-more-accurate": "figA9"}.get(claim, "figA13")
+    figure = configuration.figure("mupc", name)
+    (judged,) = (each for each in figure.claims if each.id == claim)
+    assert is_elsewhere(judged, figure.plot, cells) == elsewhere
 
 
 def test_the_papers_own_setting_has_only_its_seeds() -> None:

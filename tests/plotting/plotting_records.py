@@ -137,6 +137,7 @@ def write_folder(folder: Path, plot: dict[str, Any], rows: Rows, **figure: Any) 
         "kind": plot["kind"],
         "plot": plot,
         "judged": [],
+        "judged_elsewhere": [],
         "notes": NOTES,
     }
     (folder / "figure.json").write_text(json.dumps(said | figure))

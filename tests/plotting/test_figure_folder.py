@@ -76,6 +76,9 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     ]
     smoke = "Preset smoke."
     assert lines == [smoke, f"Claims: 1 holds. {smoke}", f"Claims: 2 fail. {smoke}"]
+    elsewhere = dataclasses.replace(said, judged_elsewhere=("one",)).page([(6.0, 2.0)])
+    words = "Claims: 3 hold, 1 fails, 1 untested; 1 judged by cells that are not drawn."
+    assert elsewhere._top.texts[1].get_text() == f"{words} {smoke}"
 
 
 def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:

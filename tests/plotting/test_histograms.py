@@ -68,7 +68,7 @@ def test_panels_share_axes_and_marks(spectra: Drawn) -> None:
 
 def test_limits_are_those_of_values_and_marks(tmp_path: Path) -> None:
     found = drawn(write(tmp_path / "f", limits=None, marks=[{"at": 9.0, "label": "far"}]))
-    assert found.axes[0].get_xlim() == (0.5, 9.0)
+    assert found.axes[0].get_xlim() == pytest.approx((0.5 - 0.255, 9.0 + 0.255))
 
 
 def test_a_quantity_has_many_numbers() -> None:

@@ -25,7 +25,11 @@ from plotting_records import (
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import page
 
-BEST, BAR, LOST = "best", "within 10 % of the best", "diverged (at least one seed)"
+BEST, BAR, LOST = (
+    "best, where a claim judges it",
+    "within 10 % of the best",
+    "diverged (at least one seed)",
+)
 FACTOR = 4**-0.1
 
 
@@ -46,6 +50,23 @@ def test_means_over_seeds_in_bands_of_their_range(rates: Drawn) -> None:
     assert large.get_ydata()[:5] == pytest.approx(1.1 * bowl * FACTOR)
     band = rates.axes[0].collections[0].get_paths()[0].vertices
     assert {round(y, 9) for x, y in band if x == 2.0**-4} == {0.1, 0.12}
+
+
+def test_of_many_seeds_the_band_is_the_middle_half(tmp_path: Path) -> None:
+    def rows(seed: int, **_: Any) -> dict[str, float]:
+        return {"train_loss": 1.0 + seed}
+
+    for count, (low, high), words in (
+        (4, (1, 4), "range over seeds"),
+        (5, (2, 4), "middle half of the seeds"),
+    ):
+        records = cells(
+            "main", rows, width=(8,), learning_rate=(0.1, 0.2), seed=tuple(range(count))
+        )
+        found = of_panels(tmp_path / words, records, rate_panel("main"))
+        band = found.axes[0].collections[0].get_paths()[0].vertices
+        assert {y for x, y in band if x == 0.1} == {low, high}
+        assert words in found.legend
 
 
 def test_rings_stand_only_where_a_claim_judges(rates: Drawn) -> None:
@@ -106,6 +127,16 @@ def test_what_blows_up_does_not_move_the_limits_but_every_ring_is_inside(rates: 
     for ax in rates.axes:
         low, high = ax.get_ylim()
         assert all(low < line.get_ydata()[0] < high for line in lines(ax, BEST))
+
+
+def test_over_sizes_nothing_is_out_of_the_picture(tmp_path: Path) -> None:
+    """What grows with a size is not what blows up at a rate."""
+    rows = cells("main", lambda width, **_: {"energy": width**3.0}, width=(1, 2, 4, 8, 64))
+    lines_ = [{"grid": "main", "quantity": {"metric": "energy"}, "label": "energy"}]
+    (ax,) = of_panels(
+        tmp_path, rows, {"title": "", "x": "width", "label": "", "lines": lines_}
+    ).axes
+    assert ax.get_ylim()[1] > 64**3
 
 
 def test_a_line_that_is_far_worse_than_the_others_is_inside(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
-from scaling_limits.figures.claims import OptimumClaim
+from scaling_limits.figures.claims import Claim, OptimumClaim
 from scaling_limits.figures.plots import Plot, singles
 from scaling_limits.files import write_file
 from scaling_limits.pipeline import notes
@@ -85,6 +85,9 @@ def collect(
         "differences": notes.differences(configuration, paper, name, meta),
         "grids": sorted(figure.grids),
         "judged_only": sorted(figure.grids.difference(figure.plot.grids)),
+        "judged_elsewhere": sorted(
+            claim.id for claim in figure.claims if _is_elsewhere(claim, figure.plot, cells)
+        ),
         "defaults": _defaults([p.settings for p in points if p.grid in figure.grids]),
     }
     _write(folder / "figure.json", {**named, **shown})
@@ -100,6 +103,25 @@ def collect(
         folder / "provenance.json",
         {"compared": {**named, **came_from}, "not_compared": _surroundings(meta)},
     )
+
+
+def _is_elsewhere(claim: Claim, plot: Plot, cells: pd.DataFrame) -> bool:
+    """Whether a claim judges or compares, besides its controls, what the picture does not show."""
+    ids = cells.groupby("grid")["cell_id"].agg(set)
+
+    def of(grids: Iterable[str]) -> set[str]:
+        return set().union(*ids.reindex(list(grids)).dropna())
+
+    judged = of([*claim.grids, *(grid for names in claim.compared for grid in names)])
+    # a panel shows what is best over these columns, a claim what is at one value of them
+    tuned = {
+        column
+        for single in singles(plot)
+        for panel in getattr(single, "panels", ())
+        if judged & of(panel.grids)
+        for column in getattr(panel, "over", ())
+    }
+    return bool(judged - of(plot.grids) or tuned.intersection(claim.only))
 
 
 def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, Any]:

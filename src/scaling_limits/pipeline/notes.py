@@ -5,9 +5,11 @@ from typing import Any
 
 import pandas as pd
 
+from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment
 from scaling_limits.configuration.vocabulary import Vocabulary
+from scaling_limits.configuration.words import label
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN, places
 from scaling_limits.pipeline.keys import cell_source
@@ -54,6 +56,9 @@ def on_the_picture(
         instead = f" in place of {' and '.join(for_others)}" if for_others else ""
         title = info.title if not data else info.title[0].upper() + info.title[1:]
         data.append(f"{title}{instead}.{f' {info.note}' if info.note else ''}")
+    twin = _twin(configuration, paper, name) if replaced else None
+    if twin is not None:
+        data.append(f"So the cells are those of {label(paper, twin)}.")
     sizes = [
         "not trained"
         if column == "num_steps" and not shown[column].max()
@@ -67,6 +72,24 @@ def on_the_picture(
     smaller = differences(configuration, paper, name, {})
     where = " What differs from the paper: summary.html." if len(smaller) > 1 else ""
     return [f"Data: {' '.join(data)}", f"{', '.join([*sizes, number]).capitalize()}.{where}"]
+
+
+def _twin(configuration: Configuration, paper: str, name: str) -> str | None:
+    """A figure, of what the experiment extends, that is drawn alike of the same cells, as data stand in for others."""
+    figure = configuration.figure(paper, name)
+    for experiment in configuration.paper(paper).chain(str(figure.experiment))[1:]:
+        for other, of in configuration.paper(paper).figures.items():
+            if of == experiment and configuration.figure(paper, other).plot == figure.plot:
+                grids = set(figure.plot.grids)
+                shown = [
+                    {(p.grid, digest(p.cell.canonical())) for p in points if p.grid in grids}
+                    for points in (
+                        configuration.points(paper, e) for e in (experiment, figure.experiment)
+                    )
+                ]
+                if shown[0] == shown[1]:
+                    return other
+    return None
 
 
 def differences(

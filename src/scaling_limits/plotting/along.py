@@ -53,10 +53,10 @@ class Along(page.Drawing):
                 if column >= len(self.values[number]):
                     ax.remove()
                     continue
-                title = self.at(panel, self.values[number][column])
-                heading = panel.title if column == 0 and panel.title else ""
-                title = f"{heading}\n{title}" if heading else title
-                ax.set_title(title, loc="left" if heading else "center")
+                ax.set_title(self.at(panel, self.values[number][column]))
+                if column == 0 and panel.title:
+                    # above the value, from the left edge of the row
+                    ax.set_title(f"{panel.title}\n", loc="left")
                 ax.tick_params(labelleft=column == 0)
 
     def label(self, x: str, y: str) -> None:

@@ -28,6 +28,8 @@ THINGS: dict[tuple[str, str, float | None], str] = {
     ("target_propagation", "sp", None): _ORANGE,
     ("target_propagation", "mup", None): _RED,
 }
+OPTIMISERS = {"kfac": _RED, "shampoo": _GREEN, "foof": _BROWN}
+"""Of lines of muP that tell optimisers apart."""
 SETS = tuple(str(grey) for grey in (1.0, 0.94, 0.86, 0.76))
 """Greys of sets within sets, the outermost first: black on the darkest is well read."""
 _OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)
@@ -74,6 +76,9 @@ def line_colours(rows: pd.DataFrame) -> dict[str, Colour]:
 def _thing_of(cell: pd.Series) -> str | None:
     """The colour of what a cell is of, if that has one."""
     scheme, exponent = _family(str(cell["parameterisation"])), cell["energy_weight_exponent"]
+    optimiser = cell.get("optimiser")
+    if scheme == "mup" and optimiser in OPTIMISERS:
+        return OPTIMISERS[optimiser]
     weight = None if scheme != "mup" or pd.isna(exponent) else float(exponent)
     algorithm = str(cell["algorithm"])
     return THINGS.get((algorithm, scheme, weight)) or THINGS.get((algorithm, scheme, None))
@@ -82,6 +87,6 @@ def _thing_of(cell: pd.Series) -> str | None:
 def _family(scheme: str) -> str:
     """The scheme of a row of the table, whatever the update rule or algorithm that it is for."""
     for family in ("ntk", "sp"):
-        if scheme == family or scheme.startswith(f"{family}_"):
+        if family in scheme.split("_"):
             return family
     return "mup" if scheme.endswith(("mup", "mupc")) else scheme

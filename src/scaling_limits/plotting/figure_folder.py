@@ -62,7 +62,8 @@ class FigureFolder:
 
     `plot` is validated for the figure's kind; `notes` are the two lines under the picture, data and sizes. A `bare`
     picture has neither them nor a title and claims.
-    `judged` says where claims judge an optimum: `quantity`, `over`, `along`, `grids`, `within`.
+    `judged` says where claims judge an optimum: `quantity`, `over`, `along`, `grids`, `within`. Those of
+    `judged_elsewhere` are judged by cells that the picture does not show.
     """
 
     path: Path
@@ -74,6 +75,7 @@ class FigureFolder:
     plot: Plot
     notes: tuple[str, ...]
     judged: tuple[dict[str, Any], ...]
+    judged_elsewhere: tuple[str, ...]
     verdicts: tuple[dict[str, Any], ...]
     results: Results
 
@@ -108,6 +110,7 @@ class FigureFolder:
             plot=plot,
             notes=tuple(figure["notes"]),
             judged=tuple(figure["judged"]),
+            judged_elsewhere=tuple(figure["judged_elsewhere"]),
             verdicts=tuple(verdicts),
             results=results,
         )
@@ -181,7 +184,9 @@ class FigureFolder:
         said = [
             f"{count[name]} {verb[count[name] > 1]}" for name, verb in verbs.items() if count[name]
         ]
-        claims = f"Claims: {', '.join(said)}. " if said else ""
+        elsewhere = len(self.judged_elsewhere)
+        which = f"; {elsewhere} judged by cells that are not drawn" if elsewhere else ""
+        claims = f"Claims: {', '.join(said)}{which}. " if said else ""
         return f"{claims}Preset {self.preset}."
 
     def _contradictions(self) -> list[str]:

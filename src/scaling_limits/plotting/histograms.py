@@ -59,7 +59,8 @@ class Histograms(page.Drawing):
     def bins(self) -> np.ndarray:
         """The edges of the bins, the same in all panels."""
         shown = [*self.table["value"], *(mark.at for mark in self.plot.marks)]
-        low, high = self.plot.limits or (min(shown), max(shown))
+        margin = 0.03 * (max(shown) - min(shown))
+        low, high = self.plot.limits or (min(shown) - margin, max(shown) + margin)
         return np.linspace(low, high, self.plot.bins + 1)
 
     def complete(self) -> None:

@@ -17,6 +17,7 @@ from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plotting import colours, marks, page, style, text
 from scaling_limits.plotting.figure_folder import FigureFolder
 from scaling_limits.plotting.tables import visible
+from scaling_limits.records import AXES
 
 _MARKERS = ("o", "s", "D", "^")
 _BAND = {"err_style": "band", "err_kws": {"linewidth": 0.0}}
@@ -24,6 +25,9 @@ _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
 _Part = tuple[Line, float | None, pd.DataFrame]
 """A line, a value of the hue (None: it has none), and its rows."""
 _FREE = 0.08  # the share of an axis that is left free at its ends
+_FREE_OF_LIMITS = 0.03  # the same where the plot says where the axis ends
+_MANY_SEEDS = 5  # from here on the range says less than where half of them are
+_SIZES = ("width", "depth", "target_dim")
 
 
 class Lines(page.Drawing):
@@ -71,6 +75,7 @@ class Lines(page.Drawing):
                 points = pd.DataFrame({panel.x: ends, "value": points["value"].mean()})
                 look = {**look, "marker": None, "zorder": 1.8}
             if len(points):
+                look["errorbar"] = ("pi", 50 if _has_many_seeds(points, panel) else 100)
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
@@ -84,8 +89,13 @@ class Lines(page.Drawing):
             if (claim := self._judging(panel, line)) is not None and value is not None
         ]
         marks.best(ax, panel, judged)
+        # what diverged at a step stays so
+        first = slice(1 if panel.x in AXES else None)
         lost = [
-            (sorted(rows.loc[rows["diverged"], panel.x].unique()), self._colour(panel, line, value))
+            (
+                sorted(rows.loc[rows["diverged"], panel.x].unique())[first],
+                self._colour(panel, line, value),
+            )
             for line, value, rows in self._each(panel)
             if not line.across
         ]
@@ -205,10 +215,12 @@ class Lines(page.Drawing):
         if "marker" not in look:
             names = list(self._colours[self._palette(panel)])
             which = names.index(str(line.label)) if panel.hue is None else 0
-            look["marker"] = _MARKERS[which % len(_MARKERS)]
-            if self.rows(panel)[panel.x].nunique() > 20:
-                look["marker"] = None
+            look["marker"] = _MARKERS[which % len(_MARKERS)] if self._is_marked(panel) else None
         return {**look, **(_BARS if line.style == "markers" else _BAND)}
+
+    def _is_marked(self, panel: Panel) -> bool:
+        """Whether there are so few points that each has a marker."""
+        return bool(self.rows(panel)[panel.x].nunique() <= 20)
 
     def _judging(self, panel: Panel, line: Line) -> dict[str, Any] | None:
         """The claim that judges where a line is best."""
@@ -243,7 +255,7 @@ class Lines(page.Drawing):
     def _limits(self, group: list[tuple[Panel, Axes]]) -> tuple[float, float]:
         """The ends of a y axis: of what is shown, with room for what stands at the edges.
 
-        What is far worse than most has no say, but the best of every line does, and every ring.
+        Over what is tuned, what is far worse than most has no say, but the best of every line does, and every ring.
         """
         panel = group[0][0]
         log = panel.scale == "log"
@@ -257,9 +269,10 @@ class Lines(page.Drawing):
         low = min([low, *np.log(guides)]) if log else low
         rings = [v for _, ax in group for v in marks.heights(ax)]
         rings = list(np.log(rings)) if log else rings
-        if panel.best == "min" and log:
+        tuned = panel.x not in (*_SIZES, *AXES)
+        if tuned and panel.best == "min" and log:
             high = max([min(high, middle + np.log(4.0)), *(line.min() for line in lines), *rings])
-        if panel.best == "max" and not log:
+        if tuned and panel.best == "max" and not log:
             bests = (line.max() for line in lines)
             low = min([max(low, middle - 3 * (high - middle)), *bests, *rings])
         if panel.limits:
@@ -267,14 +280,16 @@ class Lines(page.Drawing):
             low, high = min([low, *rings]), max([high, *rings])
         span = (high - low) or (abs(high) * 0.1 or 1.0)
         bottom, top = (max(marks.room(ax)[end] for _, ax in group) for end in (0, 1))
-        bottom, top = max(bottom, _FREE), max(top, _FREE)
+        free = _FREE_OF_LIMITS if panel.limits else _FREE
+        bottom, top = max(bottom, free), max(top, free)
         whole = span / (1 - bottom - top)
         ends = np.array([low - bottom * whole, high + top * whole])
         return tuple(np.exp(ends) if log else ends)
 
     def _finish_x(self, panel: Panel, ax: Axes, values: np.ndarray) -> None:
         if panel.x_scale == "linear":
-            page.scale_ticks(ax.xaxis, "linear", values.min(), values.max())
+            whole = bool(np.all(values == np.round(values)))
+            page.scale_ticks(ax.xaxis, "linear", values.min(), values.max(), whole=whole)
             return
         margin = 1.12 * (values.max() / values.min()) ** 0.03
         ax.set_xlim(values.min() / margin, values.max() * margin)
@@ -298,7 +313,7 @@ class Lines(page.Drawing):
         ax.tick_params(labelbottom=not same_below)
         first = number % self.columns == 0 or left in self._twins
         alike = not first and self._comparable(self.plot.panels[left]) == self._comparable(panel)
-        ax.set_ylabel("" if alike else text.wrap(panel.label, 34))
+        ax.set_ylabel("" if alike else text.wrap(panel.label, 28))
         ax.tick_params(labelleft=not alike)
 
     def _same_x(self, panel: Panel, other: Panel) -> bool:
@@ -316,8 +331,10 @@ class Lines(page.Drawing):
         entries: dict[str, Artist] = {}
         hues = [hue for hue, _ in self._colours]
         for (hue, network), palette in self._colours.items():
+            panels = [each for each in self.plot.panels if self._palette(each) == (hue, network)]
+            marked = any(self._is_marked(panel) for panel in panels)
             for which, (value, colour) in enumerate(palette.items()):
-                marker = _MARKERS[which % len(_MARKERS)] if hue is None else "o"
+                marker = _MARKERS[which % len(_MARKERS) if hue is None else 0] if marked else None
                 look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 3.0}
                 if hue is None:
                     entries[str(value)] = Line2D([], [], **look)
@@ -330,14 +347,23 @@ class Lines(page.Drawing):
             for line in panel.lines:
                 if line.label and panel.hue is not None:
                     look = {"markersize": 3.0, **style.LINES[line.style]}
+                    if line.across:
+                        look["marker"] = None
                     look["color"] = "0.35" if line.each else "black"
                     entries[line.label] = Line2D([], [], **look)
-        several = any(
-            rows.duplicated(panel.x).any() and not line.across
+        entries |= marks.legend(self.axes)
+        bands = {
+            _has_many_seeds(rows, panel)
             for panel, _ in self.panels
             for line, _, rows in self._each(panel)
-        )
-        entries |= marks.legend(self.axes)
-        if several:
-            entries["range over seeds"] = Patch(facecolor="0.8", linewidth=0.0)
+            if rows.duplicated(panel.x).any() and not line.across
+        }
+        words = {False: "range over seeds", True: "middle half of the seeds"}
+        said = " or, of five and more, ".join(words[many] for many in sorted(bands))
+        if said:
+            entries[said] = Patch(facecolor="0.8", linewidth=0.0)
         return entries
+
+
+def _has_many_seeds(points: pd.DataFrame, panel: Panel) -> bool:
+    return bool(points.groupby(panel.x).size().max() >= _MANY_SEEDS) if len(points) else False

@@ -137,7 +137,10 @@ class Maps(Along):
         if self.plot.best:
             entries["optimum"] = Line2D([], [], **_STAR)
             where = {self.at(panel, self._reference(panel)) for panel in self.plot.panels}
-            entries[f"optimum at {'; '.join(sorted(where))}"] = Line2D([], [], **_CIRCLE)
+            first = all(panel.reference is None for panel in self.plot.panels)
+            of_each = "in the first map of the row" if first else f"at {'; '.join(sorted(where))}"
+            at = f"at {next(iter(where))}" if len(where) == 1 else of_each
+            entries[f"optimum {at}"] = Line2D([], [], **_CIRCLE)
         self.body.legend(entries | self._lines)
 
     @property
@@ -165,7 +168,8 @@ class Maps(Along):
     def _optimum(self, ax: Axes, matrix: pd.DataFrame, look: dict[str, Any]) -> None:
         values = matrix.to_numpy(float)
         finite = np.isfinite(values)
-        if finite.any():
+        # where all are equal none is best
+        if finite.any() and np.ptp(values[finite]) > 0:
             badness = np.where(finite, values if self.plot.best == "min" else -values, np.inf)
             y, x = np.unravel_index(np.argmin(badness), values.shape)
             ax.plot(
@@ -206,6 +210,8 @@ class Maps(Along):
                 "color": "black" if light else "white",
             }
             at = matrix.columns[x], matrix.index[y]
+            # lines of a ratio may go through it
+            look["path_effects"] = [withStroke(linewidth=1.6, foreground=(red, green, blue))]
             ax.text(*at, _compact(value), size=5.0, zorder=3, **look)
 
 

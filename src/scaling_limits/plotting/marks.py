@@ -17,7 +17,7 @@ from scaling_limits.plotting.tables import visible
 NEARLY = 0.1
 """By how much what is nearly as good as the best may be worse."""
 _STEP, _EDGE = 0.042, 0.03  # of an axis: between marks at its ends, and from the end
-_RING, _BAR = "best", "within 10 % of the best"
+_RING, _BAR = "best, where a claim judges it", "within 10 % of the best"
 CROSS = "diverged (at least one seed)"
 
 
@@ -47,7 +47,9 @@ def best(
         bar: dict[str, Any] = {"color": colour, "transform": ax.get_xaxis_transform()}
         bar["zorder"] = 2.5
         ax.plot(nearly[[0, -1]], [height] * 2, linewidth=2.4, alpha=0.45, label=_BAR, **bar)
-        ax.plot(xs[[at]], [height], marker="o", markersize=2.8, label="_", **bar)
+        ax.plot(
+            xs[[at]], [height], marker="|", markersize=4.0, markeredgewidth=1.2, label="_", **bar
+        )
 
 
 def crosses(

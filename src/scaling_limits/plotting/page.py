@@ -172,9 +172,9 @@ def shape(count: int, wrap: int) -> tuple[int, int]:
     return rows, -(-count // rows)
 
 
-def scale_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
-    """Ticks between two ends: round numbers in one notation."""
-    even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+def scale_ticks(axis: Axis, scale: str, low: float, high: float, *, whole: bool = False) -> None:
+    """Ticks between two ends: round numbers in one notation, `whole` ones where values are counted."""
+    even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=whole)
     if scale == "linear":
         axis.set_major_locator(even)
         return
