@@ -358,8 +358,8 @@ class Lines(page.Drawing):
             for line, _, rows in self._each(panel)
             if rows.duplicated(panel.x).any() and not line.across
         }
-        words = {False: "range over seeds", True: "middle half of the seeds"}
-        said = " or, of five and more, ".join(words[many] for many in sorted(bands))
+        called = {False: "range over seeds", True: "middle half of the seeds"}
+        said = " or, of five and more, ".join(called[many] for many in sorted(bands))
         if said:
             entries[said] = Patch(facecolor="0.8", linewidth=0.0)
         return entries
