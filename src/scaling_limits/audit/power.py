@@ -6,6 +6,7 @@ settings and seeds, with the spread that the records show. References keep their
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
@@ -82,6 +83,20 @@ class Simulated(Results):
         return self.tables[quantity.step].copy()
 
 
+class _Recorded(Results):
+    """What is compared with, the same for all simulated records: each quantity is worked out once."""
+
+    @cached_property
+    def _tables(self) -> dict[Quantity, pd.DataFrame]:
+        return {}
+
+    def quantity(self, quantity: Quantity) -> pd.DataFrame:
+        """The recorded values beside the cells' columns."""
+        if quantity not in self._tables:
+            self._tables[quantity] = super().quantity(quantity)
+        return self._tables[quantity].copy()
+
+
 def power_of(claim: Claim, results: Results, repeats: int = REPEATS) -> Power:
     """Judge `repeats` simulated records of a claim in each scenario.
 
@@ -116,7 +131,8 @@ class _Simulation:
     """Simulated records of a claim, judged."""
 
     def __init__(self, claim: Claim, results: Results) -> None:
-        self.own, *self.compared = measured_on(claim, results, claim.grids)
+        self.own, *compared = measured_on(claim, results, claim.grids)
+        self.compared = [_Recorded(each.cells, each.records) for each in compared]
         quantities = steps_of(claim, self.own, getattr(claim, "at", None))
         if len(quantities) > STEPS:
             # what breaks a claim at more steps breaks it at some: fewer are no stricter, and each takes its time
@@ -185,6 +201,8 @@ class _Model:
         self.errors = (
             relative_errors(claim, own, compared[0]).rows if isinstance(claim, AgreesWith) else None
         )
+        # nothing in them is random, and of each there are as many kinds as there are scenarios
+        self.exact, self.arm = cache(self._exact), cache(self._arm)
 
     def says(self, scenario: str) -> bool:
         """Whether a scenario says something of the claim."""
@@ -209,11 +227,11 @@ class _Model:
         if self.errors is not None:
             return self._about_the_limit(abs(wrong), generator)
         if isinstance(self.claim, Gap):
-            exact = self._arm({"true": 0, "half": 2}.get(scenario, 1))
+            exact = self.arm({"true": 0, "half": 2}.get(scenario, 1))
         elif scenario in VOID:
             exact = np.full(len(self.table), np.median(self.recorded[np.isfinite(self.recorded)]))
         else:
-            exact = self._exact(wrong)
+            exact = self.exact(wrong)
         seeds, columns = np.unique(self.seeds, return_inverse=True)
         louder = LOUD if len(seeds) > 1 else LOUD_ASSUMED
         loud = louder if scenario == "noise" else 1.0
