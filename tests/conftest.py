@@ -9,9 +9,11 @@ import pytest
 
 from scaling_limits.datasets.preparation import prepare
 
-# most programs of tests run once or twice: optimising them takes longer than they do
+# most programs of tests run once or twice: optimising them takes longer than they do, and so do emitting them through
+# MLIR, of which each program sets up a context of its own, and splitting them up for threads
 os.environ["XLA_FLAGS"] = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 )
 # what is compiled stays for the session, and every collection would go through all of it
 gc.set_threshold(100_000)

@@ -34,7 +34,11 @@ BP = AlgorithmSpec(name="backpropagation")
 
 
 # as cells are (runtime.py), where round-off matters: with fewer optimisations tanh differs between loops
-AS_CELLS = {"xla_backend_optimization_level": 3, "xla_llvm_disable_expensive_passes": False}
+AS_CELLS = {
+    "xla_backend_optimization_level": 3,
+    "xla_llvm_disable_expensive_passes": False,
+    "xla_cpu_use_fusion_emitters": True,
+}
 
 
 def infer(network, params, scaling, x, y, options, rate=0.1, compiled=None):

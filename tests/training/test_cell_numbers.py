@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
+from scaling_limits.training import loop
 from scaling_limits.training.loop import compile_shard
 from scaling_limits.training.step import drawn
 from toys import BACKPROPAGATION, EXACT, cell
@@ -24,6 +26,8 @@ Program = Callable[[list[Cell]], Results]
 
 
 PROGRAMS: dict[tuple[str, Path], Program] = {}
+# what is asked here is which bits come out: the code is emitted as it is for runs, which takes longer (conftest.py)
+EMITTED_AS_IN_RUNS = {"xla_cpu_use_fusion_emitters": True}
 
 
 def train(cells: list[Cell], folder: Path, *, anew: bool = False) -> Results:
@@ -31,7 +35,9 @@ def train(cells: list[Cell], folder: Path, *, anew: bool = False) -> Results:
     first, path = cells[0], folder / "digits.npz"
     key = (first.shard(), path)
     if anew or key not in PROGRAMS:
-        PROGRAMS[key] = compile_shard(first, load(first.dataset, path, first.dtype))
+        data = load(first.dataset, path, first.dtype)
+        with patch.dict(loop._LESS_OPTIMISED, EMITTED_AS_IN_RUNS):
+            PROGRAMS[key] = compile_shard(first, data)
     size = first.cells_per_batch
     return [r for i in range(0, len(cells), size) for r in PROGRAMS[key](cells[i : i + size])]
 
