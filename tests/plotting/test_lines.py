@@ -69,6 +69,19 @@ def test_of_many_seeds_the_band_is_the_middle_half(tmp_path: Path) -> None:
         assert words in found.legend
 
 
+def test_bars_span_the_range_as_a_mean_may_lie_outside_of_half_the_seeds(tmp_path: Path) -> None:
+    def rows(seed: int, **_: Any) -> dict[str, float]:
+        return {"train_loss": 1.0 + 99.0 * (seed == 0)}
+
+    records = cells("main", rows, width=(8,), learning_rate=(0.1, 0.2), seed=tuple(range(9)))
+    panel = rate_panel("main")
+    panel["lines"] = [{**panel["lines"][0], "style": "markers"}]
+    found = of_panels(tmp_path, records, panel)
+    (bars,) = found.axes[0].collections
+    assert {y for path in bars.get_paths() for _, y in path.vertices} == {1.0, 100.0}
+    assert "range over seeds" in found.legend
+
+
 def test_rings_stand_only_where_a_claim_judges(rates: Drawn) -> None:
     loss, control, accuracy, not_judged = rates.axes
     assert octaves(loss, BEST) == [[-4], [-4]]

@@ -75,7 +75,7 @@ class Lines(page.Drawing):
                 points = pd.DataFrame({panel.x: ends, "value": points["value"].mean()})
                 look = {**look, "marker": None, "zorder": 1.8}
             if len(points):
-                look["errorbar"] = ("pi", 50 if _has_many_seeds(points, panel) else 100)
+                look["errorbar"] = ("pi", 50 if _shows_half(line, points, panel) else 100)
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
@@ -353,7 +353,7 @@ class Lines(page.Drawing):
                     entries[line.label] = Line2D([], [], **look)
         entries |= marks.legend(self.axes)
         bands = {
-            _has_many_seeds(rows, panel)
+            _shows_half(line, rows, panel)
             for panel, _ in self.panels
             for line, _, rows in self._each(panel)
             if rows.duplicated(panel.x).any() and not line.across
@@ -365,5 +365,8 @@ class Lines(page.Drawing):
         return entries
 
 
-def _has_many_seeds(points: pd.DataFrame, panel: Panel) -> bool:
-    return bool(points.groupby(panel.x).size().max() >= _MANY_SEEDS) if len(points) else False
+def _shows_half(line: Line, points: pd.DataFrame, panel: Panel) -> bool:
+    """Whether a band is of the middle half of the seeds; bars go from the mean, which may lie outside of that."""
+    if line.style == "markers" or not len(points):
+        return False
+    return bool(points.groupby(panel.x).size().max() >= _MANY_SEEDS)
