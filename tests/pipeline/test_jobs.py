@@ -70,6 +70,7 @@ def test_one_more_value_of_an_axis_leaves_the_other_keys() -> None:
 def test_the_digest_of_a_job_does_not_depend_on_order() -> None:
     assert job_digest(MANY) == job_digest(MANY[::-1])
     assert job_digest(MANY) != job_digest(MANY[1:])
+    assert job_digest(MANY) != job_digest(MANY, ["0123456789abcdef"])
 
 
 class Run:

@@ -19,6 +19,8 @@ rule run:
         gpu=int(CONFIG.main.resources.device == "gpu"),
     params:
         # the keys of the cells and, through them, the source: what a rerun is decided by
-        cells=lambda wildcards: job_digest(job_cells(wildcards)),
+        cells=lambda wildcards: job_digest(
+            job_cells(wildcards), CONFIG.main.accept_source
+        ),
     script:
         "../scripts/run.py"

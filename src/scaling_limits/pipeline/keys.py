@@ -51,9 +51,9 @@ def cell_key(cell: Cell, source: str | None = None) -> str:
     return digest({"cell": cell.canonical(), "source": source, "libraries": library_versions()})
 
 
-def job_digest(cells: Iterable[Cell]) -> str:
-    """What a job's output depends on: the keys of its cells, and so their source."""
-    return digest(sorted(cell_key(cell) for cell in cells))
+def job_digest(cells: Iterable[Cell], accepted_sources: Iterable[str] = ()) -> str:
+    """What a job's output depends on: the keys of its cells, and so their source, and which older ones are accepted."""
+    return digest([*sorted(cell_key(cell) for cell in cells), *sorted(accepted_sources)])
 
 
 def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
