@@ -191,6 +191,15 @@ def test_given_limits_give_way_to_rings_only(tmp_path: Path) -> None:
     assert low < 0.11 < 0.5 < high < 1
 
 
+def test_axes_of_rates_of_another_order_are_not_shared(tmp_path: Path) -> None:
+    rows = []
+    for grid, rates_ in (("a", (0.1, 0.2)), ("b", (0.2, 0.4)), ("far", (20.0, 40.0))):
+        rows += cells(grid, lambda **_: {"train_loss": 1.0}, width=(8,), learning_rate=rates_)
+    first, second, far = of_panels(tmp_path, rows, *map(rate_panel, ("a", "b", "far"))).axes
+    assert first.get_xlim() == second.get_xlim()
+    assert far.get_xlim()[0] > 10 > first.get_xlim()[1]
+
+
 def test_panels_that_are_compared_share_their_axes(rates: Drawn, sizes: Drawn) -> None:
     loss, control, accuracy, last = rates.axes
     assert loss.get_ylim() == control.get_ylim() != accuracy.get_ylim() == last.get_ylim()

@@ -109,9 +109,10 @@ class Lines(page.Drawing):
             ax.set_xscale(panel.x_scale)
             ax.set_yscale(panel.scale)
         for group in self._alike(lambda panel: (panel.x, panel.x_scale, self._kind(panel))):
-            values = pd.concat([self._own(panel)[panel.x] for panel, _ in group]).to_numpy(float)
-            for panel, ax in group:
-                self._finish_x(panel, ax, values)
+            for near in self._overlapping(group):
+                values = pd.concat([self._own(panel)[panel.x] for panel, _ in near])
+                for panel, ax in near:
+                    self._finish_x(panel, ax, values.to_numpy(float))
         for group in self._alike(self._comparable):
             low, high = self._limits(group)
             for panel, ax in group:
@@ -243,6 +244,20 @@ class Lines(page.Drawing):
             groups.setdefault(key(panel), []).append((panel, ax))
         return list(groups.values())
 
+    def _overlapping(self, group: list[tuple[Panel, Axes]]) -> list[list[tuple[Panel, Axes]]]:
+        """Those of a group whose x overlap: rates of another order would leave most of an axis empty."""
+        found: list[list[tuple[Panel, Axes]]] = []
+        end = -np.inf
+        for low, high, each in sorted(
+            ((*self._own(panel)[panel.x].agg(["min", "max"]), (panel, ax)) for panel, ax in group),
+            key=lambda entry: entry[:2],
+        ):
+            if low > end:
+                found.append([])
+            found[-1].append(each)
+            end = max(end, high)
+        return found
+
     def _comparable(self, panel: Panel) -> tuple[Any, ...]:
         """What panels have in common whose y axes are the same."""
         row = self._number(panel) // self.columns
@@ -318,7 +333,8 @@ class Lines(page.Drawing):
 
     def _same_x(self, panel: Panel, other: Panel) -> bool:
         same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
-        return same and self._kind(panel) == self._kind(other)
+        limits = [self.axes[self._number(each)].get_xlim() for each in (panel, other)]
+        return same and limits[0] == limits[1]
 
     def _called(self, hue: str | None, network: str) -> str:
         """What the titles of all panels that share a palette say of it; the network's name where that is nothing."""

@@ -44,7 +44,7 @@ _CIRCLE: dict[str, Any] = {
     "linestyle": "none",
     "path_effects": [withStroke(linewidth=2.2, foreground="black")],
 }
-_WORST = 4.0  # a logarithmic colour scale with a best ends at this multiple of its median
+_WORST = 2.0  # a logarithmic colour scale with a best ends at this multiple of its median
 _GREY = "0.88"
 _BAR = 0.6  # the width of the colour bar, inches
 _HATCHED: dict[str, Any] = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
@@ -140,7 +140,10 @@ class Maps(Along):
             first = all(panel.reference is None for panel in self.plot.panels)
             of_each = "in the first map of the row" if first else f"at {'; '.join(sorted(where))}"
             at = f"at {next(iter(where))}" if len(where) == 1 else of_each
-            entries[f"optimum {at}"] = Line2D([], [], **_CIRCLE)
+            if any(
+                line.get_marker() == _CIRCLE["marker"] for ax in self.axes.flat for line in ax.lines
+            ):
+                entries[f"optimum {at}"] = Line2D([], [], **_CIRCLE)
         self.body.legend(entries | self._lines)
 
     @property
