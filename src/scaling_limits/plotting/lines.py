@@ -252,7 +252,7 @@ class Lines(page.Drawing):
             ((*self._own(panel)[panel.x].agg(["min", "max"]), (panel, ax)) for panel, ax in group),
             key=lambda entry: entry[:2],
         ):
-            if low > end:
+            if not found or low > end:
                 found.append([])
             found[-1].append(each)
             end = max(end, high)
