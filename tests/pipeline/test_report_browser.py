@@ -88,7 +88,7 @@ class Reader:
             return bool(-1 <= at <= height + 1 and 0 <= left < right <= width + 1)
 
         for end, edge in (("start", "top"), ("end", "bottom")):
-            WebDriverWait(self.browser, 5).until(
+            WebDriverWait(self.browser, 20).until(
                 lambda driver, end=end, edge=edge: inside(driver, end, edge), f"{edge} not in sight"
             )
 
