@@ -107,6 +107,8 @@ def project(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Proj
 @pytest.fixture
 def report(browser: webdriver.Chrome, project: Project) -> Reader:
     browser.switch_to.default_content()
+    # pictures are larger than what there is for them; not what another test left, or the browser's own size
+    browser.set_window_size(1000, 500)
     browser.get((project / "results/smoke/report.html").as_uri())
     return Reader(browser)
 
@@ -118,8 +120,6 @@ def test_a_figures_page_shows_picture_notes_verdicts_and_settings(
     folder = project / f"results/smoke/{paper}/{figure}"
     described = json.loads((folder / "figure.json").read_bytes())
     verdicts = json.loads((folder / "verdicts.json").read_bytes())
-    # the picture is larger than what there is for it
-    report.browser.set_window_size(1000, 500)
     report.open(paper, figure)
     assert report.find("h1").text == described["title"]
     image = report.find("img")
@@ -147,8 +147,6 @@ def test_a_figures_page_shows_picture_notes_verdicts_and_settings(
 
 def test_the_index_shows_every_figure_and_every_verdict(report: Reader, project: Project) -> None:
     audit = json.loads((project / "results/smoke/audit.json").read_bytes())
-    # beside the report's menu; what another test left of the window is not asked here
-    report.browser.set_window_size(1200, 800)
     report.open("All figures", "thumbnails and verdicts")
     pictures = report.all(".thumbnails img")
     assert len(pictures) == len(FIGURES)

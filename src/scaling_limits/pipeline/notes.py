@@ -77,18 +77,17 @@ def on_the_picture(
 def _twin(configuration: Configuration, paper: str, name: str) -> str | None:
     """A figure, of what the experiment extends, that is drawn alike of the same cells, as data stand in for others."""
     figure = configuration.figure(paper, name)
-    for experiment in configuration.paper(paper).chain(str(figure.experiment))[1:]:
-        for other, of in configuration.paper(paper).figures.items():
-            if of == experiment and configuration.figure(paper, other).plot == figure.plot:
-                grids = set(figure.plot.grids)
-                shown = [
-                    {(p.grid, digest(p.cell.canonical())) for p in points if p.grid in grids}
-                    for points in (
-                        configuration.points(paper, e) for e in (experiment, figure.experiment)
-                    )
-                ]
-                if shown[0] == shown[1]:
-                    return other
+    grids = set(figure.plot.grids)
+
+    def shown(experiment: str | None) -> set[tuple[str, str]]:
+        points = configuration.points(paper, experiment)
+        return {(p.grid, digest(p.cell.canonical())) for p in points if p.grid in grids}
+
+    extended = configuration.paper(paper).chain(str(figure.experiment))[1:]
+    for other, experiment in configuration.paper(paper).figures.items():
+        alike = experiment in extended and configuration.figure(paper, other).plot == figure.plot
+        if alike and shown(experiment) == shown(figure.experiment):
+            return other
     return None
 
 

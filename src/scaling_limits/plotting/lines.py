@@ -205,6 +205,10 @@ class Lines(page.Drawing):
         """What the colours of a panel are of: its hue, and the networks where sizes of several are shown."""
         return (panel.hue, "" if panel.hue is None else self._kind(panel)[1])
 
+    def _sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
+        """The panels of a palette."""
+        return [panel for panel in self.plot.panels if self._palette(panel) == palette]
+
     def _colour(self, panel: Panel, line: Line, value: float | None) -> colours.Colour:
         palette = self._colours[self._palette(panel)]
         if panel.hue is None:
@@ -338,8 +342,7 @@ class Lines(page.Drawing):
 
     def _called(self, hue: str | None, network: str) -> str:
         """What the titles of all panels that share a palette say of it; the network's name where that is nothing."""
-        panels = [each for each in self.plot.panels if self._palette(each) == (hue, network)]
-        said = [each.title.split(", ") for each in panels]
+        said = [each.title.split(", ") for each in self._sharing((hue, network))]
         shared = ", ".join(word for word in said[0] if all(word in words for words in said))
         return shared or text.name(network)
 
@@ -347,8 +350,7 @@ class Lines(page.Drawing):
         entries: dict[str, Artist] = {}
         hues = [hue for hue, _ in self._colours]
         for (hue, network), palette in self._colours.items():
-            panels = [each for each in self.plot.panels if self._palette(each) == (hue, network)]
-            marked = any(self._is_marked(panel) for panel in panels)
+            marked = any(self._is_marked(panel) for panel in self._sharing((hue, network)))
             for which, (value, colour) in enumerate(palette.items()):
                 marker = _MARKERS[which % len(_MARKERS) if hue is None else 0] if marked else None
                 look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 3.0}
