@@ -182,6 +182,21 @@ def test_a_logarithmic_axis_has_two_numbers_at_least(ends: tuple[float, float]) 
     assert sum(ends[0] <= label.get_position()[1] <= ends[1] for label in numbers) >= 2
 
 
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0.25, 0.5, 1.0], [0.25, 0.5, 1.0]),
+        ([0.0625, 0.0884, 0.125, 0.1768], [0.0625, 0.125]),
+    ],
+)
+def test_ticks_are_powers_of_two_with_half_octaves_between_them(
+    values: list[float], ticks: list[float]
+) -> None:
+    ax = Figure().subplots()
+    page.size_ticks(ax.xaxis, np.array(values))
+    assert ax.xaxis.get_majorticklocs().tolist() == ticks
+
+
 def test_given_limits_give_way_to_rings_only(tmp_path: Path) -> None:
     rows = rate_rows("main", widths=(8,)) + rate_rows("control", drift=1.0, widths=(8,))
     panels = [rate_panel(grid, limits=[0.2, 0.5]) for grid in ("main", "control")]

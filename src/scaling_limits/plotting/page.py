@@ -198,15 +198,16 @@ def _plainly(value: float, _: int | None) -> str:
 
 
 def size_ticks(axis: Axis, values: np.ndarray) -> None:
-    """Ticks at powers of two where values on a logarithmic axis are; else round numbers."""
+    """Ticks at powers of two where values on a logarithmic axis are, half way between apart; else round numbers."""
     values = np.unique(values)
-    octaves = np.log2(values)
-    if not np.allclose(octaves, octaves.round()):
+    halves = 2 * np.log2(values)
+    powers = values[np.isclose(halves % 2, 0)]
+    if len(powers) < 2 or not np.allclose(halves, halves.round(), atol=1e-3):
         scale_ticks(axis, "log", float(values[0]), float(values[-1]))
         return
     few = (
-        FixedLocator(values.tolist())
-        if len(values) <= _MOST_TICKS
+        FixedLocator(powers.tolist())
+        if len(powers) <= _MOST_TICKS
         else LogLocator(base=2, numticks=8)
     )
     axis.set_major_locator(few)
