@@ -185,6 +185,7 @@ def test_a_logarithmic_axis_has_two_numbers_at_least(ends: tuple[float, float]) 
 @pytest.mark.parametrize(
     ("values", "ticks"),
     [
+        ([64.0], [64.0]),
         ([0.25, 0.5, 1.0], [0.25, 0.5, 1.0]),
         ([0.0625, 0.0884, 0.125, 0.1768], [0.0625, 0.125]),
     ],

@@ -200,9 +200,10 @@ def _plainly(value: float, _: int | None) -> str:
 def size_ticks(axis: Axis, values: np.ndarray) -> None:
     """Ticks at powers of two where values on a logarithmic axis are, half way between apart; else round numbers."""
     values = np.unique(values)
-    halves = 2 * np.log2(values)
-    powers = values[np.isclose(halves % 2, 0)]
-    if len(powers) < 2 or not np.allclose(halves, halves.round(), atol=1e-3):
+    octaves = np.log2(values)
+    powers = values[np.isclose(octaves, octaves.round())]
+    halves = np.allclose(2 * octaves, (2 * octaves).round(), atol=1e-3)
+    if not halves or len(powers) < min(2, len(values)):
         scale_ticks(axis, "log", float(values[0]), float(values[-1]))
         return
     few = (
