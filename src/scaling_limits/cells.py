@@ -18,8 +18,9 @@ _TRACED: dict[str, Any] = {"traced": True}
 Traced = Annotated[float, Field(json_schema_extra=_TRACED)]
 TracedInt = Annotated[int, Field(json_schema_extra=_TRACED)]
 TracedOrNone = Annotated[float | None, Field(json_schema_extra=_TRACED)]
-Compiled = Literal["quickly"] | None
-"""How much a program is optimised: none where it is compiled quickly, which makes it a slower one."""
+Compiled = Literal["quickly", "partly"] | None
+"""How a program is compiled: None, with all optimisations; partly, with some; quickly, with none, which makes it a
+slower one."""
 
 
 class DatasetSpec(Strict):

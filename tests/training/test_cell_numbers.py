@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +15,6 @@ from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
-from scaling_limits.training import loop
 from scaling_limits.training.loop import compile_shard
 from scaling_limits.training.step import drawn
 from toys import BACKPROPAGATION, EXACT, cell
@@ -26,8 +24,6 @@ Program = Callable[[list[Cell]], Results]
 
 
 PROGRAMS: dict[tuple[str, Path], Program] = {}
-# what is asked here is which bits come out: the code is emitted as it is for runs, which takes longer (conftest.py)
-EMITTED_AS_IN_RUNS = {"xla_cpu_use_fusion_emitters": True}
 
 
 def train(cells: list[Cell], folder: Path, *, anew: bool = False) -> Results:
@@ -36,8 +32,7 @@ def train(cells: list[Cell], folder: Path, *, anew: bool = False) -> Results:
     key = (first.shard(), path)
     if anew or key not in PROGRAMS:
         data = load(first.dataset, path, first.dtype)
-        with patch.dict(loop._LESS_OPTIMISED, EMITTED_AS_IN_RUNS):
-            PROGRAMS[key] = compile_shard(first, data)
+        PROGRAMS[key] = compile_shard(first, data)
     size = first.cells_per_batch
     return [r for i in range(0, len(cells), size) for r in PROGRAMS[key](cells[i : i + size])]
 

@@ -254,9 +254,12 @@ def test_what_is_compiled_quickly_is_a_shorter_program_for_the_same_numbers(
     ]
     # inference is one loop instead of four
     assert loops[1] - loops[0] >= 3
-    for name, measured in train([quick], datasets_folder)[0].items():
-        expected = train([full], datasets_folder)[0][name]
-        np.testing.assert_allclose(measured.values, expected.values, rtol=1e-10, err_msg=name)
+    partly = quick.model_copy(update={"compiled": "partly"})
+    expected = train([full], datasets_folder)[0]
+    for other in (quick, partly):
+        for name, measured in train([other], datasets_folder)[0].items():
+            values = expected[name].values
+            np.testing.assert_allclose(measured.values, values, rtol=1e-10, err_msg=name)
 
 
 def test_epochs_are_steps() -> None:

@@ -16,7 +16,7 @@ from jax import lax
 from jaxtyping import Array, Int
 
 from scaling_limits import measurements, networks
-from scaling_limits.cells import Cell
+from scaling_limits.cells import Cell, Compiled
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
@@ -27,10 +27,20 @@ from scaling_limits.training.step import Data, Training, data_of, drawn, numbers
 
 Program = Callable[[dict[str, Any], Array, Weights, Data], dict[str, dict[str, Array]]]
 
+# emitting loops through MLIR, of which each program sets up a context of its own, and splitting programs up for threads
+# take longer than what few cells gain by them
 _LESS_OPTIMISED: dict[str, str | bool] = {
-    "xla_backend_optimization_level": "0",
-    "xla_llvm_disable_expensive_passes": True,
+    "xla_backend_optimization_level": "1",
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": "1",
 }
+OPTIONS: dict[Compiled, dict[str, str | bool] | None] = {
+    None: None,
+    "partly": _LESS_OPTIMISED,
+    "quickly": _LESS_OPTIMISED
+    | {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True},
+}
+"""XLA's options by how a program is compiled."""
 
 
 @dataclass(frozen=True)
@@ -176,8 +186,7 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
         # by programs of their own: other cells have weights of these shapes, too
         return numbers, orders, draw(numbers), data
 
-    options = _LESS_OPTIMISED if cell.compiled == "quickly" else None
-    compiled = jax.jit(run).lower(*arguments([cell])).compile(options)
+    compiled = jax.jit(run).lower(*arguments([cell])).compile(OPTIONS[cell.compiled])
 
     def train(cells: list[Cell]) -> list[dict[str, Measured]]:
         outputs = jax.device_get(compiled(*arguments(cells)))

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.compiling import QUICKLY
+from scaling_limits.cells import Cell, Compiled
 from scaling_limits.configuration.costs.count import PREPARING, RUNNING, counted
 
 NOMINAL_FILE = Path(__file__).with_name("rates.json")
@@ -21,6 +20,18 @@ STARTING = {
     "figure": "judging, drawing and copying a figure",
 }
 """What surrounds the cells. No cell carries it: these are as much slower on a machine as everything else is."""
+_PREPARED = ("programs", "operations", "loops")
+_ELEMENTWISE = ("activities", "weights")
+_MOVED = ("shifts", "windows", "draws")
+TIMES: Mapping[Compiled, Mapping[str, float]] = {
+    None: {},
+    "partly": dict.fromkeys(_PREPARED, 0.45)
+    | dict.fromkeys(_ELEMENTWISE, 1.5)
+    | dict.fromkeys(_MOVED, 1.2),
+    "quickly": dict.fromkeys(_PREPARED, 0.22) | dict.fromkeys((*_ELEMENTWISE, *_MOVED), 4),
+}
+"""By how a program is compiled and by kind of work, its time over that in one that is optimised, as measured (see
+docs/performance.md). Products of matrices come from a library."""
 KINDS = (*RUNNING, *PREPARING, *STARTING)
 TRUST = 0.3
 """What one between the logarithms of a rate and the known one counts for, beside one between estimate and time."""
@@ -94,7 +105,7 @@ def fitted(timed: Sequence[Timed], known: Rates) -> dict[str, float]:
 
 def _work(cell: Cell, kinds: Mapping[str, Any]) -> np.ndarray:
     found = counted(cell).found
-    times = QUICKLY if cell.compiled == "quickly" else {}
+    times = TIMES[cell.compiled]
     # a batch shares its kernels
     shared = {"kernels": cell.cells_per_batch}
     return np.array([found[kind] * times.get(kind, 1) / shared.get(kind, 1) for kind in kinds])
