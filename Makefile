@@ -122,6 +122,7 @@ benchmarks: setup
 	$(RUN)/python benchmarks/activity_hessian.py
 	$(RUN)/python benchmarks/equilibrium.py
 	$(RUN)/python benchmarks/transformer.py
+	$(RUN)/python benchmarks/compiling.py
 	$(RUN)/python benchmarks/paper_shards.py
 
 lint: setup

@@ -63,6 +63,20 @@ def cells(
     return [optimised(point.cell) for point in points if point.grid == "width"]
 
 
+def of_figure(preset: str, figure: str, grid: str, width: int, depth: int | None = None) -> Cell:
+    """The first cell of a figure's grid with this network, of any depth without one."""
+    paper, name = figure.split("/")
+    configuration = load(ROOT, {"preset": preset, "resources": {"mem_mb": 24_000}})
+    points = configuration.points(paper, configuration.figure(paper, name).experiment)
+    return next(
+        point.cell
+        for point in points
+        if point.grid == grid
+        and point.cell.network.width == width
+        and depth in (None, point.cell.network.num_hidden_layers)
+    )
+
+
 def data(cell: Cell) -> Arrays:
     """Random samples of the cell's shapes, or random tokens: what they show does not matter for the time."""
     draw, dataset = np.random.default_rng(0), cell.dataset

@@ -7,7 +7,6 @@ import sys
 import common
 
 from scaling_limits.cells import Cell
-from scaling_limits.configuration import load
 from scaling_limits.configuration.costs.memory import cell_bytes
 from scaling_limits.configuration.costs.rates import cell_seconds, nominal
 from scaling_limits.training.loop import compile_shard
@@ -26,20 +25,6 @@ FEW, MORE = 2, 5
 """Updates of the two programs whose difference is timed: initial draws, data and compiling are in neither."""
 
 
-def chosen(figure: str, grid: str, width: int, depth: int | None) -> Cell:
-    """The first cell of a grid with this network."""
-    paper, name = figure.split("/")
-    configuration = load(common.ROOT, {"preset": "paper", "resources": {"mem_mb": 24_000}})
-    points = configuration.points(paper, configuration.figure(paper, name).experiment)
-    return next(
-        point.cell
-        for point in points
-        if point.grid == grid
-        and point.cell.network.width == width
-        and depth in (None, point.cell.network.num_hidden_layers)
-    )
-
-
 def seconds(cell: Cell, num_steps: int) -> float:
     """CPU seconds of so many updates, with what is around them, once compiled."""
     short = cell.model_copy(update={"num_steps": num_steps, "measurements": ()})
@@ -50,7 +35,7 @@ def seconds(cell: Cell, num_steps: int) -> float:
 def measure(index: int) -> None:
     """Print the table's line of one of `CELLS`."""
     figure, grid, width, depth = CELLS[index]
-    cell = chosen(figure, grid, width, depth)
+    cell = common.of_figure("paper", figure, grid, width, depth)
     step = (seconds(cell, MORE) - seconds(cell, FEW)) / (MORE - FEW)
     whole, expected = step * cell.num_steps, cell_seconds(cell, nominal())
     # of the whole process: JAX and the data are in it

@@ -26,6 +26,7 @@ def kronecker(cell: Cell, count: Any, directions: int) -> None:
             number += _factor(rows * directions, layer.outputs, own) + _SOLVING * own**2 * left
             number += 2.0 * own * left * layer.outputs if own < layer.outputs else 0.0
         count.multiply_adds(layer.count * number)
+    count.operations(_FACTORS_OPERATIONS * (2 if directions else 1) * len(count.updated))
     _read(cell, count, 3 if directions else 2)
 
 
@@ -44,6 +45,7 @@ def shampoo(cell: Cell, count: Any) -> None:
             if rows < min(sizes):
                 number += size**2 * (layer.inputs + layer.outputs) + _SOLVING * size**3
         count.multiply_adds(layer.count * number)
+    count.operations(_MOMENTS_OPERATIONS * len(count.updated))
     _read(cell, count, 2)
 
 
@@ -70,6 +72,9 @@ def copies(cell: Cell, directions: int) -> float:
 _SOLVING = 3.0
 _DECOMPOSING = 4.0 / 3.0
 _EIGENVECTORS = 40.0
+# what compiles as long: a factor with its decomposition and solutions, and moments with theirs
+_FACTORS_OPERATIONS = 9.0
+_MOMENTS_OPERATIONS = 5.0
 # copies of what goes down through the network for each direction
 _COTANGENTS = 2.0
 

@@ -127,6 +127,10 @@ class Count:
         """Those of products of matrices that are no weights."""
         self._add(f"products_{dtype or self.cell.dtype}", number)
 
+    def operations(self, number: float) -> None:
+        """So many operations on layers in the program, whose work is counted apart."""
+        self._add("operations", number)
+
     def activities(self, passes: float, chosen: Sequence[Layer]) -> None:
         """Passes over what leaves these layers, number by number."""
         numbers = passes * self.cell.batch_size * num_units(chosen)
