@@ -53,8 +53,10 @@ def grid(**changes: Any) -> list[Cell]:
     ]
 
 
-def test_alone_in_a_shard_of_44_and_in_a_split_one(datasets_folder: Path) -> None:
-    cells = grid(measure={"gradient_alignment": [0, 3]})
+@pytest.mark.parametrize("way", ["quickly", "partly"])
+def test_alone_in_a_shard_of_44_and_in_a_split_one(datasets_folder: Path, way: str) -> None:
+    short = grid(measure={"gradient_alignment": [0, 3]})
+    cells = [c.model_copy(update={"compiled": way}) for c in short]
     assert len(cells) == 44
     assert len({c.shard() for c in cells}) == 1
     together = train(cells, datasets_folder, anew=True)
