@@ -289,6 +289,9 @@ def test_a_program_is_optimised_as_far_as_it_pays() -> None:
     assert (many.compiled, dense.compiled) == ("partly", None)
     assert cell(**RECURSION, depth=32, num_steps=8).compiled is None
     assert cell(device="gpu", **BACKPROPAGATION).compiled is None
+    full = brief.model_copy(update={"compiled": None})
+    assert cell_seconds(brief, nominal()) > cell_seconds(full, nominal())
+    assert shard_seconds([brief], nominal()) < shard_seconds([full], nominal())
 
 
 @pytest.mark.parametrize("num_steps", [10, 1000, 10_000])

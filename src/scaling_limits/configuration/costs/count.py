@@ -263,9 +263,5 @@ def _feedback_step(count: Count) -> None:
 
 def flops(cell: Cell) -> float:
     """Operations of the matrix products of a cell, each multiply-add being two."""
-    return product_flops(counted(cell))
-
-
-def product_flops(work: Count) -> float:
-    """The same of what was counted."""
-    return 2.0 * sum(work.found[kind] for kind in RUNNING if kind.startswith("products"))
+    found = counted(cell).found
+    return 2.0 * sum(found[kind] for kind in RUNNING if kind.startswith("products"))
