@@ -11,6 +11,7 @@ from scaling_limits.commands.show_command import shown
 from scaling_limits.configuration import Configuration, drawn, files, library, load
 from scaling_limits.configuration.ranges import expanded
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.pipeline.keys import cell_key
 from toys import SETTINGS, merged, write_project
 
 PROJECT = Path(__file__).parents[2]
@@ -468,6 +469,18 @@ def test_the_same_cells_judge_one_claim_once() -> None:
                 said = claim.model_dump_json(exclude={"id", "statement", "source"})
                 where = f"{slug}/{name} {claim.id}"
                 assert judged.setdefault((slug, figure.experiment, said), where) == where
+
+
+@pytest.mark.parametrize("preset", ["laptop", "paper"])
+def test_convolutional_networks_of_figure_s5_are_cells_of_figure_3(preset: str) -> None:
+    """Nothing but equal settings and measurements makes them so."""
+    configuration = load(PROJECT, {"preset": preset})
+    at_three, at_s5 = (
+        {cell_key(p.cell) for p in configuration.points("second-order", name) if p.grid == grid}
+        for name, grid in (("output_init_sweep", "kfac"), ("output_init_sweep_networks", "cnn"))
+    )
+    assert at_s5
+    assert at_s5 <= at_three
 
 
 def test_twins_are_short() -> None:
