@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from scaling_limits.cells import MeasurementSpec, digest
+from scaling_limits.cells import Cell, MeasurementSpec, digest
 from scaling_limits.pipeline import keys
 from scaling_limits.pipeline.keys import cell_key
 from toys import BACKPROPAGATION, cell
@@ -38,7 +38,6 @@ TRACED_NAMES = {
     "branch",
     "energy_weight",
     "epsilon",
-    "feedback_learning_rate",
     "factor_decay",
     "factor_weight",
     "feedback_weight_decay",
@@ -84,6 +83,8 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "label_smoothing": 0.1,
     "augmentation": ("flip",),
     "learning_rate_schedule": "cosine",
+    "warmup_steps": 2,
+    "averaged_records": 2,
     "target_step": 0.1,
     "preconditioner_exponent": 0.5,
     "scaling": None,
@@ -224,8 +225,24 @@ def test_the_preconditioner_s_exponent_is_the_algorithm_s_and_the_row_s():
             **BACKPROPAGATION
             | {"algorithm": "gauss_newton_target", "preconditioner_exponent": 0.5}
             | {"parameterisation": row, "optimiser": "sgd", "skip": False}
-            | {"width": 16, "base_width": 4},
+            | {"width": 16, "base_width": 4, "learning_rate": 1.0},
         )
         assert resolved.algorithm.preconditioner_exponent == 0.5
         rates[row] = resolved.scaling["hidden"].learning_rate
     assert rates == {"preconditioned_mup": 0.5, "sp_gaussian": 1.0}
+
+
+def test_parameterisations_of_depth_are_shifts_that_share_cells():
+    """Of depth-mup's (alpha, gamma) two numbers alone depend on gamma: eta L^-gamma is the rate of the blocks."""
+
+    def at(gamma: float, rate: float, **changes: object) -> Cell:
+        own = {
+            "parameterisation": "depth_mup", "depth_kind": "blocks", "depth": 32, "base_depth": 8,
+            "depth_exponent": 0.5, "depth_lr_exponent": gamma, "frozen": ["input", "output"],
+        }  # fmt: skip
+        return cell(**{**BACKPROPAGATION, **own, "learning_rate": rate, **changes})
+
+    assert at(0.5, 0.004) == at(0, 0.002)
+    assert at(0.5, 0.004) != at(0, 0.004)
+    # rates of other weights are the setting itself, so nothing is shared where these are trained
+    assert at(0.5, 0.004, frozen=[]) != at(0, 0.002, frozen=[])

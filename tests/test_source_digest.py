@@ -84,7 +84,7 @@ def test_a_text_that_is_code_counts(package: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("training/step.py", "jax.random.key(", "jax.random.PRNGKey("),
+        ("training/step.py", "cosine_decay_schedule(1.0", "cosine_decay_schedule(0.5"),
         ("optimisers/groups.py", "p + u", "p - u"),
         ("datasets/order.py", "data order", "order of data"),
         ("networks/nodes.py", "jnp.tanh", "jnp.sinh"),
@@ -218,6 +218,57 @@ def test_declarations_do_not_count(package: Path, file: str) -> None:
     edit(package / file, "count.products(2)", "count.products(3)")
     edit(package / file, "import linear_dmft", "import depth_recursion")
     assert cell_source(PC) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("def metrics(x):\n    return 1\n\ndef update(x):\n    return metrics(x)\n", "1", "2"),
+        ("class Settings:\n    rate = 1\n\nRATE = Settings.rate\n", "= 1", "= 2"),
+        # referred to by what is referred to
+        (
+            "def work(x):\n    return 1\n\ndef memory(x):\n    return work(x)\n\nUSED = memory\n",
+            "1",
+            "2",
+        ),
+    ],
+)
+def test_a_declaration_that_code_refers_to_counts(
+    tmp_path: Path, text: str, old: str, new: str
+) -> None:
+    """Also in a file of the user's own."""
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    forget_sources()
+    before = source.source_digest((str(file),))
+    edit(file, old, new)
+    assert source.source_digest((str(file),)) != before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from scaling_limits.toy.a import work",
+        "from scaling_limits.toy.a import *",
+        "from scaling_limits.toy import a as b\nb.work(1)",
+        "import scaling_limits.toy.a\nscaling_limits.toy.a.work(1)",
+        "import scaling_limits.toy.a as b\nb.work(1)",
+    ],
+)
+def test_a_declaration_that_another_module_refers_to_counts(package: Path, line: str) -> None:
+    (package / "toy").mkdir()
+    (package / "toy" / "__init__.py").write_text("")
+    declared = package / "toy" / "a.py"
+    declared.write_text("def work(x):\n    return 1\n")
+    (package / "toy" / "b.py").write_text(f"{line}\n")
+    (package / "toy" / "c.py").write_text("from scaling_limits.toy import a\n")
+    forget_sources()
+    modules = ("scaling_limits.toy.b",), ("scaling_limits.toy.c",)
+    before = [source.source_digest(names) for names in modules]
+    edit(declared, "return 1", "return 2")
+    used, unused = [source.source_digest(names) for names in modules]
+    assert used != before[0]
+    assert unused == before[1]
 
 
 def test_what_a_declaration_shares_with_the_computation_counts(package: Path) -> None:

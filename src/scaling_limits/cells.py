@@ -72,8 +72,9 @@ class RoleScaling(Strict):
     """What a parameterisation says of the weights of one role, as numbers.
 
     `init_std` multiplies unit-variance draws, `multiplier` the weight in the forward pass, `branch` a whole residual
-    branch, `learning_rate`, `epsilon` (Adam) and both `damping`s (of Kronecker factors) the optimiser's own;
-    `energy_weight` is that of predictive coding's error of the weight's node (pc-tp gamma_l).
+    branch, `epsilon` (Adam) and both `damping`s (of Kronecker factors) the optimiser's own; `energy_weight` is that of
+    predictive coding's error of the weight's node (pc-tp gamma_l). In a cell, `learning_rate` is the rate of these
+    weights, the setting times the row's factor, and 0 if they are frozen: cells share what differs in this split alone.
     """
 
     init_std: Traced
@@ -100,13 +101,11 @@ class AlgorithmSpec(Strict):
 class OptimiserSpec(Strict):
     """An update rule; one with numbers of its own derives its own from this.
 
-    `learning_rate` is the one on the figure's axis, before the roles' factors. Feedback weights have a rate of their
-    own (pc-tp tau'), and a decay that is added to their gradient.
+    The learning rates are those of the roles (`RoleScaling`). Feedback weights have a decay that is added to their
+    gradient.
     """
 
     name: str
-    learning_rate: Traced
-    feedback_learning_rate: TracedOrNone = None
     feedback_weight_decay: TracedOrNone = None
 
 
@@ -123,8 +122,9 @@ class Cell(Strict):
     `scaling` and `frozen` name roles of weights, or single layers where those of one role differ in fan-in. Weights
     that are `frozen` stay as drawn. Feedback weights are trained alone for `num_feedback_steps` before the first step.
     A share `label_smoothing` of each training target is spread over all classes; training images are changed by what
-    `augmentation` names, at random at every step. The learning rate stays the same
-    without a schedule.
+    `augmentation` names, at random at every step. The learning rate stays the same without a schedule; with
+    `warmup_steps` it rises linearly from 0 before. Metrics of every step are kept as means over `averaged_records`
+    equal parts of training, if that is set.
     With `limit`, its numbers are computed by that limit instead of by training.
     """
 
@@ -140,6 +140,8 @@ class Cell(Strict):
     label_smoothing: float | None = None
     augmentation: tuple[str, ...] | None = None
     learning_rate_schedule: Literal["cosine"] | None = None
+    warmup_steps: int | None = None
+    averaged_records: int | None = None
     num_feedback_steps: int | None = None
     num_steps: int
     batch_size: int

@@ -1,14 +1,15 @@
 """The process-wide settings of JAX and its linear algebra libraries, in one place.
 
-`configure` has to run before JAX is imported. Everything that decides bits is set here: one thread per process (XLA's
-reductions and LAPACK depend on the number), float32 products in full precision, deterministic GPU kernels.
+Everything that decides bits is set here, whatever the environment says: the generator of random numbers, one thread
+per process (XLA's reductions and LAPACK depend on the number), float32 products in full precision, deterministic GPU
+kernels. NumPy's linear algebra reads its number of threads when it is imported: Snakemake sets it for the rule `run`.
 """
 
 import importlib.metadata
 import os
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from scaling_limits.errors import ConfigurationError
 
@@ -17,46 +18,125 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # jobs share a GPU: each takes what it needs and no more
-    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     # the last: products by Eigen, which on one thread is up to twice as fast as XLA's default for many matrices
     "XLA_FLAGS": "--xla_gpu_deterministic_ops=true --xla_gpu_autotune_level=0 --xla_cpu_experimental_ynn_fusion_type=",
+}
+_UNCHECKED = {
+    # jobs share a GPU: each takes what it needs and no more
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "TF_CPP_MIN_LOG_LEVEL": "2",
 }
+"""These decide no number."""
+
+_READ = (
+    "JAX_",
+    "JAX2TF_",
+    "EAGER_CONSTANT_FOLDING",
+    "XLA_",
+    "TF_XLA_",
+    "TF_CUDNN_",
+    "TF_CUBLAS_",
+    "TF_DISABLE_",
+    "TF_ENABLE_",
+    "OMP_",
+    "GOMP_",
+    "MKL_",
+    "NPY_",
+    "NVIDIA_TF32_OVERRIDE",
+    "CUBLAS_",
+    "CUDNN_",
+)
+"""Prefixes of the variables that JAX, XLA and linear algebra libraries read. OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are
+left alone: they describe the processor, on which the last bits depend as well."""
+_HARMLESS = (
+    "JAX_COMPILATION_CACHE_",
+    "JAX_PERSISTENT_CACHE_",
+    "JAX_LOG",
+    "JAX_TRACEBACK_",
+    "JAX_CUDA_VISIBLE_DEVICES",
+    "XLA_PYTHON_CLIENT_",
+)
+"""Prefixes of those that decide no number."""
+
+_OPTIONS: dict[str, Any] = {
+    "jax_default_prng_impl": "threefry2x32",
+    "jax_threefry_partitionable": True,
+    "jax_random_seed_offset": 0,
+    "jax_high_dynamic_range_gumbel": False,
+    "jax_default_matmul_precision": "highest",
+    "jax_numpy_dtype_promotion": "standard",
+    "jax_disable_jit": False,
+    "jax_disable_most_optimizations": False,
+    "jax_optimization_level": "UNKNOWN",
+    "jax_exec_time_optimization_effort": 0.0,
+}
+"""Options of JAX that decide numbers, besides `jax_enable_x64`; a version need not know all of them."""
 
 NUMERICAL_LIBRARIES = ("jax", "jaxlib", "flax", "optax", "numpy")
+
+
+def isolate() -> None:
+    """Set the environment variables that decide numbers, and remove those that would decide other ones; says which."""
+    removed = sorted(
+        name
+        for name in os.environ
+        if name.startswith(_READ) and name not in _ENVIRONMENT and not name.startswith(_HARMLESS)
+    )
+    for name in removed:
+        del os.environ[name]
+    os.environ.update(_ENVIRONMENT | _UNCHECKED)
+    removed = [name for name in removed if name != "JAX_PLATFORMS"]
+    if removed:
+        print(f"ignored, as they may decide numbers: {', '.join(removed)}", file=sys.stderr)
 
 
 def configure(
     *, dtype: str = "float32", device: str = "cpu", cache: Path | str | None = None
 ) -> None:
-    """Set up this process for computing.
+    """Set up this process for computing; if JAX was imported before, check that it is set up in the same way.
 
     Args:
-        dtype: `float64` switches 64-bit numbers on for the whole process.
+        dtype: `float64` switches 64-bit numbers on for the whole process, if JAX was not imported before.
         device: `cpu` or `gpu`.
         cache: folder of XLA's persistent compilation cache; None turns it off.
 
     Raises:
-        RuntimeError: when JAX was imported before.
-        ConfigurationError: a GPU is asked for and JAX finds none.
+        ConfigurationError: JAX was imported before with an option or an environment variable that may decide other
+            numbers; or a GPU is asked for and JAX finds none.
     """
     if "jax" in sys.modules:
-        raise RuntimeError("runtime.configure must run before jax is imported")
-    os.environ.update(_ENVIRONMENT)
-    os.environ["JAX_PLATFORMS"] = "cuda,cpu" if device == "gpu" else "cpu"
-    import jax
+        _compare()
+    else:
+        isolate()
+        os.environ["JAX_PLATFORMS"] = "cuda,cpu" if device == "gpu" else "cpu"
+        import jax
 
-    jax.config.update("jax_enable_x64", dtype == "float64")
-    jax.config.update("jax_default_matmul_precision", "highest")
-    if cache is not None:
-        jax.config.update("jax_compilation_cache_dir", str(cache))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        for name in _OPTIONS.keys() & jax.config.values.keys():
+            jax.config.update(name, _OPTIONS[name])
+        jax.config.update("jax_enable_x64", dtype == "float64")
+        if cache is not None:
+            jax.config.update("jax_compilation_cache_dir", str(cache))
+            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+            jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     if device_class() != device:
         raise ConfigurationError(
             f"resources.device: {device}, but JAX computes on {device_class()}; see docs/gpu.md"
         )
+
+
+def _compare() -> None:
+    """Refuse a JAX that was imported with other settings; raises ConfigurationError."""
+    import jax
+
+    expected = {name: value for name, value in _OPTIONS.items() if name in jax.config.values}
+    found = {name: getattr(v, "value", v) for name, v in jax.config.values.items()}
+    for name, value in (expected | _ENVIRONMENT).items():
+        own = found[name] if name in expected else os.environ.get(name)
+        if own != value:
+            raise ConfigurationError(
+                f"JAX was imported before with {name} = {own!r}, which may decide other numbers than {value!r}; call "
+                "scaling_limits.train, or scaling_limits.runtime.configure, before importing JAX"
+            )
 
 
 def library_versions() -> dict[str, str]:

@@ -5,7 +5,8 @@ modules of this package that they import, directly or not; and where a part is o
 modules as well, with the versions of the packages that these, or a file of the user's own, import besides. Left out
 is also what decides no number:
 
-- what parts declare for planning, the definitions in `DECLARATIONS`: a cell holds what they lead to,
+- what parts declare for planning, the definitions in `DECLARATIONS`: a cell holds what they lead to. One that other
+  code refers to, in its module or in one that imports it, counts,
 - blocks under `if TYPE_CHECKING:`, and imports that only these or the declarations use,
 - a package's `__init__`, unless something is imported from it by name: that of `algorithms` in `from
   scaling_limits.algorithms import registry`, not in `from scaling_limits.algorithms import problem`.
@@ -18,7 +19,7 @@ import ast
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -36,29 +37,41 @@ def source_digest(modules: tuple[str, ...]) -> str:
 
     Asked for once in a process, which goes on with the code that it has imported.
     """
-    names = closure(modules)
-    lines = [f"{name} {_tree_digest(name)}" for name in names]
-    lines += [f"{name} {version(name)}" for name in sorted(_distributions(names))]
+    needed = _needed(modules)
+    lines = [f"{name} {_tree_digest(name, needed[name])}" for name in sorted(needed)]
+    lines += [f"{name} {version(name)}" for name in sorted(_distributions(needed))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def closure(modules: Iterable[str]) -> list[str]:
     """The modules of this package, and of their own, that `modules` need, themselves included, sorted."""
-    found: set[str] = set()
-    waiting = list(modules)
+    return sorted(_needed(modules))
+
+
+def _needed(modules: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The modules of `closure`, each with its declarations that code of the others refers to."""
+    needed: dict[str, frozenset[str]] = {}
+    waiting: list[tuple[str, frozenset[str]]] = [(name, frozenset()) for name in modules]
     while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(_imports(name))
-    return sorted(found)
+        name, declarations = waiting.pop()
+        known = needed.get(name)
+        if known is None or not declarations <= known:
+            needed[name] = declarations | (known or frozenset())
+            references = _references(name, needed[name])
+            waiting.extend((module, references.get(module, frozenset())) for module in references)
+    return needed
 
 
-def _distributions(names: Iterable[str]) -> set[str]:
+def _distributions(needed: Mapping[str, frozenset[str]]) -> set[str]:
     """What the modules outside of this package import besides: installed distributions, but those whose versions are
     in every cell's key.
     """
-    packages = {root for name in names if not _is_inner(name) for root in _roots(name)}
+    packages = {
+        root
+        for name, declarations in needed.items()
+        if not _is_inner(name)
+        for root in _roots(name, declarations)
+    }
     unknown = packages - sys.stdlib_module_names - {PACKAGE}
     # a fifth of a second, where there is something to look up
     installed = packages_distributions() if unknown else {}
@@ -69,10 +82,10 @@ def _is_inner(name: str) -> bool:
     return name.split(".")[0] == PACKAGE
 
 
-def _roots(name: str) -> set[str]:
+def _roots(name: str, needed: frozenset[str]) -> set[str]:
     """The packages that a module imports from, but its own."""
     found = set()
-    for node in ast.walk(_parse(name)):
+    for node in ast.walk(_parse(name, needed)):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -108,10 +121,15 @@ def _file(name: str) -> Path:
 
 
 @cache
-def _parse(name: str) -> ast.Module:
+def _parse(name: str, needed: frozenset[str]) -> ast.Module:
+    """What counts of a module, with its declarations that are `needed` elsewhere."""
     tree = ast.parse(_file(name).read_text(encoding="utf-8"))
-    left_out = [part for part in tree.body if _declares(part)]
-    tree.body = [part for part in tree.body if not _declares(part)]
+    every = tree.body
+    tree.body = [part for part in every if not _declares(part)]
+    left_out = [part for part in every if _declares(part)]
+    while used := [part for part in left_out if _defined(part) & (needed | _loaded(tree.body))]:
+        left_out = [part for part in left_out if part not in used]
+        tree.body = [part for part in every if part not in left_out]
     unused = _names(left_out) - _names(tree.body)
     tree.body = [part for part in tree.body if not _imports_only(part, unused)]
     for node in ast.walk(tree):
@@ -128,12 +146,22 @@ def _parse(name: str) -> ast.Module:
 
 
 def _declares(statement: ast.stmt) -> bool:
-    """Whether a statement of a module decides no number."""
+    """Whether a statement of a module decides no number, unless it is referred to."""
     if isinstance(statement, ast.If):
         return isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
     if isinstance(statement, ast.ClassDef | ast.FunctionDef):
         return statement.name in DECLARATIONS
     return False
+
+
+def _defined(declaration: ast.stmt) -> set[str]:
+    return {declaration.name} if isinstance(declaration, ast.ClassDef | ast.FunctionDef) else set()
+
+
+def _loaded(statements: Iterable[ast.stmt]) -> set[str]:
+    """Names that statements refer to."""
+    nodes = (node for statement in statements for node in ast.walk(statement))
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _names(statements: Iterable[ast.stmt]) -> set[str]:
@@ -159,25 +187,45 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 @cache
-def _tree_digest(name: str) -> str:
-    return hashlib.sha256(ast.dump(_parse(name)).encode()).hexdigest()
+def _tree_digest(name: str, needed: frozenset[str]) -> str:
+    return hashlib.sha256(ast.dump(_parse(name, needed)).encode()).hexdigest()
 
 
 @cache
-def _imports(name: str) -> frozenset[str]:
-    found: set[str] = set()
-    for node in ast.walk(_parse(name)):
+def _references(name: str, needed: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    """The modules that a module imports, each with its declarations that are referred to."""
+    found: dict[str, set[str]] = {}
+    local: dict[str, str] = {}  # what names of modules stand for
+    tree = _parse(name, needed)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 # importing a.b.c gives access to a and a.b as well
                 parts = alias.name.split(".")
-                found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
+                for end in range(1, len(parts) + 1):
+                    found.setdefault(".".join(parts[:end]), set())
+                local[alias.asname or parts[0]] = alias.name if alias.asname else parts[0]
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(name, node)
             for alias in node.names:
                 submodule = f"{base}.{alias.name}"
-                found.add(submodule if _counts(submodule, name) else base)
-    return frozenset(module for module in found if module != name and _counts(module, name))
+                if _counts(submodule, name):
+                    found.setdefault(submodule, set())
+                    local[alias.asname or alias.name] = submodule
+                else:
+                    every = DECLARATIONS if alias.name == "*" else {alias.name}
+                    found.setdefault(base, set()).update(every & DECLARATIONS)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in DECLARATIONS:
+            root, *inner = ast.unparse(node.value).split(".")
+            module = ".".join([local.get(root, root), *inner])
+            if module in found:
+                found[module].add(node.attr)
+    return {
+        module: frozenset(declarations)
+        for module, declarations in found.items()
+        if module != name and _counts(module, name)
+    }
 
 
 def _absolute(name: str, node: ast.ImportFrom) -> str:

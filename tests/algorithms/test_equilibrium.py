@@ -192,3 +192,12 @@ def test_a_tolerance_that_round_off_prevents_is_not_reached():
     _, _, metrics = jax.jit(lambda p: computation.update(replace(of, params=p), ()))(of.params)
     assert float(metrics["inference_unreached"]) == 1.0
     assert 0 < float(metrics["inference_steps"]) < 100
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_activities_that_are_not_numbers_are_no_equilibrium(activation):
+    """Comparisons with NaN are false: a sample whose residual is not a number counts as not reached."""
+    of = problem(activation)
+    found = solve(replace(of, x=of.x.at[0, 0].set(jnp.nan)))
+    assert np.isnan(found.metrics["inference_residual"])
+    assert float(found.metrics["inference_unreached"]) == 1 / len(of.x)

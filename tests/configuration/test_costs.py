@@ -1,5 +1,6 @@
 """What cells are said to cost against what compiling and running them shows."""
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,8 +13,8 @@ import pytest
 
 from scaling_limits import networks
 from scaling_limits.cells import AlgorithmSpec, Cell
-from scaling_limits.configuration.costs import memory
-from scaling_limits.configuration.costs.count import Count, counted, flops
+from scaling_limits.configuration.costs import compiling, memory, rates
+from scaling_limits.configuration.costs.count import PREPARING, Count, counted, flops
 from scaling_limits.configuration.costs.declared import restored
 from scaling_limits.configuration.costs.rates import (
     KINDS,
@@ -26,6 +27,7 @@ from scaling_limits.configuration.costs.rates import (
 )
 from scaling_limits.configuration.costs.sizes import layers, num_weights
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.training import loop
 from toys import BACKPROPAGATION, EQUILIBRIUM, EXACT, RESIDUAL_CNN, TRANSFORMER, cell
 
@@ -298,10 +300,35 @@ def test_a_program_is_optimised_as_far_as_it_pays() -> None:
 def test_a_shard_takes_the_least_time_as_it_is_compiled(num_steps: int) -> None:
     chosen = cell(**BACKPROPAGATION, width=128, num_steps=num_steps)
     seconds = {
-        way: shard_seconds([chosen.model_copy(update={"compiled": way})] * 20, nominal())
+        way: shard_seconds([chosen.model_copy(update={"compiled": way})] * 20, compiling._SECONDS)
         for way in TIMES
     }
     assert min(seconds, key=seconds.__getitem__) == chosen.compiled
+
+
+def test_rates_of_another_machine_change_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`scaling-limits rates` writes them."""
+
+    def keys() -> list[str]:
+        return [
+            cell_key(cell(**BACKPROPAGATION, width=width, num_steps=steps))
+            for width in (32, 128, 512)
+            for steps in (10, 30, 100, 300, 1000, 3000, 10_000)
+        ]
+
+    before = keys()
+    slower = {kind: rate * (0.1 if kind in PREPARING else 1) for kind, rate in nominal().items()}
+    file = tmp_path / "rates.json"
+    file.write_text(json.dumps(slower))
+    monkeypatch.setattr(rates, "NOMINAL_FILE", file)
+    nominal.cache_clear()
+    try:
+        assert nominal() == slower
+        assert keys() == before
+    finally:
+        nominal.cache_clear()
 
 
 def test_a_loop_is_compiled_once() -> None:

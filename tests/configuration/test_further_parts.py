@@ -182,7 +182,7 @@ def test_they_train(extended: Path) -> None:
         "noise": 0.5,
         "sign": "plus",
     }
-    assert found["optimiser"] == {"name": "averaged", "learning_rate": 0.1, "horizon": 10.0}
+    assert found["optimiser"] == {"name": "averaged", "horizon": 10.0}
     assert found["shards"] == 1, "what is declared as traced is only a number"
     assert found["metrics"] == ["largest_output", "train_loss"]
     without, with_noise = found["losses"]

@@ -22,7 +22,11 @@ FAMILY: dict[str, Any] = {
         "reference": "none",
         "symbols": {"width": "M"},
         "quantities": {"loss": {"metric": "train_loss", "window": 2}},
-        "judging": {"quantity": "loss", "along": "width", "bound": {"at_most": 1}},
+        "judging": {
+            "quantity": "loss",
+            "along": "width",
+            "bound": {"at_most": 1, "over": "learning_rate"},
+        },
         "bases": {
             "small": {**SETTINGS, "presets": {"small": {"num_steps": 2, "num_train": 32}}},
             "wide": {"extends": "small", "width": 16},

@@ -1,6 +1,7 @@
 """Experiments, algorithms and rows of the user's own, in the configuration."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -145,6 +146,23 @@ def test_an_archive_that_is_not_there_is_refused_with_what_it_holds(tmp_path):
         configuration.points("own", "mine")
 
 
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    (home / "copy.py").write_text(COPY)
+    x, y = np.ones((4, 3)), np.arange(4) % 2
+    np.savez(home / "mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    data = {"path": "~", "downloads": "~/downloads", "datasets": {"mine": "~/mine.npz"}}
+    configuration = configured(tmp_path, data=data, algorithms={"copy": "~/copy.py"})
+    assert configuration.data_path == home
+    assert Path(configuration.main.data.downloads) == home / "downloads"
+    assert configuration.user_datasets == {"mine": home / "mine.npz"}
+    assert configuration.user_algorithms == {"copy": home / "copy.py"}
+    with pytest.raises(ConfigurationError, match=r"data\.path: .*home/nowhere is not there"):
+        configured(tmp_path, overrides={"data": {"path": "~/nowhere"}})
+
+
 def test_the_command_line_changes_it(tmp_path):
     changes = {"experiments": {"mine": {"seed": 7}}}
     configuration = configured(tmp_path, overrides={"papers": {"own": changes}})
@@ -286,8 +304,6 @@ def test_its_source_has_the_versions_of_packages_that_it_imports(tmp_path, monke
         forget_sources()
         assert (cell_key(cell) != before) == changes
     rewrite(file, text.replace("helpers.inner", "halpers"))
-    own.check.cache_clear()
-    own._parsed.cache_clear()
     with pytest.raises(ConfigurationError, match="imports 'halpers', which is of no installed pac"):
         own.check("copy", str(file))
 
@@ -435,3 +451,55 @@ def test_files_of_papers_name_nothing(tmp_path):
     write_project(tmp_path, paper={**PAPER, "transfer": experiment})
     with pytest.raises(ConfigurationError, match="algorithms: unknown word or setting"):
         load(tmp_path).cells("toy", "transfer")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"grids": {"main": {**OWN["grids"]["main"], "title": 2024}}},
+            "grids.main.title: should be text, not 2024; put it in quotes",
+        ),
+        (
+            {"quantities": {"loss": "train_loss"}},
+            "quantities.loss: should be a mapping, not 'train",
+        ),
+        ({"figures": {"mine": MINE | {"plot": "lines"}}}, "figures.mine.plot: should be a mapping"),
+        (
+            {"figures": {"mine": MINE | {"plot": MINE["plot"] | {"panels": {"main": "mine"}}}}},
+            "figures.mine.plot.panels.main: should be a mapping, not 'mine'",
+        ),
+    ],
+)
+def test_a_word_of_another_type_stops_its_file_only(tmp_path, changes, message):
+    configured(tmp_path, OWN | {"figures": {"sound": MINE}}, "sound")
+    configuration = configured(tmp_path, OWN | changes)
+    assert list(configuration.faults) == ["mine"]
+    assert re.match(rf"config/experiments/mine\.yaml:\d+: {message}", configuration.faults["mine"])
+    assert configuration.sound_figures("own") == ["sound"]
+    assert configuration.figure("toy", "fig1").title == FIGURE["title"]
+    with pytest.raises(ConfigurationError, match=message):
+        configuration.figure("own", "mine")
+
+
+def test_all_that_is_wrong_is_said_together(tmp_path):
+    claims = {
+        "small": {"statement": 3, "bound": {"grids": "main", "quantity": "loss", "at_most": 1}},
+        "large": {"statement": "x", "bound": {"grids": "mian", "quantity": "loss", "at_least": 1}},
+        "fast": {"statement": "x", "bound": {"grids": "main", "quantity": "loss", "atmost": 1}},
+    }
+    figure = MINE | {"plot": MINE["plot"] | {"quantity": []}, "claims": claims}
+    own = OWN | {"batch_size": 0, "figures": {"mine": figure, "twin": MINE | {"titel": 3}}}
+    del own["figures"]["twin"]["titel"]
+    own["figures"]["twin"]["plot"] = MINE["plot"] | {"x": "sede"}
+    said = configured(tmp_path, own).faults["mine"].splitlines()
+    assert all(re.match(r"config/experiments/mine\.yaml:\d+.*: \S", line) for line in said)
+    for word in (
+        "batch_size: Input should be greater than",
+        "figures.mine.plot.quantity: should be text or a mapping, not []",
+        "figures.mine.claims.small.statement: should be text, not 3",
+        "figures.mine.claims.large.bound.grids: unknown grid 'mian'",
+        "figures.mine.claims.fast.bound.atmost: unknown key 'atmost'; did you mean 'at_most'",
+        "figures.twin.plot.x: unknown column 'sede'; did you mean 'seed'",
+    ):
+        assert [line for line in said if word in line], (word, said)

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
+from PIL import Image
 
 from scaling_limits.datasets.description import Payload
 
@@ -37,13 +40,29 @@ def idx_files(seed: int = 0) -> dict[str, bytes]:
     }
 
 
-def payloads(
-    files: dict[str, bytes], namesakes: dict[str, bytes] | None = None
-) -> tuple[Payload, ...]:
-    others = {name: md5(content) for name, content in (namesakes or {}).items()}
-    return tuple(
-        Payload(name, md5(content), others.get(name, "")) for name, content in files.items()
-    )
+def payloads(files: dict[str, bytes]) -> tuple[Payload, ...]:
+    return tuple(Payload(name, md5(content)) for name, content in files.items())
+
+
+def png(image: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(image).save(buffer, "png")
+    return buffer.getvalue()
+
+
+def npz(**arrays: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def parquet(image: str, images: np.ndarray, **labels: np.ndarray) -> bytes:
+    """Rows as Hugging Face keeps them: PNG files in the column `image`, and columns of labels in 64 bits."""
+    columns = {name: values.astype(np.int64) for name, values in labels.items()}
+    files = [{"bytes": png(each), "path": None} for each in images]
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({image: files, **columns}), buffer)
+    return buffer.getvalue()
 
 
 def cifar_batches(count: int = 2) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -1,5 +1,6 @@
 """CIFAR-100 in both published forms, of made files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from published_files import (
     cifar100_binary,
     cifar100_pickled,
     md5,
+    parquet,
     payloads,
     serve,
     tar,
@@ -16,7 +18,7 @@ from published_files import (
 )
 
 from scaling_limits.datasets import catalogue, cifar100, prepared
-from scaling_limits.datasets.description import Samples, Source
+from scaling_limits.datasets.description import Samples
 from scaling_limits.datasets.preparation import prepare
 from scaling_limits.errors import DatasetError
 
@@ -31,14 +33,11 @@ def mirrors(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The sources have the checksums of the made files, and mirrors that a test may add to."""
     mirrors: list[str] = []
     sources = tuple(
-        Source(
-            payloads(files),
-            places=official.places,
-            mirrors=mirrors if official.mirrors else (),  # type: ignore[arg-type]
-            archive=official.archive,
+        replace(
+            official,
+            payloads=payloads(files),
+            mirrors=mirrors if official.mirrors else (),
             archive_checksum=md5(tar(files, folder, "w")),
-            folder=official.folder,
-            telling_names=official.telling_names,
         )
         for official, (files, folder) in zip(cifar100.SOURCES, FORMS.values(), strict=True)
     )
@@ -111,14 +110,31 @@ def test_download(tmp_path: Path, mirrors: list[str]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_damaged_archive_is_moved_aside(tmp_path: Path, form: str) -> None:
+def test_a_damaged_archive_is_named_and_stays(tmp_path: Path, form: str) -> None:
     files, folder = FORMS[form]
     name = next(iter(files))
     damaged = files | {name: files[name][:-1] + b"?"}
     write(tmp_path, {f"{folder}.tar.gz": tar(damaged, folder)})
-    with pytest.raises(DatasetError, match=f"expected {name} with md5:.*moved aside"):
+    with pytest.raises(DatasetError, match=rf"{folder}\.tar\.gz: expected {name} with md5:"):
         run(tmp_path, tmp_path)
-    assert not (tmp_path / f"{folder}.tar.gz").exists()
+    assert (tmp_path / f"{folder}.tar.gz").exists()
+
+
+def test_the_table_of_hugging_face(tmp_path: Path) -> None:
+    """Its columns are `img`, `fine_label` and `coarse_label`."""
+    files = {
+        f"{stem}-00000-of-00001.parquet": parquet(
+            "img",
+            pixels.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1),
+            fine_label=fine,
+            coarse_label=coarse,
+        )
+        for stem, (pixels, coarse, fine) in cifar100_batches().items()
+    }
+    local = tmp_path / "local"
+    write(local / "cifar100", files)
+    assert not catalogue.available_locally("cifar10", local)
+    check(run(tmp_path, local))
 
 
 def test_incomplete_records_are_refused() -> None:

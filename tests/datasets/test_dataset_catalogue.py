@@ -109,7 +109,36 @@ def test_floats_are_real_targets(tmp_path: Path, shape: tuple[int, ...]) -> None
         ({"y_test": np.full((3, 2), -np.inf)}, r"'y_test' is -inf at index \(0, 0\)"),
         ({"y_train": np.ones((6, 1, 1))}, r"'y_train' has to hold .*holds float64 \(6, 1, 1\)"),
         ({"y_train": np.ones((6, 2), int)}, r"'y_train' has to hold .*holds int64 \(6, 2\)"),
-        ({"y_train": np.ones(6, bool)}, r"'y_train' has to hold .*holds bool \(6,\)"),
+        (
+            {"y_train": np.ones(6, bool)},
+            r"'y_train' holds bool \(6,\); expected are integers, .*: y_train\.astype\(int\)",
+        ),
+        *(
+            (
+                {"y_train": np.eye(3, dtype=kind)[[0, 1, 2, 0, 1, 2]]},
+                r"'y_train' holds one-hot rows \(6, 3\); expected .*: y_train\.argmax\(axis=1\)",
+            )
+            for kind in (bool, int, float)
+        ),
+        (
+            {"y_train": np.arange(1, 7), "y_test": np.arange(4, 7)},
+            "labels in 'y_train' and 'y_test' go from 1 to 6; expected .* from 0: subtract 1",
+        ),
+        (
+            {"y_train": np.zeros(6, int), "y_test": np.zeros(3, int)},
+            "all labels in 'y_train' and 'y_test' are 0; expected are two classes at least",
+        ),
+        (
+            {"y_train": np.array([1, -1] * 3), "y_test": np.array([0, 1, 2])},
+            "'y_train' and 'y_test' have to hold labels from 0, or both -1 and 1 only",
+        ),
+        *(
+            (
+                {"y_train": np.array([0, 1, 2, 0, 1, large], np.uint64)},
+                f"'y_train' is {large} at index 5",
+            )
+            for large in (2**31, 2**32, 2**32 + 1, 2**63)
+        ),
         ({"y_train": np.ones((6, 0))}, r"'y_train' has to hold .*holds float64 \(6, 0\)"),
         ({"y_train": np.ones(6)}, "'y_train' has 1 real targets .* and 'y_test' classes"),
         (

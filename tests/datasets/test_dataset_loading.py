@@ -1,3 +1,5 @@
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,11 +103,28 @@ def test_the_test_set_is_normalised_as_the_training_set_is(
     np.testing.assert_allclose(arrays.x_test, (test - shift) / scale, rtol=1e-15)
 
 
-def test_standardise_refuses_a_constant_channel(tmp_path: Path) -> None:
-    samples = made()
-    samples.x_train[..., 1] = 7
-    with pytest.raises(DatasetError, match="a channel is constant"):
-        load(spec(normalisation="standardise"), write(tmp_path, samples))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("value", [7, 0.7])
+def test_standardise_refuses_a_constant_channel(tmp_path: Path, value: float, dtype: str) -> None:
+    """Rounding leaves the standard deviation of 120 numbers 0.7 above zero."""
+    samples = made(dtype=np.float64)
+    samples.x_train[..., 1] = value
+    path = write(tmp_path, samples)
+    with pytest.raises(DatasetError, match="made: channel 1 of the training samples is constant"):
+        load(spec(normalisation="standardise"), path, dtype)
+
+
+@pytest.mark.parametrize("smallest", [1e-44, 1e-170])
+def test_standardise_refuses_a_deviation_that_is_zero_in_the_dtype(
+    tmp_path: Path, smallest: float
+) -> None:
+    """One value differs, by so little that the standard deviation underflows: in float32, and when it is squared."""
+    samples = made(dtype=np.float64)
+    samples.x_train[..., 1] = 0
+    samples.x_train[0, 0, 0, 1] = smallest
+    dtype = "float32" if smallest > 1e-100 else "float64"
+    with pytest.raises(DatasetError, match="channel 1"):
+        load(spec(normalisation="standardise"), write(tmp_path, samples), dtype)
 
 
 def test_grey_fills_the_channels(tmp_path: Path) -> None:
@@ -143,6 +162,22 @@ def test_what_cannot_be_given_is_refused(
     with pytest.raises(DatasetError, match=message):
         load(spec(**change), path)
     assert path.exists()
+
+
+def test_one_hot_rows_of_many_classes_take_no_table_of_classes(tmp_path: Path) -> None:
+    samples = made()
+    samples = replace(samples, y_train=samples.y_train.astype(np.int32) * 500)
+    path = write(tmp_path, samples)
+    tracemalloc.start()
+    try:
+        arrays = load(spec(num_classes=20_000, num_test=1), path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert arrays.y_train.shape == (40, 20_000)
+    np.testing.assert_array_equal(arrays.y_train.argmax(axis=1), samples.y_train[:40])
+    assert (arrays.y_train.sum(axis=1) == 1).all()
+    assert peak < 4 * arrays.y_train.nbytes
 
 
 def test_scalar_targets_of_the_toy_task(tmp_path: Path) -> None:

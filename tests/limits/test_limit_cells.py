@@ -99,8 +99,8 @@ def rescaled(scaling, **factors):
     }
 
 
-def cell(scaling, **changes):
-    """A cell of a linear network on the arrays above."""
+def cell(scaling, *, rate=0.1, **changes):
+    """A cell of a linear network on the arrays above; `rate` is what the roles' factors multiply."""
     network = {
         "name": "mlp",
         "input_dim": INPUT_DIM,
@@ -129,9 +129,12 @@ def cell(scaling, **changes):
         "dataset": dataset,
         "network": NetworkSpec(**network),
         "init_distribution": "normal",
-        "scaling": scaling,
+        "scaling": {
+            name: numbers.model_copy(update={"learning_rate": rate * numbers.learning_rate})
+            for name, numbers in scaling.items()
+        },
         "algorithm": AlgorithmSpec(name="backpropagation"),
-        "optimiser": Moments(name="sgd", learning_rate=0.1),
+        "optimiser": Moments(name="sgd"),
         "frozen": (),
         "seed": 0,
         "num_steps": STEPS,
@@ -155,7 +158,7 @@ def residual(width, *, scaling=None, **changes):
             MeasurementSpec(name="feature_increments", steps=(0, STEPS)),
             MeasurementSpec(name="feature_sizes", steps=(1, 5, STEPS)),
         ),
-        "optimiser": Moments(name="sgd", learning_rate=0.25),
+        "rate": 0.25,
     }
     return cell(scaling or depth_mup(width), width=width, **{**settings, **changes})
 
@@ -262,8 +265,7 @@ def test_networks_tend_to_the_recursion():
 
 
 def test_recursion_records_divergence():
-    optimiser = Moments(name="sgd", learning_rate=1e30)
-    result = computed("depth_recursion", residual(1, optimiser=optimiser))
+    result = computed("depth_recursion", residual(1, rate=1e30))
     assert np.isfinite(result["train_loss"].values[0])
     for metric in result.values():
         assert not np.isfinite(metric.values[-1]).any()
@@ -291,7 +293,7 @@ def test_dmft_of_a_cell(skip):
     scaling = rescaled(mean_field(64, 1.7), input=8.0, hidden=8.0, output=8.0)
     mup = cell(scaling, width=64, skip=skip, algorithm=EXACT)
     same(computed("linear_dmft", mup), result, rtol=1e-9)
-    assert mup.scaling["hidden"].learning_rate == pytest.approx(1.7**2)
+    assert mup.scaling["hidden"].learning_rate == pytest.approx(0.1 * 1.7**2)
 
 
 def test_dmft_of_one_hidden_layer():
@@ -347,16 +349,12 @@ REFUSED = {
     "loss: .* is for 'mean_squared_error', not 'cross_entropy'": {
         "algorithm": AlgorithmSpec(name="backpropagation", loss="cross_entropy")
     },
-    "optimiser: .* is for 'sgd', not 'adam'": {
-        "optimiser": Moments(name="adam", learning_rate=0.1)
-    },
+    "optimiser: .* is for 'sgd', not 'adam'": {"optimiser": Moments(name="adam")},
     "augmentation: .* is for 'none', not \\('flip',\\)": {"augmentation": ("flip",)},
     "learning_rate_schedule: .* is for 'constant', not 'cosine'": {
         "learning_rate_schedule": "cosine"
     },
-    "momentum: .* is for 0.0, not 0.9": {
-        "optimiser": Moments(name="sgd", learning_rate=0.1, momentum=0.9)
-    },
+    "momentum: .* is for 0.0, not 0.9": {"optimiser": Moments(name="sgd", momentum=0.9)},
 }
 OF_DMFT = {
     "inference: .* is for None or 'exact', not 'adam'": {

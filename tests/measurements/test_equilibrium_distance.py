@@ -1,5 +1,6 @@
 """Distances from equilibrium, of linear networks beside the closed form."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import pytest
 
 from scaling_limits import networks
 from scaling_limits.algorithms.layerwise import rollout, weight_gradients
-from scaling_limits.algorithms.predictive_coding import computation, exact
+from scaling_limits.algorithms.predictive_coding import computation, corners, descent, exact
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.errors import ConfigurationError
@@ -85,6 +86,42 @@ def test_it_falls_with_the_steps_and_tells_equilibria_apart() -> None:
     assert many["other_equilibria"] == 0
     elsewhere = measured(1000, init_scale=3.0, activity_initialisation="normal")
     assert elsewhere["other_equilibria"] > 0.3
+
+
+def test_relu_networks_have_minima_at_corners_and_descent_may_end_in_others() -> None:
+    """The share beside one by hand, of long gradient descent and the solver from the forward pass."""
+    of = context(spec(activation="relu", num_inference_steps=2000, init_scale=2.0))
+    problem = of.problem
+    tolerance = jnp.asarray(1e-10)
+
+    @jax.jit
+    def ends() -> Any:
+        forward = problem.activities()
+        start = tuple(jnp.zeros_like(stack) for stack in forward[:-1])
+        solved = corners.settle(problem, start, tolerance)
+        descended = descent.infer(problem, forward).inputs[1:]
+        return forward[:-1], solved.hidden, solved.residual, descended
+
+    forward, solved, residual, descended = jax.device_get(ends())
+    assert residual.max() < 1e-10
+
+    def by_sample(stacks: Any) -> np.ndarray:
+        return np.concatenate([np.moveaxis(stack, 1, 0).reshape(6, -1) for stack in stacks], axis=1)
+
+    z, start, end = (by_sample(stacks) for stacks in (solved, forward, descended))
+    # less is left of steps that go to and fro at a corner
+    others = np.linalg.norm(end - z, axis=1) > 0.05 * np.linalg.norm(start - z, axis=1)
+    measured = jax.jit(lambda: equilibrium_distance.measure(of))()
+    assert measured["equilibrium_residual"] < 1e-10
+    assert 0 < measured["other_equilibria"] < 1
+    assert measured["other_equilibria"] == pytest.approx(others.mean())
+
+
+def test_activities_that_are_not_numbers_end_in_no_equilibrium() -> None:
+    of = context(spec(activation="tanh", num_inference_steps=4))
+    lost = replace(of, problem=replace(of.problem, x=of.problem.x.at[0, 0].set(jnp.nan)))
+    measured = jax.jit(lambda: equilibrium_distance.measure(lost))()
+    assert all(np.isnan(measured[metric]) for metric in METRICS)
 
 
 def test_other_inference_is_refused() -> None:

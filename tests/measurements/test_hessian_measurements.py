@@ -76,3 +76,10 @@ def test_a_dense_spectrum_is_planned_for() -> None:
         memory.cell_bytes(cell(**CELL | {"width": 64, "depth": depth})) for depth in (4, 64)
     )
     assert large > 4 * 8 * (64 * 64) ** 2 > small
+
+
+@pytest.mark.parametrize("activation", ["linear", "tanh"])
+def test_a_hessian_that_is_not_finite_has_no_count(activation: str) -> None:
+    found = measured(activation=activation, measure={"conditioning": [0]}, init_scale=1e200)
+    assert np.isnan(found["condition_number"])
+    assert np.isnan(found["hessian_negative"])

@@ -115,21 +115,19 @@ def test_preactivations_have_the_mean_square_of_what_enters(name, scheme):
 
 
 def test_layers_of_one_role_have_numbers_of_their_own():
-    own = cell(network="vgg5", width=2, parameterisation="mup", frozen=["hidden"])
+    settings = {"network": "vgg5", "width": 2, "parameterisation": "mup"}
+    own = cell(**settings, frozen=["hidden"])
     names = [f"hidden_{number}" for number in range(2, 7)]
     assert list(own.scaling) == ["input", *names, "output"]
     assert own.frozen == tuple(names)
     stds = [own.scaling[name].init_std for name in names]
     fan_ins = [layer.fan_in for layer in layers(own.network)][1:-1]
     np.testing.assert_allclose(stds, np.power(fan_ins, -0.5))
-    changed = cell(
-        network="vgg5",
-        width=2,
-        parameterisation="mup",
-        exponent_changes={"hidden": {"learning_rate": {"width": 1.0}}},
-    )
+    assert {own.scaling[name].learning_rate for name in names} == {0.0}
+    usual = cell(**settings)
+    changed = cell(**settings, exponent_changes={"hidden": {"learning_rate": {"width": 1.0}}})
     rates = [changed.scaling[name].learning_rate for name in names]
-    assert rates == [2 * own.scaling[name].learning_rate for name in names]
+    assert rates == [2 * usual.scaling[name].learning_rate for name in names]
     assert list(cell(parameterisation="mup").scaling) == ["input", "hidden", "output"]
 
 

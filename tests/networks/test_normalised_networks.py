@@ -177,7 +177,7 @@ def test_gradients_by_finite_differences():
 
 
 def test_every_weight_of_a_node_has_its_own_numbers():
-    own = resnet(frozen=["input"], learning_rate=0.5)
+    own = resnet(frozen=["input"])
     network, scaling, _ = weighted(own)
     names = list(own.scaling)
     assert names == ["input", *(f"hidden_{number}" for number in range(2, 13)), "output"]
@@ -197,7 +197,7 @@ def test_every_weight_of_a_node_has_its_own_numbers():
         for name, part in drawn.items():
             role = dict(segment.weights).get(name, segment.role)
             assert float(part["kernel"].std()) == pytest.approx(scaling[role]["init_std"], rel=0.2)
-            moved = 0.0 if role == "input" else -0.5 * rates[role]
+            moved = 0.0 if role == "input" else -rates[role]
             np.testing.assert_allclose(updated[name]["kernel"], 1 + moved)
 
 

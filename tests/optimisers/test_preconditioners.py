@@ -154,6 +154,47 @@ def test_a_factor_has_the_smallest_damping_where_the_rule_says_less() -> None:
     np.testing.assert_allclose(found, np.linalg.solve(b, g) @ np.linalg.inv(a), rtol=1e-8)
 
 
+@pytest.mark.parametrize("trace", [0.0, 1e-9, 1.0])
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize(("rule", "smallest_damping"), [("fixed", 0.0), ("rescaled", 1e-7)])
+def test_a_second_factor_of_zero_leaves_its_damping(
+    rule: str, smallest_damping: float, size: str, trace: float
+) -> None:
+    """As where one sample is classified without a doubt: (B + rho_B)^-1 tends to 1/rho_B."""
+    gradients, operations = observed(problem_of(chosen(**SIZES[size])))
+    fisher = jax.tree.map(lambda d: np.sqrt(trace) * d, operations["fisher"])
+    own = numbers("kfac", rule, smallest_damping=smallest_damping)
+    found = direction("kfac", gradients, {**operations, "fisher": fisher}, own)[0]
+    expected = []
+    for g, (a, b) in zip(kernels(gradients), factors_of(operations), strict=True):
+        rho_a, rho_b = (max(r, smallest_damping) for r in rule_of(rule, a, trace * b))
+        left = np.linalg.solve(trace * b + rho_b * np.eye(len(b)), g)
+        expected.append(left @ np.linalg.inv(a + rho_a * np.eye(len(a))))
+    assert_close(found, expected)
+
+
+def test_shampoo_in_float32_has_the_damping_that_survives_rounding() -> None:
+    """16 machine epsilons of the largest eigenvalue, if less is asked for; e = 1 has no error of a hundred percent."""
+    draws = np.random.default_rng(0)
+    singular = np.geomspace(1.0, 1e-6, 12)
+    left, right = (np.linalg.qr(draws.normal(size=(n, 12)))[0] for n in (40, 30))
+    g = (left * singular) @ right.T
+    floor = 16 * np.finfo(np.float32).eps
+    for damping in (1e-3, 1e-6, 1e-8):
+        expected = (left * (singular / (singular**2 + max(damping, floor)))) @ right.T
+        own = {"momentum": np.float32(0.0), "damping": np.float32(damping)}
+        own["preconditioner_exponent"] = np.float32(1.0)
+        # of one batch with fewer samples than units, and of moments in weight space
+        c, x = (np.float32(v) for v in ((left * singular).T, right.T))
+        for accumulated in (False, True):
+            more = {name: np.float32(v) for name, v in FIRST.items()} if accumulated else {}
+            gradient = (np.float32(g)[None],)
+            operations = {"cotangents": (c[None],), "inputs": (x[None],)}
+            found = direction("shampoo", gradient, operations, {**own, **more})[0]
+            error = np.linalg.norm(np.asarray(found[0][0]) - expected) / np.linalg.norm(expected)
+            assert error < 0.02
+
+
 def test_a_layer_by_the_inverse_of_its_kronecker_product() -> None:
     """(S.74), T4."""
     gradients, operations = observed(problem_of(chosen(**SIZES["narrow"])))

@@ -55,12 +55,11 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], np.ndarray]:
         "back": network.init_feedback(key, scaling, c.init_distribution, jnp.float64),
     }
     o = c.optimiser
-    rates = {"forward": o.learning_rate, "back": o.feedback_learning_rate}
     segments = {"forward": network.segments, "back": network.feedback}
     rules = {
         part: [
             (optax.sgd if o.name == "sgd" else optax.adam)(
-                rates[part] * c.scaling[segment.role].learning_rate,
+                c.scaling[segment.role].learning_rate,
                 **({"momentum": o.momentum} if o.name == "sgd" else {"eps": o.epsilon}),
             )
             for segment in segments[part]

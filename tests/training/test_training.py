@@ -130,9 +130,13 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], list[float], list[float
     drawn, rules = params, []
     for segment in network.segments:
         role, o = c.scaling[segment.role], c.optimiser
-        rate: Any = o.learning_rate * role.learning_rate * (segment.role not in c.frozen)
+        rate: Any = role.learning_rate
         if c.learning_rate_schedule:
-            rate = optax.cosine_decay_schedule(rate, c.num_steps)
+            rate = (
+                optax.cosine_decay_schedule(rate, c.num_steps)
+                if c.warmup_steps is None
+                else optax.warmup_cosine_decay_schedule(0.0, rate, c.warmup_steps, c.num_steps)
+            )
         rules.append(
             optax.adam(rate, o.beta1, o.beta2, o.epsilon * role.epsilon)
             if o.name == "adam"
@@ -187,6 +191,7 @@ def by_hand(c: Cell, folder: Path) -> tuple[list[float], list[float], list[float
         {"loss": "cross_entropy", "frozen": ["output", "input"], "learning_rate": 0.1},
         {"loss": "cross_entropy", "label_smoothing": 0.3, "learning_rate_schedule": "cosine"},
         {**COSINE, "optimiser": "sgd", "momentum": 0.9, "parameterisation": "sp_uniform"},
+        {**COSINE, "warmup": 0.4, "outer_learning_rate": 0.003},
     ],
 )
 def test_the_loop_is_plain_training_with_a_rate_per_role(
@@ -206,6 +211,35 @@ def test_the_loop_is_plain_training_with_a_rate_per_role(
     np.testing.assert_allclose(at_end, moved, rtol=1e-8)
     found = [result[f"{which}_accuracy"].values.item() for which in ("train", "test")]
     np.testing.assert_allclose(found, accuracies, rtol=1e-12)
+
+
+def test_a_rate_of_input_and_output_weights() -> None:
+    """It is what the row's factors of both multiply; hidden weights keep theirs."""
+    usual = cell(**BACKPROPAGATION, learning_rate=0.1)
+    apart = cell(**BACKPROPAGATION, learning_rate=0.1, outer_learning_rate=0.3)
+    ratios = {
+        role: apart.scaling[role].learning_rate / usual.scaling[role].learning_rate
+        for role in usual.scaling
+    }
+    assert ratios == pytest.approx({"input": 3.0, "hidden": 1.0, "output": 3.0})
+    fixed = cell(**BACKPROPAGATION, outer_learning_rate=0.3, frozen=["input"])
+    assert fixed.scaling["input"].learning_rate == 0
+
+
+@pytest.mark.parametrize("parts", [1, 3, 4, 10])
+def test_records_are_means_over_equal_parts_of_training(datasets_folder: Path, parts: int) -> None:
+    """A mean carries the last step of its part; training and what is measured stay the same."""
+    own = {**BACKPROPAGATION, "num_steps": 10, "measure": {"performance": [5, "end"]}}
+    (every,) = train([cell(**own)], datasets_folder)
+    (means,) = train([cell(**own, averaged_records=parts)], datasets_folder)
+    steps = np.arange(10)
+    groups = [
+        steps[(steps / 10 >= k / parts) & (steps / 10 < (k + 1) / parts)] for k in range(parts)
+    ]
+    expected = [every["train_loss"].values[group].mean() for group in groups]
+    np.testing.assert_allclose(means["train_loss"].values, expected, rtol=1e-6)
+    assert means["train_loss"].labels["step"] == tuple(int(group[-1]) for group in groups)
+    np.testing.assert_array_equal(means["test_loss"].values, every["test_loss"].values)
 
 
 def test_the_test_loss_is_that_of_plain_labels(datasets_folder: Path) -> None:
@@ -283,6 +317,15 @@ def test_epochs_are_steps() -> None:
         ),
         ({"label_smoothing": 0.1}, "label_smoothing: .* loss: cross_entropy, not 'mean_squared"),
         ({"label_smoothing": 1.0, "loss": "cross_entropy"}, "label_smoothing: .* less than 1"),
+        ({"warmup": 0.1}, "warmup: acts before learning_rate_schedule: cosine, this is 'constant'"),
+        ({"warmup": 1.0, **COSINE}, "warmup: .*less than 1"),
+        ({"warmup": 0.0, **COSINE}, "warmup: .*greater than 0"),
+        (
+            {"outer_learning_rate": 0.1, "frozen": ["input", "output"]},
+            "outer_learning_rate: input and output weights are frozen",
+        ),
+        ({"averaged_records": 4, "num_steps": 3}, "averaged_records: 4 parts of 3 updates"),
+        ({"averaged_records": 0}, "averaged_records: .*at least 1|averaged_records: .*1"),
         ({"learning_rate_schedule": "cosin"}, "learning_rate_schedule: .*'cosine'"),
     ],
 )

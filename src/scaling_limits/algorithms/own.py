@@ -2,7 +2,6 @@
 
 import ast
 import hashlib
-import importlib.util
 import sys
 from functools import cache
 from importlib.metadata import packages_distributions
@@ -16,16 +15,16 @@ FUNCTIONS = ("init", "update", "errors")
 
 
 def load(file: str) -> ModuleType:
-    """Import an algorithm's file, once a process."""
-    name = f"own_algorithm_{hashlib.sha256(file.encode()).hexdigest()[:16]}"
+    """Import an algorithm's file, once in each state: an edit counts in a session that goes on."""
+    content = Path(file).read_bytes()
+    name = f"own_algorithm_{hashlib.sha256(file.encode() + content).hexdigest()[:16]}"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
+        module = ModuleType(name)
+        module.__file__ = file
         sys.modules[name] = module
         try:
-            spec.loader.exec_module(module)
+            # Python's own loader may take older bytecode for a file that was edited within a second
+            exec(compile(content, file, "exec"), vars(module))
         except BaseException:
             del sys.modules[name]
             raise
@@ -49,7 +48,6 @@ def declaration(file: str) -> ModuleType | None:
     return module
 
 
-@cache
 def check(name: str, file: str) -> None:
     """Read an algorithm's file without running it.
 
@@ -59,21 +57,29 @@ def check(name: str, file: str) -> None:
     """
     where = f"algorithms.{name}: {file}"
     try:
-        defined = names(file)
+        text = Path(file).read_text(encoding="utf-8")
+        _parsed(text)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
         raise ConfigurationError(f"{where}: cannot be read as Python: {error}") from None
+    _check(where, file, text)
+
+
+@cache
+def _check(where: str, file: str, text: str) -> None:
+    """See `check`, of a file with this text."""
+    defined = names(file)
     for function in FUNCTIONS:
         if function not in defined:
             raise ConfigurationError(
                 f"{where}: defines no function '{function}'; an algorithm has {', '.join(FUNCTIONS)}"
             )
     beside = {path.stem for path in Path(file).parent.glob("*.py")}
-    for module in sorted(_imported(file)):
+    for module in sorted(_imported(text)):
         if module.startswith(".") or module in beside:
             raise ConfigurationError(
                 f"{where}: imports '{module}', a file beside it; cells depend on one file of an algorithm"
             )
-    further = _imported(file) - sys.stdlib_module_names - {"scaling_limits", *NUMERICAL_LIBRARIES}
+    further = _imported(text) - sys.stdlib_module_names - {"scaling_limits", *NUMERICAL_LIBRARIES}
     # a fifth of a second, where there is something to look up
     for module in sorted(further.difference(packages_distributions() if further else ())):
         raise ConfigurationError(
@@ -81,10 +87,10 @@ def check(name: str, file: str) -> None:
         )
 
 
-def _imported(file: str) -> set[str]:
+def _imported(text: str) -> set[str]:
     """The packages that a file imports, wherever in it; those from beside it by their dots."""
     found = set()
-    for part in ast.walk(_parsed(file)):
+    for part in ast.walk(_parsed(text)):
         if isinstance(part, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in part.names}
         elif isinstance(part, ast.ImportFrom):
@@ -95,7 +101,7 @@ def _imported(file: str) -> set[str]:
 
 def names(file: str) -> frozenset[str]:
     """What a Python file defines or imports by name, without running it; raises as reading and parsing do."""
-    body = _parsed(file).body
+    body = _parsed(Path(file).read_text(encoding="utf-8")).body
     defined = {part.name for part in body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
     for part in body:
         if isinstance(part, ast.ImportFrom):
@@ -106,5 +112,5 @@ def names(file: str) -> frozenset[str]:
 
 
 @cache
-def _parsed(file: str) -> ast.Module:
-    return ast.parse(Path(file).read_text(encoding="utf-8"))
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)

@@ -15,7 +15,9 @@ from scaling_limits.cells import (
     MeasurementSpec,
     NetworkSpec,
     OptimiserSpec,
+    RoleScaling,
 )
+from scaling_limits.configuration import representable
 from scaling_limits.configuration.costs.compiling import compiled
 from scaling_limits.configuration.costs.memory import batch_size
 from scaling_limits.configuration.models import MeasurementPlan, Resources
@@ -23,6 +25,7 @@ from scaling_limits.configuration.parts import Parts, choose, compose
 from scaling_limits.datasets import catalogue
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.layers import Layer
 from scaling_limits.parameterisations import settings as parameterisation_settings
 from scaling_limits.parameterisations import table
 from scaling_limits.parameterisations.powers import EXPONENTS
@@ -67,6 +70,9 @@ class Resolver:
         given = {key: value for key, value in values.items() if value is not None}
         parts = choose(given, plans, self.user_algorithms)
         settings = compose(given, parts)
+        # limits compute in float64
+        dtype = settings.dtype if settings.limit is None else "float64"
+        representable.refuse_settings(settings, dtype)
         dataset = dataset_settings.spec(
             settings, catalogue.info(settings.dataset, self.user_datasets)
         )
@@ -75,21 +81,29 @@ class Resolver:
         settings = settings.model_copy(update={"num_steps": num_steps})
         schedule = settings.learning_rate_schedule
         network: NetworkSpec = parts.network.spec(settings, dataset)
-        parameterisation = self._parameterisation(settings, network, parts)
-        layers = parts.network.layers(network)
+        parameterisation = self._parameterisation(settings, network, parts, dtype)
+        layers = _layers(network, parts)
+        frozen = tuple(sorted({each.name for each in layers if each.role in settings.frozen}))
+        rates = {
+            layer.name: training_settings.rate_key(settings, layer.role)
+            for layer in layers
+            if layer.name not in frozen
+        }
         cell = Cell(
             limit=settings.limit,
             dataset=dataset,
             network=network,
             init_distribution=parameterisation.init_distribution,
-            scaling=parameterisation.scaling,
+            scaling=_at_rates(parameterisation.scaling, settings, rates),
             algorithm=_algorithm(settings, parts, parameterisation.inference_step),
             optimiser=_optimiser(settings, parts.optimiser),
-            frozen=tuple(sorted({each.name for each in layers if each.role in settings.frozen})),
+            frozen=frozen,
             seed=settings.seed,
             label_smoothing=settings.label_smoothing or None,
             augmentation=_augmentation(settings, dataset),
             learning_rate_schedule=None if schedule == "constant" else schedule,
+            warmup_steps=training_settings.warmup_steps(settings, num_steps),
+            averaged_records=training_settings.averaged_records(settings, num_steps),
             num_feedback_steps=getattr(settings, "num_feedback_steps", None),
             num_steps=num_steps,
             batch_size=min(settings.batch_size, dataset.num_train),
@@ -102,6 +116,7 @@ class Resolver:
             raise ConfigurationError(
                 "num_steps: with 0 nothing is trained, and nothing is measured at step 0: name a measurement"
             )
+        representable.refuse_numbers(cell, settings, parameterisation.scaling, rates, dtype)
         for computed in parts.computed:
             if hasattr(computed, "refuse"):
                 computed.refuse(cell)
@@ -112,12 +127,10 @@ class Resolver:
         )
 
     def _parameterisation(
-        self, settings: Any, network: NetworkSpec, parts: Parts
+        self, settings: Any, network: NetworkSpec, parts: Parts, dtype: str
     ) -> table.Parameterisation:
         """The numbers of the row, by all that they depend on."""
-        layers = parts.network.layers(network)
-        if network.feedback is not None:
-            layers += parts.network.feedback_layers(network)
+        layers = _layers(network, parts)
         given = {
             "scheme": settings.parameterisation,
             "optimiser": settings.optimiser,
@@ -135,7 +148,7 @@ class Resolver:
         }
         factors = _declared(settings, table.Factors.__dataclass_fields__)
         exponents = _exponents(settings, parts.optimiser)
-        key = json.dumps([given, factors, exponents], sort_keys=True)
+        key = json.dumps([given, factors, exponents, dtype], sort_keys=True)
         if key not in self._known:
             rows = [*self.rows, *table.TABLE]
             row = table.find_row(settings.parameterisation, settings.optimiser, rows)
@@ -144,12 +157,14 @@ class Resolver:
                 *row.exponents(skip=network.skip),
                 *parameterisation_settings.Settings.model_fields,
             }
-            self._known[key] = table.resolve(
+            found = table.resolve(
                 **given,
                 factors=table.Factors(**factors),
                 exponents=table.Exponents(**{k: v for k, v in exponents.items() if k in used}),
                 rows=rows,
             )
+            representable.refuse_scaling(found.scaling, settings, dtype)
+            self._known[key] = found
         return self._known[key]
 
 
@@ -189,14 +204,34 @@ def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmS
 
 def _optimiser(settings: Any, part: ModuleType) -> OptimiserSpec:
     model: type[OptimiserSpec] = getattr(part, "Spec", OptimiserSpec)
-    # what is not trained has no rate
-    options = {
-        **_declared(settings, model.model_fields),
-        "learning_rate": settings.learning_rate or 0.0,
-    }
+    options = _declared(settings, model.model_fields)
     if hasattr(part, "options"):
         options |= part.options(settings)
     return model(name=settings.optimiser, **options)
+
+
+def _layers(network: NetworkSpec, parts: Parts) -> tuple[Layer, ...]:
+    """Those of forward and of feedback weights."""
+    feedback = () if network.feedback is None else parts.network.feedback_layers(network)
+    return (*parts.network.layers(network), *feedback)
+
+
+def _at_rates(
+    scaling: Mapping[str, RoleScaling], settings: Any, rates: Mapping[str, str]
+) -> dict[str, RoleScaling]:
+    """The row's numbers with the learning rate of each role in the place of its factor.
+
+    `rates` names the setting of each role that is trained.
+    """
+
+    def rate(role: str) -> float:
+        # what is not trained has no rate
+        return (getattr(settings, rates[role]) or 0.0) if role in rates else 0.0
+
+    return {
+        role: numbers.model_copy(update={"learning_rate": rate(role) * numbers.learning_rate})
+        for role, numbers in scaling.items()
+    }
 
 
 def _measurements(

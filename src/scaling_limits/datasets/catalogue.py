@@ -43,11 +43,14 @@ def archives(data_path: Path | None) -> dict[str, Path]:
     """Datasets of the project that only the user can have, as far as they lie below `data_path`: what is in them is
     known from the file alone, so that they are read as the user's own.
     """
+    if data_path is None:
+        return {}
     found: dict[str, Path] = {}
     for name in _ARCHIVES:
         (source,) = registry.get(name).SOURCES
-        for copy in local.copies(source, data_path):
-            found.setdefault(name, copy.files[0])
+        (files,) = local.find(source, data_path).payloads.values()
+        if files:
+            found[name] = files[0]
     return found
 
 
@@ -100,7 +103,9 @@ def available_locally(name: str, data_path: Path | None) -> bool:
     True for datasets that need no files.
     """
     sources = registry.get(name).SOURCES
-    return not sources or any(local.copies(source, data_path) for source in sources)
+    if data_path is None:
+        return not sources
+    return not sources or any(local.find(source, data_path).complete for source in sources)
 
 
 def published(name: str) -> bool:

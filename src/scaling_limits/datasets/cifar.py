@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scaling_limits.datasets.description import Samples
+from scaling_limits.datasets.description import Columns, Samples
 from scaling_limits.errors import DatasetError
 
 _PIXELS = 3 * 32 * 32
@@ -37,6 +37,13 @@ def decode(payloads: Mapping[str, bytes], *, label_bytes: int, label_key: bytes)
     x_train, y_train = (np.concatenate(parts) for parts in zip(*train, strict=True))
     x_test, y_test = (np.concatenate(parts) for parts in zip(*test, strict=True))
     return Samples(x_train=x_train, y_train=y_train, x_test=x_test, y_test=y_test, maximum=255.0)
+
+
+def encode(split: Columns, *labels: str) -> bytes:
+    """The records of a `.bin` file: the named labels, then the planes of each image."""
+    images = split["image"]
+    planes = images.transpose(0, 3, 1, 2).reshape(len(images), -1)
+    return np.column_stack([*(split[name] for name in labels), planes]).astype(np.uint8).tobytes()
 
 
 def _binary(name: str, content: bytes, label_bytes: int) -> Batch:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from scaling_limits.datasets import cifar
 from scaling_limits.datasets.description import (
+    Columns,
     DatasetInfo,
     Payload,
     Samples,
@@ -40,21 +41,31 @@ INFO = DatasetInfo(
     stand_in="cifar10_standin",
 )
 
+_FOLDER = r"cifar[-_ ]?10(?!\d)"
+
+
+def encode(train: Columns, test: Columns) -> dict[str, bytes]:
+    """The binary files, from the images and labels of both splits in their official order."""
+    records = cifar.encode(train, "label")
+    size = len(records) // 5
+    batches = {f"data_batch_{i + 1}.bin": records[i * size : (i + 1) * size] for i in range(5)}
+    return {**batches, "test_batch.bin": cifar.encode(test, "label")}
+
+
 SOURCES = (
     Source(
         _BINARY,
-        places=("cifar10",),
+        folder=_FOLDER,
         mirrors=("https://www.cs.toronto.edu/~kriz/",),
         archive="cifar-10-binary.tar.gz",
         archive_checksum="md5:c32a1d4ab5d03f1284b67883e8d87530",
-        folder="cifar-10-batches-bin",
+        encode=encode,
     ),
     Source(
         _PICKLED,
-        places=("cifar10",),
+        folder=_FOLDER,
         archive="cifar-10-python.tar.gz",
         archive_checksum="md5:c58f30108f718f92721af3b95e74349a",
-        folder="cifar-10-batches-py",
     ),
 )
 

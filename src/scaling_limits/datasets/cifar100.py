@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from scaling_limits.datasets import cifar
 from scaling_limits.datasets.description import (
+    Columns,
     DatasetInfo,
     Payload,
     Samples,
@@ -35,23 +36,33 @@ INFO = DatasetInfo(
     stand_in="cifar10_standin",
 )
 
+_FOLDER = r"cifar[-_ ]?100"
+
+
+def encode(train: Columns, test: Columns) -> dict[str, bytes]:
+    """The binary files, from the images and both labels of both splits."""
+    return {
+        f"{name}.bin": cifar.encode(split, "coarse_label", "fine_label")
+        for name, split in (("train", train), ("test", test))
+    }
+
+
 SOURCES = (
     Source(
         _PICKLED,
-        places=("cifar100",),
+        folder=_FOLDER,
         mirrors=("https://www.cs.toronto.edu/~kriz/",),
         archive="cifar-100-python.tar.gz",
         archive_checksum="md5:eb9058c3a382ffc7106e4002c42a8d85",
-        folder="cifar-100-python",
         telling_names=False,
     ),
     Source(
         _BINARY,
-        places=("cifar100",),
+        folder=_FOLDER,
         archive="cifar-100-binary.tar.gz",
         archive_checksum="md5:03b5dce01913d631647c71ecec9e9cb8",
-        folder="cifar-100-binary",
         telling_names=False,
+        encode=encode,
     ),
 )
 

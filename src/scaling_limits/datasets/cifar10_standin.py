@@ -22,7 +22,7 @@ INFO = DatasetInfo(
     "training images went through JPEG compression (about 30 dB).",
 )
 
-SOURCES = (Source((_PAYLOAD,), places=("cifar10",)),)
+SOURCES = (Source((_PAYLOAD,), folder=r"cifar[-_ ]?10(?!\d)"),)
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:

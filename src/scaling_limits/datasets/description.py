@@ -1,11 +1,14 @@
 """What a dataset is, and which published files it is read from."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+Columns = Mapping[str, NDArray[np.integer]]
+"""Labelled images of one split: `image` [n, H, W] or [n, H, W, C], and labels [n] by the names of their columns."""
 
 
 @dataclass(frozen=True)
@@ -41,33 +44,36 @@ class Payload:
     """A published file without its compression.
 
     `checksum` is `<algorithm>:<hexadecimal digits>` of these bytes.
-    `namesake` is the checksum of another dataset's file of the same name: that one is no corrupt
-    copy of this one.
     """
 
     name: str
     checksum: str
-    namesake: str = ""
 
 
 @dataclass(frozen=True)
 class Source:
     """One form in which a dataset is published.
 
-    `places` are folders under the user's `data.path` to look in, besides the folder itself. Files
-    are published one by one, with gzip if `gzipped`, or all in `archive`, there in `folder`. `mirrors` are
-    addresses of folders; without any, only a local copy serves. Files without `telling_names`, such as
-    `train`, are not looked for in the folder of all data itself, where they may be anything.
+    Attributes:
+        payloads: the files, published one by one, with gzip if `gzipped`, or all in `archive`.
+        folder: regular expression that names of folders with the dataset match somewhere, in lower case.
+        mirrors: addresses of folders; without any, only a local copy serves.
+        archive: name of the archive; `archive_checksum` is that of its bytes.
+        gzipped: whether mirrors keep the payloads compressed.
+        telling_names: False if the files have names such as `train`, which may be anything: they count in folders of
+            the dataset only.
+        encode: the payloads, from the columns of the training and the test split. With it, Keras' `.npz` and Hugging
+            Face's Parquet serve as copies.
     """
 
     payloads: tuple[Payload, ...]
-    places: tuple[str, ...]
+    folder: str
     mirrors: tuple[str, ...] = ()
     archive: str = ""
     archive_checksum: str = ""
-    folder: str = ""
     gzipped: bool = True
     telling_names: bool = True
+    encode: Callable[[Columns, Columns], dict[str, bytes]] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,28 +1,24 @@
 """Fashion-MNIST: clothing, 28 x 28 grey, 60,000 + 10,000, in files named as those of MNIST."""
 
 from scaling_limits.datasets.description import DatasetInfo, Payload, Source, combined_checksum
-from scaling_limits.datasets.mnist import decode
+from scaling_limits.datasets.mnist import decode, encode
 
 _PAYLOADS = (
     Payload(
         "train-images-idx3-ubyte",
         "md5:f4a8712d7a061bf5bd6d2ca38dc4d50a",
-        namesake="md5:6bbc9ace898e44ae57da46a324031adb",
     ),
     Payload(
         "train-labels-idx1-ubyte",
         "md5:9018921c3c673c538a1fc5bad174d6f9",
-        namesake="md5:a25bea736e30d166cdddb491f175f624",
     ),
     Payload(
         "t10k-images-idx3-ubyte",
         "md5:8181f5470baa50b63fa0f6fddb340f0a",
-        namesake="md5:2646ac647ad5339dbf082846283269ea",
     ),
     Payload(
         "t10k-labels-idx1-ubyte",
         "md5:15d484375f8d13e6eb1aabb0c3f46965",
-        namesake="md5:27ae3e4e09519cfbb04c329615203637",
     ),
 )
 
@@ -39,11 +35,12 @@ INFO = DatasetInfo(
 SOURCES = (
     Source(
         _PAYLOADS,
-        places=("fashion_mnist", "FashionMNIST/raw"),
+        folder=r"fashion[-_ ]?mnist",
         mirrors=(
             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
             "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
         ),
+        encode=encode,
     ),
 )
 

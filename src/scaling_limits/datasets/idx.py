@@ -8,6 +8,12 @@ from numpy.typing import NDArray
 from scaling_limits.errors import DatasetError
 
 
+def encode(values: NDArray[np.integer]) -> bytes:
+    """The file of an array of integers from 0 to 255; the inverse of `decode`."""
+    header = struct.pack(f">2xBB{values.ndim}I", 8, values.ndim, *values.shape)
+    return header + values.astype(np.uint8).tobytes()
+
+
 def decode(name: str, content: bytes) -> NDArray[np.uint8]:
     """An array of unsigned bytes.
 

@@ -22,7 +22,7 @@ INFO = DatasetInfo(
     stand_in="cifar10",
 )
 
-SOURCES = (Source((_FILE,), places=("imagenet",)),)
+SOURCES = (Source((_FILE,), folder="imagenet"),)
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:

@@ -70,6 +70,8 @@ def decode(name: str, content: bytes) -> Samples:
     kinds = _kind(targets["train"]), _kind(targets["test"])
     if kinds[0] != kinds[1]:
         raise DatasetError(f"{name}: 'y_train' has {kinds[0]} and 'y_test' {kinds[1]}")
+    if targets["train"].ndim == 1:
+        _refuse_numbering(name, np.concatenate([targets["train"], targets["test"]]))
     is_bytes = arrays["x_train"].dtype == arrays["x_test"].dtype == np.uint8
     return Samples(
         x_train=arrays["x_train"],
@@ -122,6 +124,16 @@ def _inputs(name: str, key: str, x: NDArray[np.generic]) -> NDArray[np.generic]:
 def _targets(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.integer | np.floating]:
     """Real targets [n, k], or labels [n]."""
     is_real = y.dtype.kind == "f"
+    if _is_one_hot(y):
+        raise DatasetError(
+            f"{name}: '{key}' holds one-hot rows {y.shape}; expected are the numbers of the classes [n], from 0: "
+            f"{key}.argmax(axis=1)"
+        )
+    if y.dtype.kind == "b":
+        raise DatasetError(
+            f"{name}: '{key}' holds {y.dtype} {y.shape}; expected are integers, 0 and 1 for two classes: "
+            f"{key}.astype(int)"
+        )
     if not is_real and y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.dtype.kind not in "uif" or y.ndim not in ((1, 2) if is_real else (1,)) or 0 in y.shape:
@@ -134,7 +146,38 @@ def _targets(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.integer 
         return y.reshape(len(y), -1).astype(np.float64)
     if int(y.min()) < 0 and not np.isin(y, (-1, 1)).all():
         raise DatasetError(f"{name}: '{key}' has to hold labels from 0, or -1 and 1 only")
+    unfit = np.greater(y, np.iinfo(np.int32).max)
+    if unfit.any():
+        index = int(unfit.argmax())
+        raise DatasetError(
+            f"{name}: '{key}' is {y[index]} at index {index}; expected are the numbers of the classes, from 0"
+        )
     return y.astype(np.int32)
+
+
+def _is_one_hot(y: NDArray[np.generic]) -> bool:
+    """Whether each of several columns is 0 but for one, which is 1."""
+    if y.ndim != 2 or y.shape[1] < 2 or y.dtype.kind not in "buif":
+        return False
+    return bool(np.isin(y, (0, 1)).all() and (np.count_nonzero(y, axis=1) == 1).all())
+
+
+def _refuse_numbering(name: str, labels: NDArray[np.number]) -> None:
+    """Refuse labels that count from 1, which would be a class too many, and a single class."""
+    smallest, largest = int(labels.min()), int(labels.max())
+    if smallest == largest:
+        raise DatasetError(
+            f"{name}: all labels in 'y_train' and 'y_test' are {smallest}; expected are two classes at least"
+        )
+    if smallest > 0:
+        raise DatasetError(
+            f"{name}: the labels in 'y_train' and 'y_test' go from {smallest} to {largest}; expected are the numbers "
+            f"of the classes from 0: subtract {smallest}"
+        )
+    if smallest < 0 and not np.isin(labels, (-1, 1)).all():
+        raise DatasetError(
+            f"{name}: 'y_train' and 'y_test' have to hold labels from 0, or both -1 and 1 only"
+        )
 
 
 def _kind(y: NDArray[np.generic]) -> str:

@@ -148,8 +148,13 @@ def _normalisation(
         for channel in range(channels):
             values = x[..., channel].astype(np.float64)
             shift[channel], scale[channel] = values.mean(), values.std()
-        if not np.all(scale > 0):
-            raise DatasetError(f"{spec.name}: a channel is constant and cannot be standardised")
+        # rounding can leave the standard deviation of equal values positive
+        constant = (x.max((0, 1)) == x.min((0, 1))) | (scale.astype(x.dtype) == 0)
+        if constant.any():
+            raise DatasetError(
+                f"{spec.name}: channel {constant.argmax()} of the training samples is constant and cannot be "
+                "standardised; remove it, or use normalisation none or unit_interval"
+            )
     return shift, scale
 
 
@@ -183,4 +188,6 @@ def _targets(
         return labels[:, None].astype(dtype)
     if len(labels) and not 0 <= labels.min() <= labels.max() < spec.num_classes:
         raise DatasetError(f"{spec.name}: one_hot needs labels from 0 to {spec.num_classes - 1}")
-    return np.eye(spec.num_classes, dtype=dtype)[labels]
+    rows = np.zeros((len(labels), spec.num_classes), dtype)
+    rows[np.arange(len(labels)), labels] = 1
+    return rows

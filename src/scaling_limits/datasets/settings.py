@@ -1,6 +1,6 @@
 """What every dataset takes, and what becomes of it in a cell."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -19,7 +19,7 @@ class Settings(Strict):
     num_test: int | None = Field(
         default=None, ge=1, description="test samples used; all of them if absent"
     )
-    input_shape: tuple[int, ...] | None = Field(
+    input_shape: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
         default=None, description="images are resampled to this shape; the data's own if absent"
     )
     normalisation: Literal["none", "unit_interval", "standardise"] = Field(

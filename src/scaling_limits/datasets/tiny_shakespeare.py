@@ -35,7 +35,7 @@ INFO = DatasetInfo(
 SOURCES = (
     Source(
         (_TEXT,),
-        places=("tinyshakespeare", "tiny_shakespeare"),
+        folder=r"tiny[-_ ]?shakespeare",
         mirrors=(
             "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/",
         ),

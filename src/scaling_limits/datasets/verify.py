@@ -1,4 +1,7 @@
-"""Reading published files: every payload is compared with its checksum before anyone sees it."""
+"""Reading published files: every payload is compared with its checksum before anyone sees it.
+
+A file is what its first bytes say, whatever its name ends in. None is changed here.
+"""
 
 import gzip
 import hashlib
@@ -6,50 +9,90 @@ import io
 import tarfile
 import zlib
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
-from scaling_limits.datasets.corrupt import corrupt
+from scaling_limits.datasets import tables
 from scaling_limits.datasets.description import Payload, Source
-from scaling_limits.datasets.local import Copy
+from scaling_limits.datasets.local import Copies
 from scaling_limits.errors import DatasetError
 
-
-class OtherDatasetError(DatasetError):
-    """The file is an intact file of another dataset, published under the same name."""
+_GZIP = b"\x1f\x8b"
 
 
-def read(copy: Copy) -> dict[str, bytes]:
-    """The verified payloads of a copy, by name.
+class MismatchError(DatasetError):
+    """A file does not hold what was published under its name: what was expected of it, and what was found."""
 
-    Raises:
-        DatasetError: a file cannot be read, or is corrupt (it is then moved aside).
-        OtherDatasetError: a file belongs to another dataset.
+    def __init__(self, path: Path, *, expected: str, found: str) -> None:
+        super().__init__(f"{path}: expected {expected}, found {found}")
+        self.path, self.expected, self.found = path, expected, found
+
+
+class Verified(NamedTuple):
+    """The payloads of a source by name, as published, and a folder that they were read from."""
+
+    payloads: dict[str, bytes]
+    folder: Path
+
+
+def read(copies: Copies, reasons: list[str]) -> Verified | None:
+    """Read a source from the first copies that hold what was published.
+
+    Args:
+        copies: the files to try.
+        reasons: why a file does not serve is appended to it, for each that does not.
+
+    Returns:
+        None if the copies do not give all payloads.
     """
-    if copy.is_archive:
-        return read_archive(copy.source, copy.files[0])
-    pairs = zip(copy.source.payloads, copy.files, strict=True)
-    return {payload.name: read_payload(payload, file) for payload, file in pairs}
+    source = copies.source
+    for archive in copies.archives:
+        try:
+            return Verified(read_archive(source, archive), archive.parent)
+        except DatasetError as error:
+            reasons.append(str(error))
+    payloads: dict[str, bytes] = {}
+    for payload in source.payloads:
+        for file in copies.payloads[payload.name]:
+            try:
+                payloads[payload.name] = read_payload(payload, file)
+                break
+            except DatasetError as error:
+                reasons.append(str(error))
+    if len(payloads) == len(source.payloads):
+        return Verified(payloads, file.parent)
+    for files in copies.tables:
+        try:
+            return Verified(read_table(source, files), files[0].parent)
+        except DatasetError as error:
+            reasons.append(str(error))
+    return None
 
 
 def read_payload(payload: Payload, path: Path) -> bytes:
-    """The verified bytes of one file, decompressed if it ends in `.gz`; raises as `read` does."""
+    """The verified bytes of one file, decompressed if it is a gzip file.
+
+    Raises:
+        MismatchError: the file is corrupt, or another one.
+        DatasetError: it cannot be read.
+    """
     content = _content(path)
-    if path.suffix == ".gz":
+    if content.startswith(_GZIP):
         try:
             content = gzip.decompress(content)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             itself = f"the file itself: {_checksum(content, payload)}"
             found = f"one that cannot be decompressed ({error}; {itself})"
-            raise corrupt(path, expected=f"payload {payload.checksum}", found=found) from error
+            raise MismatchError(
+                path, expected=f"payload {payload.checksum}", found=found
+            ) from error
     found = _checksum(content, payload)
-    if found == payload.checksum:
-        return content
-    if payload.namesake and _checksum(content, payload, like=payload.namesake) == payload.namesake:
-        raise OtherDatasetError(f"{path} is another dataset's file of the same name")
-    raise corrupt(path, expected=payload.checksum, found=found)
+    if found != payload.checksum:
+        raise MismatchError(path, expected=payload.checksum, found=found)
+    return content
 
 
 def read_archive(source: Source, path: Path) -> dict[str, bytes]:
-    """The verified members of a tar archive, compressed or not; raises as `read` does."""
+    """The verified members of a tar archive, compressed or not; raises as `read_payload` does."""
     content = _content(path)
     algorithm = source.archive_checksum.partition(":")[0]
     # the payloads count, so an archive that was packed again is as good as the official one
@@ -65,27 +108,48 @@ def read_archive(source: Source, path: Path) -> dict[str, bytes]:
                 if stream is not None:
                     members[name] = stream.read()
     except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise corrupt(
+        raise MismatchError(
             path, expected=expected, found=f"one that cannot be read ({error}; {itself})"
         ) from error
     for name, payload in wanted.items():
         if name not in members:
-            raise corrupt(path, expected=expected, found=f"one without {name} ({itself})")
+            raise MismatchError(path, expected=expected, found=f"one without {name} ({itself})")
         found = _checksum(members[name], payload)
         if found != payload.checksum:
-            raise corrupt(
+            raise MismatchError(
                 path, expected=f"{name} with {payload.checksum}", found=f"{found} ({itself})"
             )
     return members
 
 
-def _checksum(content: bytes, payload: Payload, like: str = "") -> str:
-    algorithm = (like or payload.checksum).partition(":")[0]
-    return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+def read_table(source: Source, files: tuple[Path, ...]) -> dict[str, bytes]:
+    """The payloads from labelled images in tables, verified by the checksums of the published files.
+
+    Raises:
+        DatasetError: a table cannot be read, or holds other images or labels.
+    """
+    assert source.encode is not None
+    try:
+        payloads = source.encode(*tables.read({file: _content(file) for file in files}))
+    except KeyError as error:
+        raise DatasetError(f"{files[0]}: has no column {error}") from error
+    except (ValueError, TypeError) as error:
+        raise DatasetError(f"{files[0]}: holds no images with labels: {error}") from error
+    for payload in source.payloads:
+        found = _checksum(payloads[payload.name], payload)
+        if found != payload.checksum:
+            expected = f"images and labels that make {payload.name} with {payload.checksum}"
+            raise MismatchError(files[0], expected=expected, found=found)
+    return payloads
 
 
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _checksum(content: bytes, payload: Payload) -> str:
+    algorithm = payload.checksum.partition(":")[0]
+    return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"

@@ -46,7 +46,7 @@ INFO = DatasetInfo(
     context_size=_CONTEXT,
 )
 
-SOURCES = (Source(_PAYLOADS, places=("wikitext2", "wikitext-2")),)
+SOURCES = (Source(_PAYLOADS, folder=r"wikitext[-_ ]?2(?!\d)"),)
 
 Ids = dict[str, int]
 

@@ -28,7 +28,7 @@ def weights(cell: Cell, role: str) -> Weights:
     branch = numbers.branch if role == "hidden" and cell.network.skip else 1.0
     return Weights(
         scale=numbers.multiplier * branch * numbers.init_std,
-        rate=cell.optimiser.learning_rate * numbers.learning_rate / numbers.init_std**2,
+        rate=numbers.learning_rate / numbers.init_std**2,
     )
 
 

@@ -265,7 +265,7 @@ def _step(cell: Cell, mean: float) -> tuple[float, float]:
         rho: float = own * eigenvalue**optimiser.own_power
         return rho if rho > optimiser.smallest_damping else float(optimiser.smallest_damping)
 
-    rate = optimiser.learning_rate * numbers.learning_rate * numbers.multiplier**2
+    rate = numbers.learning_rate * numbers.multiplier**2
     if optimiser.name == "kfac":
         rate /= 1.0 + damping("output", 1.0)
     return rate, damping("input", mean) / width

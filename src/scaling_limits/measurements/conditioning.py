@@ -57,7 +57,8 @@ def measure(context: Context) -> dict[str, Array]:
         "condition_number": jnp.maximum(direct.largest, -smallest) * closest,
         "hessian_largest": direct.largest,
         "hessian_smallest": smallest,
-        "hessian_negative": negative.astype(smallest.dtype),
+        # no comparison with what is not a number finds it negative
+        "hessian_negative": jnp.where(jnp.isnan(smallest), jnp.nan, negative),
     }
 
 

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from scaling_limits.networks.draws import seed_key
+
 CHECKED_EVERY = 8
 """As many products are between two looks at the residual."""
 
@@ -72,7 +74,7 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
         more: Array = is_open & (number < count)
         return more
 
-    first = jax.random.normal(jax.random.key(0), (size,), like.dtype)
+    first = jax.random.normal(seed_key(0), (size,), like.dtype)
     none, pair = jnp.zeros((count, size), like.dtype), jnp.zeros((2, count), like.dtype)
     state = (none, none, first / jnp.linalg.norm(first))
     start = (jnp.int32(0), state, pair[:, 0], pair, jnp.bool_(True))

@@ -60,7 +60,8 @@ def measure(context: Context) -> dict[str, Array]:
     return {
         "activity_distance": jnp.linalg.norm(left[0]) / jnp.linalg.norm(left[1]),
         "gradient_distance": jnp.linalg.norm(found - wanted) / jnp.linalg.norm(wanted),
-        "other_equilibria": (apart > _SAME * way).mean(dtype=problem.y.dtype),
+        # a distance that is not a number is not a small one
+        "other_equilibria": jnp.where(jnp.isnan(apart), jnp.nan, apart > _SAME * way).mean(),
         "equilibrium_residual": ends.residual.max(),
     }
 

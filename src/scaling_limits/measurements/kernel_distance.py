@@ -54,7 +54,7 @@ def measure(context: Context) -> dict[str, Array]:
         means["output"] = jnp.ones_like(trace)
     damping = dampings(numbers, factors, means)
     ridge = count * jnp.maximum(damping["input"], smallest(trace.dtype) * trace)
-    rate = numbers["learning_rate"] * factors["learning_rate"] * factors["multiplier"] ** 2
+    rate = factors["learning_rate"] * factors["multiplier"] ** 2
     rate = rate / (1.0 + damping.get("output", 0.0))
     root = cho_factor(kernel + ridge * jnp.eye(count, dtype=kernel.dtype))
 

@@ -17,6 +17,11 @@ _FEWEST = 4096
 """Entries that are drawn at a time; from there on powers of two."""
 
 
+def seed_key(seed: int | Array) -> Array:
+    """The key of a seed, by the generator that all draws are of, whatever JAX's default is."""
+    return jax.random.key(seed, impl="threefry2x32")
+
+
 def layer_key(key: Array, purpose: str, layer: int | Array) -> Array:
     """Fold a seed's key with a purpose (by the checksum of its name) and a layer index."""
     return _folded(key, _checksum(purpose), layer)

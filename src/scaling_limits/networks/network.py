@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.networks.draws import scaled_draws
+from scaling_limits.networks.draws import scaled_draws, seed_key
 
 Params = tuple[Any, ...]
 Scaling = Mapping[str, Mapping[str, Any]]
@@ -301,7 +301,7 @@ def shift_up(stacks: Stacks, last: Array) -> Stacks:
 def _shapes(segment: Segment, x: jax.ShapeDtypeStruct) -> tuple[Any, Any]:
     """Shapes of a node's output and of its variables, from that of its input; its numbers do not matter."""
     numbers = jax.tree.map(lambda _: {"multiplier": 1.0, "branch": 1.0}, segment.roles)
-    key = jax.eval_shape(lambda: jax.random.key(0))
+    key = jax.eval_shape(lambda: seed_key(0))
     shapes: tuple[Any, Any] = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
     return shapes
 

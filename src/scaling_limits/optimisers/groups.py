@@ -13,23 +13,28 @@ from scaling_limits.optimisers.clipping import clipped
 
 
 def rules(
-    cell: Cell, numbers: Mapping[str, Any], scaling: Mapping[str, Any], network: Network
+    cell: Cell,
+    numbers: Mapping[str, Any],
+    scaling: Mapping[str, Any],
+    network: Network,
+    schedule: Any = 1.0,
 ) -> dict[str, optax.GradientTransformationExtraArgs]:
     """The update rules of a cell's `forward` weights and, if there are any, of its `feedback` weights.
 
-    `numbers` are the traced ones of the optimiser, `scaling` has the traced factors of each role. Weights of `frozen`
-    roles stay as they are. Feedback weights have their own learning rate, and a decay that is added to their gradient
-    (pc-tp App. E). What bounds updates, `kl_clip`, does so before momentum, for the weights of all roles together.
+    `numbers` are the traced ones of the optimiser, `scaling` has the traced factors and learning rate of each role.
+    `schedule` multiplies the rates of forward weights. Weights of `frozen` roles stay as they are. Feedback weights
+    have a decay that is added to their gradient (pc-tp App. E). What bounds updates, `kl_clip`, does so before
+    momentum, for the weights of all roles together.
     """
     build = optimisers.registry.get(cell.optimiser.name).build
 
-    def rule(segments: Sequence[Segment], rate: Any, decay: Any | None) -> Any:
+    def rule(segments: Sequence[Segment], schedule: Any, decay: Any | None) -> Any:
         def of(role: str) -> optax.GradientTransformation:
             if role in cell.frozen:
                 return optax.set_to_zero()
             factors = scaling[role]
             decayed = [] if decay is None else [optax.add_decayed_weights(decay)]
-            times = _times(-(rate * factors["learning_rate"]))
+            times = _times(-(schedule * factors["learning_rate"]))
             return optax.chain(*decayed, build(numbers, factors), times)
 
         roles = tuple(segment.roles for segment in segments)
@@ -42,10 +47,9 @@ def rules(
         names = jax.tree.leaves(roles)
         frozen = {role: optax.set_to_zero() for role in names if role in cell.frozen}
         by_role = {role: build(plain, scaling[role]) for role in names} | frozen
-        rate = numbers["learning_rate"]
         return clipped(
             optax.partition(by_role, roles, mask_compatible_extra_args=True),
-            jax.tree.map(lambda role: rate * scaling[role]["learning_rate"], roles),
+            jax.tree.map(lambda role: schedule * scaling[role]["learning_rate"], roles),
             jax.tree.map(lambda role: scaling[role]["multiplier"], roles),
             bound=numbers["kl_clip"],
             momentum=numbers["momentum"],
@@ -53,10 +57,9 @@ def rules(
 
     if "kl_clip" in numbers:
         return {"forward": bounded()}
-    found = {"forward": rule(network.segments, numbers["learning_rate"], None)}
+    found = {"forward": rule(network.segments, schedule, None)}
     if network.feedback:
-        rate, decay = numbers["feedback_learning_rate"], numbers["feedback_weight_decay"]
-        found["feedback"] = rule(network.feedback, rate, decay)
+        found["feedback"] = rule(network.feedback, 1.0, numbers["feedback_weight_decay"])
     return found
 
 

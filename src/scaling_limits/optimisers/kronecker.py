@@ -62,9 +62,40 @@ class Factor(NamedTuple):
         """The mean eigenvalue."""
         return self.trace / self.size
 
-    def relative(self, damping: Float[Array, ""]) -> Float[Array, ""]:
-        """A damping over the trace, at least `smallest`."""
-        return jnp.maximum(over(damping, self.trace), smallest(self.trace.dtype))
+    def damped(self, damping: Float[Array, ""]) -> "Damped":
+        """The factor plus `damping`, which is at least `smallest` of the trace."""
+        scale = jnp.maximum(self.trace, damping)
+        # the pi-rule's damping is infinite where the other factor is zero
+        rho = jnp.where(jnp.isinf(damping), 1.0, over(damping, scale))
+        return Damped(self, scale, over(self.trace, scale), jnp.maximum(rho, smallest(rho.dtype)))
+
+
+class Damped(NamedTuple):
+    """`scale (share F + rho)`, F being a factor over its trace.
+
+    The scale is the larger one of trace and damping, so that a factor of zero leaves its damping.
+    """
+
+    factor: Factor
+    scale: Float[Array, ""]
+    share: Float[Array, ""]
+    rho: Float[Array, ""]
+
+    def solved(self, left: Float[Array, "rows n"]) -> Float[Array, "rows n"]:
+        """`left (share matrix + rho)^-1`, the matrix being the one that the factor holds."""
+        matrix = self.share * self.factor.matrix
+        matrix = matrix + self.rho * jnp.eye(len(matrix), dtype=matrix.dtype)
+        # from the right: on a CPU what is solved for would be transposed otherwise, which takes as long
+        root = cholesky(matrix, symmetrize_input=False)
+        half = triangular_solve(root, left, left_side=False, lower=True, transpose_a=True)
+        return triangular_solve(root, half, left_side=False, lower=True)
+
+    def times_inverse(self, left: Float[Array, "rows size"]) -> Float[Array, "rows size"]:
+        """`left (share F + rho)^-1`."""
+        if self.factor.rows is None:
+            return self.solved(left)
+        explained = over(self.solved(left @ self.factor.rows.T), self.factor.squares)
+        return (left - self.share * explained @ self.factor.rows) / self.rho
 
 
 def preconditioned(
@@ -135,38 +166,16 @@ def _direction(
     damping: Mapping[str, Array],
 ) -> Float[Array, "out in"]:
     """(B + rho_B)^-1 G (A + rho_A)^-1."""
+    damped = {side: factor.damped(damping[side]) for side, factor in found.items()}
     # what becomes of G is `left right`: C^T X, or G itself as `left` alone
     left, right = gradient, None
-    if "input" in found:
-        factor, rho = found["input"], found["input"].relative(damping["input"])
-        if factor.rows is not None:
+    if "input" in damped:
+        if found["input"].rows is not None:
             left, right = rows(operations["cotangents"]).T, rows(operations["inputs"])
-        left = _solved(left, factor.matrix, rho)
-    if "output" in found:
-        left = _times_inverse(left.T, found["output"], damping["output"]).T
+        left = damped["input"].solved(left)
+    if "output" in damped:
+        left = damped["output"].times_inverse(left.T).T
     direction = left if right is None else left @ right
-    for factor in found.values():
-        direction = over(direction, factor.trace)
+    for each in damped.values():
+        direction = over(direction, each.scale)
     return direction
-
-
-def _times_inverse(
-    left: Float[Array, "rows size"], factor: Factor, damping: Float[Array, ""]
-) -> Float[Array, "rows size"]:
-    """`left (F + rho)^-1` of a factor over its trace."""
-    rho = factor.relative(damping)
-    if factor.rows is None:
-        return _solved(left, factor.matrix, rho)
-    explained = over(_solved(left @ factor.rows.T, factor.matrix, rho), factor.squares)
-    return (left - explained @ factor.rows) / rho
-
-
-def _solved(
-    left: Float[Array, "rows size"], matrix: Float[Array, "size size"], rho: Float[Array, ""]
-) -> Float[Array, "rows size"]:
-    """`left (matrix + rho)^-1`."""
-    damped = matrix + rho * jnp.eye(len(matrix), dtype=matrix.dtype)
-    # from the right: on a CPU what is solved for would be transposed otherwise, which takes as long
-    root = cholesky(damped, symmetrize_input=False)
-    half = triangular_solve(root, left, left_side=False, lower=True, transpose_a=True)
-    return triangular_solve(root, half, left_side=False, lower=True)

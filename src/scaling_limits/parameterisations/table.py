@@ -11,6 +11,7 @@ inference step relative to the activity learning rate. Each is a product of powe
 which is `base_width = base_depth = 1`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -198,7 +199,8 @@ def resolve(
     Raises:
         ConfigurationError: for an unknown scheme, update rule, role, quantity or axis, for an
             `output_scale` or exponent that the row has no use for, for the lack of an exponent
-            that it uses, and for feedback weights of which the row says nothing.
+            that it uses, for feedback weights of which the row says nothing, and for numbers that double precision
+            does not have.
     """
     row = find_row(scheme, optimiser, rows)
     if feedback_dim is not None and not row.has_feedback:
@@ -222,6 +224,21 @@ def resolve(
     }
 
     def value(power: Power, role: str, fan_in: int, quantity: str) -> float:
+        try:
+            number = product(power, role, fan_in, quantity)
+        except OverflowError:
+            number = math.inf
+        # initial weights may be 0, which small ones tend to
+        lost = number == 0 and power.scale != 0 and quantity != "init_std"
+        if lost or math.isinf(number):
+            beyond = "infinite" if number else "0"
+            raise ConfigurationError(
+                f"parameterisation {scheme}: {quantity} of the role {role} is {beyond} in double precision at width "
+                f"{width}, depth {depth}; exponents and exponent_changes should leave a number"
+            )
+        return number
+
+    def product(power: Power, role: str, fan_in: int, quantity: str) -> float:
         number = (
             power.scale
             * fan_in**power.fan_in

@@ -5,7 +5,7 @@ Nothing here runs Python per step: a scan goes over the measured steps, a loop o
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import Any
 
@@ -41,6 +41,25 @@ OPTIONS: dict[Compiled, dict[str, str | bool] | None] = {
     | {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True},
 }
 """XLA's options by how a program is compiled."""
+
+
+@cache
+def options(compiled: Compiled) -> dict[str, str | bool] | None:
+    """Those of `OPTIONS` that the installed XLA knows; all of them at the versions of the lock file."""
+    chosen = OPTIONS[compiled]
+    return chosen and {name: value for name, value in chosen.items() if _known(name, value)}
+
+
+@cache
+def _known(name: str, value: str | bool) -> bool:
+    program = jax.jit(lambda: 0).lower()
+    try:
+        program.compile({name: value})
+    except jax.errors.JaxRuntimeError as error:
+        if "No such compile option" not in str(error):
+            raise
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -125,14 +144,19 @@ def _trained(
     # traced once, for its metrics' shapes as for the loop
     advance = jax.jit(training.step)
     shapes = jax.eval_shape(advance, state, jnp.int32(0))[1]
-    curves = {name: jnp.zeros(training.cell.num_steps, s.dtype) for name, s in shapes.items()}
+    total, parts = training.cell.num_steps, training.cell.averaged_records
+    curves = {name: jnp.zeros(parts or total, s.dtype) for name, s in shapes.items()}
     carried = (state, curves)
 
     def step(index: Array, carried: Any) -> Any:
         state, curves = carried
         state, metrics = advance(state, index)
-        curves = {name: curves[name].at[index].set(value) for name, value in metrics.items()}
-        return state, curves
+        if parts is None:
+            kept = {name: curves[name].at[index].set(value) for name, value in metrics.items()}
+        else:
+            part = _part(index, total, parts)
+            kept = {name: curves[name].at[part].add(value) for name, value in metrics.items()}
+        return state, kept
 
     def interval(carried: Any, entry: tuple[Array, Array, dict[str, Array]]) -> tuple[Any, Any]:
         start, stop, due = entry
@@ -141,7 +165,15 @@ def _trained(
         return carried, schedule.measure(context, due)
 
     (_, curves), measured = lax.scan(interval, carried, schedule.intervals())
+    if parts is not None:
+        counts = np.bincount(_part(np.arange(total), total, parts))
+        curves = {name: sums / counts.astype(sums.dtype) for name, sums in curves.items()}
     return {"curves": curves, **schedule.kept(measured)}
+
+
+def _part(step: Any, total: int, parts: int) -> Any:
+    """The index of the equal part of training, k of steps with step / total in [k, k + 1) / parts."""
+    return step * parts // total
 
 
 def _context(training: Training, state: State, step: Array, initial: Weights) -> Context:
@@ -186,7 +218,7 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
         # by programs of their own: other cells have weights of these shapes, too
         return numbers, orders, draw(numbers), data
 
-    compiled = jax.jit(run).lower(*arguments([cell])).compile(OPTIONS[cell.compiled])
+    compiled = jax.jit(run).lower(*arguments([cell])).compile(options(cell.compiled))
 
     def train(cells: list[Cell]) -> list[dict[str, Measured]]:
         outputs = jax.device_get(compiled(*arguments(cells)))
@@ -220,9 +252,13 @@ def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
 
 
 def _measured(cell: Cell, outputs: dict[str, dict[str, np.ndarray]]) -> dict[str, Measured]:
-    steps = tuple(range(cell.num_steps))
+    steps = np.arange(cell.num_steps)
+    if cell.averaged_records is not None:
+        # a mean carries the last step of its part
+        parts = _part(steps, cell.num_steps, cell.averaged_records)
+        steps = np.flatnonzero(np.diff(parts, append=cell.averaged_records))
     result = {
-        name: Measured(np.asarray(values), ("step",), {"step": steps})
+        name: Measured(np.asarray(values), ("step",), {"step": tuple(steps.tolist())})
         for name, values in outputs["curves"].items()
     }
     for spec in cell.measurements:

@@ -37,6 +37,22 @@ class Settings(Strict):
     learning_rate_schedule: Literal["constant", "cosine"] = Field(
         default="constant", description="cosine: down to zero over all updates"
     )
+    warmup: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="share of the updates in which the rate rises linearly from 0, before cosine; none if absent",
+    )
+    outer_learning_rate: float | None = Field(
+        default=None,
+        gt=0,
+        description="learning rate of input and output weights; learning_rate if absent",
+    )
+    averaged_records: int | None = Field(
+        default=None,
+        ge=1,
+        description="equal parts of training over which metrics of every update are averaged; each update if absent",
+    )
     num_steps: int | None = Field(
         default=None,
         ge=0,
@@ -52,8 +68,8 @@ class Settings(Strict):
 
 
 def refuse(settings: Any) -> None:
-    """Refuse smoothing of other targets than labels, steps and epochs
-    together or neither, and training without a rate or a rate without training.
+    """Refuse smoothing of other targets than labels, steps and epochs together or neither, training without a rate or a
+    rate without training, a rate of weights that stay as drawn, and warm-up without cosine.
 
     Raises:
         ConfigurationError: naming the key.
@@ -74,6 +90,39 @@ def refuse(settings: Any) -> None:
         )
     if settings.num_steps != 0 and settings.learning_rate is None:
         raise ConfigurationError("learning_rate: is needed, a number above 0")
+    if settings.warmup is not None and settings.learning_rate_schedule != "cosine":
+        raise ConfigurationError(
+            "warmup: acts before learning_rate_schedule: cosine, this is "
+            f"'{settings.learning_rate_schedule}'; leave it out"
+        )
+    if settings.averaged_records is not None and settings.limit is not None:
+        raise ConfigurationError("averaged_records: acts on training, not on a limit; leave it out")
+    if settings.outer_learning_rate is not None and {"input", "output"} <= set(settings.frozen):
+        raise ConfigurationError(
+            "outer_learning_rate: input and output weights are frozen; leave it out"
+        )
+
+
+def rate_key(settings: Any, role: str) -> str:
+    """The setting that is the learning rate of a role's weights."""
+    if role in ("input", "output") and settings.outer_learning_rate is not None:
+        return "outer_learning_rate"
+    return "feedback_learning_rate" if role.startswith("feedback") else "learning_rate"
+
+
+def warmup_steps(settings: Any, num_steps: int) -> int | None:
+    """Updates of the warm-up, at least one; None without it."""
+    return None if settings.warmup is None else max(1, round(settings.warmup * num_steps))
+
+
+def averaged_records(settings: Any, num_steps: int) -> int | None:
+    """Parts of training that metrics are averaged over; raises ConfigurationError for more of them than updates."""
+    parts: int | None = settings.averaged_records
+    if parts is not None and parts > num_steps:
+        raise ConfigurationError(
+            f"averaged_records: {parts} parts of {num_steps} updates; valid are 1 to {num_steps}"
+        )
+    return parts
 
 
 def num_steps(settings: Any, num_train: int) -> int:

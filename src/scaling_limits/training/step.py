@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import lax
 from jaxtyping import Array, Int
 
@@ -16,7 +17,7 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.datasets import words
 from scaling_limits.datasets.loading import Arrays
-from scaling_limits.networks.draws import layer_key
+from scaling_limits.networks.draws import layer_key, seed_key
 from scaling_limits.networks.network import Network, Params, Weights
 from scaling_limits.optimisers import groups
 from scaling_limits.training.augmentation import augmented
@@ -58,7 +59,7 @@ def numbers_of(cell: Cell) -> dict[str, Any]:
 
 def drawn(cell: Cell, network: Network, numbers: Mapping[str, Any]) -> Weights:
     """The weights of a cell at initialisation, by its traced `numbers`."""
-    key = jax.random.key(numbers["seed"])
+    key = seed_key(numbers["seed"])
     how = numbers["scaling"], cell.init_distribution, jnp.dtype(cell.dtype)
     return Weights(network.init(key, *how), network.init_feedback(key, *how))
 
@@ -85,21 +86,24 @@ class Training:
     @cached_property
     def rules(self) -> dict[str, Any]:
         """The update rule of each group of weights, at the cell's learning rate."""
-        return self._rules(self.numbers["optimiser"])
+        return self._rules(1.0)
 
     def rules_at(self, step: Array) -> dict[str, Any]:
         """As `rules`, at the learning rate of a step by the cell's schedule."""
         if self.cell.learning_rate_schedule is None:
             return self.rules
-        numbers = self.numbers["optimiser"]
-        rate = jnp.asarray(numbers["learning_rate"])
-        share = step.astype(rate.dtype) / self.cell.num_steps
-        return self._rules(
-            {**numbers, "learning_rate": rate * 0.5 * (1.0 + jnp.cos(jnp.pi * share))}
+        total, warmup = self.cell.num_steps, self.cell.warmup_steps
+        schedule = (
+            optax.cosine_decay_schedule(1.0, total)
+            if warmup is None
+            else optax.warmup_cosine_decay_schedule(0.0, 1.0, warmup, total)
         )
+        return self._rules(jnp.asarray(schedule(step), self.cell.dtype))
 
-    def _rules(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
-        return groups.rules(self.cell, numbers, self.numbers["scaling"], self.network)
+    def _rules(self, schedule: Any) -> dict[str, Any]:
+        numbers = self.numbers
+        scaling = numbers["scaling"]
+        return groups.rules(self.cell, numbers["optimiser"], scaling, self.network, schedule)
 
     @property
     def reference(self) -> Array | None:
@@ -136,7 +140,7 @@ class Training:
     def _augmented(self, inputs: Array, step: Array) -> Array:
         if self.cell.augmentation is None:
             return inputs
-        key = layer_key(jax.random.key(self.numbers["seed"]), "augmentation", step)
+        key = layer_key(seed_key(self.numbers["seed"]), "augmentation", step)
         return augmented(inputs, self.cell.dataset.input_shape, self.cell.augmentation, key)
 
     def _smoothed(self, targets: Array) -> Array:
@@ -168,11 +172,11 @@ class Training:
 
     def direction(self, state: State, index: Array) -> tuple[Params, Params, Any]:
         """The gradients of a step, what the optimiser makes of them without momentum, rates and bounds; its state."""
-        numbers = {**self.numbers["optimiser"], "momentum": 0.0, "learning_rate": -1.0}
+        numbers = {**self.numbers["optimiser"], "momentum": 0.0}
         if "kl_clip" in numbers:
             numbers["kl_clip"] = jnp.inf
         scaling = {
-            role: {**factors, "learning_rate": 1.0}
+            role: {**factors, "learning_rate": -1.0}
             for role, factors in self.numbers["scaling"].items()
         }
         rule = groups.rules(self.cell, numbers, scaling, self.network)["forward"]

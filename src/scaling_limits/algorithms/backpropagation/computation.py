@@ -9,7 +9,7 @@ from jax import Array
 from scaling_limits.algorithms.fisher import directions
 from scaling_limits.algorithms.layerwise import backward_pass
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.networks.draws import layer_key
+from scaling_limits.networks.draws import layer_key, seed_key
 from scaling_limits.networks.network import Params, Stacks, Weights
 
 
@@ -54,7 +54,7 @@ def observed_update(
     operations = {"inputs": inputs, "cotangents": cotangents}
     kind = getattr(problem.options, "fisher", None)
     if kind is not None:
-        key = layer_key(jax.random.key(problem.numbers["seed"]), "fisher", problem.numbers["step"])
+        key = layer_key(seed_key(problem.numbers["seed"]), "fisher", problem.numbers["step"])
         rows = directions(kind, problem.options.loss, output, key, problem.tokens)
         operations["fisher"] = jax.vmap(lambda row: pull(row)[1], out_axes=1)(rows)
     return Weights(gradients), state, {"train_loss": value}, operations

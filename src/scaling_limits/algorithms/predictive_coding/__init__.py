@@ -75,7 +75,7 @@ class Options(AlgorithmSpec):
 
     `sequential` inference updates the layers from the output down, each from the new values above it; with
     `fixed_predictions` the predictions and their derivatives stay those of the initial activities. `smooth` says that
-    the network has no corners, at which an `equilibrium` may lie.
+    the network has no corners, at which an equilibrium may lie; absent where steps end in a network without any.
     """
 
     inference: Literal["gradient_descent", "adam", "exact", "equilibrium"]
@@ -96,8 +96,12 @@ def options(settings: Any, inference_step: float) -> dict[str, Any]:
     chosen = {name: value for name, value in given.items() if name in Options.model_fields}
     if settings.inference == "exact":
         return chosen
+    corners = settings.activation in CORNERS
     if settings.inference == "equilibrium":
-        return chosen | {"smooth": settings.activation not in CORNERS}
+        return chosen | {"smooth": not corners}
+    if corners:
+        # for what measures how far steps are from an equilibrium
+        chosen["smooth"] = False
     if settings.num_inference_steps == "num_hidden_layers":
         chosen["num_inference_steps"] = settings.num_hidden_layers
     chosen["activity_learning_rate"] *= inference_step

@@ -146,7 +146,9 @@ class _Solver:
             return jnp.where(z == 0, down, jnp.sign(z))
 
         def slope(side: Array, right: Array, left: Array) -> Array:
-            return jnp.where(side > 0, right, jnp.where(side < 0, left, 0.0))
+            # slopes that are not numbers lead neither down nor up
+            rest = jnp.where((right >= 0) & (left <= 0), 0.0, jnp.nan)
+            return jnp.where(side > 0, right, jnp.where(side < 0, left, rest))
 
         sides = tuple(map(side, hidden, right, left))
         return sides, tuple(map(slope, sides, right, left))

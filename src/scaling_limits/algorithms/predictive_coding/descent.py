@@ -42,7 +42,7 @@ from scaling_limits.algorithms.predictive_coding.inferred import Inferred
 from scaling_limits.algorithms.predictive_coding.layers import Layers, subtract, topmost, with_top
 from scaling_limits.algorithms.predictive_coding.stages import stages
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.networks.draws import layer_key
+from scaling_limits.networks.draws import layer_key, seed_key
 from scaling_limits.networks.network import (
     Segment,
     Stacks,
@@ -233,7 +233,7 @@ def _initial_activities(problem: Problem, forward: Stacks) -> Stacks:
         return forward
     if problem.options.activity_initialisation == "zeros":
         return tuple(jnp.zeros_like(stack) for stack in forward)
-    key = jax.random.key(problem.numbers["seed"])
+    key = seed_key(problem.numbers["seed"])
 
     def draw(segment: Segment, like: Array) -> Array:
         def one(layer: Array) -> Array:

@@ -29,7 +29,7 @@ class Equilibrium(NamedTuple):
 
 def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Equilibrium:
     """The equilibrium that iterations from these errors of the hidden nodes lead to; networks are taken as smooth where
-    the options do not say, as of inference by steps.
+    the options do not say.
     """
     if problem.options.smooth is not False:
         ended = smooth.settle(problem, errors, tolerance)
@@ -53,6 +53,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
         metrics={
             "inference_steps": jnp.asarray(found.iterations, output.dtype),
             "inference_residual": found.residual.max(),
-            "inference_unreached": (found.residual > tolerance).mean(dtype=output.dtype),
+            # a residual that is not a number is not at most the tolerance
+            "inference_unreached": (~(found.residual <= tolerance)).mean(dtype=output.dtype),
         },
     )

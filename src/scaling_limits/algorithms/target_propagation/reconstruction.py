@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from scaling_limits.algorithms.layerwise import downwards, upwards
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.networks.draws import layer_key
+from scaling_limits.networks.draws import layer_key, seed_key
 from scaling_limits.networks.network import Segment, Stacks
 
 
@@ -72,7 +72,7 @@ def difference_reconstruction_losses(problem: Problem, noise_std: float) -> Floa
 
 def _noise(problem: Problem, std: float, like: Stacks) -> Stacks:
     """Normal draws for the inputs of nodes 2..L, others at every step."""
-    key = jax.random.key(problem.numbers["seed"])
+    key = seed_key(problem.numbers["seed"])
 
     def draw(layer: Array, h: Array) -> Array:
         own = layer_key(key, "feedback noise", layer)

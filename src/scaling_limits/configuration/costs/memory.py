@@ -1,6 +1,9 @@
 """How much memory a cell takes, and how many cells are trained at once; without jax."""
 
+import contextlib
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs.declared import algorithm, part, part_memory
@@ -58,6 +61,29 @@ def refuse_too_large(cells: Iterable[Cell], mem_mb: int) -> None:
         f"resources.mem_mb: {described(largest)} takes about {needed / 1e6:,.0f} MB, more than the {mem_mb:,} that a "
         f"job may take; set it to {_rounded_up(needed)} where that much is free, or leave such sizes out"
     )
+
+
+def refuse_beyond_machine(cell: Cell) -> None:
+    """Refuse a cell that takes more memory than this machine has, or the container that this process runs in.
+
+    Raises:
+        ConfigurationError: names the cell's sizes, what it takes, and what there is.
+    """
+    needed, available = cell_bytes(cell), _machine_bytes()
+    if needed > available:
+        raise ConfigurationError(
+            f"{described(cell)} takes about {needed / 1e6:,.0f} MB, more than the {available / 1e6:,.0f} of this "
+            "machine; lower width, depth, batch_size, num_steps or the number of samples"
+        )
+
+
+def _machine_bytes() -> float:
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        # there is none, or `max`
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(Path(limit).read_text()))
+    return min(found)
 
 
 def described(cell: Cell) -> str:

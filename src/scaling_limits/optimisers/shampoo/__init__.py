@@ -15,7 +15,9 @@ NEEDS = ("inputs", "cotangents")
 
 
 class Settings(preconditioned.Settings):
-    """The power of both moments together; the damping is relative to the largest eigenvalue."""
+    """The power of both moments together; the damping is relative to the largest eigenvalue, and at least 16 machine
+    epsilons of it.
+    """
 
     preconditioner_exponent: float = Field(
         default=0.5, ge=0, description="e: each of both moments is taken to the power -e/2"

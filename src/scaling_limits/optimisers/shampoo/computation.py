@@ -95,14 +95,15 @@ def _of_gradient(
 def _root(
     moment: Float[Array, "size size"], rho: Array, power: Array
 ) -> tuple[Float[Array, "size size"], Array, Array]:
-    """`(moment + damping)^-power`, zero for a moment of zero; its trace; and the damping, `rho` times its largest
-    eigenvalue.
+    """`(moment + damping)^-power`, zero for a moment of zero; its trace; and the damping, `rho` or at least `smallest`
+    times its largest eigenvalue.
     """
     trace = jnp.trace(moment)
     # the decomposition of what is not finite need not end; the trace says it
     scaled = jnp.where(jnp.isfinite(trace), over(moment, trace), 0.0)
     values, vectors = jnp.linalg.eigh(scaled)
     values = jnp.maximum(values, 0.0)
-    damped = values + rho * values[-1]
+    damping = jnp.maximum(rho, smallest(values.dtype)) * values[-1]
+    damped = values + damping
     powers = jnp.where(trace == 0, 0.0, damped**-power * trace**-power)
-    return (vectors * powers[None]) @ vectors.T, trace, rho * values[-1] * trace
+    return (vectors * powers[None]) @ vectors.T, trace, damping * trace

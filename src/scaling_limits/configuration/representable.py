@@ -1,0 +1,194 @@
+"""Whether the numbers of a cell keep within their bounds as its dtype has them.
+
+Bounds of settings are checked in double precision, and a row's numbers computed so; training rounds them to the cell's
+dtype, and XLA takes subnormal numbers for 0. A decay of 0.99999999 is 1 in float32, and an epsilon of 1e-37 times a
+row's 1/16 is 0.
+"""
+
+import typing
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scaling_limits.cells import Cell, OptimiserSpec, RoleScaling
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.parameterisations.powers import EXPONENTS
+from scaling_limits.parameterisations.table import Factors
+from scaling_limits.strict import Strict
+
+
+class Interval(NamedTuple):
+    """The smallest and the largest number that is valid in a dtype."""
+
+    low: float
+    high: float
+
+    def over(self, factor: float) -> "Interval":
+        """What may be multiplied by a positive factor, and is valid itself."""
+        return Interval(max(self.low, self.low / factor), min(self.high, self.high / factor))
+
+
+def refuse_settings(settings: Strict, dtype: str) -> None:
+    """Refuse settings that are outside of their bounds once they are rounded.
+
+    Raises:
+        ConfigurationError: starts with the key; says the valid numbers.
+    """
+    said = vars(settings)
+    for name, valid in _bounds(type(settings), dtype):
+        value = said[name]
+        if value is not None and not _inside(value, valid, dtype):
+            raise ConfigurationError(f"{name}: {_told(value, valid, dtype)}")
+
+
+def refuse_scaling(scaling: dict[str, RoleScaling], settings: Any, dtype: str) -> None:
+    """Refuse numbers of a row that are not 0, but become 0 or infinite. Initial weights may: weights of 0 are a limit.
+
+    Raises:
+        ConfigurationError: starts with the settings that enter the row's numbers, and names number and role.
+    """
+    valid = _normal(dtype)
+    for role, numbers in scaling.items():
+        for name, value in numbers:
+            least = valid._replace(low=0.0) if name == "init_std" else valid
+            if value and not _inside(abs(value), least, dtype):
+                keys = " or ".join(_entering(settings)) or "parameterisation"
+                raise ConfigurationError(
+                    f"{keys}: {name} of the role {role}: {_told(value, least, dtype)}"
+                )
+
+
+def refuse_numbers(
+    cell: Cell,
+    settings: Any,
+    factors: Mapping[str, RoleScaling],
+    rates: Mapping[str, str],
+    dtype: str,
+) -> None:
+    """Refuse numbers of algorithm and optimiser that become 0 or infinite, by themselves or times a role's factor.
+
+    Raises:
+        ConfigurationError: starts with the key; says the valid numbers.
+    """
+    valid = _normal(dtype)
+    said = vars(settings)
+    for part in (cell.algorithm, cell.optimiser):
+        for name, value in vars(part).items():
+            # what a setting says itself has the bounds that it declares
+            own = not isinstance(value, float) or value == said.get(name)
+            if not (own or value == 0 or _inside(abs(value), valid, dtype)):
+                raise ConfigurationError(f"{_key(settings, name)}: {_told(value, valid, dtype)}")
+    for name, value, role, factor in _products(cell, settings, factors, rates):
+        if not _inside(value * factor, valid, dtype):
+            product = f"{value:g} times {factor:g}, the row's factor of the role {role},"
+            raise ConfigurationError(
+                f"{_key(settings, name)}: {product} {_counts_as(value * factor, dtype)}. "
+                f"{_valid(valid.over(factor))}"
+            )
+
+
+def _products(
+    cell: Cell, settings: Any, factors: Mapping[str, RoleScaling], rates: Mapping[str, str]
+) -> Iterator[tuple[str, float, str, float]]:
+    """What is multiplied by the row's factors of each role that is trained: key, value, role, factor."""
+    numbers = vars(cell.optimiser)
+    for role, key in rates.items():
+        scaling = vars(factors[role])
+        products = [(key, getattr(settings, key), scaling["learning_rate"])]
+        products += [(n, numbers[n], scaling[n]) for n in _factors(type(cell.optimiser))]
+        for name, value, factor in products:
+            if value and factor:
+                yield name, value, role, factor
+
+
+@cache
+def _factors(optimiser: type[OptimiserSpec]) -> list[str]:
+    """The optimiser's numbers that a role has a factor of."""
+    return [name for name in RoleScaling.model_fields if name in optimiser.model_fields]
+
+
+@cache
+def _bounds(model: type[Strict], dtype: str) -> list[tuple[str, Interval]]:
+    """The valid numbers of every setting that is a real number, by the bounds that it declares.
+
+    Those from above 0 up to 1 are shares: what they leave of 1 is less than 1.
+    """
+    kind, found = np.dtype(dtype).type, []
+    for name, field in model.model_fields.items():
+        if float not in (field.annotation, *typing.get_args(field.annotation)):
+            continue
+        said = {key: bound for each in field.metadata for key, bound in _said(each)}
+        most = float(np.finfo(kind).max)
+        low, high = float(said.get("ge", -most)), float(said.get("le", most))
+        if "gt" in said:
+            low = (
+                float(np.nextafter(kind(said["gt"]), kind(np.inf))) if said["gt"] else _tiny(dtype)
+            )
+            if (said["gt"], high) == (0, 1.0):
+                low = 1.0 - float(np.nextafter(kind(1), kind(0)))
+        if "lt" in said:
+            high = float(np.nextafter(kind(said["lt"]), kind(-np.inf)))
+        found.append((name, Interval(low, high)))
+    return found
+
+
+def _said(constraint: Any) -> Iterator[tuple[str, float]]:
+    for key in ("gt", "ge", "lt", "le"):
+        if hasattr(constraint, key):
+            yield key, getattr(constraint, key)
+
+
+@cache
+def _normal(dtype: str) -> Interval:
+    """Positive numbers that are neither subnormal nor infinite."""
+    return Interval(_tiny(dtype), float(np.finfo(dtype).max))
+
+
+def _tiny(dtype: str) -> float:
+    return float(np.finfo(dtype).smallest_normal)
+
+
+def _inside(value: float, valid: Interval, dtype: str) -> bool:
+    if valid.low <= value <= valid.high:
+        return True
+    return valid.low <= _rounded(value, dtype) <= valid.high
+
+
+def _rounded(value: float, dtype: str) -> float:
+    """A number as the dtype has it, subnormal ones as 0."""
+    with np.errstate(over="ignore"):
+        found = float(np.dtype(dtype).type(value))
+    return found if abs(found) >= _tiny(dtype) else 0.0
+
+
+def _told(value: float, valid: Interval, dtype: str) -> str:
+    lost = _counts_as(value, dtype)
+    if 0 < _rounded(value, dtype) < valid.low:
+        lost = f"leaves all of 1 in {dtype}"  # a share
+    return f"{value:.9g} {lost}. {_valid(valid)}"
+
+
+def _counts_as(value: float, dtype: str) -> str:
+    return f"counts as {_rounded(value, dtype):.9g} in {dtype}"
+
+
+def _valid(valid: Interval) -> str:
+    return f"Valid: {valid.low:.9g} to {valid.high:.9g}"
+
+
+def _key(settings: Any, name: str) -> str:
+    """The setting that a number comes from: of its name, else that which its name ends in, as `input_damping`."""
+    given = (key for key in type(settings).model_fields if getattr(settings, key) is not None)
+    return max((key for key in given if name.endswith(key)), key=len, default=name)
+
+
+def _entering(settings: Any) -> list[str]:
+    """The factors and exponents of a row's numbers that are not at their defaults."""
+    fields = type(settings).model_fields
+    known = (*Factors.__dataclass_fields__, *EXPONENTS, "exponent_changes")
+    names = [name for name in known if name in fields]
+    return [
+        n for n in names if getattr(settings, n) != fields[n].get_default(call_default_factory=True)
+    ]
