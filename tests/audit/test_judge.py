@@ -35,6 +35,9 @@ def still(width):
         {"id": "With Spaces"},
         {"kind": "slope", "along": "width", "control": ["c"]},
         {"kind": "bound", "at_least": 1, "at_most": 2},
+        {"kind": "bound", "at_most": 1, "divergence": "evidence"},
+        {"kind": "bound", "at_least": 1, "divergence": "untested"},
+        SLOPE | {"divergence": "evidence"},
         {"kind": "bound", "at_least": 1, "where": {"ratio": ["width", "depth"]}},
         {"kind": "slope", "along": "width", "at_most": -1},
         SLOPE | {"tolerance": 0.3},
@@ -168,9 +171,9 @@ def test_a_claim_about_an_equilibrium_that_was_not_reached_is_untested(decide, t
     results = tabulate(map_rows(lambda n, d, s: 1.0))
     losses = results.records
 
-    def verdict(unreached, loss=None):
+    def verdict(unreached, loss=None, residual=3e-4):
         (cell,) = losses["cell_id"].unique()[-1:]  # the widest
-        said = {"inference_unreached": unreached, "inference_residual": 3e-4}
+        said = {"inference_unreached": unreached, "inference_residual": residual}
         own = pd.DataFrame(
             {
                 "cell_id": cell,
@@ -190,3 +193,14 @@ def test_a_claim_about_an_equilibrium_that_was_not_reached_is_untested(decide, t
     assert "in 1 of" in short.detail
     assert "the residual is up to 0.0003" in short.detail
     assert verdict(1.0, loss=float("nan")).verdict == "fails"
+    # as stored before a residual that is not a number counted as not reached
+    for lost in (verdict(0.0, residual=float("nan")), verdict(float("nan"))):
+        assert lost.verdict == "untested"
+    assert verdict(0.0, residual=float("nan")).detail.endswith("the residual is not finite")
+
+
+def test_a_size_that_no_cell_has_is_not_reached(decide, tabulate, bowl_rows):
+    rows = [row | {"depth": float("nan")} for row in bowl_rows(still)]
+    verdict = decide(IMPROVES | {"decided_at": {"depth": 8}}, tabulate(rows))
+    assert verdict.verdict == "untested"
+    assert verdict.detail.startswith("the depth reaches nan")

@@ -113,7 +113,10 @@ def test_a_bound_on_the_best_is_passed_by_the_best(tabulate, bowl_rows, bound):
     said = {"kind": "bound", "by": ["width"], "over": ["learning_rate"], "control": None}
     found = power(tabulate(rows), **said, **bound)
     assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
-    assert found.holds["diverged"] == (0 if "at_most" in bound else None)
+    assert found.holds["diverged"] == 0
+    if "at_least" in bound:
+        found = power(tabulate(rows), **said, **bound, divergence="evidence")
+        assert found.holds["diverged"] is None
     assert found.decides
 
 

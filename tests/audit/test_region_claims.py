@@ -101,6 +101,7 @@ class TestBound:
 
 BEST = {"kind": "bound", "by": ["width"], "over": ["learning_rate"]}
 AT_MOST, AT_LEAST = BEST | {"at_most": 0.5}, BEST | {"at_least": 0.5}
+EVIDENCE = {"divergence": "evidence"}
 
 
 class TestBoundOnTheBest:
@@ -148,9 +149,42 @@ class TestBoundOnTheBest:
         rows = self.rows(bowl_rows, lambda n: 0.4, diverges_above=0.1)
         assert decide(AT_MOST, tabulate(rows)).verdict == "holds"
         assert decide(AT_LEAST, tabulate(rows)).verdict == "fails"
+        assert decide(AT_LEAST | EVIDENCE, tabulate(rows)).verdict == "fails"
+
+    def test_that_everything_diverged_is_evidence_where_the_claim_says_so(
+        self, decide_with_power, tabulate, bowl_rows
+    ):
+        """Also in a region only, and for the judge that doubts; in a control it then does not violate the claim."""
         lost = self.rows(bowl_rows, lambda n: 0.4, diverges_above=0.0)
-        assert decide(AT_MOST, tabulate(lost)).verdict == "fails"
-        assert decide(AT_LEAST, tabulate(lost)).verdict == "holds"
+        trained = bowl_rows(lambda n: -4.0, grid="control", level=lambda n: 0.4)
+        fails = AT_LEAST | EVIDENCE | {"control": ["control"]}
+        verdict = decide_with_power(fails, tabulate(lost + trained))
+        assert (verdict.verdict, verdict.value) == ("holds", None)
+        assert "is infinite" in verdict.detail
+        for claim in (AT_LEAST, AT_MOST):
+            verdict = decide_with_power(claim, tabulate(lost + trained))
+            assert (verdict.verdict, verdict.detail) == ("untested", "every cell diverged")
+        swapped = fails | {"grids": ["control"], "control": ["main"]}
+        assert decide_with_power(swapped, tabulate(lost + trained)).verdict == "fails"
+        large = {"where": {"ratio": ["width"], "at_least": 128}}
+        some = [row | {"value": 0.4} if row["width"] < 128 else row for row in lost]
+        assert decide_with_power(fails | large, tabulate(some + trained)).verdict == "holds"
+        assert decide_with_power(AT_LEAST | large, tabulate(some)).detail == "every cell diverged"
+
+    def test_without_others_to_count_what_diverged_breaks_a_bound_or_is_evidence(
+        self, decide, tabulate, map_rows
+    ):
+        claim = {"kind": "bound", "at_least": 0.5}
+        rows = map_rows(lambda n, d, s: np.nan if n == 16 else 0.9)
+        assert decide(claim, tabulate(rows)).verdict == "fails"
+        assert decide(claim | EVIDENCE, tabulate(rows)).verdict == "holds"
+
+    def test_what_is_never_below_has_not_diverged(self, decide, tabulate, bowl_rows):
+        never = {"quantity": {"metric": "train_loss", "below": 0.1}}
+        rows = self.rows(bowl_rows, lambda n: 0.4)
+        assert decide(AT_MOST | never, tabulate(rows)).verdict == "fails"
+        lost = self.rows(bowl_rows, lambda n: 0.4, diverges_above=0.0)
+        assert decide(AT_MOST | never, tabulate(lost)).detail == "every cell diverged"
 
     def test_a_spread_that_reaches_across_is_untested(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda n: 0.49, noise=0.1)

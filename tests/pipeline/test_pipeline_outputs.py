@@ -143,8 +143,23 @@ def test_the_audit_passes_and_fails(project: Project) -> None:
     output = project("audit/mupc", "--config", false, fails=True)
     assert "mupc/fig5 impossible fails" in output
     assert trained(output) == (0, 0, 0)
-    written = json.loads((project / "results/smoke/mupc/audit.json").read_bytes())
+    table, folder = project / "results/smoke/mupc/audit.json", project / "results/smoke/mupc/fig5"
+    written = json.loads(table.read_bytes())
     assert [v["verdict"] for v in written["verdicts"]] == ["holds", "fails"]
+
+    # what was written is not trusted: neither the table, nor the figure's verdicts, nor its records
+    text = table.read_text("utf-8").replace('"verdict": "fails"', '"verdict": "holds"')
+    table.write_text(text, "utf-8")
+    output = project("audit/mupc", "--config", false, fails=True)
+    assert "mupc/fig5 impossible fails" in output
+    assert "results/smoke/mupc/audit.json: says 'holds" in output
+    verdicts, records = folder / "verdicts.json", folder / "records.parquet"
+    verdicts.write_text(verdicts.read_text("utf-8").replace('"fails"', '"holds"'), "utf-8")
+    records.write_bytes(records.read_bytes()[:-1])
+    output = project("audit/mupc", "--config", false, "audit=stored", fails=True)
+    for file in (verdicts, records):
+        name = file.relative_to(project.folder)
+        assert f"{name}: does not match its checksum in provenance.json" in output
 
 
 def test_an_audit_of_what_is_there_is_made_anew_when_that_changed(

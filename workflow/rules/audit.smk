@@ -1,5 +1,6 @@
 # The audit: verdicts of all figures, or of one paper's, as tables; an exit code; and a page of all figures and verdicts.
-# `--config audit=stored` judges what is there and reports the rest as missing.
+# The tables hold the verdicts of each figure's folder, the rule `audit` judges the records again and trusts none of them.
+# `--config audit=stored` takes what is there, and fails where a figure has no records unless `allow_missing=true`.
 
 for scope in ["all", *CONFIG.papers]:
     scope_papers = CONFIG.papers if scope == "all" else [scope]
@@ -9,7 +10,7 @@ for scope in ["all", *CONFIG.papers]:
         name:
             f"verdicts_{scope}"
         input:
-            audited(scope_papers, "verdicts.json"),
+            audited(scope_papers, *COLLECTED),
         output:
             json=f"{scope_folder}/audit.json",
             xml=f"{scope_folder}/audit.xml",
@@ -20,7 +21,7 @@ for scope in ["all", *CONFIG.papers]:
             "../../envs/cpu.yaml"
         params:
             figures=figures_of(scope_papers),
-            stored=audited_as_stored(scope_papers, "verdicts.json"),
+            stored=audited_as_stored(scope_papers, *COLLECTED),
         script:
             "../scripts/verdicts.py"
 
@@ -29,14 +30,16 @@ for scope in ["all", *CONFIG.papers]:
             "audit" if scope == "all" else f"audit/{scope}"
         input:
             json=f"{scope_folder}/audit.json",
+            deviations="docs/deviations.yaml",
             reference="tests/reference/decided.yaml",
         log:
             f"logs/{PRESET}/audit-{scope}.log",
         conda:
             "../../envs/cpu.yaml"
         params:
+            figures=figures_of(scope_papers),
             # the share of decided claims is known for all figures of all papers together
-            whole=scope == "all" and CONFIG.main.audit != "stored",
+            whole=scope == "all" and not CONFIG.main.allow_missing,
         script:
             "../scripts/audit.py"
 

@@ -1,17 +1,31 @@
-"""Print the verdicts; end with an error if a claim fails that should not, or fewer claims are decided than before."""
+"""Judge all claims from the records, print the verdicts, and end with an error if something is not as it should be.
+
+That is a claim that fails and is not registered, a registered one that holds, fewer decided claims than before, a
+figure without records, or a file that is not what was written.
+"""
 
 import sys
 from pathlib import Path
 
-from scaling_limits.audit.table import Audit, print_table, problems
+from scaling_limits.audit.table import print_table, problems
+from scaling_limits.configuration import load
 from scaling_limits.configuration.files import read_yaml
+from scaling_limits.pipeline.judging import disagreements, figures_to_audit, judged, missing
 from scaling_limits.pipeline.scripting import logged
 
 with logged(snakemake.log[0]):
-    audit = Audit.model_validate_json(Path(snakemake.input.json).read_bytes())
+    configuration = load(".", snakemake.config)
+    main = configuration.main
+    figures = figures_to_audit(
+        configuration, snakemake.params.figures, Path("results", main.preset)
+    )
+    audit = judged(main.preset, figures, Path(snakemake.input.deviations))
     print_table(audit)
     reference = read_yaml(Path(snakemake.input.reference)) if snakemake.params.whole else {}
     found = problems(audit, reference)
+    found += disagreements(audit, Path(snakemake.input.json))
+    if not main.allow_missing:
+        found += missing(figures)
     print(*found, sep="\n", file=sys.stderr)
     if found:
         sys.exit(1)

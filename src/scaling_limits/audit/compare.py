@@ -8,8 +8,9 @@ from pathlib import Path
 
 from scaling_limits.audit.summary import flat
 from scaling_limits.audit.table import read_verdicts
-from scaling_limits.audit.verdicts import Verdict, with_interval
+from scaling_limits.audit.verdicts import in_words
 from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures.names import natural
 
 RESULTS = Path("results")
 PROVENANCE = "provenance.json"
@@ -45,7 +46,7 @@ def differences(first: Path, second: Path) -> list[str]:
     """What differs between two folders of results, in lines: settings, sources and verdicts, figure by figure."""
     left, right = figures_in(first), figures_in(second)
     lines = []
-    for figure in sorted(left.keys() | right.keys()):
+    for figure in sorted(left.keys() | right.keys(), key=natural):
         if figure not in left or figure not in right:
             lines.append(f"{figure}: only in {first if figure in left else second}")
             continue
@@ -71,18 +72,10 @@ def _verdicts(left: Path, right: Path) -> list[str]:
     before, after = ({v.claim: v for v in read_verdicts(folder)} for folder in (left, right))
     lines = []
     for claim in sorted(before.keys() | after.keys()):
-        then, now = _in_words(before.get(claim)), _in_words(after.get(claim))
+        then, now = in_words(before.get(claim)), in_words(after.get(claim))
         if then != now:
             lines.append(f"claim {claim}: {then} -> {now}")
     return lines
-
-
-def _in_words(verdict: Verdict | None) -> str:
-    if verdict is None:
-        return "no claim"
-    if verdict.value is None:
-        return verdict.verdict
-    return f"{verdict.verdict} {with_interval(verdict.value, verdict.interval)}"
 
 
 def _compared(folder: Path) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,10 +12,12 @@ from PIL import Image
 
 from scaling_limits.audit.html import page, picture, table, verdict_table
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.table import OUTCOMES, Audit, counted, summarise, tally
+from scaling_limits.audit.table import OUTCOMES, Audit, counted, read_verdicts, summarise, tally
 from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.figures.names import natural
 from scaling_limits.files import write_file
 
+PICTURE = "figure.png"
 INDEX, IN_REPORT = "index.html", "report_index.html"
 WIDTH = 240
 """Of a thumbnail, in pixels."""
@@ -52,12 +53,38 @@ def write_index(audit: Audit, figures: Iterable[tuple[str, str]], folder: Path) 
     Raises:
         WriteError: one of them cannot be written.
     """
-    papers = {
-        paper: [_shown(folder, paper, name, audit) for name in sorted(names, key=_numbered)]
+    title = f"All figures at the preset {audit.preset}"
+    papers = _papers(audit, figures, folder)
+    for file, linked in ((INDEX, True), (IN_REPORT, False)):
+        write_file(folder / file, _page(title, audit, papers, linked=linked))
+
+
+def write_drawn(folder: Path, figures: Iterable[tuple[str, str]], preset: str) -> None:
+    """Write `INDEX` with those figures that are drawn so far, after a run of some figures only.
+
+    Args:
+        folder: the preset's results, which hold `<paper>/<figure>/`.
+        figures: (paper, figure) of all figures, those of a paper next to each other.
+        preset: the preset's name.
+
+    Raises:
+        WriteError: the page cannot be written.
+    """
+    every = list(figures)
+    drawn = [(paper, name) for paper, name in every if (folder / paper / name / PICTURE).exists()]
+    verdicts = [v for paper, name in drawn for v in read_verdicts(folder / paper / name)]
+    audit = Audit(preset=preset, summary=summarise(verdicts), verdicts=tuple(verdicts))
+    title = f"{len(drawn):,} of {len(every):,} figures drawn at the preset {preset}"
+    write_file(folder / INDEX, _page(title, audit, _papers(audit, drawn, folder), linked=True))
+
+
+def _papers(
+    audit: Audit, figures: Iterable[tuple[str, str]], folder: Path
+) -> dict[str, list[_Shown]]:
+    return {
+        paper: [_shown(folder, paper, name, audit) for name in sorted(names, key=natural)]
         for paper, names in _by_paper(figures)
     }
-    for file, linked in ((INDEX, True), (IN_REPORT, False)):
-        write_file(folder / file, _page(audit, papers, linked=linked))
 
 
 def thumbnail(png: bytes) -> bytes:
@@ -77,7 +104,7 @@ def _by_paper(figures: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[st
 
 def _shown(folder: Path, paper: str, name: str, audit: Audit) -> _Shown:
     verdicts = [v for v in audit.verdicts if (v.paper, v.figure) == (paper, name)]
-    drawn = folder / paper / name / "figure.png"
+    drawn = folder / paper / name / PICTURE
     if not drawn.exists():
         return _Shown(paper, name, None, None, verdicts)
     title = json.loads(drawn.with_name("figure.json").read_text(encoding="utf-8"))["title"]
@@ -85,9 +112,9 @@ def _shown(folder: Path, paper: str, name: str, audit: Audit) -> _Shown:
     return _Shown(paper, name, small, title, verdicts)
 
 
-def _page(audit: Audit, papers: dict[str, list[_Shown]], *, linked: bool) -> str:
+def _page(title: str, audit: Audit, papers: dict[str, list[_Shown]], *, linked: bool) -> str:
     parts = [
-        f"<h1>All figures at the preset {escape(audit.preset)}</h1>",
+        f"<h1>{escape(title)}</h1>",
         f"<p>Claims: {counted(audit.summary)}.</p>",
         table(("paper", "figures", *OUTCOMES), map(_totals, papers.items())),
         "" if linked else f"<p>{_ELSEWHERE}</p>",
@@ -97,9 +124,9 @@ def _page(audit: Audit, papers: dict[str, list[_Shown]], *, linked: bool) -> str
         parts += [f"<h2>{escape(paper)}</h2>", f'<div class="thumbnails">\n{cards}\n</div>']
     parts.append("<h2>All verdicts</h2>")
     for figure in (figure for figures in papers.values() for figure in figures if figure.verdicts):
-        title = escape(f"{figure.paper} / {figure.name}")
-        parts += [f'<h3 id="{figure.anchor}">{title}</h3>', verdict_table(figure.verdicts)]
-    return page(f"All figures, {audit.preset}", parts)
+        name = escape(f"{figure.paper} / {figure.name}")
+        parts += [f'<h3 id="{figure.anchor}">{name}</h3>', verdict_table(figure.verdicts)]
+    return page(title, parts)
 
 
 def _totals(paper: tuple[str, list[_Shown]]) -> tuple[str, ...]:
@@ -122,8 +149,3 @@ def _card(figure: _Shown, *, linked: bool) -> str:
         name, image = (f'<a href="{address}">{inner}</a>' for inner in (name, image))
     caption = f"<strong>{name}</strong>: {with_formulas(figure.title)}<br>{said}"
     return f"<figure>{image}\n<figcaption>{caption}</figcaption></figure>"
-
-
-def _numbered(name: str) -> list[tuple[str, int]]:
-    """What sorts `fig2` before `fig10`."""
-    return [(word, int(digits or 0)) for word, digits in re.findall(r"(\D*)(\d*)", name)]

@@ -105,7 +105,7 @@ def _reach(claim: ClaimBase, results: Results) -> None:
     for column, needed in claim.decided_at.items():
         require_column(claim, "decided_at", column, results.cells)
         reached = results.cells[column].max()
-        if reached < needed:
+        if not reached >= needed:
             raise UndecidedError(
                 f"the {words(column)} reaches {setting(reached)}; "
                 f"the claim is decided from {setting(needed)} on"

@@ -6,7 +6,7 @@ by itself.
 
 import hashlib
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -142,16 +142,30 @@ def table_of(
     columns: Sequence[str],
     *,
     quantity: Quantity | None = None,
+    where: Region | None = None,
     diverged: float = np.inf,
+    may_diverge: bool = False,
 ) -> Table:
-    """The quantity with its settings `columns`.
+    """Tabulate the claim's quantity.
 
-    A column is one of the cells, or an axis that the quantity keeps (also over the depth).
+    Args:
+        claim: the claim.
+        results: the cells that it is about, with their records.
+        columns: settings that tell its points apart: columns of the cells, or axes that the quantity keeps (also over
+            the depth).
+        quantity: the claim's own if absent.
+        where: the region of points to keep, all if absent.
+        diverged: stands for values that are not finite.
+        may_diverge: whether a table is of use where every cell diverged, as that of a reference.
+
+    Returns:
+        The values by `columns` and seed.
 
     Raises:
         ConfigurationError: a column is unknown, or values that the columns do not tell apart differ
             otherwise.
-        UndecidedError: the quantity was not recorded in all cells.
+        UndecidedError: the quantity was not recorded in all cells, no point lies in the region, or every cell there
+            diverged.
     """
     quantity = quantity or claim.quantity
     table = results.quantity(quantity).drop_duplicates(["cell_id", *quantity.kept])
@@ -172,9 +186,16 @@ def table_of(
             f"claim '{claim.id}': several values stand at one point of {', '.join(key)}; "
             f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`"
         )
-    table["value"] = table["value"].where(np.isfinite(table["value"]), diverged)
     exact = "limit" in table and bool(table["limit"].notna().all())
-    rows = table[[*key, "value"]].sort_values(key, ignore_index=True)
+    table["lost"] = ~np.isfinite(table["value"])
+    table["value"] = table["value"].mask(table["lost"], diverged)
+    if quantity.below is not None:
+        # what is never below has not diverged by that
+        table["lost"] &= table["cell_id"].isin(results.diverged.index)
+    rows = _inside(claim, where, table[[*key, "value", "lost"]])
+    if rows["lost"].all() and not may_diverge:
+        raise UndecidedError("every cell diverged")
+    rows = rows.drop(columns="lost").sort_values(key, ignore_index=True)
     return Table(rows, words_of(quantity).top, exact)
 
 
@@ -281,18 +302,18 @@ def ratio_column(claim: ClaimBase, settings: pd.DataFrame, ratio: Sequence[str])
     return np.asarray(top / bottom[0] if bottom else top)
 
 
-def inside(claim: ClaimBase, region: Region | None, table: Table) -> Table:
-    """Of a table what lies in a region; all of it without one.
+def _inside(claim: ClaimBase, region: Region | None, rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows that lie in a region; all of them without one.
 
     Raises:
         UndecidedError: there are none.
     """
     if region is None:
-        return table
-    chosen = ratio_column(claim, table.rows, region.ratio)
+        return rows
+    chosen = ratio_column(claim, rows, region.ratio)
     low = -np.inf if region.at_least is None else region.at_least
     high = np.inf if region.at_most is None else region.at_most
-    rows = table.rows[(low <= chosen) & (chosen <= high)]
-    if rows.empty:
+    kept = rows[(low <= chosen) & (chosen <= high)]
+    if kept.empty:
         raise UndecidedError(f"no point has such a {' / '.join(map(words, region.ratio))}")
-    return replace(table, rows=rows)
+    return kept

@@ -187,7 +187,9 @@ class _Model:
         self.claim, self.quantity = claim, quantity
         self.table = own.quantity(quantity).reset_index(drop=True)
         groups, points = _columns(claim)
-        found = table_of(claim, own, [*groups, *points], quantity=quantity)
+        columns = [*groups, *points]
+        # at some of several steps every cell may have diverged
+        found = table_of(claim, own, columns, quantity=quantity, may_diverge=True)
         spreads = grouped(found, groups, points)
         self.recorded = self.table["value"].to_numpy(float)
         self.scale = Scale.of([self.recorded], found.top)
@@ -209,9 +211,9 @@ class _Model:
         claim = self.claim
         if scenario == "quarter" and not _has_exponent(claim):
             return False
-        if scenario == "diverged" and isinstance(claim, Bound) and claim.over:
-            # where everything diverged the best is at least as bad as any number
-            return claim.at_least is None
+        if scenario == "diverged" and isinstance(claim, Bound):
+            # divergence that is evidence is what the claim says
+            return claim.divergence is None
         if scenario in ("flat", "noise"):
             if isinstance(claim, Bound | AgreesWith):
                 return False

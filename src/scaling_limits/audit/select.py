@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from scaling_limits.audit.points import require_column
 from scaling_limits.audit.verdicts import UndecidedError, setting
 from scaling_limits.figures.claims import Claim, ClaimBase
@@ -36,16 +38,25 @@ def measured_on(claim: Claim, results: Results, grids: Sequence[str]) -> list[Re
 
 
 def _settled(results: Results) -> None:
-    """What diverged is left to the claim."""
+    """Refuse cells whose inference did not reach the equilibrium; diverged ones are left to the claim.
+
+    Raises:
+        UndecidedError: at some step a sample's residual stayed above the tolerance, or is not a number.
+    """
     records = results.records
     said = records[records["metric"].isin(["inference_unreached", "inference_residual"])]
     if said.empty:
         return
     said = said[~said["cell_id"].isin(results.diverged.index)]
-    short = said.loc[(said["metric"] == "inference_unreached") & (said["value"] > 0), "cell_id"]
+    is_share = said["metric"] == "inference_unreached"
+    # shares and residuals that are not numbers say that nothing was reached
+    reached = np.where(is_share, said["value"] == 0, np.isfinite(said["value"]))
+    short = said.loc[~reached, "cell_id"]
     if len(short):
-        residuals = said[(said["metric"] == "inference_residual") & said["cell_id"].isin(short)]
+        residuals = said.loc[~is_share & said["cell_id"].isin(short), "value"]
+        finite = np.isfinite(residuals).all()
+        left = f"up to {setting(residuals.max())}" if finite else "not finite"
         raise UndecidedError(
             f"in {short.nunique()} of {results.cells['cell_id'].nunique()} cells inference did not reach the "
-            f"equilibrium of all samples at every step: the residual is up to {setting(residuals['value'].max())}"
+            f"equilibrium of all samples at every step: the residual is {left}"
         )

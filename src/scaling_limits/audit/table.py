@@ -4,7 +4,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -23,7 +23,7 @@ _VERDICTS = TypeAdapter(list[Verdict])
 
 @dataclass(frozen=True)
 class FigureClaims:
-    """The claims of a figure and the folder in which its `verdicts.json` lies once it is drawn."""
+    """The claims of a figure and the folder in which its records and `verdicts.json` lie once it is computed."""
 
     paper: str
     figure: str
@@ -60,11 +60,25 @@ def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
     _write_json(folder / "verdicts.json", [verdict.model_dump(mode="json") for verdict in verdicts])
 
 
-def collect(preset: str, figures: Iterable[FigureClaims]) -> Audit:
-    """One verdict for each claim of the figures, in order; `missing` where it was not judged."""
+def collect(
+    preset: str,
+    figures: Iterable[FigureClaims],
+    verdicts_of: Callable[[FigureClaims], Sequence[Verdict]] | None = None,
+) -> Audit:
+    """Gather one verdict for each claim of the figures, in order.
+
+    Args:
+        preset: the one that they were computed at.
+        figures: the figures.
+        verdicts_of: gives the verdicts on a figure; if absent, those of its `verdicts.json`.
+
+    Returns:
+        The verdicts, `missing` on claims that `verdicts_of` does not judge.
+    """
+    verdicts_of = verdicts_of or (lambda figure: read_verdicts(figure.folder))
     verdicts: list[Verdict] = []
     for figure in figures:
-        judged = {verdict.claim: verdict for verdict in read_verdicts(figure.folder)}
+        judged = {verdict.claim: verdict for verdict in verdicts_of(figure)}
         for claim in figure.claims:
             missing = Verdict(
                 paper=figure.paper,

@@ -82,6 +82,15 @@ def with_interval(value: float, interval: Interval | None) -> str:
     return text if interval is None else f"{text} [{number(interval[0])}, {number(interval[1])}]"
 
 
+def in_words(verdict: Verdict | None) -> str:
+    """A verdict with what was measured, as printed; `no claim` without one."""
+    if verdict is None:
+        return "no claim"
+    if verdict.value is None:
+        return verdict.verdict
+    return f"{verdict.verdict} {with_interval(verdict.value, verdict.interval)}"
+
+
 def octaves(number_of: float) -> str:
     """A number of octaves in words."""
     return f"{setting(number_of)} octave{'' if number_of == 1 else 's'}"

@@ -20,6 +20,7 @@ from scaling_limits.figures.claims import Claim, OptimumClaim
 from scaling_limits.figures.plots import Plot, singles
 from scaling_limits.files import write_file
 from scaling_limits.pipeline import notes
+from scaling_limits.pipeline.checksums import PROVENANCE, checksums
 from scaling_limits.pipeline.jobs import COLUMNS
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.records import Results
@@ -36,7 +37,8 @@ def collect(
     folder: Path,
     deviations: Path,
 ) -> None:
-    """Write `cells.parquet`, `records.parquet`, `verdicts.json`, `provenance.json` and `figure.json` of a figure.
+    """Write `cells.parquet`, `records.parquet`, `verdicts.json` and `figure.json` of a figure, then `provenance.json`
+    with their checksums.
 
     `deviations` is the file of registered failures.
 
@@ -100,8 +102,12 @@ def collect(
         **_origins(points, meta),
     }
     _write(
-        folder / "provenance.json",
-        {"compared": {**named, **came_from}, "not_compared": _surroundings(meta)},
+        folder / PROVENANCE,
+        {
+            "compared": {**named, **came_from},
+            "checksums": checksums(folder),
+            "not_compared": _surroundings(meta),
+        },
     )
 
 

@@ -33,10 +33,10 @@ from scaling_limits.records import Results
 def measure(claim: AgreesWith, results: Results, reference: Results) -> Measurement:
     """The largest relative error at the largest size, of means over seeds, over points and steps.
 
-    Where training diverged the claim fails.
+    Where training diverged in some cells the claim fails.
 
     Raises:
-        UndecidedError: there are fewer than two sizes, the reference has no value at a point, or
+        UndecidedError: there are fewer than two sizes, every cell diverged, the reference has no value at a point, or
             one that is zero or not finite, or no network has an error to take a slope of.
     """
     points_by = [*claim.by, "step"]
@@ -97,7 +97,9 @@ def relative_errors(claim: AgreesWith, results: Results, reference: Results) -> 
 
     def table(cells: Results, columns: list[str]) -> Table:
         tables = {
-            quantity.step or 0: table_of(claim, cells, columns, quantity=quantity)
+            quantity.step or 0: table_of(
+                claim, cells, columns, quantity=quantity, may_diverge=cells is reference
+            )
             for quantity in steps_of(claim, results, claim.at)
         }
         rows = pd.concat(found.rows.assign(step=step) for step, found in tables.items())

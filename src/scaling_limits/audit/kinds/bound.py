@@ -11,7 +11,6 @@ from scaling_limits.audit.points import (
     extreme_of,
     generator_of,
     grouped,
-    inside,
     named,
     points_of,
     steps_of,
@@ -32,12 +31,12 @@ from scaling_limits.records import Results
 def measure(claim: Bound, results: Results) -> Measurement:
     """The value closest to breaking the bound, over points and steps.
 
-    A cell that diverged breaks either bound; among others `over` which the best counts it is only not the best, and
-    where all diverged the best is infinitely bad.
+    A cell that diverged breaks either bound, unless the claim counts it as evidence: then it is infinitely bad, which
+    is what the claim says. Among others `over` which the best counts it is only not the best.
 
     Raises:
-        UndecidedError: no point lies in the region, or the best should be at least a number and may lie outside its
-            grid.
+        UndecidedError: no point lies in the region, every cell there diverged and that is no evidence, or the best
+            should be at least a number and may lie outside its grid.
     """
     low = -np.inf if claim.at_least is None else claim.at_least
     high = np.inf if claim.at_most is None else claim.at_most
@@ -48,13 +47,18 @@ def measure(claim: Bound, results: Results) -> Measurement:
     found: list[tuple[float, str]] = []
     drawn, num_points, scale = [], 0, None
     steps = steps_of(claim, results, claim.at)
+    evidence = claim.divergence == "evidence"
     for quantity in steps:
-        diverged = -np.inf if smallest and not claim.over else np.inf
-        columns = [*claim.by, *claim.over]
-        table = table_of(claim, results, columns, quantity=quantity, diverged=diverged)
-        settings, means, likely, scale = _points(
-            claim, inside(claim, claim.where, table), generator, closed=smallest
+        table = table_of(
+            claim,
+            results,
+            [*claim.by, *claim.over],
+            quantity=quantity,
+            where=claim.where,
+            diverged=-np.inf if smallest and not claim.over and not evidence else np.inf,
+            may_diverge=evidence,
         )
+        settings, means, likely, scale = _points(claim, table, generator, closed=smallest)
         drawn.append(extreme(likely, axis=0))
         num_points = len(settings)
         row = int(np.argmin(means) if smallest else np.argmax(means))

@@ -32,13 +32,13 @@ def measure(claim: Gap, results: Results, reference: Results) -> Measurement:
     It holds if this is below 1 - `margin`, and fails if it is not: a tie within the margin decides.
 
     Raises:
-        UndecidedError: the optimum of the larger one may lie outside its grid, neither converged, the sizes
-            differ, or it should grow along a single one.
+        UndecidedError: the optimum of the larger one may lie outside its grid, every cell of the first arm
+            diverged, the sizes differ, or it should grow along a single one.
     """
     columns = list(claim.over)
     own, other = (
         by_size(
-            table_of(claim, cells, [claim.along, *columns]),
+            table_of(claim, cells, [claim.along, *columns], may_diverge=cells is reference),
             claim.along,
             columns,
             least=2 if claim.grows else 1,

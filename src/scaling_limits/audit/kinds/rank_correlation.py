@@ -31,10 +31,10 @@ def measure(claim: RankCorrelation, results: Results) -> Measurement:
     """Spearman's correlation, the smallest over the steps; its interval is that over seeds.
 
     A quantity that is the same everywhere is not ordered: its correlation counts as 0. Where
-    training diverged the claim fails, since the point has no rank.
+    training diverged at some points the claim fails, since they have no rank.
 
     Raises:
-        UndecidedError: there are fewer than four points.
+        UndecidedError: there are fewer than four points, or every cell diverged.
     """
     top, bottom = claim.ratio
     threshold = f"at least {setting(claim.above)}"

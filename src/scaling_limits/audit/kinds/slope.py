@@ -9,7 +9,6 @@ from scaling_limits.audit.points import (
     decide,
     generator_of,
     grouped,
-    inside,
     interval_of,
     log_slope,
     named,
@@ -32,12 +31,12 @@ from scaling_limits.records import Results
 def measure(claim: Slope, results: Results) -> Measurement:
     """The log-log slope that is farthest from what is claimed, over the groups of `each`.
 
-    Where training diverged there is no slope, and the claim fails.
+    Where training diverged at some size there is no slope, and the claim fails.
 
     Raises:
-        UndecidedError: there are fewer than two sizes, or a mean over seeds is not positive.
+        UndecidedError: there are fewer than two sizes, every cell diverged, or a mean over seeds is not positive.
     """
-    table = inside(claim, claim.where, table_of(claim, results, [*claim.each, claim.along]))
+    table = table_of(claim, results, [*claim.each, claim.along], where=claim.where)
     generator = generator_of(claim)
     threshold = _threshold(claim)
     low, high = _bounds(claim)

@@ -1,0 +1,83 @@
+"""Checksums of a figure's files, kept in its provenance.
+
+They find accidents and edits, not an author who rewrites both.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from scaling_limits.errors import ScalingLimitsError
+
+CHECKED = ("cells.parquet", "records.parquet", "figure.json", "verdicts.json")
+"""The files that are judged, drawn and shown."""
+PROVENANCE = "provenance.json"
+
+
+class ChangedError(ScalingLimitsError):
+    """Files of figures are not those that were collected."""
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each of the `CHECKED` files in a figure's folder."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in CHECKED}
+
+
+def is_computed(folder: Path) -> bool:
+    """Whether any file of a figure is in its folder."""
+    return any((folder / name).exists() for name in (*CHECKED, PROVENANCE))
+
+
+def require_unchanged(folders: Iterable[Path]) -> None:
+    """Refuse folders of figures with a file that is missing, or is not the one that was collected.
+
+    Raises:
+        ChangedError: naming every such file.
+    """
+    problems = [problem for folder in folders for problem in _problems(folder)]
+    if problems:
+        raise ChangedError("\n".join(problems))
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Read the provenance in a figure's folder.
+
+    Raises:
+        ChangedError: it is missing, or cannot be read.
+    """
+    path = folder / PROVENANCE
+    try:
+        content: dict[str, Any] = json.loads(path.read_bytes())
+        content["compared"]["substitutions"], content["checksums"].items()
+    except FileNotFoundError:
+        raise ChangedError(f"{path}: missing; {_remedy(folder)}") from None
+    except (ValueError, TypeError, AttributeError):
+        raise ChangedError(f"{path}: not the JSON that was written; {_remedy(folder)}") from None
+    except KeyError as key:
+        raise ChangedError(
+            f"{path}: has no {key}, as written by another version; {_remedy(folder)}"
+        ) from None
+    return content
+
+
+def _problems(folder: Path) -> list[str]:
+    try:
+        written = read_provenance(folder)["checksums"]
+    except ChangedError as error:
+        return [str(error)]
+    problems = []
+    for name in CHECKED:
+        path = folder / name
+        if not path.exists():
+            problems.append(f"{path}: missing; {_remedy(folder)}")
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != written.get(name):
+            problems.append(
+                f"{path}: does not match its checksum in {PROVENANCE}, so one of them was changed; {_remedy(folder)}"
+            )
+    return problems
+
+
+def _remedy(folder: Path) -> str:
+    return f"remove {folder} and run {folder.parent.name}/{folder.name} again"

@@ -1,0 +1,107 @@
+"""The audit of a preset's figures: their files are checked, and their claims judged from the records."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from scaling_limits.audit.judge import judge
+from scaling_limits.audit.registered import Key, registered_failures
+from scaling_limits.audit.table import Audit, FigureClaims, collect
+from scaling_limits.audit.verdicts import Verdict, in_words
+from scaling_limits.configuration import Configuration
+from scaling_limits.configuration.files import read_yaml
+from scaling_limits.pipeline.checksums import is_computed, read_provenance, require_unchanged
+from scaling_limits.records import Results
+
+SHOWN = 5
+"""How many missing figures are named."""
+
+
+def figures_to_audit(
+    configuration: Configuration, figures: Iterable[tuple[str, str]], results: Path
+) -> list[FigureClaims]:
+    """The claims of figures, given as (paper, figure), with their folders below `results`.
+
+    Raises:
+        ChangedError: a file of a figure that was computed is missing, or is not the one that was collected.
+    """
+    found = [
+        FigureClaims(paper, name, results / paper / name, configuration.figure(paper, name).claims)
+        for paper, name in figures
+    ]
+    require_unchanged(figure.folder for figure in found if is_computed(figure.folder))
+    return found
+
+
+def judged(preset: str, figures: Iterable[FigureClaims], deviations: Path) -> Audit:
+    """Judge the claims of all figures from their records.
+
+    Args:
+        preset: the one that the figures were computed at.
+        figures: as from `figures_to_audit`.
+        deviations: the file of registered failures.
+
+    Returns:
+        A verdict for each claim, `missing` where the figure has not been computed.
+    """
+    registered = registered_failures(read_yaml(deviations)["registered"])
+
+    def verdicts(figure: FigureClaims) -> list[Verdict]:
+        if not is_computed(figure.folder):
+            return []
+        return _from_records(preset, figure, registered)
+
+    return collect(preset, figures, verdicts)
+
+
+def _from_records(
+    preset: str, figure: FigureClaims, registered: Mapping[Key, str]
+) -> list[Verdict]:
+    substitutions = read_provenance(figure.folder)["compared"]["substitutions"]
+    return judge(
+        figure.claims,
+        Results.read(figure.folder),
+        paper=figure.paper,
+        figure=figure.figure,
+        preset=preset,
+        substituted=bool(substitutions),
+        registered=registered,
+    )
+
+
+def missing(figures: Sequence[FigureClaims]) -> list[str]:
+    """A sentence on the figures without records; none if there are no such figures."""
+    names = [
+        f"{figure.paper}/{figure.figure}" for figure in figures if not is_computed(figure.folder)
+    ]
+    if not names:
+        return []
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return [
+        f"{len(names)} of {len(figures)} figures have no records: {', '.join(names[:SHOWN])}{more}; "
+        "compute them, or pass --allow-missing"
+    ]
+
+
+def disagreements(audit: Audit, path: Path) -> list[str]:
+    """Compare an audit with the one in the file `path`, which was made of each figure's `verdicts.json`.
+
+    Returns:
+        A sentence on each claim of which the file does not say what the records say, or one on the whole file.
+    """
+    try:
+        written = Audit.model_validate_json(path.read_bytes())
+    except ValidationError:
+        return [f"{path}: not the JSON that was written; remove it"]
+    said = {(v.paper, v.figure, v.claim): v for v in written.verdicts}
+    found = []
+    for verdict in audit.verdicts:
+        figure = f"{verdict.paper}/{verdict.figure}"
+        then = in_words(said.get((verdict.paper, verdict.figure, verdict.claim)))
+        if then != in_words(verdict):
+            found.append(
+                f"{path}: says '{then}' of {figure} {verdict.claim}, and its records say '{in_words(verdict)}'; remove "
+                f"the file and results/{audit.preset}/{figure}, and run {figure} again"
+            )
+    return found
