@@ -13,10 +13,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from click.testing import CliRunner
@@ -26,7 +25,6 @@ from scaling_limits.commands.main import main
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import load
 from scaling_limits.configuration.costs.memory import refuse_too_large
-from scaling_limits.datasets import fetch, mnist
 from scaling_limits.datasets.loading import load as load_arrays
 from scaling_limits.datasets.preparation import prepare
 from scaling_limits.errors import ScalingLimitsError
@@ -602,7 +600,7 @@ def _files() -> Iterator[Case]:
         ("tab", b"title:\n\tx: 1\n", "cannot be read", "line 2"),
         ("list", b"- a\n- b\n", "should be a mapping"),
         ("deep", b"a: " + b"[" * 99999 + b"]" * 99999, "line 1", "50 levels"),
-        ("date", b"a: 2001-13-45\n", "cannot be read", "month"),
+        ("date", b"a: !!timestamp 2001-13-45\n", "cannot be read", "timestamp"),
     ):
         yield Case("files", name, (TOY, *words), files={TOY: content})
     yield Case(
@@ -628,7 +626,7 @@ def _files() -> Iterator[Case]:
         "files",
         "letters of other languages",
         (),
-        files=in_figure(title="Größe 幅 \N{GREEK SMALL LETTER MU}"),
+        files=in_figure(title="Größe ширина \N{GREEK SMALL LETTER MU}"),
     )
     yield Case(
         "files",
@@ -684,6 +682,10 @@ def _data() -> Iterator[Case]:
     yield rings(
         "negative labels", place, "labels from 0, or -1 and 1 only", y_train=np.arange(20) - 3
     )
+    ten = np.arange(20) % 10
+    yield rings("one-hot rows", place, "y_train.argmax(axis=1)", y_train=np.eye(10)[ten])
+    yield rings("labels from 1", place, "subtract 1", y_train=ten + 1, y_test=ten + 1)
+    yield rings("label beyond 32 bits", place, "4294967296", y_train=np.append(ten[1:], 2**32))
     yield rings(
         "complex inputs", place, "'x_train' has to hold numbers", x_train=np.zeros((20, 6), complex)
     )
@@ -728,7 +730,7 @@ def _data() -> Iterator[Case]:
     yield Case(
         "data",
         "damaged copy of MNIST",
-        ("train-images-idx3-ubyte is corrupt", "expected", "found", "moved aside"),
+        ("mnist: no complete copy", "train-images-idx3-ubyte: expected sha256:", "found sha256:"),
         act=damaged_mnist,
     )
 
@@ -743,22 +745,19 @@ MNIST = ("train-images", "train-labels", "t10k-images", "t10k-labels")
 
 
 def prepare_mnist(root: Path, *files: str) -> None:
-    """Prepare MNIST from a folder with these files, which are none of it, where no server can be reached."""
+    """Prepare MNIST from a folder with these files, which are none of it."""
     folder = root / "copies" / "mnist"
     folder.mkdir(parents=True)
     for file in files:
         kind = "idx3" if "images" in file else "idx1"
         (folder / f"{file}-{kind}-ubyte").write_bytes(b"\0\0\x08\x01\0\0\0\x01\x05")
-    (source,) = mnist.SOURCES
-    nowhere = replace(source, mirrors=("http://127.0.0.1:9/",))
-    with patch.object(mnist, "SOURCES", (nowhere,)), patch.object(fetch, "ROUNDS", 1):
-        prepare(
-            "mnist",
-            data_path=root / "copies",
-            downloads=root / "data",
-            output=root / "mnist.npz",
-            user={},
-        )
+    prepare(
+        "mnist",
+        data_path=root / "copies",
+        downloads=root / "data",
+        output=root / "mnist.npz",
+        user={},
+    )
 
 
 def damaged_mnist(root: Path, _: Any) -> None:
@@ -810,7 +809,7 @@ def _found_late() -> Iterator[Case]:
                     "claims": {
                         "small": {
                             "statement": "It is.",
-                            "bound": {**BOUND, "grids": "other", "by": "width"},
+                            "bound": {**BOUND, "grids": "other", "by": ["width", "learning_rate"]},
                         }
                     }
                 }
@@ -974,7 +973,7 @@ def _found_late() -> Iterator[Case]:
     yield Case(
         "F",
         "three of four files of MNIST",
-        ("copies/mnist has no t10k-labels-idx1-ubyte", "could not be downloaded"),
+        ("mnist: no complete copy in ./copies, and nothing was", "missing: t10k-labels-idx1-ubyte"),
         act=three_of_four,
     )
     # G
@@ -1104,6 +1103,26 @@ def _found_late() -> Iterator[Case]:
         (TOY, "figures.fig1.title", r"$\frac{1}{$", "cannot be set"),
         files=in_figure(title=r"Loss $\frac{1}{$"),
     )
+    for place, text, where in (
+        ({"title": "宽度 and loss"}, "宽度 and loss", "title"),
+        (
+            {"plot": {"panels": [{"grid": "main", "along": "width", "title": "Loss 🦊"}]}},
+            "Loss 🦊",
+            "plot.panels.0.title",
+        ),
+        ({"plot": {"symbols": {"width": "宽"}}}, "宽", "plot.symbols.width"),
+    ):
+        yield Case(
+            "J",
+            f"characters that the font lacks: {where}",
+            (TOY, f"figures.fig1.{where}", text, "DejaVu Sans, lacks: '"),
+            files=in_figure(**place),
+        )
+    yield Case(
+        "J",
+        "characters that the font has",
+        files=in_figure(title="µP, η → ∞ and Größe", caption="宽度"),
+    )
     yield Case(
         "J",
         "dollar alone",
@@ -1135,6 +1154,13 @@ def _found_late() -> Iterator[Case]:
         (TOY, "measurements.gradient_alignment", "'ende'", "end"),
         files=in_file(measurements={"gradient_alignment": ["ende"]}),
     )
+    for step in (-1, 0.5, True):
+        yield Case(
+            "J",
+            f"step {step} of a measurement",
+            (TOY, "measurements.gradient_alignment", "0 or more, or 'end'", f"found {step}"),
+            files=in_file(measurements={"gradient_alignment": [step]}),
+        )
     yield Case(
         "J",
         "kind of plot, the nearest",

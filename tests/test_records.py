@@ -35,6 +35,7 @@ def results() -> Results:
     axes = {axis: pd.array([pd.NA] * len(table), "Int32") for axis in ("inference_step", "index")}
     table = table.assign(**axes).astype({"step": "Int32", "layer": "Int32"})
     cells = pd.DataFrame({"grid": "main", "cell_id": ["one", "other"], "seed": [0, 1], "depth": 4})
+    cells["num_steps"] = 10
     return Results(cells, table)
 
 
@@ -53,6 +54,9 @@ def of_seeds(results: Results, **words: Any) -> list[float]:
         ({"reduce": "at", "step": 4}, [1, 13]),
         ({"reduce": "last", "complement": True}, [-6, -4]),
         ({"growth": True}, [7 / 9, 5 / 8]),
+        ({"during": [0, 1]}, [23 / 5, 35 / 5]),
+        ({"during": (0.2, 0.5)}, [5 / 2, 19 / 2]),
+        ({"during": (0.8, 1), "growth": True}, [7 / 9, 5 / 8]),
         ({"growth": True, "reduce": "min", "window": 2}, [3 / 18, 4 / 8]),
         ({"growth": True, "reduce": "at", "step": 4, "complement": True}, [8 / 9, -5 / 8]),
         ({"reduce": "first", "window": 2}, [13 / 2, 7]),
@@ -206,3 +210,40 @@ def test_the_last_of_what_diverged_is_no_number(names: list[str]) -> None:
     assert len(kept) == 3 * len(names)
     for (name, step), value in kept.items():
         assert np.isnan(value) == (step >= lost.get(name, np.inf)), (name, step)
+
+
+def test_a_part_of_training_is_no_number_once_training_has_diverged() -> None:
+    """Parts that end before are as recorded."""
+    losses = [1.0, 2.0, 3.0, np.nan, np.nan]
+    records = pd.DataFrame(
+        [rows("one", "train_loss", step, loss) for step, loss in enumerate(losses)]
+    )
+    missing = {
+        axis: pd.array([pd.NA] * 5, "Int32") for axis in ("inference_step", "index", "layer")
+    }
+    cells = pd.DataFrame({"grid": ["main"], "cell_id": ["one"], "seed": [0], "depth": [4]})
+    results = Results(cells.assign(num_steps=5), records.assign(**missing))
+
+    def part(start: float, end: float) -> float:
+        table = results.quantity(Quantity(metric="train_loss", during=(start, end)))
+        return float(table["value"].item())
+
+    assert part(0.2, 0.6) == 2.5
+    assert np.isnan([part(0.2, 0.8), part(0.6, 1.0)]).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ({"during": [0.5, 0.2]}, "rising fractions"),
+        ({"during": [0.5, 1.2]}, "from 0 to 1"),
+        ({"during": [0, 0]}, "rising fractions"),
+        ({"during": [0, 1], "window": 2}, "no `per: step`, `reduce`"),
+        ({"during": [0, 1], "per": "step"}, "no `per: step`, `reduce`"),
+        ({"during": [0, 1], "below": 2}, "no `per: step`, `reduce`"),
+        ({"reduce": "at", "step": 4, "window": 2}, "no `window`"),
+    ],
+)
+def test_parts_that_contradict_another_word(words: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        Quantity(metric="train_loss", **words)

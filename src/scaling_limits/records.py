@@ -62,12 +62,19 @@ class Results:
         found: pd.Series = beyond[beyond["cell_id"].isin(ended)].groupby("cell_id")["step"].min()
         return found.astype(int)
 
+    @cached_property
+    def _lengths(self) -> pd.Series:
+        """The number of updates of each cell."""
+        cells = self.cells.drop_duplicates("cell_id").set_index("cell_id")
+        return cells["num_steps"].astype(float)
+
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
         """The cells' columns with `value`, one row per (grid, cell), and per value of the axes that are kept; a layer
         or index over the depth is a column `relative_<axis>`.
 
         Of a metric of several steps of inference it is the last of them, if none is chosen and they are not kept.
-        What a cell comes to last is not finite if it `diverged`, nor what it is `per` step from there on. At a chosen
+        What a cell comes to last is not finite if it `diverged`, nor what it is `per` step from there on, nor its mean
+        `during` a part of training in which, or before which, it diverged. At a chosen
         step it is as recorded; `min` and `max` take the finite records, and are infinitely bad with none of them.
         """
         records = self.records[self.records["metric"] == quantity.metric].sort_values(
@@ -86,6 +93,13 @@ class Results:
             records = records.assign(value=records["value"] / apart.transform("first"))
         if quantity.reduce == "at":
             records = records[records["step"] == quantity.step]
+        if quantity.during is not None:
+            start, end = (
+                share * self._lengths.reindex(records["cell_id"]).to_numpy()
+                for share in quantity.during
+            )
+            steps = records["step"].to_numpy(float)
+            records = records[(start <= steps) & (steps < end)]
         if quantity.below is None:
             values: pd.Series = records.groupby(key, sort=True)["value"].apply(
                 lambda v: _reduce(v.to_numpy(), quantity)
@@ -101,6 +115,8 @@ class Results:
         if "step" in quantity.kept:
             steps = values.index.get_level_values("step").to_numpy(float)
             values = values.mask(steps >= lost)
+        elif quantity.during is not None:
+            values = values.mask(lost < quantity.during[1] * self._lengths.reindex(ids).to_numpy())
         elif quantity.reduce == "last":
             values = values.mask(~np.isnan(lost))
         table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
@@ -110,6 +126,8 @@ class Results:
 
 
 def _reduce(values: np.ndarray, quantity: Quantity) -> float:
+    if quantity.during is not None:
+        return float(values.mean())
     window = min(quantity.window, len(values))
     if window > 1:
         values = np.convolve(values, np.full(window, 1.0 / window), mode="valid")

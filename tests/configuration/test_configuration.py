@@ -406,11 +406,13 @@ def test_own_dataset_and_own_parameterisation(tmp_path: Path) -> None:
         "parameterisations": [row],
         **by_user(**settings),
     }
-    cell = load(root, overrides).cells("toy", "transfer")[0]
+    point = load(root, overrides).points("toy", "transfer")[0]
+    cell = point.cell
     assert cell.dataset.name == "own"
     assert cell.network.input_dim == 16
     assert cell.network.output_dim == int(y.max()) + 1
-    assert cell.scaling["hidden"].learning_rate == 1 / cell.network.width
+    rate = point.settings.learning_rate
+    assert cell.scaling["hidden"].learning_rate == rate / cell.network.width
 
 
 @pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
@@ -422,6 +424,9 @@ def test_every_preset_of_the_project_resolves(preset: str) -> None:
             configuration.figure(slug, f).experiment for f in configuration.figures(slug)
         }
         assert {*configuration.experiments(slug)} <= experiments
+        assert [
+            w for f in configuration.figures(slug) for w in configuration.warnings(slug, f)
+        ] == []
 
 
 def test_a_seed_changes_a_cell_in_nothing_else(tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ def test_rows_are_quantities_and_columns_grids(tmp_path: Path) -> None:
 def test_columns_are_every_grid_unless_named(tmp_path: Path) -> None:
     found = plot(tmp_path / "a", rows=["loss"])
     assert [p.lines[0].grid for p in found.panels] == ["main", "one", "pair_a", "pair_b"]
-    found = plot(tmp_path / "b", rows=["loss"], columns="pair", wrap=1, hue="seed", x="width")
+    by = {"hue": "seed", "x": "width", "over": "learning_rate"}
+    found = plot(tmp_path / "b", rows=["loss"], columns="pair", wrap=1, **by)
     assert [p.title for p in found.panels] == ["A", "B"]
     assert (found.wrap, {(p.x, p.hue) for p in found.panels}) == (1, {("width", "seed")})
 
@@ -86,7 +87,7 @@ def test_a_panel_is_of_grids(tmp_path: Path) -> None:
 
 def test_a_panel_for_each_grid_and_for_each_step(tmp_path: Path) -> None:
     each = {"each": "pair", "quantity": "accuracy"}
-    shared = {"x": "width", "hue": "seed"}
+    shared = {"x": "width", "hue": "seed", "over": "learning_rate"}
     found = plot(tmp_path / "a", panels=[each], **shared)
     assert shown(found) == [("A", ["pair_a"], "test_accuracy"), ("B", ["pair_b"], "test_accuracy")]
     assert {p.scale for p in found.panels} == {"linear"}
@@ -117,7 +118,8 @@ def test_a_table_of_results_is_of_nodes_and_differences(tmp_path: Path) -> None:
 def test_lines_of_other_quantities_stand_beside_those_of_each_grid(tmp_path: Path) -> None:
     beside = [{"quantity": "accuracy", "style": "dashed", "label": "accuracy"}]
     each = {"each": "pair", "quantity": "loss", "beside": beside}
-    found = plot(tmp_path, panels=[each], x="seed", hue="width", label="loss, accuracy")
+    by = {"x": "seed", "hue": "width", "over": "learning_rate"}
+    found = plot(tmp_path, panels=[each], label="loss, accuracy", **by)
     assert shown(found) == [
         ("A", ["pair_a", "pair_a"], "train_loss"),
         ("B", ["pair_b", "pair_b"], "train_loss"),
@@ -162,7 +164,7 @@ TABLE = {"kind": "results_table", "quantity": "loss", "rows": "width", "columns"
         ({"rows": ["loss"], "panels": []}, r"plot\.rows: stands in place of `panels`"),
         ({"columns": "pair", "panels": []}, r"plot\.columns: stands in place of `panels`"),
         ({}, "give `rows`, a list of quantities, or `panels`"),
-        ({"rows": "loss"}, "give `rows`, a list of quantities, or `panels`"),
+        ({"rows": "loss"}, r"plot\.rows: should be a list, not 'loss'"),
         ({"rows": ["los"]}, "unknown quantity 'los'; did you mean 'loss'"),
         ({"rows": ["loss"], "columns": "mian"}, "unknown grid 'mian'; did you mean 'main'"),
         (
@@ -182,6 +184,10 @@ TABLE = {"kind": "results_table", "quantity": "loss", "rows": "width", "columns"
         (
             {**TABLE, "entries": ["pair"], "over": "momentum"},
             r"plot\.over: the grid 'pair_a' has no 'momentum'",
+        ),
+        (
+            {**MAP, "panels": [{"grid": "pair", "along": "seed"}]},
+            "unknown grid 'pair'; did you mean 'pair_b'",
         ),
         ({**COMPOSITE, "plots": [MAP, "maps"]}, r"plot\.plots\.1: should be a mapping, not 'maps'"),
         (

@@ -40,7 +40,7 @@ def _within(key: str, value: Any, caps: Caps) -> Any:
             return value
         if axis:
             return [item for item in value if not _is_number(item) or item <= cap] or [cap]
-        return min(value, cap) if isinstance(value, int) else value
+        return min(value, cap) if _is_number(value) else value
     if not axis:
         return value
     if key == "seed":

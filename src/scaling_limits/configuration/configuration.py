@@ -7,31 +7,34 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from scaling_limits.cells import Cell, digest
-from scaling_limits.configuration import drawn, forms, own_parts
+from scaling_limits.configuration import drawn, forms, judgeable, own_parts
 from scaling_limits.configuration.costs.packing import shards
-from scaling_limits.configuration.files import read_tree, validate, yaml_files
+from scaling_limits.configuration.files import raise_together, read_tree, validate, yaml_files
+from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import (
     Caps,
     Experiment,
     Figure,
+    Grid,
     Main,
     Preset,
 )
 from scaling_limits.configuration.own_parts import OwnParts
 from scaling_limits.configuration.paper import Changes, Composed, Paper
-from scaling_limits.configuration.recorded import refuse_unrecorded
+from scaling_limits.configuration.recorded import unrecorded
 from scaling_limits.configuration.resolve import Resolved, Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
 from scaling_limits.configuration.vocabulary import LISTS, Vocabulary, is_axis
 from scaling_limits.datasets import catalogue
-from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
+from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import OWN
+from scaling_limits.figures.names import natural
 from scaling_limits.training.settings import SEEDS
 
 # as in the Snakefile: the wildcard of papers, and the targets beside them
@@ -125,24 +128,29 @@ class Configuration:
         """What is wrong with experiments of the user's own, by file: it is a reason to stop these, and nothing else."""
         found = {}
         for name in self.experiments(OWN) if OWN in self.papers else ():
-            try:
-                for figure in self.paper(OWN).library.figures(name):
-                    self.figure(OWN, figure)
-            except ScalingLimitsError as error:
-                found[name] = str(error)
+            wrong = own_parts.problem(name, partial(self._check_own, name))
+            if wrong is not None:
+                found[name] = wrong
         return found
+
+    def _check_own(self, name: str) -> None:
+        """Raise ConfigurationError with all that is wrong with an experiment of the user's own."""
+        figures = self.paper(OWN).library.figures(name)
+        checks = [partial(self.figure, OWN, figure) for figure in figures]
+        raise_together([partial(self.points, OWN, name), *checks])
 
     def sound_figures(self, slug: str) -> list[str]:
         """The names of a paper's figures, without those of experiments that have `faults`."""
         if slug != OWN:
             return self.figures(slug)
         library = self.paper(OWN).library
-        return [
-            f
+        found = {
+            figure
             for name in library.experiments
             if name not in self.faults
-            for f in library.figures(name)
-        ]
+            for figure in library.figures(name)
+        }
+        return sorted(found, key=natural)
 
     @cache
     def paper(self, slug: str) -> Paper:
@@ -171,28 +179,65 @@ class Configuration:
     def figure(self, slug: str, name: str) -> Figure:
         """A figure as configured; raises ConfigurationError with the nearest name when there is none."""
         paper = self.paper(slug)
-        found = drawn.figure(paper, name, other_metrics=bool(self.user_algorithms))
-        cells: dict[str, list[Cell]] = {}
-        for point in self.points(slug, found.experiment):
-            cells.setdefault(point.grid, []).append(point.cell)
-        with drawn.misplaced(paper, name):
-            refuse_unrecorded(found, cells)
+        _, experiment = paper.figure(name)
+        other_metrics = bool(self.user_algorithms)
+        found: Figure
+        found, _ = raise_together(
+            [
+                lambda: drawn.figure(paper, name, other_metrics=other_metrics),
+                lambda: self.points(slug, experiment),
+            ]
+        )
+        grids = self._grid_cells(slug, found.experiment)
+        drawn.refuse_all(
+            paper, name, [*unrecorded(found, grids), *judgeable.problems(found, grids)]
+        )
         return found
+
+    @cache
+    def _grid_cells(self, slug: str, experiment: str | None) -> dict[str, GridCells]:
+        """The cells of an experiment's grids, and what is written of these."""
+        if experiment is None:
+            return {}
+        points: dict[str, list[tuple[Any, Cell]]] = {}
+        for point in self.points(slug, experiment):
+            points.setdefault(point.grid, []).append((point.settings, point.cell))
+        written = self.paper(slug).written.experiment(experiment).nodes
+        spec = self.experiment(slug, experiment)
+        return {
+            name: GridCells(
+                found,
+                spec.grids[name].settings,
+                {key: plan.steps for key, plan in spec.grids[name].measurements.items()},
+                written.get(name),
+            )
+            for name, found in points.items()
+        }
+
+    def warnings(self, slug: str, name: str) -> list[str]:
+        """What of a valid figure means less than it says, a line each."""
+        found, paper = self.figure(slug, name), self.paper(slug)
+        grids = self._grid_cells(slug, found.experiment)
+        said, experiment = paper.figure(name)
+        lines = [drawn.located(said, name, each) for each in judgeable.warnings(found, grids)]
+        for grid in sorted(found.grids):
+            node = paper.experiment(str(experiment)).grids[grid]
+            for key, problem in grids[grid].warnings:
+                place = origin_at(merge(node.measurements, node.settings), (key,))
+                lines.append(f"{place}: experiments.{experiment}.grids.{grid}.{key}: {problem}")
+        return list(dict.fromkeys(lines))
 
     @cache
     def points(self, slug: str, experiment: str | None) -> tuple[Point, ...]:
         """The cells of an experiment, grid by grid in the order of its axes; none without one."""
         if experiment is None:
             return ()
+        grids = self.experiment(slug, experiment).grids
+        checks: list[Any] = [partial(self._of_grid, slug, experiment, grid) for grid in grids]
         if slug == OWN:
-            drawn.refuse_unused_grids(self.paper(slug), experiment)
-        composed = self.paper(slug).experiment(experiment)
-        spec = self.experiment(slug, experiment)
-        known: dict[str, Resolved] = {}
-        return tuple(
-            self._point(grid, values, spec, slug, experiment, composed, known)
-            for grid, values in _product(spec)
-        )
+            checks.append(partial(drawn.refuse_unused_grids, self.paper(slug), experiment))
+        found = raise_together(checks)
+        return tuple(itertools.chain.from_iterable(found[: len(grids)]))
 
     @cache
     def cells(self, slug: str, experiment: str | None) -> list[Cell]:
@@ -233,8 +278,10 @@ class Configuration:
             if self._substitute(slug, name) != name
         }
 
+    @cache
     def _substitute(self, slug: str, name: str) -> str:
         """What takes the place of a dataset; raises ConfigurationError where an own experiment's archive is missing."""
+        # every cell asks, and the answer takes a look into folders
         if slug != OWN:
             name = self.preset.substitutions.get(name, name)
         stand_in = catalogue.info(name, self.user_datasets).stand_in
@@ -249,6 +296,16 @@ class Configuration:
                 "x_train and x_test [n, H, W, C], y_train and y_test [n], labels from 0"
             )
         return self._substitute(slug, stand_in)
+
+    def _of_grid(self, slug: str, experiment: str, grid: str) -> list[Point]:
+        """The cells of a grid."""
+        composed = self.paper(slug).experiment(experiment)
+        spec = self.experiment(slug, experiment)
+        known: dict[str, Resolved] = {}
+        return [
+            self._point(grid, values, spec, slug, experiment, composed, known)
+            for values in _values(spec.grids[grid])
+        ]
 
     def _point(
         self,
@@ -342,6 +399,7 @@ def _presets(root: Path) -> list[str]:
 def _changes(changes: Tree, settings: frozenset[str], path: str) -> Tree:
     """What the user changes of a paper, its words checked."""
     forms.refuse_unknown(changes, "word", forms.CHANGED_PAPER, path)
+    forms.refuse_misfits(changes.only(forms.SHARED), path)
     checked = Tree(changes.origin, changes)
     kinds = {"bases": forms.CHANGED_BASE, "experiments": forms.CHANGED_EXPERIMENT - {"figures"}}
     for part, words in kinds.items():
@@ -409,9 +467,14 @@ def _number(value: Any) -> Any:
 def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every (grid, settings) of an experiment."""
     for name, grid in spec.grids.items():
-        axes = {k: v if is_axis(k, v) else [v] for k, v in grid.settings.items()}
-        for values in itertools.product(*axes.values()):
-            yield name, dict(zip(axes, values, strict=True))
+        yield from ((name, values) for values in _values(grid))
+
+
+def _values(grid: Grid) -> Iterator[dict[str, Any]]:
+    """The settings of every cell of a grid."""
+    axes = {k: v if is_axis(k, v) else [v] for k, v in grid.settings.items()}
+    for values in itertools.product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))
 
 
 def _spoken_of(problem: str, said: Tree) -> list[Origin]:

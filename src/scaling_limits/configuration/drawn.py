@@ -1,7 +1,7 @@
 """From what is said of a figure to the typed model of it."""
 
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -26,22 +26,74 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     """A figure as configured; with `other_metrics` there are algorithms that may record what the project does not know.
 
     Raises:
-        ConfigurationError: there is none, or something of it is wrong: with file, line and what would be valid.
+        ConfigurationError: there is none, or something of it is wrong: of all that is, file, line, key and what would
+            be valid.
     """
     said, holder = paper.figure(name)
     composed = paper.experiment(holder) if holder is not None else None
     experiment = holder if composed is not None and composed.nodes else None
     words = _words(paper, name, holder, composed, None if other_metrics else _recorded())
-    with misplaced(paper, name):
-        content = {
-            **plain(said.only(("title", "caption"))),
-            "plot": plots.written_out(said.value("plot") or {}, words),
-            "claims": judging.claims(plain(said.tree("claims"), nulls=True), words),
-            "experiment": experiment,
-        }
-        found = validate(Figure, said, content, f"figures.{name}.", _as_written(content))
-        _refuse(found, words, paper.library.settings)
+    plot, wrong = _expanded(said.value("plot") or {}, words)
+    claims, wrong_claims = _claims(plain(said.tree("claims"), nulls=True), words)
+    wrong += wrong_claims
+    content = {
+        **plain(said.only(("title", "caption"))),
+        "plot": plot,
+        "claims": claims,
+        "experiment": experiment,
+    }
+    lines = [located(said, name, error) for error in wrong]
+    found = None
+    try:
+        told_of = {error.path[:1] for error in wrong} - {("claims",)}
+        found = validate(Figure, said, content, f"figures.{name}.", _as_written(content), told_of)
+    except ConfigurationError as error:
+        lines += str(error).splitlines()
+    if found is not None:
+        lines += [located(said, name, each) for each in _misplaced(found, words, paper)]
+    if found is None or lines:
+        raise ConfigurationError("\n".join(dict.fromkeys(lines)))
     return found
+
+
+def _expanded(plot: dict[str, Any], words: Words) -> tuple[Any, list[MisplacedError]]:
+    """The plot with names replaced by what they stand for, or what is wrong with it as it is written."""
+    wrong = list(plots.misfits_of(plot))
+    try:
+        return (plot if wrong else plots.written_out(plot, words)), wrong
+    except MisplacedError as error:
+        return plot, [error]
+
+
+def _claims(
+    said: dict[str, Any], words: Words
+) -> tuple[list[dict[str, Any]], list[MisplacedError]]:
+    """The claims that can be read, and what is wrong with the others."""
+    found, wrong = [], []
+    for name, claim in said.items():
+        try:
+            found += [] if claim is None else [judging.claim(name, claim, words)]
+        except MisplacedError as error:
+            wrong.append(error)
+    return found, wrong
+
+
+def located(said: Tree, name: str, error: MisplacedError) -> str:
+    """A line about a figure, with file, line and key."""
+    where = ".".join(map(str, ("figures", name, *error.path)))
+    return f"{origin_at(said, error.path)}: {where}: {error}"
+
+
+def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> None:
+    """Refuse a figure of which anything is wrong.
+
+    Raises:
+        ConfigurationError: all of it, a line each.
+    """
+    if problems:
+        said, _ = paper.figure(name)
+        lines = dict.fromkeys(located(said, name, problem) for problem in problems)
+        raise ConfigurationError("\n".join(lines))
 
 
 @contextmanager
@@ -55,8 +107,7 @@ def misplaced(paper: Paper, name: str) -> Iterator[None]:
         yield
     except MisplacedError as error:
         said, _ = paper.figure(name)
-        where = ".".join(map(str, ("figures", name, *error.path)))
-        raise ConfigurationError(f"{origin_at(said, error.path)}: {where}: {error}") from None
+        raise ConfigurationError(located(said, name, error)) from None
 
 
 def refuse_unused_grids(paper: Paper, experiment: str) -> None:
@@ -85,29 +136,28 @@ def refuse_unused_grids(paper: Paper, experiment: str) -> None:
                 )
 
 
-def _refuse(figure: Figure, words: Words, settings: frozenset[str]) -> None:
-    """Refuse names of grids, columns and settings that there are not.
-
-    Raises:
-        MisplacedError: with the nearest name.
-    """
+def _misplaced(figure: Figure, words: Words, paper: Paper) -> Iterator[MisplacedError]:
+    """Names of grids, columns and settings that there are not, with the nearest ones."""
+    # a node with grids below it has no cells itself
+    grids = words.every_grid()
     for path, grid in _grids(figure):
-        if grid not in words.nodes:
-            raise MisplacedError(path, unknown("grid", grid, words.nodes))
+        if grid not in grids:
+            yield MisplacedError(path, unknown("grid", grid, grids))
     for path, grid, column in _best_over(figure):
-        if words.nodes[grid].settings.value(column) is None:
+        if grid in words.nodes and words.nodes[grid].settings.value(column) is None:
             axes = words.nodes[grid].settings
             problem = f"the grid '{grid}' has no '{column}': {unknown('column', column, axes)}"
-            raise MisplacedError((*path, "over"), problem)
+            yield MisplacedError((*path, "over"), problem)
+    settings = paper.library.settings
     columns = {*settings, *typing.get_args(Axis), "relative_layer", "relative_index"}
     for path, column in _columns(figure):
         if column not in columns:
-            raise MisplacedError(path, unknown("column", column, columns))
+            yield MisplacedError(path, unknown("column", column, columns))
     filled = {*settings, *places.COUNTS}
     for path, text in _texts(figure):
         for setting in places.named(text):
             if setting not in filled:
-                raise MisplacedError(path, unknown("setting", setting, filled))
+                yield MisplacedError(path, unknown("setting", setting, filled))
 
 
 def _grids(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -1,9 +1,10 @@
 """Reading configuration files, and saying where a wrong value stands."""
 
+import math
 import re
 import types
 import typing
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, Word, origin_at, plain
-from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
@@ -22,20 +23,29 @@ _INTERNAL = re.compile(r"constrained-\w+|function-.*|\w+\[.*\]|\[key\]|int|float
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML without duplicate keys; PyYAML's own parser would take a second for the files of a paper."""
+    """Scalars of YAML 1.2's core schema, and no key twice.
+
+    PyYAML alone reads those of YAML 1.1: `on` as true, `010` as 8, `1e5` as text. Its parser in Python would take a
+    second for the files of a paper.
+    """
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+    yaml_constructors: typing.ClassVar[dict[Any, Any]] = {}
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            self.key(key_node, seen)
-        return super().construct_mapping(node, deep=deep)
+        if not isinstance(node, yaml.MappingNode):
+            return super().construct_mapping(node, deep=deep)  # refused
+        seen: set[str] = set()
+        return {
+            self.key(key, seen): self.construct_object(value, deep) for key, value in node.value
+        }
 
-    def key(self, node: Any, seen: set[Any]) -> Any:
-        """The key of a mapping, which none of those `seen` may be."""
-        key = self.construct_object(node, deep=True)
+    def key(self, node: Any, seen: set[str]) -> str:
+        """The key of a mapping as it is written, which none of those `seen` may be."""
         line = node.start_mark.line + 1
-        if not isinstance(key, Hashable):
+        if not isinstance(node, yaml.ScalarNode):
             raise yaml.YAMLError(f"line {line}: a key has to be a word or a number")
+        key = str(node.value)
         if key in seen:
             raise yaml.YAMLError(f"line {line}: key '{key}' stands twice")
         seen.add(key)
@@ -46,11 +56,49 @@ class _Loader(yaml.CSafeLoader):
         origin = Origin(file, line, way)
         if not isinstance(node, yaml.MappingNode):
             return Leaf(self.construct_object(node, deep=True), origin)
-        tree, seen = Tree(origin), set[Any]()
+        tree, seen = Tree(origin), set[str]()
         for key_node, value in node.value:
-            key = str(self.key(key_node, seen))
+            key = self.key(key_node, seen)
             tree[key] = self.words(value, file, way, key_node.start_mark.line + 1)
         return tree
+
+
+_FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+_SCALARS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
+    ("null", r"~|null|Null|NULL|", "~nN\0", lambda _: None),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text[0] in "tT"),
+    ("int", r"[-+]?[0-9]+", "-+0123456789", int),
+    ("int", r"0o[0-7]+|0x[0-9a-fA-F]+", "0", lambda text: int(text, 0)),
+    ("float", _FLOAT, "-+.0123456789", float),
+    ("float", r"[-+]?\.(?:inf|Inf|INF)", "-+.", lambda text: float(text.replace(".", ""))),
+    ("float", r"\.(?:nan|NaN|NAN)", ".", lambda _: math.nan),
+)
+"""Of each kind of scalar its tag, how it is written, the characters that it may begin with, and its value."""
+
+
+def _schema() -> None:
+    """Have the loader read `_SCALARS`, text, lists and mappings; other tags (`!!binary`, `!!set`) are refused."""
+
+    def scalar(loader: Any, node: Any) -> Any:
+        text = node.value if isinstance(node, yaml.ScalarNode) else ""
+        for tag, pattern, _, value in _SCALARS:
+            if node.tag == f"tag:yaml.org,2002:{tag}" and re.fullmatch(pattern, text):
+                return value(text)
+        line = node.start_mark.line + 1
+        raise yaml.YAMLError(f"line {line}: {node.value!r:.80} is no {node.tag.rpartition(':')[2]}")
+
+    for tag, pattern, first, _ in _SCALARS:
+        whole = re.compile(rf"(?:{pattern})\Z")
+        name = f"tag:yaml.org,2002:{tag}"
+        _Loader.add_implicit_resolver(name, whole, ["" if c == "\0" else c for c in first])
+        _Loader.add_constructor(name, scalar)
+    for kind in ("str", "seq", "map"):
+        name = f"tag:yaml.org,2002:{kind}"
+        _Loader.add_constructor(name, yaml.SafeLoader.yaml_constructors[name])
+    _Loader.add_constructor(None, yaml.SafeLoader.yaml_constructors[None])
+
+
+_schema()
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -128,9 +176,10 @@ def validate(
     content: Any = None,
     path: str = "",
     written: Callable[[Location], Location] = lambda location: location,
+    told_of: Iterable[Location] = (),
 ) -> M:
     """What is said as `model`; `content` is what became of it, if that is something else, and `written` gives the place
-    in `said` of one in `content`.
+    in `said` of one in `content`. What is wrong below the places `told_of` was said before.
 
     Raises:
         ConfigurationError: names, for each thing wrong, the file, the line, the key and what would be valid.
@@ -141,9 +190,33 @@ def validate(
         lines = []
         for entry in told(error):
             location = written(entry["loc"])
+            if any(location[: len(place)] == place for place in told_of):
+                continue
             problem = explain(entry, "key", _fields_at(model, entry["loc"][:-1]))
             lines.append(f"{origin_at(said, location)}: {path}{dotted(location)}: {problem}")
         raise ConfigurationError("\n".join(dict.fromkeys(lines))) from None
+
+
+def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
+    """What all checks give.
+
+    Raises:
+        ScalingLimitsError: what one of them raised.
+        ConfigurationError: what several of them raised, each line once.
+    """
+    found: list[Any] = []
+    errors: dict[str, ScalingLimitsError] = {}
+    for check in checks:
+        try:
+            found.append(check())
+        except ScalingLimitsError as error:
+            errors.setdefault(str(error), error)
+    if len(errors) == 1:
+        raise next(iter(errors.values()))
+    if errors:
+        lines = (line for text in errors for line in text.splitlines())
+        raise ConfigurationError("\n".join(dict.fromkeys(lines)))
+    return found
 
 
 def told(error: ValidationError) -> list[Any]:
@@ -206,7 +279,8 @@ def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:
         field = annotation.model_fields.get(str(location[0]))
         return _fields_at(field.annotation, location[1:]) if field else set()
     if arguments and location:
-        return _fields_at(arguments[-1], location[1:])
+        inner = [each for each in arguments if each is not ...]
+        return _fields_at(inner[-1], location[1:])
     return set()
 
 

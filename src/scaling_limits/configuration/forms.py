@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Iterable
 
 from scaling_limits.configuration.ranges import expanded
-from scaling_limits.configuration.trees import Leaf, Tree, Word, plain
+from scaling_limits.configuration.shapes import SYMBOLS, Shape, misfits
+from scaling_limits.configuration.trees import Leaf, Tree, Word, origin_at, plain
 from scaling_limits.errors import ConfigurationError, unknown
 
 SHARED = frozenset({"symbols", "quantities", "judging", "stated", "bases"})
@@ -21,7 +22,14 @@ CHANGED_GRID = frozenset({"grids", "measurements"})
 CHANGED_EXPERIMENT = frozenset({"grids", "measurements", "figures"})
 CHANGED_PAPER = SHARED | {"experiments", "figures"}
 
-_MAPPINGS = frozenset({"measurements", *SHARED})
+_TYPES: dict[str, Shape] = {
+    **dict.fromkeys(("authors", "caption", "description", "extends", "reference", "title"), str),
+    **{key: {} for key in ("judging", "measurements", "plot", "stated")},
+    **{key: {"*": {}} for key in ("bases", "claims", "figures", "presets")},
+    "grids": ([str], {"*": {}}),
+    "quantities": {"*": {"metric": str}},
+    "symbols": SYMBOLS,
+}
 # as in the wildcards of the Snakefile
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 NAMED = "a name has letters, digits, '_' and '-' only"
@@ -45,6 +53,20 @@ def refuse_unknown(tree: Tree, kind: str, valid: Collection[str], path: str = ""
         if key not in valid:
             problem = _MOVED.get(key) or unknown(kind, key, valid)
             raise ConfigurationError(f"{word.origin}: {path}{key}: {problem}")
+
+
+def refuse_misfits(tree: Tree, path: str = "") -> None:
+    """Refuse words of a place that are of another type than they have to be.
+
+    Raises:
+        ConfigurationError: names, for each of them, file, line, key and valid types.
+    """
+    lines = [
+        f"{origin_at(tree, error.path)}: {path}{'.'.join(map(str, error.path))}: {error}"
+        for error in misfits(plain(tree.only(_TYPES)), _TYPES, ())
+    ]
+    if lines:
+        raise ConfigurationError("\n".join(lines))
 
 
 def mapping(word: Word, path: str) -> Tree:
@@ -73,6 +95,7 @@ def place(
         presets: the presets that it may speak of.
     """
     refuse_unknown(tree, "word or setting", words | settings, path)
+    refuse_misfits(tree.only(words), path)
     checked = Tree(tree.origin)
     for key, word in tree.items():
         if key == "grids":
@@ -82,8 +105,6 @@ def place(
             changed = CHANGED_EXPERIMENT if "grids" in words else CHANGED_BASE
             checked[key] = _presets(word, changed, settings, f"{path}presets.", tuple(presets))
         elif key in words:
-            if key in _MAPPINGS:
-                mapping(word, path + key)
             checked[key] = word
         else:
             checked[key] = _setting(word, path + key)
@@ -104,9 +125,8 @@ def _setting(word: Word, path: str) -> Word:
 def _grids(word: Word, words: frozenset[str], settings: frozenset[str], path: str) -> Tree:
     """The nodes of a tree of grids; a list of names is a node for each, which extends the base of that name."""
     if isinstance(word, Leaf) and isinstance(word.value, list) and words is GRID:
-        named = [str(name) for name in word.value]
         extending = {
-            name: Tree(word.origin, {"extends": Leaf(name, word.origin)}) for name in named
+            name: Tree(word.origin, {"extends": Leaf(name, word.origin)}) for name in word.value
         }
         return Tree(word.origin, extending)
     nodes = Tree(word.origin)
@@ -165,12 +185,15 @@ def figures(tree: Tree, known: Collection[str] | None = None, path: str = "") ->
         ConfigurationError: names file and line.
     """
     found = named(tree, "figures", path)
-    for name, figure in found.items():
+    for name, word in found.items():
+        figure = mapping(word, name)
         if known is not None and name not in known:
             raise ConfigurationError(
                 f"{figure.origin}: {path}figures: {unknown('figure', name, known)}"
             )
         if not NAME.fullmatch(name):
             raise ConfigurationError(f"{figure.origin}: {path}figures.{name}: {NAMED}")
-        refuse_unknown(mapping(figure, name), "word", FIGURE, f"{path}figures.{name}.")
+        where = f"{path}figures.{name}."
+        refuse_unknown(figure, "word", FIGURE, where)
+        refuse_misfits(figure, where)
     return found

@@ -4,7 +4,8 @@ import typing
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from scaling_limits.configuration.trees import Tree, Word
+from scaling_limits.configuration.shapes import RULE, misfits
+from scaling_limits.configuration.trees import Tree, Word, origin_at, plain
 from scaling_limits.configuration.words import MisplacedError, Words
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.claims import Claim
@@ -24,7 +25,7 @@ KINDS = _kinds()
 
 
 def refuse_unknown(judging: Tree) -> None:
-    """Refuse words that no claim has, or not one of that kind.
+    """Refuse words that no claim has, or not one of that kind, and words of another type than they have to be.
 
     Raises:
         ConfigurationError: names file and line.
@@ -36,6 +37,10 @@ def refuse_unknown(judging: Tree) -> None:
             continue
         for inner, part in judging.tree(key).items():
             _refuse(inner, part, fields[key])
+    shape = {**RULE, **dict.fromkeys(KINDS, RULE)}
+    for problem in misfits(plain(judging, nulls=True), shape, ()):
+        key = ".".join(map(str, problem.path))
+        raise ConfigurationError(f"{origin_at(judging, problem.path)}: judging.{key}: {problem}")
 
 
 def _refuse(key: str, word: Word, valid: Collection[str]) -> None:
@@ -52,16 +57,12 @@ def combined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def claims(said: Mapping[str, Any], words: Words) -> list[dict[str, Any]]:
-    """The claims with their ids, and all that they do not say themselves.
+def claim(name: str, said: Any, words: Words) -> dict[str, Any]:
+    """A claim with its id, and all that it does not say itself.
 
     Raises:
-        MisplacedError: an unknown kind, grid or quantity.
+        MisplacedError: an unknown kind, grid or quantity, or a word of another type than it has to be.
     """
-    return [_claim(name, claim, words) for name, claim in said.items() if claim is not None]
-
-
-def _claim(name: str, said: Any, words: Words) -> dict[str, Any]:
     path = ("claims", name)
     if not isinstance(said, Mapping):
         raise MisplacedError(path, f"should be a mapping, not {said!r:.80}")
@@ -76,6 +77,8 @@ def _claim(name: str, said: Any, words: Words) -> dict[str, Any]:
     rule = said[kind]
     if not isinstance(rule, Mapping):
         raise MisplacedError((*path, kind), f"should be a mapping, not {rule!r:.80}")
+    for problem in misfits(said, {"statement": str, "source": str, kind: RULE}, path):
+        raise problem
     fields = KINDS[kind].model_fields
     usual = {key: value for key, value in words.judging.items() if key in fields}
     rule = {**usual, **(words.judging.get(kind) or {}), **rule}

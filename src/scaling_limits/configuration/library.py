@@ -85,6 +85,7 @@ class Library:
             return Tree(Origin(self.folder))
         tree = read_tree(self._path(_SHARED), file)
         forms.refuse_unknown(tree, "word", forms.PAPER)
+        forms.refuse_misfits(tree)
         validate(Head, tree.only(Head.model_fields))
         return self._with_parts(tree)
 

@@ -1,20 +1,34 @@
 """The typed models of the configuration. The JSON schemas in `workflow/schemas/` are generated from them."""
 
+import os.path
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from scaling_limits.figures.claims import Claim
 from scaling_limits.figures.plots import Plot
 from scaling_limits.parameterisations.table import Row
 from scaling_limits.strict import Strict
 
+UserPath = Annotated[PurePath, AfterValidator(lambda path: PurePath(os.path.expanduser(path)))]
+"""A path as a user writes it; `~` is the home folder."""
+
+
+def _refuse_no_step(said: Any) -> Any:
+    whole = isinstance(said, int) and not isinstance(said, bool) and said >= 0
+    # on the command line numbers arrive as text
+    if whole or said == "end" or (isinstance(said, str) and said.isdecimal()):
+        return said
+    raise ValueError("should be the number of updates before it, 0 or more, or 'end'")
+
 
 class MeasurementPlan(Strict):
     """After how many updates a measurement is taken (`end`: all); steps past the end are left out."""
 
-    steps: list[Annotated[int, Field(ge=0)] | Literal["end"]] = Field(min_length=1)
+    steps: list[
+        Annotated[Annotated[int, Field(ge=0)] | Literal["end"], BeforeValidator(_refuse_no_step)]
+    ] = Field(min_length=1)
 
 
 class Grid(Strict):
@@ -97,7 +111,7 @@ class Preset(Strict):
 class OwnDatasets(Strict):
     """Files of data by the names that the user gives them."""
 
-    datasets: dict[str, PurePath] = Field(
+    datasets: dict[str, UserPath] = Field(
         default_factory=dict, description="own datasets: name -> .npz file"
     )
 
@@ -105,10 +119,10 @@ class OwnDatasets(Strict):
 class Data(OwnDatasets):
     """Where data comes from."""
 
-    path: PurePath | None = Field(
+    path: UserPath | None = Field(
         default=None, description="folder with copies already on this machine"
     )
-    downloads: PurePath = Field(default=PurePath("data"), description="folder for downloads")
+    downloads: UserPath = Field(default=PurePath("data"), description="folder for downloads")
 
 
 class Resources(Strict):
@@ -126,7 +140,7 @@ class OwnNames(Strict):
 
     data: OwnDatasets = OwnDatasets()
     parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")
-    algorithms: dict[str, PurePath] = Field(
+    algorithms: dict[str, UserPath] = Field(
         default_factory=dict, description="own algorithms: name -> Python file"
     )
 
@@ -139,7 +153,13 @@ class Main(OwnNames):
         default_factory=dict, description="changes to papers, after the preset's"
     )
     data: Data = Data()
-    audit: Literal["run", "stored"] = "run"
+    audit: Literal["run", "stored"] = Field(
+        default="run",
+        description="compute what is missing before claims are judged, or judge stored records only",
+    )
+    allow_missing: bool = Field(
+        default=False, description="let an audit of stored records pass if figures have none"
+    )
     page: Literal["full", "bare"] = Field(
         default="full", description="pictures with title, claims and notes, or without"
     )

@@ -2,8 +2,8 @@
 experiment of his own. All are known everywhere; a file whose names are wrong stops its own experiment only.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -14,10 +14,11 @@ from scaling_limits.configuration.files import read_tree, validate, yaml_files
 from scaling_limits.configuration.models import OwnNames
 from scaling_limits.configuration.trees import Origin, Tree, origin_at
 from scaling_limits.datasets import catalogue
-from scaling_limits.errors import ConfigurationError
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError
 from scaling_limits.parameterisations.table import TABLE, Row
 
 FOLDER = "config/experiments"
+UNFORESEEN = "a fault of the program"
 _DATASETS, _ALGORITHMS, _ROWS = "data.datasets", "algorithms", "parameterisations"
 
 
@@ -64,6 +65,21 @@ def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
     return found
 
 
+def problem(experiment: str, check: Callable[[], object]) -> str | None:
+    """What a check says of an experiment of the user's own; None where all is well.
+
+    What no check foresees is a fault of the program, and stops this experiment only as well.
+    """
+    try:
+        check()
+    except ScalingLimitsError as error:
+        return str(error)
+    except Exception as error:
+        file = f"{FOLDER}/{experiment}.yaml"
+        return f"{file}: {UNFORESEEN}, which should say what is wrong here: {error!r}"
+    return None
+
+
 class OwnParts:
     """Those of `config/config.yaml` (`given`), and those of the experiments' files, read when first asked for."""
 
@@ -108,27 +124,33 @@ class OwnParts:
         found: dict[str, list[OwnPart]] = {}
         faults: dict[str, str] = {}
         for path in yaml_files(self._root, FOLDER):
-            try:
-                found[path.stem] = self._of_file(path)
-            except ConfigurationError as error:
-                faults[path.stem] = str(error)
+            named: list[OwnPart] = []
+            wrong = problem(path.stem, partial(self._of_file, path, named))
+            if wrong is not None:
+                faults[path.stem] = wrong
+            else:
+                found[path.stem] = named
         everywhere = [*self._given, *chain.from_iterable(found.values())]
         for experiment, named in found.items():
-            problems = [_clash(part, everywhere) for part in named]
-            if any(problems):
-                faults[experiment] = "\n".join(filter(None, problems))
+            clashes = [_clash(part, everywhere) for part in named]
+            if any(clashes):
+                faults[experiment] = "\n".join(filter(None, clashes))
         return {name: named for name, named in found.items() if name not in faults}, faults
 
-    def _of_file(self, path: Path) -> list[OwnPart]:
+    def _of_file(self, path: Path, named: list[OwnPart]) -> None:
+        """Add the parts that a file names to those that are `named`."""
         said = read_tree(path, f"{FOLDER}/{path.name}").only(forms.OWN)
-        found = parts(self._root, said, validate(OwnNames, said))
-        for part in found:
-            _refuse_unusable(part)
-        return found
+        for part in parts(self._root, said, validate(OwnNames, said)):
+            refuse_unusable(part)
+            named.append(part)
 
 
-def _refuse_unusable(part: OwnPart) -> None:
-    """Refuse files that are not there, and algorithms that cannot be read or imported."""
+def refuse_unusable(part: OwnPart) -> None:
+    """Refuse files that are not there, and algorithms that cannot be read or imported.
+
+    Raises:
+        ConfigurationError: starts with the part's origin.
+    """
     kind, name, file, origin = part
     if isinstance(file, Row):
         return

@@ -15,6 +15,7 @@ from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import Caps
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, Word, merge, via
 from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures.names import natural, unknown_figure
 
 
 class Changes(NamedTuple):
@@ -96,14 +97,14 @@ class Paper:
 
     @cached_property
     def figures(self) -> dict[str, str | None]:
-        """All figures with their experiments, in the order of the files."""
+        """All figures with their experiments, in the natural order of their names."""
         found: dict[str, str | None] = {}
         for experiment in (*self.library.experiments, None):
             for name, figure in self.library.figures(experiment).items():
                 if name in found:
                     raise ConfigurationError(f"{figure.origin}: figure '{name}' stands twice")
                 found[name] = experiment
-        return found
+        return {name: found[name] for name in sorted(found, key=natural)}
 
     def _figure(
         self, name: str, chain: tuple[str, ...], said: Origin | None = None
@@ -133,7 +134,7 @@ class Paper:
         if faults:
             raise faults[0]
         where = said or self.library.folder
-        raise ConfigurationError(f"{where}: {unknown('figure', name, self.figures)}")
+        raise ConfigurationError(f"{where}: {unknown_figure(name, self.figures)}")
 
     def _experiment(self, name: str, chain: tuple[str, ...]) -> Tree:
         written = self.library.experiment(name)

@@ -4,6 +4,7 @@ Nothing here knows a part: registries find them, and each declares its own setti
 not go together in `refuse`, and in `READS` which of a row's numbers it reads that others have no use for.
 """
 
+import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -139,8 +140,11 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
     for key in values:
         if key not in model.model_fields:
             raise ConfigurationError(f"{key}: {_idle(key, values[key])}")
+    whole = _whole_numbers(model)
     try:
-        settings = model.model_validate(dict(values))
+        settings = model.model_validate(
+            {key: _written_out(value) if key in whole else value for key, value in values.items()}
+        )
     except ValidationError as error:
         entry = told(error)[0]
         key = dotted(entry["loc"])
@@ -158,6 +162,27 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
     _refuse_unread(settings, parts)
     _refuse_unobserved(parts, settings)
     return settings
+
+
+@cache
+def _whole_numbers(model: type[Strict]) -> frozenset[str]:
+    """The settings that may be whole numbers."""
+
+    def has(kind: Any) -> bool:
+        return kind is int or any(map(has, typing.get_args(kind)))
+
+    return frozenset(name for name, field in model.model_fields.items() if has(field.annotation))
+
+
+def _written_out(value: Any) -> Any:
+    """A whole number for text as `1e5`: on the command line numbers arrive as text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return int(number) if number.is_integer() else value
 
 
 def _declared(parts: Iterable[ModuleType]) -> list[type[Strict]]:
@@ -234,7 +259,7 @@ def _refuse_unobserved(parts: Parts, settings: Any) -> None:
 
 def _refuse_unread(settings: Any, parts: Parts) -> None:
     """Refuse changes of a row's numbers that no chosen part reads; an algorithm of the user's own may read all."""
-    if parts.file is not None:
+    if parts.file is not None or not settings.exponent_changes:
         return
     reads: frozenset[str] = frozenset().union(*(getattr(part, "READS", ()) for part in parts))
     special = frozenset().union(*(getattr(part, "READS", ()) for _, _, part in every_part()))

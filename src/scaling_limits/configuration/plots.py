@@ -1,10 +1,11 @@
 """From a figure's `plot`, as it is written, to the options of its kind (`figures/plots/`)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
+from scaling_limits.configuration.shapes import PLOTS, QUANTITY, SYMBOLS, misfits
 from scaling_limits.configuration.words import MisplacedError, Words
 from scaling_limits.figures.metrics import words_of
 from scaling_limits.figures.plots import DRAWN_BY
@@ -39,15 +40,23 @@ def written_out(plot: dict[str, Any], words: Words) -> dict[str, Any]:
     return {**plot, "symbols": symbols} if symbols else plot
 
 
+def misfits_of(plot: dict[str, Any], path: Path = _AT) -> Iterator[MisplacedError]:
+    """What is of another type than its kind has it, as it is written."""
+    yield from misfits(plot, {"kind": str, "symbols": SYMBOLS}, path)
+    yield from misfits(plot, PLOTS.get(str(plot.get("kind")), {"quantity": QUANTITY}), path)
+    if plot.get("kind") == "composite" and isinstance(plot.get("plots"), list):
+        for number, single in enumerate(plot["plots"]):
+            if isinstance(single, dict):
+                yield from misfits_of(single, (*path, "plots", number))
+
+
 def _singles(plot: dict[str, Any], words: Words) -> list[Any]:
     """The plots of a composite one."""
     found = []
     for number, single in enumerate(plot.get("plots") or []):
         path = (*_AT, "plots", number)
-        if not isinstance(single, Mapping):
-            raise MisplacedError(path, f"should be a mapping, not {single!r:.80}")
         try:
-            found.append(written_out(dict(single), words))
+            found.append(written_out(single, words))
         except MisplacedError as error:
             raise MisplacedError((*path, *error.path[len(_AT) :]), str(error)) from None
     return found
@@ -75,19 +84,17 @@ def _lines(plot: dict[str, Any], words: Words) -> dict[str, Any]:
         key: plot[key] for key in ("kind", "wrap", "hue_labels", "symbols") if key in plot
     }
     shared = {key: value for key, value in plot.items() if key not in _PLOT}
-    if "panels" in plot:
+    if plot.get("panels") is not None:
         for key in ("rows", "columns"):
             if key in plot:
                 raise MisplacedError((*_AT, key), "stands in place of `panels`, not beside them")
-        said = [((*_AT, "panels", index), part) for index, part in enumerate(plot["panels"] or [])]
+        said = [((*_AT, "panels", index), part) for index, part in enumerate(plot["panels"])]
     else:
         said = _table(plot, words)
         shared = {**_TRANSFER, **shared}
         own = {"wrap": len(said) // len(plot["rows"]), **own} if said else own
     panels = []
     for path, panel in said:
-        if not isinstance(panel, Mapping):
-            raise MisplacedError(path, f"should be a mapping, not {panel!r}")
         panels += _panels({**shared, **panel}, words, path)
     return {**own, "panels": panels}
 
@@ -116,7 +123,7 @@ def _results_table(plot: dict[str, Any], words: Words) -> dict[str, Any]:
 def _table(plot: dict[str, Any], words: Words) -> list[tuple[Path, dict[str, Any]]]:
     """The panels of quantities in `rows` and grids in `columns` (default: every grid)."""
     rows = plot.get("rows")
-    if not isinstance(rows, list):
+    if rows is None:
         raise MisplacedError(_AT, "give `rows`, a list of quantities, or `panels`")
     chosen = plot.get("columns")
     columns = words.titled(words.every_grid() if chosen is None else chosen, (*_AT, "columns"))
@@ -137,16 +144,16 @@ def _row(said: Any) -> dict[str, Any]:
 
 def _panels(panel: dict[str, Any], words: Words, path: Path) -> list[dict[str, Any]]:
     """The panels that one stands for: with `each`, one for each grid; with `steps`, one for each step."""
-    if "steps" in panel:
+    if panel.get("steps") is not None:
         rest = {key: value for key, value in panel.items() if key != "steps"}
         at = [
             {**rest, "title": str(rest.get("title", "{}")).replace("{}", str(step))}
             for step in panel["steps"]
         ]
         for one, step in zip(at, panel["steps"], strict=True):
-            one["lines"] = [_at(line, step) for line in rest.get("lines", [])]
+            one["lines"] = [_at(line, step) for line in rest.get("lines") or []]
         return [found for one in at for found in _panels(one, words, path)]
-    if "each" not in panel:
+    if panel.get("each") is None:
         return [_panel(panel, words, path)]
     rest = {key: value for key, value in panel.items() if key != "each"}
     each = words.titled(panel["each"], path)
@@ -156,10 +163,8 @@ def _panels(panel: dict[str, Any], words: Words, path: Path) -> list[dict[str, A
     ]
 
 
-def _at(line: Any, step: int) -> Any:
+def _at(line: dict[str, Any], step: int) -> dict[str, Any]:
     """A line of the quantity at a training step."""
-    if not isinstance(line, Mapping):
-        return line
     said = line.get("quantity")
     quantity = said if isinstance(said, Mapping) else {"quantity": said}
     return {**line, "quantity": {**quantity, "reduce": "at", "step": step}}
@@ -169,17 +174,16 @@ def _panel(panel: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
     """A panel with its lines: written out, or those of the grids that it is `of`, each with those `beside` it."""
     if isinstance(panel.get("over"), str):
         panel = {**panel, "over": [panel["over"]]}
-    if "tuned_by" in panel:
+    if panel.get("tuned_by") is not None:
         judged = words.quantity(panel["tuned_by"], path)
         if _drawn(judged).get("best", "min") is None:
             raise MisplacedError((*path, "tuned_by"), "of this quantity no value is best")
         panel = {**panel, "tuned_by": judged}
     lines = panel.get("lines")
-    if "of" not in panel:
-        if isinstance(lines, list) and lines:
+    if panel.get("of") is None:
+        if lines:
             lines = [_line(line, words, path) for line in lines]
-            first = lines[0].get("quantity") if isinstance(lines[0], Mapping) else None
-            panel = {**_drawn(first), **panel, "lines": lines}
+            panel = {**_drawn(lines[0].get("quantity")), **panel, "lines": lines}
         return panel
     of = ("of", "quantity", "beside")
     rest = {key: value for key, value in panel.items() if key not in of}
@@ -190,13 +194,11 @@ def _panel(panel: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
     for grid, title in words.titled(panel["of"], path):
         named = {} if rest.get("hue") else {"label": grid if title is None else title}
         lines.append({"grid": grid, "quantity": quantity, **named})
-        lines += [{"grid": grid, **line} for line in beside if isinstance(line, Mapping)]
+        lines += [{"grid": grid, **line} for line in beside]
     return {**drawn, **rest, "lines": lines}
 
 
-def _line(line: Any, words: Words, path: Path) -> Any:
-    if not isinstance(line, Mapping):
-        return line
+def _line(line: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
     return {**line, "quantity": words.quantity(line.get("quantity"), path)}
 
 

@@ -1,5 +1,6 @@
 """Ranges: `{octaves: [a, b, step], of: x}` and `{count: n}` stand for lists of numbers."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,11 +41,11 @@ def expanded(value: Any) -> Any:
 
 def _whole(value: Any, least: int, most: int) -> int:
     # on the command line numbers arrive as text
-    if isinstance(value, str | int) and not isinstance(value, bool):
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
-            number = int(value)
-        except ValueError:
-            number = most + 1
-        if least <= number <= most:
-            return number
+            number = float(value)
+        except (ValueError, OverflowError):
+            number = math.nan
+        if number.is_integer() and least <= number <= most:
+            return int(number)
     raise ValueError(f"a range has whole numbers from {least} to {most}, not {value!r}")

@@ -1,10 +1,12 @@
 """Which metrics the cells of a figure will have, and that what it shows and judges is among them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from scaling_limits import measurements
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs.declared import algorithm
+from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.words import MisplacedError
 from scaling_limits.errors import unknown
@@ -13,23 +15,24 @@ from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.quantities import Quantity
 
 
-def refuse_unrecorded(figure: Figure, cells: Mapping[str, Sequence[Cell]]) -> None:
-    """Refuse quantities of metrics that no cell of their grid will have.
+def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+    """Quantities of metrics that no cell of their grid will have: metric and grid, with the nearest one that it has.
 
     Args:
         figure: with grids that are there.
-        cells: those of every grid.
-
-    Raises:
-        MisplacedError: names metric and grid, with the nearest metric that the grid has.
+        grids: the cells of every grid.
     """
-    for path, grid, quantity in _quantities(figure):
-        found = metrics(cells[grid])
+    known: dict[str, frozenset[str] | None] = {}
+    for path, grid, quantity in quantities(figure):
+        cells = [cell for _, cell in grids[grid].points]
+        if grid not in known:
+            known[grid] = metrics(cells)
+        found = known[grid]
         if found is not None and quantity.metric not in found:
             problem = unknown("metric", quantity.metric, found)
-            files = sorted({cell.algorithm.file for cell in cells[grid] if cell.algorithm.file})
+            files = sorted({cell.algorithm.file for cell in cells if cell.algorithm.file})
             declared = "".join(f"; metrics(cell) in {file} says what it records" for file in files)
-            raise MisplacedError(
+            yield MisplacedError(
                 path, f"no cell of the grid '{grid}' will record it: {problem}{declared}"
             )
 
@@ -49,12 +52,26 @@ def metrics(cells: Iterable[Cell]) -> frozenset[str] | None:
     return frozenset(found)
 
 
+@cache
+def measured_by(metric: str) -> str | None:
+    """The measurement that has a metric; None for those of algorithms, recorded at every step."""
+    parts = measurements.registry.modules
+    return next((n for n in parts if metric in measurements.registry.part(n).AXES), None)
+
+
+def axes_of(metric: str) -> tuple[str, ...] | None:
+    """The axes of a measurement's metric besides the training step; None where that is not known."""
+    name = measured_by(metric)
+    axes = None if name is None else measurements.registry.part(name).AXES[metric]
+    return axes
+
+
 def _usual(_: Cell) -> set[str]:
     """What an algorithm records that declares nothing else."""
     return {"train_loss"}
 
 
-def _quantities(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, Quantity]]:
+def quantities(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, Quantity]]:
     """What is shown and judged: path, grid, quantity."""
     for plot in singles(figure.plot):
         yield from ((("plot",), grid, quantity) for grid, quantity in _shown(plot))

@@ -48,6 +48,11 @@ class ClaimBase(Strict):
         return ()
 
     @property
+    def columns(self) -> Names:
+        """What tells the claim's points apart, besides the seed."""
+        raise NotImplementedError
+
+    @property
     def all_grids(self) -> Names:
         """Every grid that the claim names."""
         return (*self.grids, *self.control, *(grid for names in self.compared for grid in names))
@@ -68,6 +73,11 @@ class OptimumClaim(ClaimBase):
     profile: Names = ()
     within: float | None = Field(default=None, gt=0)
     control: Some
+
+    @property
+    def columns(self) -> Names:
+        """The size, the hyperparameter, and those over which the best counts."""
+        return (self.along, self.over, *self.profile)
 
 
 class OptimumStays(OptimumClaim):
@@ -97,6 +107,11 @@ class TransferCost(ClaimBase):
     tolerance: float = Field(gt=0)
     control: Some
 
+    @property
+    def columns(self) -> Names:
+        """The size and the hyperparameters."""
+        return (self.along, *self.over)
+
 
 class ImprovesWith(ClaimBase):
     """The best value over the hyperparameters `over` falls along a size, by the share `margin` in all.
@@ -109,6 +124,11 @@ class ImprovesWith(ClaimBase):
     over: Names = ()
     tolerance: float = Field(gt=0)
     margin: float = Field(default=MARGIN, gt=0, lt=1)
+
+    @property
+    def columns(self) -> Names:
+        """The size and the hyperparameters."""
+        return (self.along, *self.over)
 
 
 class Region(Strict):
@@ -130,7 +150,8 @@ class Bound(ClaimBase):
 
     A point is one value of the columns `by`; its value is the mean over seeds, and the best over the
     hyperparameters `over`. With `at`, the bound must hold at each of the steps (`all`: those recorded), and the
-    quantity's own `reduce` is not used.
+    quantity's own `reduce` is not used. With `divergence: evidence` the claim says that training (or inference) fails:
+    a cell that diverged keeps to `at_least`, also where every cell did.
     """
 
     kind: Literal["bound"]
@@ -140,11 +161,22 @@ class Bound(ClaimBase):
     at: Steps | None = None
     at_least: float | None = None
     at_most: float | None = None
+    divergence: Literal["evidence"] | None = None
+
+    @property
+    def columns(self) -> Names:
+        """What the points are by, and the hyperparameters."""
+        return (*self.by, *self.over)
 
     @model_validator(mode="after")
     def _one_sided(self) -> "Bound":
         if (self.at_least is None) == (self.at_most is None):
             raise ValueError("give either at_least or at_most")
+        if self.divergence and self.at_least is None:
+            raise ValueError(
+                "divergence: what diverged is infinitely bad, so it is evidence for at_least only; "
+                "for a quantity that should be small where training fails, as accuracy, use complement"
+            )
         return self
 
 
@@ -159,6 +191,11 @@ class RankCorrelation(ClaimBase):
     ratio: tuple[str, str]
     at: Steps | None = None
     above: float = Field(ge=-1, lt=1)
+
+    @property
+    def columns(self) -> Names:
+        """What the points are by."""
+        return self.by
 
 
 class Slope(ClaimBase):
@@ -178,6 +215,11 @@ class Slope(ClaimBase):
     at_most: float | None = None
     at_least: float | None = None
     control: Some
+
+    @property
+    def columns(self) -> Names:
+        """The size, and what there is a slope for each value of."""
+        return (*self.each, self.along)
 
     @model_validator(mode="after")
     def _one_rule(self) -> "Slope":
@@ -207,6 +249,11 @@ class AgreesWith(ClaimBase):
     control: Some
 
     @property
+    def columns(self) -> Names:
+        """The size, and what the points are by."""
+        return (self.along, *self.by)
+
+    @property
     def compared(self) -> tuple[Names, ...]:
         """The reference."""
         return (self.reference,)
@@ -223,6 +270,11 @@ class Gap(ClaimBase):
     over: Names = ()
     margin: float = Field(default=MARGIN, gt=0, lt=1)
     grows: bool = False
+
+    @property
+    def columns(self) -> Names:
+        """The size and the hyperparameters."""
+        return (self.along, *self.over)
 
     @property
     def compared(self) -> tuple[Names, ...]:

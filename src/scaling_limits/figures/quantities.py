@@ -22,6 +22,7 @@ class Quantity(Strict):
 
     `reduce` says how the training steps are reduced: `min`, `max`, `last`, `first`, or `at` (the records of `step`).
     `window` averages that many consecutive recorded steps first (1: none), or all where there are fewer.
+    `during` gives the mean over a part of training instead, between two fractions of its length: [0.25, 0.5].
     With `growth` every record counts relative to the first that there is of the training steps, before all that.
     `complement` gives `1 - value` (for 1 - cosine).
     With `below` it is the first recorded training step at which the value is smaller than that, in place of a value:
@@ -36,6 +37,7 @@ class Quantity(Strict):
     reduce: Literal["min", "max", "last", "first", "at"] = "last"
     step: int | None = None
     window: int = Field(default=1, ge=1)
+    during: tuple[float, float] | None = None
     growth: bool = False
     complement: bool = False
     below: float | None = None
@@ -52,6 +54,19 @@ class Quantity(Strict):
             raise ValueError(
                 "with `per: step` there is nothing to reduce: no `reduce`, `step` or `window`"
             )
+        if self.reduce == "at" and self.window > 1:
+            raise ValueError("`reduce: at` takes the records of one step: no `window`")
+        if self.during is not None:
+            start, end = self.during
+            if not 0 <= start < end <= 1:
+                raise ValueError("`during` gives two rising fractions of training, from 0 to 1")
+            clash = {"reduce", "step", "window", "below"} & self.model_fields_set
+            if clash or "step" in self.kept:
+                raise ValueError(
+                    "`during` is a mean over steps: no `per: step`, `reduce`, `step`, `window` or `below`"
+                )
+        if (self.reduce == "at") != (self.step is not None):
+            raise ValueError("`reduce: at` takes the records of a `step`: give both, or neither")
         taken = {"reduce", "step", "window", "complement"} & self.model_fields_set
         if self.below is not None and (taken or "step" in self.kept):
             raise ValueError(

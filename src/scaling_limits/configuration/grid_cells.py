@@ -1,0 +1,102 @@
+"""The cells of a grid, and the values that their settings have."""
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from scaling_limits.cells import Cell
+from scaling_limits.configuration.grids import Node
+from scaling_limits.configuration.trees import Origin, Tree
+from scaling_limits.configuration.vocabulary import is_axis
+from scaling_limits.figures import places
+
+
+@dataclass(frozen=True, eq=False)
+class GridCells:
+    """A grid: the settings of its cells and these cells, as configured, with the steps at which measurements are
+    planned, and what is `written` of it in its file."""
+
+    points: Sequence[tuple[Any, Cell]]
+    settings: Mapping[str, Any]
+    plans: Mapping[str, Sequence[int | str]]
+    written: Node | None
+    _values: dict[str, set[Hashable]] = field(default_factory=dict)
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The settings that any of its cells has."""
+        models = {type(settings) for settings, _ in self.points}
+        return frozenset(places.COUNTS).union(*(model.model_fields for model in models))
+
+    @cached_property
+    def axes(self) -> frozenset[str]:
+        """The settings of several values."""
+        return frozenset(k for k, v in self.settings.items() if is_axis(k, v) and len(v) > 1)
+
+    @cached_property
+    def last_step(self) -> float:
+        """The most updates that a cell has, as configured or as the file says, which may leave it to the data."""
+        written = Tree(Origin("")) if self.written is None else self.written.settings
+        found: float = max((cell.num_steps for _, cell in self.points), default=0)
+        if written.value("num_epochs") not in (None, self.settings.get("num_epochs")):
+            return math.inf
+        said = written.value("num_steps")
+        numbers = said if isinstance(said, list) else [said]
+        return max(found, *(n for n in numbers if isinstance(n, int | float)), 0)
+
+    def recorded(self, measurement: str | None) -> range | frozenset[int]:
+        """The training steps at which a measurement, or the algorithm, records, as configured and as the file says."""
+        last = self.last_step
+        if math.isinf(last):
+            return range(2**62)
+        if measurement is None:
+            return range(int(last))
+        written = None if self.written is None else self.written.measurements.value(measurement)
+        said = [
+            *self.plans.get(measurement, ()),
+            *(written if isinstance(written, list) else [written]),
+        ]
+        ends = {cell.num_steps for _, cell in self.points} | {int(last)}
+        steps = {step for step in said if isinstance(step, int) and step <= last}
+        return frozenset(steps | ends if "end" in said else steps)
+
+    @property
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """Settings and measurements that mean less than they say, and why."""
+        for settings, cell in self.points:
+            samples, said = cell.dataset.num_train, settings.batch_size
+            written = None if self.written is None else self.written.settings.value("dataset")
+            if said > samples and written in (None, settings.dataset):
+                yield (
+                    "batch_size",
+                    f"{said} is more than the {samples} training samples: all are one batch",
+                )
+                break
+        for name, steps in self.plans.items():
+            late = [step for step in steps if isinstance(step, int) and step > self.last_step]
+            if late:
+                told = ", ".join(map(str, late))
+                problem = f"steps {told} never come, as training ends after {self.last_step:g}"
+                yield name, f"{problem}: nothing is measured there"
+
+    def values(self, column: str) -> set[Hashable]:
+        """All values of a column, as configured and as the file says."""
+        if column not in self._values:
+            # what the grid says itself is one value, unless it is an axis
+            single = column in self.settings and column not in self.axes
+            points = self.points[:1] if single else self.points
+            found = {value_of(settings, column) for settings, _ in points}
+            said = None if self.written is None else self.written.settings.value(column)
+            for value in said if isinstance(said, list) else [said]:
+                if isinstance(value, Hashable):
+                    found.add(value)
+            self._values[column] = found - {None}
+        return self._values[column]
+
+
+def value_of(settings: Any, column: str) -> Hashable:
+    """A setting of a cell as a value that sets may hold; None if it has no such setting."""
+    value = getattr(settings, column, None)
+    return value if isinstance(value, Hashable) else str(value)

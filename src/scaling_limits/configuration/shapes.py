@@ -1,0 +1,85 @@
+"""The types of words, checked before short forms are expanded: what may be text, a list or a mapping.
+
+A shape is `str` (text), `int` (a whole number), `[shape]` (a list of it), `{"*": shape}` (a mapping to it),
+`{"key": shape}` (a mapping with these keys, if it has them; others may be anything) or a tuple of alternatives. A key
+without a value is as if it were not there.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from scaling_limits.configuration.words import MisplacedError
+
+Shape = Any
+Path = tuple[str | int, ...]
+
+TEXTS: Shape = (str, [str])
+QUANTITY: Shape = (str, {"quantity": str, "metric": str})
+GRIDS: Shape = (str, [str], {"*": str})
+LINE: Shape = {"quantity": QUANTITY}
+PANEL: Shape = {
+    "title": str,
+    "quantity": QUANTITY,
+    "tuned_by": QUANTITY,
+    "of": GRIDS,
+    "each": GRIDS,
+    "over": TEXTS,
+    "beside": [LINE],
+    "lines": [LINE],
+    "steps": [int],
+}
+BY_GRID: Shape = ([{}], {"*": {}})
+SYMBOLS: Shape = {"*": str}
+PLOTS: dict[str, Shape] = {
+    "composite": {"plots": [{"kind": str}]},
+    "histograms": {"quantity": QUANTITY, "panels": (str, *BY_GRID)},
+    "landscapes": {"panels": BY_GRID},
+    "lines": {**PANEL, "panels": [PANEL], "rows": [(str, PANEL)], "columns": GRIDS},
+    "maps": {"quantity": QUANTITY, "panels": BY_GRID},
+    "results_table": {
+        "quantity": QUANTITY,
+        "entries": [(str, {"grid": str, "minus": str})],
+        "rows": TEXTS,
+        "columns": TEXTS,
+        "over": TEXTS,
+    },
+}
+"""Of each kind of plot with short forms."""
+RULE: Shape = {"quantity": QUANTITY, "grids": TEXTS, "control": TEXTS, "reference": TEXTS}
+"""What a claim says under its kind."""
+
+
+def misfits(value: Any, shape: Shape, path: Path) -> Iterator[MisplacedError]:
+    """What is of another type than its shape, with the path to it: nothing where all is well."""
+    if _fits(value, shape):
+        # what is inside of it is of the first alternative that it fits
+        shape = next(s for s in _alternatives(shape) if _fits(value, s))
+        if isinstance(shape, list):
+            for index, item in enumerate(value):
+                yield from misfits(item, shape[0], (*path, index))
+        elif isinstance(shape, dict):
+            for key, item in value.items():
+                inner = shape.get(key, shape.get("*"))
+                if inner is not None and item is not None:
+                    yield from misfits(item, inner, (*path, key))
+    else:
+        *names, last = (_name(each) for each in _alternatives(shape))
+        valid = f"{', '.join(names)} or {last}" if names else last
+        text = str in _alternatives(shape) and not isinstance(value, dict | list)
+        hint = "; put it in quotes to have it as text" if text else ""
+        yield MisplacedError(path, f"should be {valid}, not {value!r:.80}{hint}")
+
+
+def _alternatives(shape: Shape) -> tuple[Shape, ...]:
+    return shape if isinstance(shape, tuple) else (shape,)
+
+
+def _fits(value: Any, shape: Shape) -> bool:
+    """Whether a value is of the type that a shape has on top."""
+    kinds = tuple(s if isinstance(s, type) else type(s) for s in _alternatives(shape))
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _name(shape: Shape) -> str:
+    kind = shape if isinstance(shape, type) else type(shape)
+    return {str: "text", int: "a whole number", list: "a list", dict: "a mapping"}[kind]

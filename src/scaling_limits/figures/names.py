@@ -1,0 +1,26 @@
+"""The order of figures' names."""
+
+import re
+from collections.abc import Iterable
+
+from scaling_limits.errors import unknown
+
+
+def natural(name: str) -> list[tuple[str, int]]:
+    """Return a sort key by which numbers in names count as numbers.
+
+    >>> sorted(["fig10", "figS2", "fig2", "figS10"], key=natural)
+    ['fig2', 'fig10', 'figS2', 'figS10']
+    """
+    return [(word, int(digits or 0)) for word, digits in re.findall(r"(\D*)(\d*)", name)]
+
+
+def unknown_figure(name: str, valid: Iterable[str]) -> str:
+    """Return the error message for a figure that does not exist, the valid ones in natural order.
+
+    >>> unknown_figure("fig3", ["fig10", "fig2"])
+    "unknown figure 'fig3'; did you mean 'fig2'? Valid: fig2, fig10"
+    """
+    names = sorted(valid, key=natural)
+    said, valid_, _ = unknown("figure", name, names).partition(" Valid: ")
+    return f"{said}{valid_}{', '.join(names)}"

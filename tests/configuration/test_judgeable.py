@@ -1,0 +1,304 @@
+"""What is known of claims and plots from the configuration is said when it is read, by file, figure, claim and key."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling_limits.configuration import load
+from scaling_limits.errors import ConfigurationError
+from toys import FIGURE, PAPER, merged, write_project
+
+GRIDS = {
+    "main": {"width": [8, 16, 32]},
+    "other": {"width": [8, 16, 32], "parameterisation": "sp_gaussian"},
+    "small": {"width": [8, 16]},
+    "one": {"width": 8},
+}
+MEASURED = {"feature_changes": [0, 3], "gradient_alignment": [0, 3]}
+LINES: dict[str, Any] = {
+    "kind": "lines",
+    "rows": ["loss"],
+    "columns": "main",
+    "quantity": None,
+    "x": "learning_rate",
+    "y": None,
+    "panels": None,
+}
+
+
+def project(root: Path, **changes: Any) -> Path:
+    experiment = {**PAPER["transfer"], "grids": GRIDS, "measurements": MEASURED}
+    return write_project(root, paper=PAPER | {"transfer": merged(experiment, changes)})
+
+
+def said_of(root: Path) -> str:
+    with pytest.raises(ConfigurationError) as error:
+        load(root).figure("toy", "fig1")
+    return str(error.value)
+
+
+def claim(kind: str, **rule: Any) -> dict[str, Any]:
+    return {"statement": "It is so.", kind: {"grids": "main", "quantity": "loss", **rule}}
+
+
+SLOPE = {"along": "width", "each": "learning_rate", "expected": 0.0, "control": "other"}
+STAYS = {"along": "width", "over": "learning_rate", "max_shift": 1, "control": "other"}
+BOUND = {"by": ["width", "learning_rate"], "at_most": 1.0}
+GAP = {"along": "width", "over": "learning_rate", "reference": "other"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "key", "problem"),
+    [
+        (
+            "slope",
+            {**SLOPE, "each": []},
+            "grids",
+            "the grid main has several cells at one point of width, seed: they differ in learning_rate",
+        ),
+        (
+            "bound",
+            {**BOUND, "grids": ["main", "other"]},
+            "grids",
+            "they differ in parameterisation",
+        ),
+        ("bound", {**BOUND, "by": "width", "over": "width"}, "grids", "width is named twice"),
+        (
+            "bound",
+            {**BOUND, "by": ["learning_rate", "width", "seed"]},
+            "grids",
+            "seed is named twice",
+        ),
+        ("slope", {**SLOPE, "each": ["width", "learning_rate"]}, "grids", "width is named twice"),
+        ("slope", {**SLOPE, "control": "main"}, "control", "'main' is judged itself"),
+        ("gap", {**GAP, "reference": "main"}, "reference", "'main' is judged itself"),
+        (
+            "slope",
+            {**SLOPE, "decided_at": {"width": 64}},
+            "decided_at.width",
+            "64 is more than any width of main; at most 32",
+        ),
+        (
+            "slope",
+            {**SLOPE, "only": {"seed": 7}},
+            "only.seed",
+            "no cell of main has 7; valid: 0, 1",
+        ),
+        ("slope", {**SLOPE, "grids": "one"}, "along", "one has a single width, 8; two are needed"),
+        (
+            "slope",
+            {**SLOPE, "along": "activation"},
+            "along",
+            "activation has values that are no numbers: tanh",
+        ),
+        ("gap", {**GAP, "reference": "small"}, "along", "the largest width of small is 16, not 32"),
+        (
+            "bound",
+            {**BOUND, "where": {"ratio": ["depth", "width"], "at_most": 1}},
+            "where",
+            "unknown column of the claim's points 'depth'",
+        ),
+        (
+            "rank_correlation",
+            {"by": ["width", "learning_rate"], "ratio": ["width", "depth"], "above": 0.5},
+            "ratio",
+            "unknown column of the claim's points 'depth'",
+        ),
+        (
+            "rank_correlation",
+            {"by": ["width", "learning_rate"], "ratio": ["width", "width"], "above": 0.5},
+            "ratio",
+            "width over itself is 1 everywhere",
+        ),
+        ("optimum_stays", {**STAYS, "along": "momentum"}, "grids", "unknown column 'momentum'"),
+        ("bound", {**BOUND, "by": ["width", "learning_rate", "layer"]}, "grids", "no `per: layer`"),
+        (
+            "bound",
+            {**BOUND, "quantity": {"metric": "activity_change"}},
+            "grids.quantity",
+            "activity_change has one number for each layer: choose one by `layer`",
+        ),
+        (
+            "bound",
+            {**BOUND, "quantity": {"metric": "activity_change", "per": "layer"}},
+            "grids",
+            "the quantity is `per: layer`, which nothing here tells apart",
+        ),
+        (
+            "bound",
+            {**BOUND, "quantity": {"metric": "gradient_cosine", "layer": 1}},
+            "grids.quantity",
+            "layer: the metric gradient_cosine has none",
+        ),
+        (
+            "bound",
+            {**BOUND, "at": [9]},
+            "grids.quantity",
+            "train_loss is never recorded at step 9; valid: 0 to 5",
+        ),
+        (
+            "bound",
+            {**BOUND, "quantity": {"metric": "gradient_cosine", "reduce": "at", "step": 5}},
+            "grids.quantity",
+            "gradient_cosine is never recorded at step 5; valid: 0, 3",
+        ),
+        (
+            "bound",
+            {**BOUND, "quantity": {"metric": "train_loss", "step": 3}},
+            "quantity",
+            "`reduce: at` takes the records of a `step`",
+        ),
+    ],
+)
+def test_a_claim_that_cannot_be_judged(
+    tmp_path: Path, kind: str, rule: Any, key: str, problem: str
+) -> None:
+    said = said_of(project(tmp_path, figures={"fig1": {"claims": {"c": claim(kind, **rule)}}}))
+    lines = [line for line in said.splitlines() if problem in line]
+    assert lines, said
+    assert lines[0].startswith("config/papers/toy/transfer.yaml:")
+    assert f"figures.fig1.claims.c.{kind}.{key}" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("plot", "problem"),
+    [
+        ({"x": "seed", "panels": [{"grid": "main", "along": "width"}], "y": "seed"}, "named twice"),
+        (
+            {"x": "seed", "y": "depth", "panels": [{"grid": "main", "along": "width"}]},
+            "the grid main has several cells at one point of width, depth, seed: they differ in lear",
+        ),
+        (
+            {"panels": [{"grid": "main", "along": "width", "values": [64]}]},
+            "has none of the values of width to be shown, 64; valid: 8, 16, 32",
+        ),
+        ({**LINES, "hue": "width", "values": [64]}, "none of the values of width to be shown, 64"),
+        ({**LINES, "hue": "depth"}, "several cells at one point of depth, learning_rate, seed"),
+        ({**LINES, "hue": "width", "over": "width"}, "width is named twice"),
+        (
+            {**LINES, "hue": "width", "over": "seed", "x": "learning_rate", "tuned_at": 64},
+            "none of the values of width to be shown, 64",
+        ),
+        ({**LINES, "hue": "momentum"}, "the grid main: unknown column 'momentum'"),
+        (
+            {
+                **LINES,
+                "rows": None,
+                "columns": None,
+                "panels": [
+                    {
+                        "title": "x",
+                        "hue": "width",
+                        "label": "y",
+                        "lines": [{"grid": "main", "quantity": "loss", "reference": "small"}],
+                    }
+                ],
+            },
+            "the grid 'small' lacks values of width and seed that 'main' has",
+        ),
+        (
+            {
+                **LINES,
+                "rows": None,
+                "columns": None,
+                "panels": [
+                    {
+                        "title": "x",
+                        "hue": "width",
+                        "label": "y",
+                        "lines": [
+                            {"grid": "main", "quantity": "loss"},
+                            {"grid": "one", "quantity": "loss", "across": True, "each": False},
+                        ],
+                    }
+                ],
+            },
+            "the grid 'one' has several values of learning_rate: it cannot go across",
+        ),
+    ],
+)
+def test_a_plot_that_cannot_be_drawn(tmp_path: Path, plot: Any, problem: str) -> None:
+    said = said_of(project(tmp_path, figures={"fig1": {"plot": plot}}))
+    lines = [line for line in said.splitlines() if problem in line]
+    assert lines, said
+    assert lines[0].startswith("config/papers/toy/transfer.yaml:")
+    assert "figures.fig1.plot" in lines[0]
+
+
+def test_sound_claims_are_accepted(tmp_path: Path) -> None:
+    claims = {
+        "slope": claim("slope", **SLOPE, decided_at={"width": 32}),
+        "stays": claim("optimum_stays", **STAYS, only={"seed": 1}),
+        "bound": claim("bound", **BOUND, at=[0, 5]),
+        "gap": claim("gap", **GAP),
+        "layer": claim("bound", **BOUND) | {"bound": {"grids": "main", **BOUND, "quantity": LAST}},
+    }
+    project(tmp_path, figures={"fig1": {"claims": claims}})
+    assert len(load(tmp_path).figure("toy", "fig1").claims) == len(claims)
+
+
+LAST = {"metric": "activity_change", "layer": -1, "reduce": "at", "step": 3}
+
+
+def test_a_preset_may_leave_a_claim_undecided(tmp_path: Path) -> None:
+    claims = {"c": claim("slope", **SLOPE, decided_at={"width": 32}, only={"seed": 1})}
+    experiment = {
+        **PAPER["transfer"],
+        "grids": GRIDS,
+        "figures": {"fig1": {**FIGURE, "claims": claims}},
+    }
+    paper = PAPER | {"transfer": experiment}
+    caps = {"caps": {"width": 8, "seeds": 1, "num_steps": 2}}
+    write_project(tmp_path, main={"preset": "small"}, preset=caps, paper=paper)
+    assert load(tmp_path).figure("toy", "fig1").claims[0].id == "c"
+
+
+def test_errors_of_all_claims_and_plots_are_said_together(tmp_path: Path) -> None:
+    claims = {
+        "self": claim("slope", **SLOPE | {"control": "main"}),
+        "far": claim("slope", **SLOPE, decided_at={"width": 64}),
+        "open": claim("bound", at_most=1.0, by="width"),
+    }
+    plot = {"panels": [{"grid": "main", "along": "width", "values": [64]}]}
+    said = said_of(project(tmp_path, figures={"fig1": {"claims": claims, "plot": plot}}))
+    for place in ("self.slope.control", "far.slope.decided_at.width", "open.bound.grids"):
+        assert f"figures.fig1.claims.{place}" in said
+    assert "figures.fig1.plot.panels: the grid 'main' has none" in said
+
+
+def test_warnings(tmp_path: Path) -> None:
+    changes = {
+        "batch_size": 100,
+        "measurements": {**MEASURED, "performance": [0, 40]},
+        "figures": {"fig1": {"plot": {"quantity": {"quantity": "loss", "window": 10}}}},
+    }
+    said = load(project(tmp_path, **changes)).warnings("toy", "fig1")
+    for words in (
+        "figures.fig1.plot: window: 10 is longer than the training of the grid 'main', 6 steps",
+        "grids.main.performance: steps 40 never come, as training ends after 6",
+        "grids.main.batch_size: 100 is more than the 64 training samples",
+    ):
+        assert [line for line in said if words in line and line.startswith("config/papers/toy")]
+    assert load(project(tmp_path)).warnings("toy", "fig1") == []
+
+
+@pytest.mark.parametrize(
+    ("quantity", "problem"),
+    [
+        (
+            {"metric": "train_loss", "during": [0, 0.5]},
+            "during: the grid 'main' records means over 3 equal parts of training",
+        ),
+        (
+            {"metric": "gradient_cosine", "during": [0.6, 1]},
+            "gradient_cosine has no record in steps 3.6 to 6 of the grid 'main'; recorded: 0, 3",
+        ),
+    ],
+)
+def test_a_part_of_training_that_is_not_recorded(
+    tmp_path: Path, quantity: dict[str, Any], problem: str
+) -> None:
+    claims = {"c": claim("bound", **BOUND, quantity=quantity)}
+    changes = {"averaged_records": 3, "figures": {"fig1": {"claims": claims}}}
+    assert problem in said_of(project(tmp_path, **changes))
