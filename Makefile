@@ -10,10 +10,10 @@ ifneq ($(words $(CURDIR)),1)
 $(error the name of this folder has a space in it, which Snakemake does not allow of the interpreter in .venv: move the project to one without)
 endif
 
-.PHONY: setup lock figures audit power report gallery diff estimate rates show store prune test mutations benchmarks lint format schemas clean
+.PHONY: setup lock figures audit power report gallery diff estimate rates show store prune test wheel mutations benchmarks lint format schemas clean
 
 # a mistyped variable would be passed over, and the default run in its place
-VARIABLES := PYTHON PRESET CONFIG ARGS FIGURE BUDGET YES A B
+VARIABLES := PYTHON PRESET CONFIG ARGS LOG FIGURE BUDGET YES A B
 GIVEN := $(foreach name,$(filter-out -%,$(.VARIABLES)),$(if $(findstring command line,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 ifneq ($(UNKNOWN),)
@@ -59,12 +59,13 @@ lock:
 	$(LOCK) envs/requirements.in -o envs/requirements.lock
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-cuda.in -o envs/requirements-cuda.lock
 
-# every figure at a preset (PRESET=laptop for another one), then where to look
+# every figure at a preset (PRESET=laptop for another one), then where to look; LOG=1 shows Snakemake's log
 figures: setup
-	$(COMMAND) run $(AT) $(FURTHER)
+	@$(COMMAND) run $(AT) $(if $(filter 1,$(LOG)),--log) $(FURTHER)
 
+# of all figures, of a paper (FIGURE=mupc) or of one figure
 audit: setup
-	$(COMMAND) audit $(AT) $(FURTHER)
+	$(COMMAND) audit $(FIGURE) $(AT) $(FURTHER)
 
 # what the judge tells apart on the grids and with the spread of presets that were run, into docs/power.md
 power: setup
@@ -109,6 +110,10 @@ prune: setup
 
 test: setup
 	$(RUN)/pytest -n 2 --dist loadgroup
+
+# the wheel with the newest libraries that it admits, in an environment of its own
+wheel: setup
+	$(RUN)/python tests/check_wheel.py
 
 # seed faults in a copy of the source: do the tests notice them?
 mutations: setup

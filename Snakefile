@@ -1,5 +1,11 @@
 # Regenerates every figure and table. Holds no science: it includes the rules and names the targets.
 
+import os
+import sys
+
+# Snakemake adds the project's folder, where a file named as a module, such as random.py, would be imported in its place
+sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
+
 
 report: "workflow/report/workflow.rst"
 

@@ -29,7 +29,7 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
     working directory that has results).
 
     Raises:
-        ScalingLimitsError: the figure was not computed at this preset; says which were.
+        ScalingLimitsError: the figure was not computed at this preset; says how to compute it, and which were.
     """
     # pandas and matplotlib take a second to import: only for who asks
     from scaling_limits.plotting.figure_folder import FigureFolder, find
@@ -41,20 +41,31 @@ def train(
     settings: Mapping[str, Any],
     measurements: Mapping[str, Sequence[int | Literal["end"]]] | None = None,
     data: Mapping[str, ArrayLike] | Path | str | None = None,
+    *,
+    algorithms: Mapping[str, Path | str] | None = None,
+    parameterisations: Sequence[Mapping[str, Any]] | None = None,
 ) -> pd.DataFrame:
-    """Train one network and give its records: the columns `metric`, `step`, `inference_step`, `layer`, `index` (each
-    missing where a metric does not have it) and `value`.
+    """Train one network and return its records, with the numbers that a figure's cell of the same settings has.
 
-    `settings` are those of `docs/settings.md`, one value each; `measurements` maps names of `docs/adding.md` to the
-    numbers of updates after which they are taken, `"end"` being all. `data` is a dataset of one's own, the arrays
-    `x_train`, `y_train`, `x_test` and `y_test` or an .npz file of these, which the setting `dataset` may give a name;
-    or a folder with copies of the project's datasets.
-    What is computed is what a figure's cell of the same settings has. Nothing is stored.
+    Nothing is stored.
+
+    Args:
+        settings: those of `docs/settings.md`, one value each.
+        measurements: for each name of `docs/adding.md`, the numbers of updates after which it is taken; `"end"` is all.
+        data: an own dataset, as the arrays `x_train`, `y_train`, `x_test` and `y_test` or an .npz file of these, which
+            the setting `dataset` may give a name; or a folder with copies of the project's datasets.
+        algorithms: own algorithms, a Python file for each name, as in `config/config.yaml`.
+        parameterisations: own rows of the table, as in `config/config.yaml`.
+
+    Returns:
+        The columns `metric`, `step`, `inference_step`, `layer`, `index` (each missing where a metric does not have it)
+        and `value`.
 
     Raises:
-        ConfigurationError: a setting or measurement is unknown, missing or does not go with the others.
-        DatasetError: the dataset is not to be had.
+        ConfigurationError: an argument, setting or measurement is unknown, missing, invalid or does not go with the
+            others; a measured step is never reached; the network does not fit into this machine's memory.
+        DatasetError: the dataset is invalid or could not be obtained.
     """
     from scaling_limits.pipeline import by_hand
 
-    return by_hand.train(settings, measurements, data)
+    return by_hand.train(settings, measurements, data, algorithms, parameterisations)

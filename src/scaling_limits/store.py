@@ -107,5 +107,6 @@ def _set_aside(path: Path, what: str) -> None:
             f"cell {path} is {what} and cannot be moved aside: {error.strerror}"
         ) from error
     print(
-        f"cell {path} is {what}: moved to {aside.name}, it will be computed again", file=sys.stderr
+        f"warning: cell {path} is {what}: moved to {aside.name}, it will be computed again",
+        file=sys.stderr,
     )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +14,11 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from PIL import Image
 from snakemake.cli import parse_config
 
 from scaling_limits import __version__
-from scaling_limits.audit.table import write_verdicts
+from scaling_limits.audit.table import collect, write_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.commands import workflow
 from scaling_limits.commands.given import Given, chosen, words_of
@@ -24,6 +26,7 @@ from scaling_limits.commands.main import main
 from scaling_limits.configuration import load
 from scaling_limits.configuration.trees import Origin, located, plain
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.pipeline import judging
 from scaling_limits.pipeline.keys import cell_key
 from toys import FIGURE, PAPER, as_yaml, merged, write_project
 
@@ -39,15 +42,39 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-@pytest.fixture(name="called")
-def _called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Instead of a process that is started, its arguments and its folder; it ends as 0."""
-    calls: list[Any] = []
+class Calls(list[Any]):
+    """The arguments and the folder of each Snakemake process; `events` are what it sends, `printed` what it prints."""
 
-    def start(command: list[str], cwd: Path) -> Any:
-        assert command[:3] == [sys.executable, "-m", "snakemake"]
-        calls.append((command[3:], Path(cwd).resolve()))
-        return SimpleNamespace(wait=lambda: 0)
+    events: tuple[dict[str, Any], ...] = (
+        {"event": "workflow_started"},
+        {"event": "run_info", "stats": {"publish": 1, "total": 1}},
+    )
+    printed = ""
+    code = 0
+
+
+@pytest.fixture(name="called")
+def _called(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """Instead of a process that is started, its arguments and its folder; it ends at once."""
+    calls = Calls()
+
+    def start(
+        command: list[str], cwd: Path, stderr: Any = None, pass_fds: Any = (), **_: Any
+    ) -> Any:
+        # a module of the project's folder is not imported in place of another one
+        assert command[:4] == [sys.executable, "-P", "-m", "snakemake"]
+        words = command[4:]
+        if pass_fds:
+            options = ["--logger", "scaling-limits", "--logger-scaling-limits-pipe"]
+            begin = words.index("--logger")
+            assert words[begin : begin + 4] == [*options, str(pass_fds[0])]
+            del words[begin : begin + 4]
+            sent = "".join(json.dumps(event) + "\n" for event in calls.events)
+            os.write(pass_fds[0], sent.encode())
+            os.write(stderr.fileno(), calls.printed.encode())
+        calls.append((words, Path(cwd).resolve()))
+        code = calls.code
+        return SimpleNamespace(wait=lambda: code, poll=lambda: code, returncode=code)
 
     monkeypatch.setattr(subprocess, "Popen", start)
     return calls
@@ -180,7 +207,7 @@ COMMANDS = (
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_takes_changes_and_refuses_wrong_ones(
-    project: Path, called: list[Any], tmp_path: Path, command: list[str]
+    project: Path, called: Calls, tmp_path: Path, command: list[str]
 ) -> None:
     (project / "more.yaml").write_text("resources: {memmb: 1}\n", encoding="utf-8")
     for words, said in (
@@ -197,7 +224,7 @@ def test_every_command_takes_changes_and_refuses_wrong_ones(
 @pytest.mark.parametrize(
     "command", [each for each in COMMANDS if each[0] not in ("store", "power")]
 )
-def test_a_wrong_preset_is_refused(called: list[Any], project: Path, command: list[str]) -> None:
+def test_a_wrong_preset_is_refused(called: Calls, project: Path, command: list[str]) -> None:
     assert "unknown preset 'smal'; did you mean 'small'" in say(
         *command, "--preset", "smal", code=1
     )
@@ -225,7 +252,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_file_of_ones_own_that_is_wrong_stops_itself_only(
-    project: Path, called: list[Any], fault: str
+    project: Path, called: Calls, fault: str
 ) -> None:
     folder = project / "config/experiments"
     folder.mkdir()
@@ -253,7 +280,7 @@ def test_a_file_of_ones_own_that_is_wrong_stops_itself_only(
 @pytest.mark.parametrize("name", ["toy/fig11", "toyy", "toy/fig1/png"])
 @pytest.mark.parametrize("command", ["run", "estimate", "show", "report"])
 def test_unknown_figures_are_refused_with_the_nearest(
-    project: Path, called: list[Any], command: str, name: str
+    project: Path, called: Calls, command: str, name: str
 ) -> None:
     if (command, name) != ("show", "toyy"):
         assert "; did you mean '" in say(command, name, code=1)
@@ -282,23 +309,29 @@ def test_show_and_estimate_load_no_jax(project: Path) -> None:
 
 FILES = [f"figures/toy/fig1.{ending}" for ending in ("png", "pdf", "svg")]
 QUIET = ["--quiet", "rules"]
+RUN_QUIET = [*QUIET, "host"]
 
 
-def test_run_names_what_snakemake_makes(project: Path, called: list[Any]) -> None:
+def test_run_names_what_snakemake_makes(project: Path, called: Calls) -> None:
     everything = ["figures", "results/whole/audit.json"]
     assert "results/whole/audit.md" in say("run")
     say("run", "toy/fig1", "-n", "--cores", "4", "--", "--forcerun", "draw", "--", "x")
     say("run", "toy", "toy/fig1", "--directory", str(project.parent / "project"))
     further = ["--dry-run", "--cores", "4", "--forcerun", "draw", "--", "x"]
     assert called == [
-        ([*everything, *QUIET], project),
-        ([*FILES, *QUIET, *further], project),
-        (["toy", *FILES, *QUIET], project),
+        ([*everything, *RUN_QUIET], project),
+        ([*FILES, *RUN_QUIET, *further], project),
+        (["toy", *FILES, *RUN_QUIET], project),
     ]
 
 
+def test_snakemake_s_log_is_shown_by_an_option(project: Path, called: Calls) -> None:
+    say("run", "toy/fig1", "--log")
+    assert called == [([*FILES, *QUIET], project)]
+
+
 def test_changes_are_handed_on(
-    project: Path, called: list[Any], monkeypatch: pytest.MonkeyPatch
+    project: Path, called: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (project.parent / "more.yaml").write_text("resources: {mem_mb: 4000}\n", encoding="utf-8")
     monkeypatch.chdir(project.parent)
@@ -310,44 +343,253 @@ def test_changes_are_handed_on(
         *("figures", "results/small/audit.json"),
         *("--config", 'data={"downloads": "d"}', 'preset="small"'),
         *("--configfile", str(project.parent / "more.yaml")),
-        *QUIET,
+        *RUN_QUIET,
     ]
 
 
-def test_run_says_where_pictures_are_and_what_their_claims_came_to(
-    project: Path, called: list[Any]
+def job(number: int, rule: str, log: str = "", **wildcards: str) -> dict[str, Any]:
+    return {
+        "event": "job_info",
+        "jobid": number,
+        "rule_name": rule,
+        "wildcards": wildcards,
+        "log": [log] if log else [],
+    }
+
+
+def finished(number: int) -> dict[str, Any]:
+    return {"event": "job_finished", "job_id": number}
+
+
+def publish(number: int, figure: str) -> dict[str, Any]:
+    return job(number, "publish", paper="toy", figure=figure)
+
+
+def test_run_prints_a_line_for_each_figure_then_its_verdicts_page_and_folder(
+    project: Path, called: Calls
 ) -> None:
     drawn(project, "toy/fig1", judged("holds"), judged("fails", "known"), judged("untested"))
     drawn(project, "toy/fig2")
+    called.events = (
+        *called.events,
+        publish(1, "fig1"),
+        finished(1),
+        publish(2, "fig2"),
+        finished(2),
+    )
+    folder = "results/whole/toy"
     assert say("run", "toy").splitlines() == [
-        "figures/toy/fig1.png",
+        "toy/fig1  1 holds, 1 fails, 1 untested  figures/toy/fig1.png",
+        "toy/fig2  no claims  figures/toy/fig2.png",
+        "toy/fig1",
         "  holds     It holds.",
         "  fails (registered)  It fails.",
         "  untested  It untested.",
         "            (so it is)",
-        "figures/toy/fig2.png",
+        "  picture   figures/toy/fig1.png",
+        f"  page      {folder}/fig1/summary.html",
+        f"  folder    {folder}/fig1/",
+        "toy/fig2",
+        "  picture   figures/toy/fig2.png",
+        f"  page      {folder}/fig2/summary.html",
+        f"  folder    {folder}/fig2/",
+        "All figures: results/whole/index.html",
     ]
-    assert say("run", "toy", "-n") == ""
+
+
+def test_a_partial_run_lists_what_was_drawn(project: Path, called: Calls) -> None:
+    drawn(project, "toy/fig1", judged("holds"))
+    picture = project / "results/whole/toy/fig1/figure.png"
+    Image.new("RGB", (4, 4)).save(picture)
+    picture.with_name("figure.json").write_text('{"title": "What it shows"}')
+    index = project / "results/whole/index.html"
+    say("run", "toy/fig1")
+    # nothing was drawn
+    assert not index.exists()
+    called.events = (*called.events, publish(1, "fig1"), finished(1))
+    say("run", "toy/fig1")
+    page = index.read_text("utf-8")
+    for text in (
+        "1 of 2 figures drawn at the preset whole",
+        "What it shows",
+        "1 hold",
+        "It holds.",
+    ):
+        assert text in page
+    assert "fig2" not in page
+    assert not index.with_name("report_index.html").exists()
+    # a whole run that fails writes it as well
+    index.unlink()
+    called.code = 1
+    say("run", code=1)
+    assert index.exists()
+
+
+def test_a_run_with_nothing_to_do_says_so(project: Path, called: Calls) -> None:
+    called.events = called.events[:1]
+    said = "Nothing to do: all 2 figures are drawn at the preset whole.\n"
+    assert say("run", "-n") == said
+    assert say("run").startswith(said)
+    assert "toy/fig2 is drawn at the preset whole" in say("run", "toy/fig2", "-n")
+
+
+def test_a_dry_run_counts_the_cells_to_compute(project: Path, called: Calls) -> None:
+    cells = load(project).cells("toy", "transfer")
+    run = job(1, "run", paper="toy", experiment="transfer", job="job-0")
+    called.events = (*called.events, run, publish(2, "fig1"))
+    count = len(cells)
+    assert say("run", "toy/fig1", "-n") == (
+        f"Would compute {count} of {count} cells and draw 1 of 1 figures: toy/fig1.\n"
+    )
+    stored = project / "results/cells" / cell_key(cells[0])[:2] / f"{cell_key(cells[0])}.cell"
+    stored.parent.mkdir(parents=True)
+    stored.touch()
+    assert f"compute {count - 1} of {count} cells and draw 1 of 2 figures: toy/fig1." in say(
+        "run", "-n"
+    )
+    # no job is planned: its output is there, whatever the store holds
+    called.events = (*called.events[:2], publish(2, "fig1"))
+    assert f"compute 0 of {count} cells" in say("run", "-n")
+    assert not (project / "logs").exists()
+
+
+ERROR = "error: cannot draw\nThe notebook as far as it got: failed.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (f"1/3 cells\n{ERROR}\n", ERROR),
+        ("1/3 cells\nTraceback (most recent call last):\n  x\nKeyError: 1\n", "KeyError: 1"),
+        ("1/3 cells\n", "1/3 cells\ndied with SIGKILL"),
+        (None, "died with SIGKILL"),
+    ],
+    ids=["message", "traceback", "killed", "of an earlier run"],
+)
+def test_errors_of_a_job_are_shown_with_its_log(
+    project: Path, called: Calls, written: str | None, shown: str
+) -> None:
+    log = project / "draw.log"
+    log.write_text(written or ERROR)
+    if written is None:
+        os.utime(log, (0, 0))
+    failed = {"event": "job_error", "jobid": 1, "rule_name": "draw", "log": ["draw.log"]}
+    called.events = (
+        *called.events,
+        job(1, "draw", "draw.log", paper="toy", figure="fig1"),
+        {"event": "error", "message": "died with SIGKILL"},
+        failed,
+    )
+    called.code = 3
+    text = say("run", "toy/fig1", code=3)
+    assert text.startswith("toy/fig1 (draw) failed; its log: draw.log\n")
+    assert shown in text
+    assert ("cannot draw" in text) == (written is not None and ERROR in written)
+    assert ("SIGKILL" in text) == ("SIGKILL" in shown)
+    assert text.endswith("1 of 1 figures were not drawn; full log: logs/whole/snakemake.log\n")
+
+
+def test_what_snakemake_says_is_shown_where_no_job_failed(project: Path, called: Calls) -> None:
+    called.printed = "LockException: locked\n"
+    # refused with a plan, before one, and something else than figures asked for
+    for events, code in ((called.events, 1), (called.events[:1], 1), ((), 1), ((), 0)):
+        called.events, called.code = events, code
+        text = say("run", "toy/fig1", "--", "--unlock", code=code)
+        assert text.startswith("LockException: locked\n")
+        assert (project / "logs/whole/snakemake.log").read_text() == called.printed
+        assert "Nothing to do" not in text
+
+
+def test_warnings_of_jobs_are_shown(project: Path, called: Calls) -> None:
+    called.printed = "1/2 cells\nwarning: left out: mine.yaml\nselect jobs\n"
+    assert say("run", "toy/fig1").startswith("warning: left out: mine.yaml\ntoy/fig1\n")
 
 
 def test_the_exit_code_is_that_of_snakemake(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(project, "toy/fig1", judged("holds"))
     monkeypatch.setattr(workflow, "snakemake", lambda *_: 3)
-    for command in ("run", "audit", "report"):
-        assert say(command, code=3) == ""
+    for command in (["run", "--log"], ["audit"], ["audit", "toy/fig1"], ["report"]):
+        assert say(*command, code=3) == ""
 
 
-def test_the_audit_may_judge_what_is_there(project: Path, called: list[Any]) -> None:
+def test_the_audit_may_judge_what_is_there(project: Path, called: Calls) -> None:
     say("audit")
     say("audit", "toy", "--stored", "--", "--cores", "1")
+    say("audit", "--stored", "--allow-missing")
     assert [words for words, _ in called] == [
         ["audit", *QUIET],
         ["audit/toy", "--config", 'audit="stored"', *QUIET, "--cores", "1"],
+        ["audit", "--config", 'audit="stored"', 'allow_missing="true"', *QUIET],
     ]
-    assert "unknown paper 'toy/fig1'; did you mean 'toy'" in say("audit", "toy/fig1", code=1)
+    assert "--allow-missing: without --stored" in say("audit", "--allow-missing", code=1)
+    assert "unknown figure 'fig11'; did you mean 'fig1'" in say("audit", "toy/fig11", code=1)
 
 
-def test_the_report_is_of_what_is_there(project: Path, called: list[Any]) -> None:
+def test_the_audit_judges_a_single_figure(
+    project: Path, called: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judging from records has tests of its own: here the verdicts that were written stand for it."""
+    monkeypatch.setattr(judging, "require_unchanged", lambda _: None)
+    monkeypatch.setattr(judging, "judged", lambda preset, figures, _: collect(preset, figures))
+    assert "have no records" in say("audit", "toy/fig1", "--stored", code=1)
+    assert say("audit", "toy/fig1", "--stored", "--allow-missing")
+    claim = {
+        "statement": "The loss is a number.",
+        "source": "none",
+        "bound": {
+            "grids": "one",
+            "quantity": "loss",
+            "by": "learning_rate",
+            "decided_at": None,
+            "at_most": 1e9,
+        },
+    }
+    file = project / "config/papers/toy/transfer.yaml"
+    content = merged(WHOLE["transfer"], {"figures": {"fig1": {"claims": {"it": claim}}}})
+    file.write_text(as_yaml(content), encoding="utf-8")
+    drawn(project, "toy/fig1", judged("fails"))
+    text = say("audit", "toy/fig1", "--stored", code=1)
+    assert called == []
+    assert "whole: 0 hold, 1 fail" in text
+    assert text.endswith("toy/fig1 it fails: so it is\n")
+    say("audit", "toy/fig1", "--", "--cores", "1", code=1)
+    target = "results/whole/toy/fig1/verdicts.json"
+    assert called == [([target, *QUIET, "--cores", "1"], project)]
+    write_verdicts(project / "results/whole/toy/fig1", [judged("holds")])
+    assert "whole: 1 hold, 0 fail" in say("audit", "toy/fig1", "--stored")
+
+
+def test_figures_are_listed_in_natural_order(project: Path) -> None:
+    more = dict.fromkeys(("fig10", "figS10", "figS2"), FIGURE)
+    file = project / "config/papers/toy/transfer.yaml"
+    file.write_text(as_yaml(merged(WHOLE["transfer"], {"figures": more})), encoding="utf-8")
+    drawn(project, "toy/fig2", judged("holds"), judged("untested"))
+    drawn(project, "toy/figS2")
+    lines = say("list").splitlines()
+    assert [line.split()[0] for line in lines] == [
+        *("figure", "toy/fig1", "toy/fig2", "toy/fig10", "toy/figS2", "toy/figS10")
+    ]
+    states = [line[len("toy/figS10") : -len(FIGURE["title"])].strip() for line in lines[1:]]
+    computed = ["1 holds, 1 untested", "computed, no claims"]
+    none = "not computed"
+    assert states == [none, computed[0], none, computed[1], none]
+    assert "Valid: fig1, fig2, fig10, figS2, figS10\n" in say("show", "toy/nothing", code=1)
+    assert say("list", "toy") == "\n".join(lines) + "\n"
+    assert say("list", "--preset", "small").count(none) == 5
+    assert "did you mean 'toy'" in say("list", "toyy", code=1)
+
+
+def test_a_figure_without_its_paper_is_answered_with_the_papers_that_have_it(
+    project: Path, called: Calls
+) -> None:
+    shutil.copytree(project / "config/papers/toy", project / "config/papers/other")
+    said = "unknown figure 'fig1'; did you mean other/fig1, toy/fig1? A figure is <paper>/<figure>"
+    for command in ("run", "estimate", "show", "report", "audit", "list"):
+        assert said in say(command, "fig1", code=1)
+    assert called == []
+
+
+def test_the_report_is_of_what_is_there(project: Path, called: Calls) -> None:
     said = say("report", "toy/fig2", code=1)
     assert "none of the figures asked for was drawn at the preset whole" in said
     assert "scaling-limits run toy/fig2 --preset whole" in said
@@ -397,10 +639,11 @@ def test_a_process_that_is_ending_is_waited_for(number: int) -> None:
     )
     assert process.stdout is not None
     process.stdout.readline()
-    with process, workflow._signals_left_to(process):
+    with process, workflow.signals_left_to(process) as received:
         os.kill(os.getpid(), number)
         time.sleep(0.05)
         if number == signal.SIGINT:
             assert process.poll() is None
             process.terminate()
         assert process.wait() == 7
+    assert received == [number]

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,28 @@ def test_saved_files_are_the_same_each_time(folder: Path, rates: Drawn) -> None:
     assert shown._repr_png_()[:4] == b"\x89PNG"
     assert len(shown.png) < len(contents[0][0])
     assert repr(shown) == "mupc/fig5"
+
+
+def test_boxes_are_warned_of(
+    folder: Path, rates: Drawn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = FigureFolder.open(folder)
+    opened.save(rates.figure)
+    assert capsys.readouterr().err == ""
+    hidden = rates.figure.text(0, 0, "宽", visible=False)
+    label = rates.figure.text(0, 0, "data 宽度\n🦊")
+    try:
+        with warnings.catch_warnings():
+            # matplotlib's own, a line for each character and file
+            warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+            opened.save(rates.figure)
+    finally:
+        hidden.remove()
+        label.remove()
+    assert capsys.readouterr().err == (
+        "warning: mupc/fig5: 'data 宽度 🦊' is drawn with boxes for characters that DejaVu Sans lacks: "
+        "'宽' (U+5BBD), '度' (U+5EA6), '🦊' (U+1F98A)\n"
+    )
 
 
 def test_a_full_disk_leaves_no_partial_figure(
@@ -127,15 +150,22 @@ def test_figures_are_found_and_loaded(
     below = root / "results" / "smoke"
     monkeypatch.chdir(below)
     assert scaling_limits.load("mupc/fig5").equals(table)
-    with pytest.raises(ScalingLimitsError, match="'mupc/fig6'; did you mean 'mupc/fig5'"):
-        find("mupc/fig6", "smoke")
-    with pytest.raises(
-        ScalingLimitsError, match="no figure was computed at the preset laptop: make"
-    ):
-        find("mupc/fig5", "laptop")
+    for figure, preset in (("mupc/fig6", "smoke"), ("mupc/fig5", "laptop")):
+        with pytest.raises(ScalingLimitsError) as caught:
+            find(figure, preset)
+        said = str(caught.value)
+        assert said.startswith(f"{figure}: was not computed at the preset {preset} in {below} or ")
+        assert f"scaling-limits run {figure} --preset {preset}." in said
+        assert said.endswith("Computed there: at smoke: mupc/fig5")
+        assert "did you mean" not in said
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ScalingLimitsError, match="no figure was computed"):
+    with pytest.raises(ScalingLimitsError, match=r"Computed there: nothing$"):
         scaling_limits.load("mupc/fig5")
+    with pytest.raises(ScalingLimitsError, match=r"in .*nowhere\. To compute it"):
+        scaling_limits.load("mupc/fig5", root=tmp_path / "nowhere")
+    for wrong in ({"figure": None}, {"figure": "mupc/fig5", "root": 3}):
+        with pytest.raises(ScalingLimitsError, match=": should be a name or a path, not "):
+            scaling_limits.load(**wrong)  # type: ignore[arg-type]
 
 
 def test_descriptions(folder: Path) -> None:

@@ -9,7 +9,8 @@ from scaling_limits.configuration.costs.memory import refuse_too_large
 from scaling_limits.configuration.costs.packing import pack
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
-from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.errors import ConfigurationError, ScalingLimitsError
+from scaling_limits.figures import OWN
 from scaling_limits.files import require_writable
 from scaling_limits.figures.plots import DRAWN_BY, TABLES, notebook
 from scaling_limits.pipeline.keys import figure_digest, job_digest
@@ -37,9 +38,20 @@ def refusing(function):
 for path in workflow.configfiles:
     refusing(read_yaml)(path)
 CONFIG = refusing(load)(".", config)
+WARNED = set()
+
+
+def warn(lines):
+    """Warn once, before work starts: the processes of jobs read these files again."""
+    for line in lines:
+        if workflow.is_main_process and line not in WARNED:
+            WARNED.add(line)
+            print(f"warning: {line}", file=sys.stderr)
+
+
 # an experiment of the user's own that is wrong stops itself only
-for fault in refusing(lambda: CONFIG.faults)().values():
-    print(f"warning: left out: {fault}", file=sys.stderr)
+if workflow.is_main_process:
+    warn(f"left out: {fault}" for fault in refusing(lambda: CONFIG.faults)().values())
 PRESET = CONFIG.main.preset
 # the report's first page names it, whether or not it stood on the command line
 config["preset"] = PRESET
@@ -64,8 +76,13 @@ COLLECTED = [
     "verdicts.json",
     "provenance.json",
 ]
-# of the processes of all rules: what goes over a set in its order comes out the same
-os.environ.update(PYTHONHASHSEED="0")
+# of the processes of all rules: what goes over a set in its order comes out the same; the home may be read-only, so
+# libraries keep their caches in the project
+os.environ.update(
+    PYTHONHASHSEED="0",
+    XDG_CACHE_HOME=os.path.abspath(".snakemake/cache"),
+    MPLCONFIGDIR=os.path.abspath(".snakemake/cache/matplotlib"),
+)
 
 
 def in_folder(*files):
@@ -91,7 +108,18 @@ def asked_for(paper):
 @refusing
 def figures_of(papers):
     """The (paper, figure) pairs of these papers, without the user's own that are wrong."""
-    return [(paper, name) for paper in papers for name in CONFIG.sound_figures(paper)]
+    pairs = [(paper, name) for paper in papers for name in CONFIG.sound_figures(paper)]
+    return [pair for pair in pairs if pair[0] != OWN or is_readable(*pair)]
+
+
+def is_readable(paper, name):
+    """Whether the texts of a figure can be drawn; warns if not."""
+    try:
+        refuse_unreadable(CONFIG, paper, name)
+    except ConfigurationError as error:
+        warn([f"left out: {error}"])
+        return False
+    return True
 
 
 def figure(wildcards):
@@ -104,6 +132,7 @@ def figure(wildcards):
 def checked_figure(paper, name):
     """The same, by names."""
     refuse_unreadable(CONFIG, paper, name)
+    warn(CONFIG.warnings(paper, name))
     return CONFIG.figure(paper, name)
 
 

@@ -1,6 +1,6 @@
 """What figures will cost: their cells, what of them is stored, and the time and memory of the rest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling_limits.cells import Cell
@@ -89,6 +89,11 @@ def estimate(
     return Estimates(found, total)
 
 
+def stored(cell: Cell, store: Store, accepted: Iterable[str]) -> bool:
+    """Whether a store holds a cell, computed by the current source or by one of the accepted source digests."""
+    return any(cell_key(cell, source) in store for source in (None, *accepted))
+
+
 def _experiment(
     configuration: Configuration,
     paper: str,
@@ -99,12 +104,6 @@ def _experiment(
 ) -> Estimate:
     """What the cells cost whose keys are not in `seen`, which they are added to."""
     accepted = configuration.main.accept_source
-
-    def stored(cell: Cell) -> bool:
-        return store is not None and any(
-            cell_key(cell, each) in store for each in (None, *accepted)
-        )
-
     total = Estimate()
     for packed in pack(configuration.shards(paper, experiment), configuration.preset.job_seconds):
         job = [cell for cell in packed if cell_key(cell) not in seen]
@@ -112,7 +111,7 @@ def _experiment(
         missing: dict[str, list[Cell]] = {}
         count = 0
         for cell in job:
-            if not stored(cell):
+            if store is None or not stored(cell, store, accepted):
                 missing.setdefault(cell.shard(), []).append(cell)
                 count += 1
         total += Estimate(cells=len(job), stored=len(job) - count)

@@ -168,10 +168,24 @@ def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str
         paper, slash, figure = name.partition("/")
         if slash:
             configuration.figure(paper, figure)
+        else:
+            refuse_figure_alone(configuration, name)
         every = configuration.figures if names else configuration.sound_figures
         wanted = [figure] if slash else every(paper)
         figures |= dict.fromkeys((paper, each) for each in wanted)
     return list(figures)
+
+
+def refuse_figure_alone(configuration: Configuration, name: str) -> None:
+    """Raise ConfigurationError for a figure that is named without its paper; says the papers that have it."""
+    if name in configuration.papers:
+        return
+    papers = [paper for paper in configuration.papers if name in configuration.sound_figures(paper)]
+    if papers:
+        figures = ", ".join(f"{paper}/{name}" for paper in papers)
+        raise ConfigurationError(
+            f"unknown figure '{name}'; did you mean {figures}? A figure is <paper>/<figure>"
+        )
 
 
 def warn_of_faults(configurations: Iterable[Configuration]) -> bool:

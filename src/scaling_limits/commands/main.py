@@ -49,18 +49,38 @@ def main() -> None:
 @configured()
 @click.option("--cores", type=click.IntRange(1), metavar="N", help="Jobs side by side.")
 @click.option("-n", "--dry-run", "dry", is_flag=True, help="Only say what would be done.")
+@click.option("--log", is_flag=True, help="Show Snakemake's log instead of progress.")
 def run(
-    given: Given, targets: tuple[str, ...], cores: int | None, dry: bool, further: list[str]
+    given: Given,
+    targets: tuple[str, ...],
+    cores: int | None,
+    dry: bool,
+    log: bool,
+    further: list[str],
 ) -> None:
     """Compute and draw figures.
 
-    TARGET is a figure or a paper; without any, all are drawn and judged.
+    TARGET is a figure or a paper; without any, all are drawn and judged. Prints a line for each finished figure and the
+    progress of the whole run.
     """
-    from scaling_limits.commands import workflow
+    from scaling_limits.commands import run_command
 
     if cores is not None:
         further = ["--cores", str(cores), *further]
-    sys.exit(workflow.run(given, targets, further, dry=dry))
+    sys.exit(run_command.run(given, targets, further, dry=dry, log=log))
+
+
+@main.command("list")
+@click.argument("papers", nargs=-1, metavar="[PAPER]...")
+@configured()
+def list_figures(given: Given, papers: tuple[str, ...]) -> None:
+    """List papers, their figures and what was computed.
+
+    Of each figure its title, and its verdicts at the preset.
+    """
+    from scaling_limits.commands import list_command
+
+    click.echo(list_command.listed(given, papers))
 
 
 @main.command()
@@ -145,17 +165,27 @@ def diff(first: str, second: str, directory: Path) -> None:
 
 
 @main.command(cls=_OfSnakemake)
-@click.argument("paper", required=False)
+@click.argument("target", required=False)
 @configured()
-@click.option("--stored", is_flag=True, help="Judge what is there, compute nothing.")
-def audit(given: Given, paper: str | None, stored: bool, further: list[str]) -> None:
-    """Judge all claims, or those of a paper.
+@click.option(
+    "--stored",
+    is_flag=True,
+    help="Judge stored records, compute nothing; fails if a figure has none.",
+)
+@click.option(
+    "--allow-missing", is_flag=True, help="With --stored: report figures without records, and pass."
+)
+def audit(
+    given: Given, target: str | None, stored: bool, allow_missing: bool, further: list[str]
+) -> None:
+    """Judge all claims, or those of TARGET, a figure or a paper, from the records.
 
-    Computes what is missing, prints the verdicts, and fails if a claim fails that should hold.
+    Computes what is missing and prints the verdicts. Fails (exit code 1) if a claim fails that is not registered, a
+    registered one holds, fewer claims are decided than before, or a file does not match its checksum.
     """
     from scaling_limits.commands import workflow
 
-    sys.exit(workflow.audit(given, paper, further, stored=stored))
+    sys.exit(workflow.audit(given, target, further, stored=stored, allow_missing=allow_missing))
 
 
 @main.command(cls=_OfSnakemake)

@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from scaling_limits.commands.given import refuse_figure_alone
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Figure
@@ -21,6 +22,7 @@ def shown(configuration: Configuration, full_name: str) -> str:
     """
     paper, slash, name = full_name.partition("/")
     if not slash:
+        refuse_figure_alone(configuration, full_name)
         raise ConfigurationError(f"'{full_name}': a figure is <paper>/<figure>")
     figure = configuration.figure(paper, name)
     said, _ = configuration.paper(paper).figure(name)

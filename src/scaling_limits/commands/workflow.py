@@ -1,6 +1,6 @@
-"""Snakemake as a process: figures and audits computed, a report of what is there."""
+"""Snakemake as a process: audits, and a report of what is there."""
 
-import os
+import importlib.util
 import signal
 import subprocess
 import sys
@@ -9,60 +9,76 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scaling_limits.audit.index import IN_REPORT
-from scaling_limits.audit.table import read_verdicts, verdict_word
+from scaling_limits.audit.table import print_table, problems
 from scaling_limits.commands.given import Given, chosen
 from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ConfigurationError
 
-EXTENSIONS = ("png", "pdf", "svg")
 PAGE = "summary.html"
 """What the report shows of a figure, in its folder of results."""
 
 
-def run(given: Given, names: Sequence[str], further: Sequence[str], *, dry: bool) -> int:
-    """Compute and draw what is named, all without names, and say what came of it; Snakemake's exit code.
+def audit(
+    given: Given, target: str | None, further: Sequence[str], *, stored: bool, allow_missing: bool
+) -> int:
+    """Judge the claims of all papers, of one, or of a figure.
 
     Args:
         given: the project's folder and changes of its configuration.
-        names: `<paper>/<figure>` or `<paper>`.
+        target: `<paper>` or `<paper>/<figure>`.
         further: arguments of Snakemake.
-        dry: only say what would be done.
+        stored: judge stored records and compute nothing.
+        allow_missing: pass although figures have no records.
+
+    Returns:
+        Snakemake's exit code; 1 if the audit of a figure fails.
 
     Raises:
-        ConfigurationError: there is no such figure or paper, or the configuration is not valid.
+        ConfigurationError: there is no such paper or figure, the configuration is not valid, or figures are allowed to
+            be missing that would be computed.
     """
+    if allow_missing and not stored:
+        raise ConfigurationError(
+            "--allow-missing: without --stored no figure is missing; add --stored"
+        )
     configuration = given.configuration()
-    figures = chosen(configuration, names)
-    preset = configuration.main.preset
-    everything = ["figures", f"results/{preset}/audit.json"]
-    targets = [target for name in names for target in _targets(name)] or everything
-    code = snakemake(given, targets, [*(["--dry-run"] if dry else []), *further])
-    if code == 0 and not dry:
-        if names:
-            print("\n".join(_outcomes(given.root, preset, figures)))
-        else:
-            print(f"Figures: figures/<paper>/<figure>.png   Verdicts: results/{preset}/audit.md")
-    return code
-
-
-def audit(given: Given, paper: str | None, further: Sequence[str], *, stored: bool) -> int:
-    """Judge the claims of all papers, or of one; Snakemake's exit code.
-
-    Args:
-        given: the project's folder and changes of its configuration.
-        paper: its slug.
-        further: arguments of Snakemake.
-        stored: judge what is there and compute nothing.
-
-    Raises:
-        ConfigurationError: there is no such paper, or the configuration is not valid.
-    """
-    configuration = given.configuration()
-    if paper is not None:
-        configuration.paper(paper)
+    figures = [] if target is None else chosen(configuration, [target])
+    if target is not None and "/" in target:
+        return _audit_figure(
+            given, configuration, figures[0], further, stored=stored, allow_missing=allow_missing
+        )
     if stored:
         given = given.having("audit", "stored", "--stored")
-    return snakemake(given, ["audit" if paper is None else f"audit/{paper}"], further)
+    if allow_missing:
+        given = given.having("allow_missing", "true", "--allow-missing")
+    return snakemake(given, ["audit" if target is None else f"audit/{target}"], further)
+
+
+def _audit_figure(
+    given: Given,
+    configuration: Configuration,
+    figure: tuple[str, str],
+    further: Sequence[str],
+    *,
+    stored: bool,
+    allow_missing: bool,
+) -> int:
+    from scaling_limits.pipeline import judging
+
+    preset = configuration.main.preset
+    results = Path("results", preset)
+    if not stored:
+        target = results.joinpath(*figure, "verdicts.json")
+        code = snakemake(given, [str(target)], further)
+        if code:
+            return code
+    figures = judging.figures_to_audit(configuration, [figure], given.root / results)
+    found = judging.judged(preset, figures, given.root / "docs" / "deviations.yaml")
+    print_table(found)
+    failing = problems(found, {}) + ([] if allow_missing else judging.missing(figures))
+    for problem in failing:
+        print(problem, file=sys.stderr)
+    return 1 if failing else 0
 
 
 def report(given: Given, names: Sequence[str], further: Sequence[str]) -> int:
@@ -99,44 +115,57 @@ def report(given: Given, names: Sequence[str], further: Sequence[str]) -> int:
 
 
 def snakemake(given: Given, targets: Sequence[str], further: Sequence[str]) -> int:
-    """Run Snakemake in the project's folder to its end; its exit code."""
-    command = [sys.executable, "-m", "snakemake", *targets]
-    command += [*given.for_snakemake(), "--quiet", "rules", *further]
-    process = subprocess.Popen(command, cwd=given.root)
-    with _signals_left_to(process):
+    """Run Snakemake in the project's folder to its end, its log on the terminal; its exit code. Raises as `command`."""
+    process = subprocess.Popen([*command(given, targets), *further], cwd=given.root)
+    with signals_left_to(process):
         return process.wait()
 
 
+def command(given: Given, targets: Sequence[str], *quiet: str) -> list[str]:
+    """Return how Snakemake is called.
+
+    Args:
+        given: changes of the configuration.
+        targets: what Snakemake makes.
+        quiet: what its log leaves out besides the rules of jobs.
+
+    Raises:
+        ConfigurationError: the extra with Snakemake is not installed.
+    """
+    if importlib.util.find_spec("snakemake") is None:
+        raise ConfigurationError(
+            "Snakemake is not installed; install the extra that has it: pip install 'scaling-limits[workflow]'"
+        )
+    # -P: a file in the project's folder with the name of a module is not imported in its place
+    words = [sys.executable, "-P", "-m", "snakemake", *targets, *given.for_snakemake()]
+    return [*words, "--quiet", "rules", *quiet]
+
+
 @contextmanager
-def _signals_left_to(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """Outlive a process that is interrupted: Snakemake ends its jobs and takes its lock away."""
-    # a terminal interrupts both of them
-    handlers = {
-        signal.SIGINT: lambda *_: None,
-        signal.SIGTERM: lambda *_: process.terminate(),
-    }
+def signals_left_to(process: "subprocess.Popen[bytes]") -> Iterator[list[int]]:
+    """Outlive a process that is interrupted: Snakemake ends its jobs and takes its lock away.
+
+    Yields:
+        The signals received so far.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        # a terminal interrupts both of them
+        received.append(number)
+
+    def terminate(number: int, _: object) -> None:
+        received.append(number)
+        process.terminate()
+
+    handlers = {signal.SIGINT: interrupt, signal.SIGTERM: terminate}
     before = {number: signal.signal(number, each) for number, each in handlers.items()}
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _targets(name: str) -> list[str]:
-    """What Snakemake calls a paper or a figure."""
-    return [f"figures/{name}.{ending}" for ending in EXTENSIONS] if "/" in name else [name]
-
-
 def _is_there(root: Path, configuration: Configuration, paper: str, figure: str) -> bool:
     return (root / "results" / configuration.main.preset / paper / figure / PAGE).exists()
-
-
-def _outcomes(root: Path, preset: str, figures: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Where each figure is, and what its claims came to, a line each, and why one is untested."""
-    for paper, name in figures:
-        yield os.path.normpath(root / "figures" / paper / f"{name}.png")
-        for verdict in read_verdicts(root / "results" / preset / paper / name):
-            yield f"  {verdict_word(verdict):8}  {verdict.statement}"
-            if verdict.verdict == "untested":
-                yield f"  {'':8}  ({verdict.detail})"

@@ -1,78 +1,129 @@
 """One network, trained without a configuration's files, Snakemake or a store."""
 
 import io
-import sys
+import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from pydantic import BeforeValidator
 
 from scaling_limits import runtime
-from scaling_limits.configuration.models import MeasurementPlan, Resources
+from scaling_limits.cells import Cell
+from scaling_limits.configuration import own_parts
+from scaling_limits.configuration.costs.memory import refuse_beyond_machine
+from scaling_limits.configuration.files import validate
+from scaling_limits.configuration.models import MeasurementPlan, OwnNames, Resources
 from scaling_limits.configuration.resolve import Resolver
+from scaling_limits.configuration.trees import Origin, Tree
 from scaling_limits.datasets import catalogue, keras_npz
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.preparation import prepare
-from scaling_limits.errors import ConfigurationError
+from scaling_limits.errors import ConfigurationError, DatasetError
 from scaling_limits.pipeline.jobs import computation, rows
+
+_KEYS = ("x_train", "y_train", "x_test", "y_test")
+_CALLER = Tree(Origin("train"))
+
+
+class _Arguments(OwnNames):
+    """What describes a network, besides its data."""
+
+    settings: dict[str, Any]
+    measurements: dict[
+        str, Annotated[MeasurementPlan, BeforeValidator(lambda steps: {"steps": steps})]
+    ]
 
 
 def train(
-    settings: Mapping[str, Any],
-    measurements: Mapping[str, Sequence[int | Literal["end"]]] | None = None,
-    data: Mapping[str, ArrayLike] | Path | str | None = None,
+    settings: Any, measurements: Any, data: Any, algorithms: Any, parameterisations: Any
 ) -> pd.DataFrame:
     """See `scaling_limits.train`."""
+    arguments = validate(
+        _Arguments,
+        _CALLER,
+        {
+            "settings": settings,
+            "measurements": {} if measurements is None else measurements,
+            "algorithms": {} if algorithms is None else algorithms,
+            "parameterisations": [] if parameterisations is None else parameterisations,
+        },
+        written=lambda location: tuple(part for part in location if part != "steps"),
+    )
+    for part in own_parts.parts(Path(), _CALLER, arguments):
+        own_parts.refuse_unusable(part)
     with tempfile.TemporaryDirectory() as folder:
-        return _trained(settings, measurements, data, Path(folder))
+        return _trained(arguments, data, Path(folder))
 
 
-def _trained(
-    settings: Mapping[str, Any],
-    measurements: Mapping[str, Sequence[int | Literal["end"]]] | None,
-    data: Mapping[str, ArrayLike] | Path | str | None,
-    folder: Path,
-) -> pd.DataFrame:
+def _trained(arguments: _Arguments, data: Any, folder: Path) -> pd.DataFrame:
     own, copies = _found(data, folder)
     user = catalogue.archives(copies)
+    settings = arguments.settings
     if own is not None:
         settings = {"dataset": "data", **settings}
         user = {str(settings["dataset"]): own}
-    plans = {
-        name: MeasurementPlan(steps=list(steps)) for name, steps in (measurements or {}).items()
-    }
-    cell = Resolver(Resources(), user, {}).resolve(settings, plans).cell
-    if "jax" not in sys.modules:
-        runtime.configure(dtype=cell.dtype)
+    files = {name: Path(path) for name, path in arguments.algorithms.items()}
+    resolver = Resolver(Resources(), user, files, arguments.parameterisations)
+    cell = resolver.resolve(settings, arguments.measurements).cell
+    _refuse_unreached(arguments.measurements, cell)
+    refuse_beyond_machine(cell)
+    runtime.configure(dtype=cell.dtype)
     import jax
 
-    if jax.dtypes.canonicalize_dtype(cell.dtype) != cell.dtype:
-        raise ConfigurationError(
-            "dtype: float64, but JAX was set up without; train before JAX is imported, or set jax_enable_x64"
-        )
     prepared = folder / "prepared.npz"
     prepare(cell.dataset.name, data_path=copies, downloads=folder, output=prepared, user=user)
-    (measured,) = computation(cell, load(cell.dataset, prepared, cell.dtype))([cell])
+    # a process may train cells of both dtypes
+    with jax.enable_x64(cell.dtype == "float64"):
+        (measured,) = computation(cell, load(cell.dataset, prepared, cell.dtype))([cell])
     return rows(measured)
 
 
-def _found(
-    data: Mapping[str, ArrayLike] | Path | str | None, folder: Path
-) -> tuple[Path | None, Path | None]:
-    """The file of a dataset of one's own, and the folder with copies of others; arrays become a file in `folder`."""
+def _refuse_unreached(measurements: Mapping[str, MeasurementPlan], cell: Cell) -> None:
+    """Refuse steps past the end, which presets leave out."""
+    for name, plan in measurements.items():
+        for step in plan.steps:
+            if step != "end" and step > cell.num_steps:
+                raise ConfigurationError(
+                    f"measurements.{name}: step {step} is never reached, as num_steps is {cell.num_steps}; valid are 0 "
+                    f"to {cell.num_steps}, and 'end'"
+                )
+
+
+def _found(data: Any, folder: Path) -> tuple[Path | None, Path | None]:
+    """The file of an own dataset, and the folder with copies of others; arrays become a file in `folder`.
+
+    Raises:
+        ConfigurationError: there is no such file or folder, or `data` is none of these.
+        DatasetError: the arrays are no dataset.
+    """
+    if data is None:
+        return None, None
     if isinstance(data, Mapping):
         content = io.BytesIO()
-        arrays: dict[str, Any] = {key: np.asarray(array) for key, array in data.items()}
+        arrays: dict[str, Any] = {key: _array(key, data[key]) for key in _KEYS if key in data}
         np.savez(content, **arrays)
         keras_npz.decode("data", content.getvalue())  # what is wrong is said of `data`
         file = folder / "data.npz"
         file.write_bytes(content.getvalue())
         return file, None
-    path = None if data is None else Path(data)
-    if path is not None and not path.exists():
+    if not isinstance(data, str | Path):
+        raise ConfigurationError(
+            f"data: should be arrays by name ({', '.join(_KEYS)}) or a path, not {type(data).__name__}"
+        )
+    path = Path(os.path.expanduser(data))
+    if not path.exists():
         raise ConfigurationError(f"data: {path} is not there")
-    return (path, None) if path is not None and path.is_file() else (None, path)
+    return (path, None) if path.is_file() else (None, path)
+
+
+def _array(key: str, values: Any) -> Any:
+    if np.ma.is_masked(values):
+        raise DatasetError(f"data: '{key}' has masked values; leave out the samples that have them")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise DatasetError(f"data: '{key}' is no array of numbers: {error}") from error

@@ -3,6 +3,8 @@
 import io
 import json
 import logging
+import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 from pydantic import ValidationError
 
@@ -18,6 +21,7 @@ from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.plots import DRAWN_BY, PLOT, Plot
 from scaling_limits.files import write_file
 from scaling_limits.plotting import style
+from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.page import Body, Page, Size
 from scaling_limits.plotting.tables import table_of
 from scaling_limits.records import Results
@@ -145,8 +149,10 @@ class FigureFolder:
         """Write the figure as png, pdf and svg, the same bytes each time.
 
         Only with `record` it becomes the figure of record; else it stands beside that one, as `edited`.
+        Warns of characters that the font lacks, in names which are known only now.
         Raises WriteError if one of them cannot be written; it is not there then.
         """
+        self._warn_of_boxes(figure)
         contents = {}
         for suffix, metadata in _METADATA.items():
             buffer = io.BytesIO()
@@ -155,6 +161,19 @@ class FigureFolder:
         for suffix, content in contents.items():
             write_file(self.path / f"{'figure' if record else 'edited'}.{suffix}", content)
         return Saved(self.name, _preview(contents["png"]))
+
+    def _warn_of_boxes(self, figure: Figure) -> None:
+        texts: dict[str, None] = {}
+        for artist in figure.findobj(Text):
+            if isinstance(artist, Text) and artist.get_visible():
+                texts[artist.get_text()] = None
+        for text in texts:
+            if lacking := undrawable(text):
+                shown = " ".join(text.split())
+                print(
+                    f"warning: {self.name}: '{shown}' is drawn with boxes for characters that {FONT} lacks: {lacking}",
+                    file=sys.stderr,
+                )
 
     def describe(self) -> Markdown:
         """Title and caption."""
@@ -197,22 +216,28 @@ class FigureFolder:
 def find(figure: str, preset: str, root: Path | str | None = None) -> Path:
     """The folder of a figure that was computed: below `root`, or else the nearest folder upwards with results.
 
-    Raises ScalingLimitsError if there is none; says which figures there are.
+    Raises:
+        ScalingLimitsError: the figure was not computed at this preset; says how to, and what was.
     """
-    here = Path.cwd()
-    places = [here, *here.parents] if root is None else [Path(root)]
-    results = [place / "results" / preset for place in places]
+    for key, value in {"figure": figure, "preset": preset, "root": root}.items():
+        if not isinstance(value, str | Path) and not (key == "root" and value is None):
+            raise ScalingLimitsError(f"{key}: should be a name or a path, not {value!r:.80}")
+    here = Path.cwd() if root is None else Path(os.path.expanduser(root))
+    results = [place / "results" for place in ((here, *here.parents) if root is None else (here,))]
     for folder in results:
-        if (folder / figure / "figure.json").exists():
-            return folder / figure
-    there = [
-        path.parent.relative_to(folder).as_posix()
-        for folder in results
-        for path in sorted(folder.glob("*/*/figure.json"))
-    ]
-    if not there:
-        raise ScalingLimitsError(f"no figure was computed at the preset {preset}: make figures")
-    raise ScalingLimitsError(unknown(f"figure computed at the preset {preset}", figure, there))
+        if (folder / preset / figure / "figure.json").exists():
+            return folder / preset / figure
+    computed: dict[str, list[str]] = {}
+    for folder in results:
+        for path in sorted(folder.glob("*/*/*/figure.json")):
+            found, *name = path.parent.relative_to(folder).parts
+            computed.setdefault(found, []).append("/".join(name))
+    where = f"{here}{' or a folder above it' if root is None else ''}"
+    there = "; ".join(f"at {name}: {', '.join(names)}" for name, names in computed.items())
+    raise ScalingLimitsError(
+        f"{figure}: was not computed at the preset {preset} in {where}. To compute it, in the project's folder: "
+        f"scaling-limits run {figure} --preset {preset}. Computed there: {there or 'nothing'}"
+    )
 
 
 def _json(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Whether the mathematics on a figure can be set, before its cells are computed."""
+"""Whether the texts on a figure can be drawn, before its cells are computed."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -9,10 +9,16 @@ from scaling_limits.configuration.drawn import misplaced
 from scaling_limits.configuration.files import Location
 from scaling_limits.configuration.words import MisplacedError
 from scaling_limits.figures import places
+from scaling_limits.plotting.glyphs import FONT, undrawable
+
+_GRIDS = frozenset({"grid", "grids", "reference", "minus"})
+"""Keys whose values name grids; a name is drawn only where there is no title."""
 
 
 def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> None:
-    """Refuse a figure with mathematics that matplotlib cannot set. Its caption is not drawn, so it may have any.
+    """Refuse a figure with texts that matplotlib cannot draw: mathematics, or characters that the font lacks.
+
+    The caption is not drawn, so it may have any.
 
     Raises:
         ConfigurationError: names file, line, key and text, and what is wrong with it.
@@ -21,6 +27,13 @@ def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> Non
     drawn = {"title": figure.title, "plot": figure.plot.model_dump()}
     with misplaced(configuration.paper(slug), name):
         for path, text in _texts(drawn, ()):
+            if not _GRIDS.intersection(path) and (lacking := undrawable(text)):
+                raise MisplacedError(
+                    path,
+                    f"'{text}' has characters that the font of figures, {FONT}, lacks: {lacking}",
+                )
+            if "$" not in text:
+                continue
             # what a place is filled with is a number or a name
             problem = _problem(places.filled(text, lambda _: "1"))
             if problem is not None:
@@ -28,8 +41,8 @@ def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> Non
 
 
 def _texts(said: Any, path: Location) -> Iterator[tuple[Location, str]]:
-    """All texts with mathematics, and where they stand; symbols are mathematics without dollars."""
-    if isinstance(said, str) and "$" in said:
+    """All texts and names, and where they stand; symbols are mathematics without dollars."""
+    if isinstance(said, str):
         yield path, said
     parts = enumerate(said) if isinstance(said, list | tuple) else ()
     for key, part in said.items() if isinstance(said, dict) else parts:

@@ -1,0 +1,125 @@
+"""Snakemake as a process whose log goes to a file, and whose events are followed while it runs."""
+
+import json
+import os
+import select
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from scaling_limits.files import unwritable
+
+SECONDS = 0.5
+"""The longest time between two looks at what has happened."""
+_PIECE = 1 << 16
+
+
+class Followed:
+    """A Snakemake process, its events, and the warnings in its log."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", events: int, log: int) -> None:
+        """Follow a process that was just started.
+
+        Args:
+            process: Snakemake.
+            events: file descriptor that events are read from, without blocking.
+            log: file descriptor of the file that Snakemake and its jobs print to.
+        """
+        self.process = process
+        self._events, self._log = events, log
+        self._open = True
+        self._event_lines, self._log_lines = _Lines(), _Lines()
+        self._position = 0
+
+    def wait(self) -> bool:
+        """Wait for an event, for at most `SECONDS`; whether the process still ran before."""
+        running = self.process.poll() is None
+        if running and self._open:
+            select.select([self._events], [], [], SECONDS)
+        elif running:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(SECONDS)
+        return running
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Yield the events since the last call."""
+        try:
+            while content := os.read(self._events, _PIECE):
+                for line in self._event_lines.completed(content):
+                    yield json.loads(line)
+            self._open = False
+        except BlockingIOError:
+            pass
+
+    def warnings(self) -> Iterator[str]:
+        """Yield the warnings that were printed since the last call."""
+        # the offset of the file itself is shared with the processes that write to it
+        while content := os.pread(self._log, _PIECE, self._position):
+            self._position += len(content)
+            for line in self._log_lines.completed(content):
+                if line.startswith("warning: "):
+                    yield line
+
+    def printed(self) -> str:
+        """Return all that was printed."""
+        size = os.fstat(self._log).st_size
+        return os.pread(self._log, size, 0).decode(errors="replace")
+
+
+class _Lines:
+    """The lines of a stream that is read in pieces."""
+
+    def __init__(self) -> None:
+        self._begun = b""
+
+    def completed(self, content: bytes) -> list[str]:
+        *lines, self._begun = (self._begun + content).split(b"\n")
+        return [line.decode(errors="replace") for line in lines]
+
+
+@contextmanager
+def started(
+    command: Sequence[str], further: Sequence[str], folder: Path, log: Path | None
+) -> Iterator[Followed]:
+    """Start Snakemake and follow it.
+
+    Args:
+        command: how Snakemake is called; the options for its events are added.
+        further: arguments behind those.
+        folder: the project's folder.
+        log: the file of its log, which replaces an older one. None is for a dry run: Snakemake prints its log on
+            standard output then, and no file is kept.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+    events, sent = os.pipe()
+    os.set_blocking(events, False)
+    with open(events, "rb"), open(sent, "wb") as sending, _opened(log) as printed:
+        options = ["--logger", "scaling-limits", "--logger-scaling-limits-pipe", str(sent)]
+        process = subprocess.Popen(
+            [*command, *options, *further],
+            cwd=folder,
+            stdout=printed if log is None else None,
+            stderr=printed,
+            pass_fds=[sent],
+        )
+        # so that reading comes to an end when Snakemake does
+        sending.close()
+        yield Followed(process, events, printed.fileno())
+
+
+def _opened(path: Path | None) -> IO[bytes]:
+    """Open a new file for reading and appending."""
+    if path is None:
+        return tempfile.TemporaryFile("a+b")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # another run may still write to the older one
+        path.unlink(missing_ok=True)
+        return path.open("a+b")
+    except OSError as error:
+        raise unwritable(path, error) from error

@@ -1,0 +1,52 @@
+"""The figures there are, with their titles and verdicts."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from scaling_limits.audit.table import read_verdicts, tally
+from scaling_limits.commands.given import Given, refuse_figure_alone, warn_of_faults
+from scaling_limits.commands.readable import aligned
+from scaling_limits.configuration import Configuration
+from scaling_limits.figures import places
+
+
+def listed(given: Given, papers: Sequence[str]) -> str:
+    """Return a table of figures: name, state at the preset, and title.
+
+    Args:
+        given: the project's folder and changes of its configuration.
+        papers: slugs; all papers without any.
+
+    Raises:
+        ConfigurationError: there is no such paper, or the configuration is not valid.
+    """
+    configuration = given.configuration()
+    warn_of_faults([configuration])
+    for paper in papers:
+        refuse_figure_alone(configuration, paper)
+    rows = [
+        row
+        for paper in papers or configuration.papers
+        for row in _rows(given, configuration, paper)
+    ]
+    return aligned([("figure", f"at {configuration.main.preset}", "title"), *rows], words=3)
+
+
+def _rows(given: Given, configuration: Configuration, paper: str) -> Iterator[tuple[str, str, str]]:
+    for name in configuration.sound_figures(paper):
+        folder = given.root / "results" / configuration.main.preset / paper / name
+        state = "not computed"
+        if (folder / "verdicts.json").exists():
+            verdicts = read_verdicts(folder)
+            state = tally(verdicts) if verdicts else "computed, no claims"
+        yield f"{paper}/{name}", state, _title(configuration, paper, name, folder)
+
+
+def _title(configuration: Configuration, paper: str, name: str, folder: Path) -> str:
+    """Return a figure's title; before it is computed, settings in it are named instead of filled in."""
+    computed = folder / "figure.json"
+    if computed.exists():
+        return str(json.loads(computed.read_bytes())["title"])
+    said, _ = configuration.paper(paper).figure(name)
+    return places.filled(str(said.value("title")), lambda setting: setting)

@@ -1,0 +1,219 @@
+"""What a run has done so far, by Snakemake's events and the store: lines for finished figures, errors, and progress."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scaling_limits.audit.table import read_verdicts, tally
+from scaling_limits.commands.console import Console
+from scaling_limits.commands.readable import duration
+from scaling_limits.commands.workload import Job, Workload
+from scaling_limits.configuration.costs.rates import nominal
+from scaling_limits.store import Store
+
+_SHARE, _SECONDS = 0.02, 10.0
+"""Share of the work and seconds after which the time left is estimated."""
+_LINES = 20
+"""How many lines of a log without an error message are shown."""
+_STEPS = ((600, 60), (7200, 300), (86400, 1800), (float("inf"), 3600))
+"""Below how many seconds the time left is rounded to what."""
+
+
+@dataclass
+class _Running:
+    """A job of Snakemake's: its rule, wildcards, and when it began (seconds since 1970)."""
+
+    rule: str
+    wildcards: Mapping[str, str]
+    begun: float = field(default_factory=time.time)
+
+    @property
+    def name(self) -> str:
+        words = self.wildcards.values()
+        return f"{'/'.join(words)} ({self.rule})" if words else self.rule
+
+    @property
+    def cells_job(self) -> Job | None:
+        """The wildcards of a job that computes cells."""
+        if self.rule != "run":
+            return None
+        return (self.wildcards["paper"], self.wildcards["experiment"], self.wildcards["job"])
+
+
+class Progress:
+    """Follows the events of one Snakemake run."""
+
+    def __init__(
+        self,
+        root: Path,
+        preset: str,
+        figures: Sequence[tuple[str, str]],
+        console: Console,
+    ) -> None:
+        """Begin with nothing done.
+
+        Args:
+            root: the project's folder.
+            preset: the preset's name.
+            figures: (paper, figure) of each figure that was asked for.
+            console: where lines are printed.
+        """
+        self._root, self._preset, self._console = root, preset, console
+        self._asked = len(figures)
+        self._width = max((len(f"{paper}/{name}") for paper, name in figures), default=0)
+        self._store = Store(root / "results" / "cells")
+        self._workload = Workload()
+        self._left: dict[str, float] = {}
+        self._seconds = 0.0
+        self._begun = time.monotonic()
+        self._jobs: dict[int, _Running] = {}
+        self._steps = 0
+        self._said = ""
+        self.started = False
+        """Whether Snakemake began to execute the workflow."""
+        self.planned: Mapping[str, int] | None = None
+        """Numbers of jobs by rule; None before the plan is known, or if there is nothing to do."""
+        self.finished: list[str] = []
+        """The figures drawn so far, `<paper>/<figure>`."""
+        self.failed: list[str] = []
+        """The jobs that failed."""
+
+    def expect(self, workload: Workload) -> None:
+        """Take note of the cells of the figures; without them, progress counts figures only."""
+        self._workload = workload
+        self._left = {k: s for cells in workload.missing.values() for k, s in cells.items()}
+        self._plan()
+
+    def handle(self, event: Mapping[str, Any], *, interrupted: bool = False) -> None:
+        """Take note of an event, and print what a user should know at once."""
+        match event["event"]:
+            case "workflow_started":
+                self.started = True
+            case "run_info" if self.planned is None:
+                self.planned = event["stats"]
+                self._begun = time.monotonic()
+                self._plan()
+            case "job_info":
+                wildcards = event["wildcards"] or {}
+                self._jobs[event["jobid"]] = _Running(event["rule_name"], wildcards)
+            case "job_finished":
+                self._finish(self._jobs.pop(event["job_id"], None))
+            case "error":
+                self._said = event["message"]
+            case "job_error" if not interrupted:
+                self._fail(self._jobs.pop(event["jobid"], None), event)
+
+    def update(self) -> None:
+        """Look up the cells that running jobs have stored, and show how far the run is."""
+        for job in self._jobs.values():
+            if (cells := job.cells_job) is not None:
+                self._drop(k for k in self._cells(cells) if k in self._left and k in self._store)
+        self._console.progress(self.text())
+
+    def text(self) -> str:
+        """Return the progress line: figures and cells done of all, and the time left."""
+        if self.planned is None:
+            return "planning"
+        parts = [f"{self._asked - self.figures_left:,} of {self._asked:,} figures"]
+        if self._workload.cells:
+            cells = self._workload.cells
+            parts.append(f"{cells - len(self._left):,} of {cells:,} cells")
+        left = self._work()
+        elapsed = time.monotonic() - self._begun
+        share = 1 - left / self._seconds if self._seconds else 0.0
+        if share >= _SHARE and elapsed >= _SECONDS:
+            parts.append(f"{rounded(elapsed * (1 - share) / share)} left")
+        return ", ".join(parts)
+
+    def to_draw(self) -> list[str]:
+        """Return the figures that a dry run would draw."""
+        published = (job.wildcards for job in self._jobs.values() if job.rule == "publish")
+        return [f"{wildcards['paper']}/{wildcards['figure']}" for wildcards in published]
+
+    def to_compute(self) -> tuple[int, int]:
+        """Return the number of cells that a dry run would compute, and that of all cells of the figures."""
+        jobs = [cells for job in self._jobs.values() if (cells := job.cells_job) is not None]
+        return len({key for job in jobs for key in self._cells(job)}), self._workload.cells
+
+    def _plan(self) -> None:
+        if self.planned is not None and not self.planned.get("run"):
+            # the jobs' outputs are up to date, whatever the store holds
+            self._left = {}
+        self._seconds = self._work()
+
+    @property
+    def figures_left(self) -> int:
+        """The number of planned figures that are not drawn yet."""
+        return (self.planned or {}).get("publish", 0) - len(self.finished)
+
+    def _work(self) -> float:
+        """Estimated seconds of what is not done: of cells, and of judging, drawing and copying figures."""
+        planned = self.planned or {}
+        steps = planned.get("total", 0) - planned.get("run", 0)
+        figures = planned.get("publish", 0) * nominal()["figure"]
+        return sum(self._left.values()) + (figures * (1 - self._steps / steps) if steps else 0.0)
+
+    def _cells(self, job: Job) -> Mapping[str, float]:
+        return self._workload.missing.get(job, {})
+
+    def _drop(self, keys: Any) -> None:
+        for key in list(keys):
+            self._left.pop(key, None)
+
+    def _finish(self, job: _Running | None) -> None:
+        if job is None:
+            return
+        if (cells := job.cells_job) is not None:
+            self._drop(self._cells(cells))
+        else:
+            self._steps += 1
+        if job.rule == "publish":
+            paper, name = job.wildcards["paper"], job.wildcards["figure"]
+            figure = f"{paper}/{name}"
+            self.finished.append(figure)
+            verdicts = read_verdicts(self._root / "results" / self._preset / figure)
+            said = tally(verdicts) if verdicts else "no claims"
+            self._console.line(f"{figure:{self._width}}  {said}  figures/{figure}.png")
+
+    def _fail(self, job: _Running | None, event: Mapping[str, Any]) -> None:
+        job = job or _Running(event["rule_name"], {})
+        self.failed.append(job.name)
+        where = "".join(f"; its log: {log}" for log in event["log"])
+        found = [_error_in(self._root / log, job.begun) for log in event["log"]]
+        said = [text for text, _ in found if text]
+        if not any(explained for _, explained in found):
+            said.append(self._said)
+        self._console.problem("\n".join([f"{job.name} failed{where}", *said]))
+
+
+def rounded(seconds: float) -> str:
+    """Return a duration without false precision.
+
+    >>> [rounded(s) for s in (7, 100, 1000, 5000, 30000)]
+    ['less than a minute', 'about 2 min', 'about 15 min', 'about 1 h 25 min', 'about 8 h 30 min']
+    """
+    if seconds < 60:
+        return "less than a minute"
+    step = next(step for below, step in _STEPS if seconds < below)
+    return f"about {duration(round(seconds / step) * step)}"
+
+
+def _error_in(log: Path, begun: float) -> tuple[str, bool]:
+    """Return what a job's log says of its failure, and whether that is an error message or traceback.
+
+    Without either, these are the log's last lines; none if the job did not write to it.
+    """
+    try:
+        # a second, as file systems round times
+        if log.stat().st_mtime < begun - 1:
+            return "", False
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return "", False
+    for beginning in ("error: ", "Traceback "):
+        for number, line in enumerate(lines):
+            if line.startswith(beginning):
+                return "\n".join(lines[number:]), True
+    return "\n".join(lines[-_LINES:]), False

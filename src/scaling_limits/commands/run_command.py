@@ -1,0 +1,143 @@
+"""Figures computed and drawn by Snakemake, with progress on the terminal."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from scaling_limits.audit.index import INDEX, write_drawn
+from scaling_limits.audit.table import read_verdicts, verdict_word
+from scaling_limits.commands import workflow
+from scaling_limits.commands.console import Console
+from scaling_limits.commands.following import started
+from scaling_limits.commands.given import Given, chosen
+from scaling_limits.commands.progress import Progress
+from scaling_limits.commands.store_command import FOLDER
+from scaling_limits.commands.workload import workload
+from scaling_limits.configuration import Configuration
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.store import Store
+
+EXTENSIONS = ("png", "pdf", "svg")
+
+
+def run(given: Given, names: Sequence[str], further: Sequence[str], *, dry: bool, log: bool) -> int:
+    """Compute and draw figures; print progress and the results.
+
+    Args:
+        given: the project's folder and changes of its configuration.
+        names: `<paper>/<figure>` or `<paper>`; all figures without any.
+        further: arguments of Snakemake.
+        dry: only say what would be done.
+        log: show Snakemake's log instead of progress.
+
+    Returns:
+        Snakemake's exit code.
+
+    Raises:
+        ConfigurationError: there is no such figure or paper, or the configuration is not valid.
+        WriteError: the log or the page of all figures cannot be written.
+    """
+    configuration = given.configuration()
+    figures = chosen(configuration, names)
+    preset = configuration.main.preset
+    everything = ["figures", f"results/{preset}/audit.json"]
+    targets = [target for name in names for target in _targets(name)] or everything
+    further = [*(["--dry-run"] if dry else []), *further]
+    if log:
+        code, done = workflow.snakemake(given, targets, further), True
+    else:
+        code, done = _with_progress(given, configuration, figures, targets, further, dry=dry)
+    if dry:
+        return code
+    if done and (names or code):
+        # after a whole run that succeeds it is there, as the output of a rule
+        every = [(p, name) for p in configuration.papers for name in configuration.sound_figures(p)]
+        write_drawn(given.root / "results" / preset, every, preset)
+    if code == 0:
+        print(*_outcomes(given.root, preset, figures if names else ()), sep="\n")
+    return code
+
+
+def _with_progress(
+    given: Given,
+    configuration: Configuration,
+    figures: Sequence[tuple[str, str]],
+    targets: Sequence[str],
+    further: Sequence[str],
+    *,
+    dry: bool,
+) -> tuple[int, bool]:
+    """Run Snakemake, its log in a file; its exit code, and whether a figure was drawn."""
+    preset = configuration.main.preset
+    log = Path("logs", preset, "snakemake.log")
+    file = None if dry else given.root / log
+    console = Console()
+    progress = Progress(given.root, preset, figures, console)
+    command = workflow.command(given, targets, "host")
+    with (
+        started(command, further, given.root, file) as followed,
+        workflow.signals_left_to(followed.process) as signals,
+    ):
+        progress.update()
+        # meanwhile Snakemake plans, and says what is wrong with a figure
+        with suppress(ScalingLimitsError):
+            progress.expect(workload(configuration, figures, Store(given.root / FOLDER)))
+        running = True
+        while running:
+            running = followed.wait()
+            for event in followed.events():
+                progress.handle(event, interrupted=bool(signals))
+            for warning in followed.warnings():
+                console.problem(warning)
+            progress.update()
+        console.clear()
+        code = followed.process.returncode
+        if signals:
+            console.problem("interrupted: what is stored is kept, the same command goes on from it")
+        elif progress.failed:
+            left = progress.figures_left
+            console.problem(f"{left:,} of {len(figures):,} figures were not drawn; full log: {log}")
+        elif code or not progress.started:
+            # nothing was begun, for a reason that Snakemake says; or something else than figures was asked for
+            console.problem(followed.printed().rstrip())
+        elif progress.planned is None:
+            console.line(f"Nothing to do: {_counted(figures)} drawn at the preset {preset}.")
+        elif dry:
+            console.line(_plan(progress, len(figures)))
+    return code, bool(progress.finished)
+
+
+def _counted(figures: Sequence[tuple[str, str]]) -> str:
+    if len(figures) == 1:
+        return f"{'/'.join(figures[0])} is"
+    return f"all {len(figures):,} figures are"
+
+
+def _plan(progress: Progress, asked: int) -> str:
+    """Say what a dry run has found."""
+    computed, cells = progress.to_compute()
+    drawn = progress.to_draw()
+    which = f": {', '.join(drawn)}" if 0 < len(drawn) < asked or asked == 1 else ""
+    return f"Would compute {computed:,} of {cells:,} cells and draw {len(drawn):,} of {asked:,} figures{which}."
+
+
+def _targets(name: str) -> list[str]:
+    """What Snakemake calls a paper or a figure."""
+    return [f"figures/{name}.{ending}" for ending in EXTENSIONS] if "/" in name else [name]
+
+
+def _outcomes(root: Path, preset: str, figures: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What the claims of figures came to, and why one is untested; where pictures and pages are."""
+    for paper, name in figures:
+        folder = f"results/{preset}/{paper}/{name}"
+        yield f"{paper}/{name}"
+        for verdict in read_verdicts(root / folder):
+            yield f"  {verdict_word(verdict):8}  {verdict.statement}"
+            if verdict.verdict == "untested":
+                yield f"  {'':8}  ({verdict.detail})"
+        yield f"  picture   figures/{paper}/{name}.png"
+        yield f"  page      {folder}/{workflow.PAGE}"
+        yield f"  folder    {folder}/"
+    yield f"All figures: results/{preset}/{INDEX}"
+    if not figures:
+        yield f"Verdicts: results/{preset}/audit.md"

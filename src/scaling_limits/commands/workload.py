@@ -1,0 +1,59 @@
+"""The cells that figures need: how many there are, and which of them each job has to compute."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scaling_limits.commands.estimate import stored
+from scaling_limits.configuration import Configuration
+from scaling_limits.configuration.costs.packing import pack, shards
+from scaling_limits.configuration.costs.rates import nominal, shard_seconds
+from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.store import Store
+
+Job = tuple[str, str, str]
+"""Paper, experiment and `job-<n>`: the wildcards of the rule `run`."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The distinct cells of figures: how many `cells` there are, and the missing ones of each job.
+
+    `missing` maps the key of a cell that is not stored to its estimated seconds, its share of compilation included.
+    """
+
+    cells: int = 0
+    missing: Mapping[Job, Mapping[str, float]] = field(default_factory=dict)
+
+
+def workload(
+    configuration: Configuration, figures: Sequence[tuple[str, str]], store: Store
+) -> Workload:
+    """Look up the cells of figures in the store.
+
+    Args:
+        configuration: the resolved configuration, which packs cells into jobs as the workflow does.
+        figures: (paper, figure) of each.
+        store: the stored cells.
+
+    Returns:
+        The cells of all figures, each counted once.
+
+    Raises:
+        ConfigurationError: a figure is unknown or not valid.
+    """
+    experiments = {(paper, configuration.figure(paper, name).experiment) for paper, name in figures}
+    keys: set[str] = set()
+    missing: dict[Job, dict[str, float]] = {}
+    for paper, experiment in experiments:
+        if experiment is None:
+            continue
+        packed = pack(configuration.shards(paper, experiment), configuration.preset.job_seconds)
+        for number, cells in enumerate(packed):
+            keys.update(map(cell_key, cells))
+            left = [c for c in cells if not stored(c, store, configuration.main.accept_source)]
+            missing[paper, experiment, f"job-{number}"] = {
+                cell_key(cell): shard_seconds(shard, nominal()) / len(shard)
+                for shard in shards(left)
+                for cell in shard
+            }
+    return Workload(len(keys), missing)
