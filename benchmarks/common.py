@@ -1,6 +1,7 @@
 """What the benchmarks share: cells, data, the clock, and the tables of docs/performance.md."""
 
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 
 from scaling_limits import runtime
 
-runtime.configure()
+if "jax" not in sys.modules:
+    runtime.configure()
 
-from scaling_limits.cells import Cell  # noqa: E402
-from scaling_limits.configuration import load  # noqa: E402
-from scaling_limits.configuration.models import MeasurementPlan, Resources  # noqa: E402
-from scaling_limits.configuration.resolve import Resolver  # noqa: E402
-from scaling_limits.datasets.loading import Arrays  # noqa: E402
+from scaling_limits.cells import Cell
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.configuration.models import MeasurementPlan, Resources
+from scaling_limits.configuration.resolve import Resolver
+from scaling_limits.datasets.loading import Arrays
 
 Result = TypeVar("Result")
 
@@ -63,17 +65,29 @@ def cells(
     return [optimised(point.cell) for point in points if point.grid == "width"]
 
 
-def of_figure(preset: str, figure: str, grid: str, width: int, depth: int | None = None) -> Cell:
+def preset(name: str) -> Configuration:
+    """The configuration at a preset, with the memory of a small machine."""
+    return load(ROOT, {"preset": name, "resources": {"mem_mb": 24_000}})
+
+
+def of_figure(
+    figure: str, grid: str, width: int, depth: int | None, configuration: Configuration
+) -> Cell:
     """The first cell of a figure's grid with this network, of any depth without one."""
     paper, name = figure.split("/")
-    configuration = load(ROOT, {"preset": preset, "resources": {"mem_mb": 24_000}})
     points = configuration.points(paper, configuration.figure(paper, name).experiment)
-    return next(
-        point.cell
-        for point in points
-        if point.grid == grid
-        and point.cell.network.width == width
-        and depth in (None, point.cell.network.num_hidden_layers)
+    sizes: dict[tuple[int, int], Cell] = {}
+    for point in points:
+        if point.grid == grid:
+            network = point.cell.network
+            sizes.setdefault((network.width, network.num_hidden_layers), point.cell)
+    for (own_width, own_depth), cell in sizes.items():
+        if own_width == width and depth in (None, own_depth):
+            return cell
+    known = ", ".join(f"{own_width} ({own_depth})" for own_width, own_depth in sorted(sizes))
+    raise SystemExit(
+        f"{figure}: grid '{grid}' has no width {width} with {depth or 'any number of'} hidden layers; "
+        f"widths (hidden layers): {known or 'none, there is no such grid'}"
     )
 
 

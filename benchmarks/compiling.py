@@ -26,9 +26,9 @@ def measured(cell: Cell, way: Compiled) -> str:
 
 def main() -> None:
     """Measure, and write a table."""
-    rows = []
+    rows, configuration = [], common.preset("laptop")
     for figure, grid, width in CELLS:
-        cell = common.of_figure("laptop", figure, grid, width)
+        cell = common.of_figure(figure, grid, width, None, configuration)
         own = [measured(cell, way) for way in OPTIONS]
         rows.append([f"{figure}, {grid}", str(width), *own, cell.compiled or "fully"])
     header = ["cell", "width", *(way or "fully" for way in OPTIONS), "as it is"]

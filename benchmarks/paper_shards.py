@@ -35,7 +35,7 @@ def seconds(cell: Cell, num_steps: int) -> float:
 def measure(index: int) -> None:
     """Print the table's line of one of `CELLS`."""
     figure, grid, width, depth = CELLS[index]
-    cell = common.of_figure("paper", figure, grid, width, depth)
+    cell = common.of_figure(figure, grid, width, depth, common.preset("paper"))
     step = (seconds(cell, MORE) - seconds(cell, FEW)) / (MORE - FEW)
     whole, expected = step * cell.num_steps, cell_seconds(cell, nominal())
     # of the whole process: JAX and the data are in it

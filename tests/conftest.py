@@ -21,6 +21,15 @@ jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """For machines with a GPU, which may be lent for minutes."""
+    parser.addoption(
+        "--cpu-losses",
+        type=Path,
+        help="losses.npz that `tests/gpu/every_part.py cpu FOLDER` wrote; computed if absent",
+    )
+
+
 @pytest.fixture(scope="session")
 def datasets_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The prepared digits."""

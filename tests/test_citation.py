@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 import scaling_limits
 
@@ -68,10 +69,12 @@ def test_the_package_depends_on_what_it_imports() -> None:
         words = re.findall(r"^\s*(?:from|import) ([a-z_0-9]+)", path.read_text(), re.MULTILINE)
         imported |= set(words)
     named = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
-    needed = {named.get(name, name) for name in PROJECT["dependencies"]}
+    asked = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["workflow"]]
+    names = {Requirement(line).name for line in asked}
+    needed = {named.get(name, name) for name in names}
     lines = (ROOT / "envs/requirements.in").read_text().splitlines()
-    assert set(PROJECT["dependencies"]) <= set(lines)
-    # the kernel that Papermill starts, and what pandas and JAX load by themselves
-    assert needed - imported <= {"ipykernel", "pyarrow", "jaxlib"}
+    assert names <= set(lines)
+    # what is started as a process or imported by its other name, and what pandas and JAX load by themselves
+    assert needed - imported <= {"ipykernel", "snakemake", "pillow", "pyarrow", "jaxlib"}
     third_party = {named.get(line, line) for line in lines if line and line[0] != "#"}
     assert imported & third_party <= needed

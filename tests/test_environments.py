@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 ENVS = ROOT / "envs"
@@ -51,6 +53,20 @@ def test_the_cuda_requirements_extend_the_others() -> None:
 def test_every_requirement_is_locked(device: str) -> None:
     wanted = {re.split(r"[=\[]", line)[0].lower() for line in requirements("requirements.in")}
     assert wanted <= pins(device).keys()
+
+
+def test_the_package_asks_for_no_less_than_what_is_locked_and_has_upper_bounds() -> None:
+    """With `make wheel`, which takes the newest: both ends are tested."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["workflow"]]
+    locked = pins("cpu")
+    for line in asked:
+        requirement = Requirement(line)
+        found = {Version(pin.split(" ")[0]) for pin in locked[requirement.name]}
+        bounds = {bound.operator: Version(bound.version) for bound in requirement.specifier}
+        assert bounds.keys() == {">=", "<"}, line
+        assert min(found) == bounds[">="], line
+        assert all(version in requirement.specifier for version in found), line
 
 
 @pytest.mark.parametrize("device", LOCKS)

@@ -1,5 +1,6 @@
 """On a machine with a GPU: batches of cells there agree with the CPU, and with themselves bit for bit."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -69,22 +70,47 @@ def test_every_algorithm_network_and_optimiser_is_among_the_small_cells() -> Non
         assert {getattr(each, kind).name for each in known.values()} == set(registry.own)
 
 
-@on_a_gpu
-def test_every_part_repeats_itself_and_agrees_with_the_cpu(tmp_path: Path) -> None:
-    """In float64, where only the order of sums differs; alone and in a batch."""
+def losses(device: str, folder: Path) -> dict[str, np.ndarray]:
+    """Those of `every_part.py`, computed in `folder`."""
+    folder.mkdir()
     script = Path(__file__).with_name("every_part.py")
-    found = []
-    for number, device in enumerate(("gpu", "gpu", "cpu")):
-        folder = tmp_path / f"{number}"
-        folder.mkdir()
-        subprocess.run([sys.executable, script, device, folder], check=True)
-        with np.load(folder / "losses.npz") as losses:
-            found.append(dict(losses))
-    first, second, cpu = found
+    subprocess.run([sys.executable, script, device, folder], check=True)
+    return read(folder / "losses.npz")
+
+
+def read(file: Path) -> dict[str, np.ndarray]:
+    with np.load(file) as found:
+        return dict(found)
+
+
+@on_a_gpu
+def test_every_part_repeats_itself_and_agrees_with_the_cpu(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """In float64, where only the order of sums differs; alone and in a batch."""
+    first, second = (losses("gpu", tmp_path / name) for name in ("first", "second"))
+    known = request.config.getoption("--cpu-losses")
+    cpu = losses("cpu", tmp_path / "cpu") if known is None else read(known)
+    assert first.keys() == cpu.keys()
     assert len(first) == 2 * len(CELLS)
     for name in first:
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)
         np.testing.assert_allclose(first[name], cpu[name], rtol=1e-6, err_msg=name)
+
+
+def test_the_benchmark_times_a_step_and_computes_cells(tmp_path: Path) -> None:
+    """On a CPU, so that it runs when a GPU is lent."""
+    common = ["--preset", "smoke", "--device", "cpu", "--out", tmp_path / "out"]
+    script = ROOT / "benchmarks" / "gpu.py"
+    step = ["step", "mupc/fig5", "width", "16", "--depth", "8", "--batch", "2", *common]
+    cells = ["cells", "pcn-limits/linear_toy", "--seconds", "0.001", "--work", tmp_path / "work"]
+    for words in (step, [*cells, *common]):
+        subprocess.run([sys.executable, script, *words], check=True, capture_output=True)
+    timed, computed = map(json.loads, (tmp_path / "out" / "steps.jsonl").read_text().splitlines())
+    assert (timed["width"], timed["depth"], timed["batch"]) == (16, 8, 2)
+    assert min(timed[name] for name in ("milliseconds", "tflops", "compile_seconds")) > 0
+    [records] = (tmp_path / "out" / "pcn-limits-linear_toy").iterdir()
+    assert pd.read_parquet(records)["cell_id"].nunique() == computed["cells"]
 
 
 @on_a_gpu
