@@ -302,3 +302,22 @@ def test_a_part_of_training_that_is_not_recorded(
     claims = {"c": claim("bound", **BOUND, quantity=quantity)}
     changes = {"averaged_records": 3, "figures": {"fig1": {"claims": claims}}}
     assert problem in said_of(project(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    ("word", "problem"),
+    [
+        ({"per": "steep"}, "quantity.per: unknown value 'steep'; did you mean 'step'?"),
+        ({"reduec": "min"}, "quantity.reduec: unknown key 'reduec'; did you mean 'reduce'?"),
+        ({"during": [0.5, 0.2]}, "`during` gives two rising fractions of training"),
+        ({"reduce": "at", "step": 2, "window": 2}, "`reduce: at` takes the records of one step"),
+    ],
+)
+def test_a_wrong_word_of_a_quantity_is_said_alone(
+    tmp_path: Path, word: dict[str, Any], problem: str
+) -> None:
+    """And not what follows from it: that a label is missing, or that a list has no item."""
+    rows = [{"quantity": {"metric": "train_loss", **word}}]
+    said = said_of(project(tmp_path, figures={"fig1": {"plot": {**LINES, "rows": rows}}}))
+    assert problem in said
+    assert len(said.splitlines()) == 1, said

@@ -227,7 +227,14 @@ def told(error: ValidationError) -> list[Any]:
     # a mistyped key first, then what it lacks for that
     entries.sort(key=lambda entry: entry["type"] != "extra_forbidden")
     words = {dotted(entry["loc"]) for entry in entries if entry["type"] == "literal_error"}
-    return [e for e in entries if e["type"] == "literal_error" or dotted(e["loc"]) not in words]
+    told = [e for e in entries if e["type"] == "literal_error" or dotted(e["loc"]) not in words]
+    # a list whose items are wrong counts as too short
+    return [e for e in told if not (e["type"] == "too_short" and _has_inner(e["loc"], told))]
+
+
+def _has_inner(location: Location, entries: Iterable[Any]) -> bool:
+    depth = len(location)
+    return any(e["loc"][:depth] == location and len(e["loc"]) > depth for e in entries)
 
 
 def dotted(location: Location) -> str:

@@ -67,7 +67,7 @@ def _drawn(quantity: Any) -> dict[str, Any]:
     try:
         known = words_of(Quantity.model_validate(quantity))
     except ValidationError:
-        return {}  # refused with the plot
+        return {"label": ""}  # the quantity is refused with the plot, its label is not missing
     said = {"label": known.label, "scale": known.scale, "best": known.best}
     usual = {"scale": "log", "best": "min"}
     return {key: value for key, value in said.items() if value != usual.get(key)}
