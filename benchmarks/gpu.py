@@ -56,7 +56,7 @@ def loaded(given: argparse.Namespace) -> Any:
 
 
 def tell(given: argparse.Namespace, **measured: Any) -> None:
-    """Print a line, and append it to the file of what is measured."""
+    """Print the measured values as a line of JSON, and append it to the file."""
     line = json.dumps(measured)
     print(line, flush=True)
     with (given.out / "steps.jsonl").open("a", encoding="utf-8") as file:

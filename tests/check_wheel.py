@@ -36,7 +36,7 @@ for more in (
 
 
 def run(*words: str | Path, folder: Path, ok: bool = True) -> str:
-    """What a command prints; its exit code has to be zero, or not to be."""
+    """Run a command and return its output; its exit code has to be zero if `ok`, and another one otherwise."""
     # nothing of the environment that this runs in
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(words, cwd=folder, env=kept, capture_output=True, text=True, check=False)
@@ -46,7 +46,7 @@ def run(*words: str | Path, folder: Path, ok: bool = True) -> str:
 
 
 def interpreters() -> list[str]:
-    """Those of Python 3.11 and newer that run here, the newest first."""
+    """Return the interpreters of Python 3.11 and newer that run here, the newest first."""
     named = [shutil.which(f"python3.{minor}") for minor in range(11, 20)]
     managed = glob.glob(f"{os.environ.get('PYENV_ROOT', '')}/versions/3.*/bin/python3")
     found = {}

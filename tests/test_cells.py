@@ -233,7 +233,7 @@ def test_the_preconditioner_s_exponent_is_the_algorithm_s_and_the_row_s():
 
 
 def test_parameterisations_of_depth_are_shifts_that_share_cells():
-    """Of depth-mup's (alpha, gamma) two numbers alone depend on gamma: eta L^-gamma is the rate of the blocks."""
+    """depth-mup's gamma enters only the rate of the blocks, eta L^-gamma."""
 
     def at(gamma: float, rate: float, **changes: object) -> Cell:
         own = {

@@ -1,4 +1,4 @@
-"""What decides bits is set in every process that computes, whatever its environment says."""
+"""Every process that computes sets the options that decide bits, in any environment."""
 
 import os
 import subprocess
@@ -90,7 +90,7 @@ def test_numbers_are_the_same_in_any_environment() -> None:
 
 
 def test_jax_that_was_set_up_otherwise_is_refused() -> None:
-    """As in a notebook that imports it before: by its options, and by variables that XLA has read."""
+    """A notebook may import JAX before: its options and the variables that XLA has read are compared."""
     script = """
 from scaling_limits import runtime
 from scaling_limits.errors import ConfigurationError

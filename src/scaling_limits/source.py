@@ -122,7 +122,7 @@ def _file(name: str) -> Path:
 
 @cache
 def _parse(name: str, needed: frozenset[str]) -> ast.Module:
-    """What counts of a module, with its declarations that are `needed` elsewhere."""
+    """Parse a module without its declarations, except those that are `needed` elsewhere or used in it."""
     tree = ast.parse(_file(name).read_text(encoding="utf-8"))
     every = tree.body
     tree.body = [part for part in every if not _declares(part)]
@@ -195,7 +195,7 @@ def _tree_digest(name: str, needed: frozenset[str]) -> str:
 def _references(name: str, needed: frozenset[str]) -> Mapping[str, frozenset[str]]:
     """The modules that a module imports, each with its declarations that are referred to."""
     found: dict[str, set[str]] = {}
-    local: dict[str, str] = {}  # what names of modules stand for
+    local: dict[str, str] = {}  # modules by their local names
     tree = _parse(name, needed)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

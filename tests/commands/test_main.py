@@ -528,7 +528,7 @@ def test_the_audit_may_judge_what_is_there(project: Path, called: Calls) -> None
 def test_the_audit_judges_a_single_figure(
     project: Path, called: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Judging from records has tests of its own: here the verdicts that were written stand for it."""
+    """Judging from records has its own tests: here the written verdicts replace it."""
     monkeypatch.setattr(judging, "require_unchanged", lambda _: None)
     monkeypatch.setattr(judging, "judged", lambda preset, figures, _: collect(preset, figures))
     assert "have no records" in say("audit", "toy/fig1", "--stored", code=1)

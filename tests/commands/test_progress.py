@@ -1,4 +1,4 @@
-"""What is said of a run while it goes on."""
+"""Lines and progress of a run."""
 
 import io
 import json

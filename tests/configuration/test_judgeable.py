@@ -1,4 +1,4 @@
-"""What is known of claims and plots from the configuration is said when it is read, by file, figure, claim and key."""
+"""Errors in claims and plots are reported when the configuration is read, with file, figure, claim and key."""
 
 from pathlib import Path
 from typing import Any

@@ -71,7 +71,7 @@ def test_every_algorithm_network_and_optimiser_is_among_the_small_cells() -> Non
 
 
 def losses(device: str, folder: Path) -> dict[str, np.ndarray]:
-    """Those of `every_part.py`, computed in `folder`."""
+    """Compute the losses of `every_part.py` in `folder`."""
     folder.mkdir()
     script = Path(__file__).with_name("every_part.py")
     subprocess.run([sys.executable, script, device, folder], check=True)

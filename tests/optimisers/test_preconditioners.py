@@ -160,7 +160,7 @@ def test_a_factor_has_the_smallest_damping_where_the_rule_says_less() -> None:
 def test_a_second_factor_of_zero_leaves_its_damping(
     rule: str, smallest_damping: float, size: str, trace: float
 ) -> None:
-    """As where one sample is classified without a doubt: (B + rho_B)^-1 tends to 1/rho_B."""
+    """A single sample that is classified with certainty has B = 0: (B + rho_B)^-1 tends to 1/rho_B."""
     gradients, operations = observed(problem_of(chosen(**SIZES[size])))
     fisher = jax.tree.map(lambda d: np.sqrt(trace) * d, operations["fisher"])
     own = numbers("kfac", rule, smallest_damping=smallest_damping)

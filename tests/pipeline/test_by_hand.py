@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def configured(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """JAX as `train` sets it up, but for XLA's flags of all tests, which the process has read."""
+    """Set JAX up as `train` does. XLA's flags are those of all tests, as the process has read them."""
     for name, value in runtime._ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     with jax.default_matmul_precision("highest"):

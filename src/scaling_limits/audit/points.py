@@ -155,8 +155,8 @@ def table_of(
             the depth).
         quantity: the claim's own if absent.
         where: the region of points to keep, all if absent.
-        diverged: stands for values that are not finite.
-        may_diverge: whether a table is of use where every cell diverged, as that of a reference.
+        diverged: replaces values that are not finite.
+        may_diverge: whether to accept a table in which every cell diverged, such as a reference's.
 
     Returns:
         The values by `columns` and seed.

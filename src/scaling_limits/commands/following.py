@@ -107,7 +107,7 @@ def started(
             stderr=printed,
             pass_fds=[sent],
         )
-        # so that reading comes to an end when Snakemake does
+        # so that reading ends with Snakemake
         sending.close()
         yield Followed(process, events, printed.fileno())
 

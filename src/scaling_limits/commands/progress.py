@@ -1,4 +1,4 @@
-"""What a run has done so far, by Snakemake's events and the store: lines for finished figures, errors, and progress."""
+"""Progress of a run from Snakemake's events and the store: lines for finished figures, errors, time left."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -133,7 +133,7 @@ class Progress:
         return [f"{wildcards['paper']}/{wildcards['figure']}" for wildcards in published]
 
     def to_compute(self) -> tuple[int, int]:
-        """Return the number of cells that a dry run would compute, and that of all cells of the figures."""
+        """Return the number of cells that a dry run would compute, and the number of all cells of the figures."""
         jobs = [cells for job in self._jobs.values() if (cells := job.cells_job) is not None]
         return len({key for job in jobs for key in self._cells(job)}), self._workload.cells
 

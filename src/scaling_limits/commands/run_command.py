@@ -122,12 +122,12 @@ def _plan(progress: Progress, asked: int) -> str:
 
 
 def _targets(name: str) -> list[str]:
-    """What Snakemake calls a paper or a figure."""
+    """Return Snakemake's targets of a paper or a figure."""
     return [f"figures/{name}.{ending}" for ending in EXTENSIONS] if "/" in name else [name]
 
 
 def _outcomes(root: Path, preset: str, figures: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """What the claims of figures came to, and why one is untested; where pictures and pages are."""
+    """Yield the verdicts of figures, the reason if one is untested, and where pictures and pages are."""
     for paper, name in figures:
         folder = f"results/{preset}/{paper}/{name}"
         yield f"{paper}/{name}"

@@ -215,7 +215,7 @@ class Configuration:
         }
 
     def warnings(self, slug: str, name: str) -> list[str]:
-        """What of a valid figure means less than it says, a line each."""
+        """Return the warnings about a valid figure, a line each."""
         found, paper = self.figure(slug, name), self.paper(slug)
         grids = self._grid_cells(slug, found.experiment)
         said, experiment = paper.figure(name)

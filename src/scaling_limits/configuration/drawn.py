@@ -57,7 +57,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
 
 
 def _expanded(plot: dict[str, Any], words: Words) -> tuple[Any, list[MisplacedError]]:
-    """The plot with names replaced by what they stand for, or what is wrong with it as it is written."""
+    """Expand the names in a plot; return it with the errors in its written form."""
     wrong = list(plots.misfits_of(plot))
     try:
         return (plot if wrong else plots.written_out(plot, words)), wrong
@@ -85,7 +85,7 @@ def located(said: Tree, name: str, error: MisplacedError) -> str:
 
 
 def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> None:
-    """Refuse a figure of which anything is wrong.
+    """Refuse a figure with problems.
 
     Raises:
         ConfigurationError: all of it, a line each.

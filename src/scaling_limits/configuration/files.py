@@ -73,7 +73,7 @@ _SCALARS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
     ("float", r"[-+]?\.(?:inf|Inf|INF)", "-+.", lambda text: float(text.replace(".", ""))),
     ("float", r"\.(?:nan|NaN|NAN)", ".", lambda _: math.nan),
 )
-"""Of each kind of scalar its tag, how it is written, the characters that it may begin with, and its value."""
+"""Tag, pattern, first characters and value of each kind of scalar."""
 
 
 def _schema() -> None:
@@ -198,7 +198,7 @@ def validate(
 
 
 def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
-    """What all checks give.
+    """Return the results of all checks.
 
     Raises:
         ScalingLimitsError: what one of them raised.

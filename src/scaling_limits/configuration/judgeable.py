@@ -44,7 +44,7 @@ class Use(NamedTuple):
 
 
 def problems(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    """What of a figure's claims and plots cannot be judged or drawn by the cells of its grids, each with its path."""
+    """Yield the claims and plots of a figure that the cells of its grids cannot support, each with its path."""
     for use in _uses(figure):
         yield from _of_use(use, grids)
     for claim in figure.claims:
@@ -61,7 +61,7 @@ def problems(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Misplac
 
 
 def warnings(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    """What of a figure means less than it says: windows that are longer than training."""
+    """Yield warnings about a figure: windows that are longer than training."""
     for path, grid, quantity in quantities(figure):
         last = grids[grid].last_step
         if quantity.window > 1 and last < quantity.window:
@@ -108,7 +108,7 @@ def _of_lines(panel: Panel, path: Path) -> Iterator[Use]:
 
 
 def _points_of(panel: Panel, line: Line) -> tuple[str, ...]:
-    """What tells the points of a line apart: its hue, and x unless it goes across without one."""
+    """Return the columns that identify a point of a line: its hue, and x unless it goes across without one."""
     hue = (panel.hue,) if panel.hue and line.each else ()
     has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept
     return (*hue, panel.x) if has_x else hue
@@ -269,7 +269,7 @@ def _where(claim: Claim) -> tuple[str, ...]:
 
 
 def _of_sizes(claim: Claim, along: str, path: Path, values: Any) -> Iterator[MisplacedError]:
-    """What a claim needs along a size: numbers, at least two unless one is compared with another arm's."""
+    """Check the sizes of a claim: numbers, at least two unless one is compared with another arm's."""
     sizes = values(along, claim.grids)
     words = sorted(str(size) for size in sizes if not _is_number(size))
     if words:
@@ -319,7 +319,7 @@ def _of_panel(panel: Panel, grids: Mapping[str, GridCells]) -> Iterator[Misplace
 def _shown(
     path: Path, grid: str, column: str, values: Sequence[float], grids: Mapping[str, GridCells]
 ) -> Iterator[MisplacedError]:
-    """That a grid has one of the values of a column that are to be shown."""
+    """Check that a grid has one of the values of a column that are to be shown."""
     if column in AXES or column not in grids[grid].columns:
         return
     found = {value_of(settings, column) for settings, _ in grids[grid].points}

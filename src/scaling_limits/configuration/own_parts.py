@@ -66,9 +66,9 @@ def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
 
 
 def problem(experiment: str, check: Callable[[], object]) -> str | None:
-    """What a check says of an experiment of the user's own; None where all is well.
+    """Return what is wrong with an own experiment by a check; None if nothing is.
 
-    What no check foresees is a fault of the program, and stops this experiment only as well.
+    An exception that no check foresees is a fault of the program, and stops this experiment only.
     """
     try:
         check()

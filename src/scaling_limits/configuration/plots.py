@@ -41,7 +41,7 @@ def written_out(plot: dict[str, Any], words: Words) -> dict[str, Any]:
 
 
 def misfits_of(plot: dict[str, Any], path: Path = _AT) -> Iterator[MisplacedError]:
-    """What is of another type than its kind has it, as it is written."""
+    """Yield the words of a plot whose type is wrong, before short forms are expanded."""
     yield from misfits(plot, {"kind": str, "symbols": SYMBOLS}, path)
     yield from misfits(plot, PLOTS.get(str(plot.get("kind")), {"quantity": QUANTITY}), path)
     if plot.get("kind") == "composite" and isinstance(plot.get("plots"), list):

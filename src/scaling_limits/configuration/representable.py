@@ -26,7 +26,7 @@ class Interval(NamedTuple):
     high: float
 
     def over(self, factor: float) -> "Interval":
-        """What may be multiplied by a positive factor, and is valid itself."""
+        """Return the numbers that are valid both by themselves and times a positive factor."""
         return Interval(max(self.low, self.low / factor), min(self.high, self.high / factor))
 
 
@@ -92,7 +92,7 @@ def refuse_numbers(
 def _products(
     cell: Cell, settings: Any, factors: Mapping[str, RoleScaling], rates: Mapping[str, str]
 ) -> Iterator[tuple[str, float, str, float]]:
-    """What is multiplied by the row's factors of each role that is trained: key, value, role, factor."""
+    """Yield the numbers that a row's factors multiply, for each trained role: key, value, role, factor."""
     numbers = vars(cell.optimiser)
     for role, key in rates.items():
         scaling = vars(factors[role])

@@ -211,7 +211,7 @@ def _optimiser(settings: Any, part: ModuleType) -> OptimiserSpec:
 
 
 def _layers(network: NetworkSpec, parts: Parts) -> tuple[Layer, ...]:
-    """Those of forward and of feedback weights."""
+    """Return the layers of forward and feedback weights."""
     feedback = () if network.feedback is None else parts.network.feedback_layers(network)
     return (*parts.network.layers(network), *feedback)
 

@@ -44,13 +44,13 @@ PLOTS: dict[str, Shape] = {
         "over": TEXTS,
     },
 }
-"""Of each kind of plot with short forms."""
+"""The shape of each kind of plot with short forms."""
 RULE: Shape = {"quantity": QUANTITY, "grids": TEXTS, "control": TEXTS, "reference": TEXTS}
-"""What a claim says under its kind."""
+"""The shape of a claim below its kind."""
 
 
 def misfits(value: Any, shape: Shape, path: Path) -> Iterator[MisplacedError]:
-    """What is of another type than its shape, with the path to it: nothing where all is well."""
+    """Yield the values whose type does not fit their shape, each with its path."""
     if _fits(value, shape):
         # what is inside of it is of the first alternative that it fits
         shape = next(s for s in _alternatives(shape) if _fits(value, s))

@@ -156,7 +156,7 @@ def _targets(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.integer 
 
 
 def _is_one_hot(y: NDArray[np.generic]) -> bool:
-    """Whether each of several columns is 0 but for one, which is 1."""
+    """Whether every row has a single 1 and zeros otherwise, in several columns."""
     if y.ndim != 2 or y.shape[1] < 2 or y.dtype.kind not in "buif":
         return False
     return bool(np.isin(y, (0, 1)).all() and (np.count_nonzero(y, axis=1) == 1).all())

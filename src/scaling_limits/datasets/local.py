@@ -46,7 +46,7 @@ class Copies:
 
 
 def forms(source: Source) -> list[str]:
-    """What `find` looks for, in words."""
+    """Describe the files that `find` looks for."""
     names = ", ".join(payload.name for payload in source.payloads)
     found = [f"{names} (each with or without .gz)", source.archive]
     if source.encode is not None:
@@ -106,9 +106,9 @@ class _Listing(NamedTuple):
 
 
 def _listing(folder: Path) -> _Listing:
-    """What lies in a folder, sorted; nothing if it cannot be read."""
+    """List a folder, sorted; empty if it cannot be read."""
     try:
-        # does not ask the file system about each entry, of which there may be many thousands
+        # scandir does not ask the file system about each of what may be thousands of entries
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:

@@ -49,7 +49,7 @@ class ClaimBase(Strict):
 
     @property
     def columns(self) -> Names:
-        """What tells the claim's points apart, besides the seed."""
+        """The columns that identify a point of the claim, besides the seed."""
         raise NotImplementedError
 
     @property
@@ -165,7 +165,7 @@ class Bound(ClaimBase):
 
     @property
     def columns(self) -> Names:
-        """What the points are by, and the hyperparameters."""
+        """The columns `by`, and the hyperparameters."""
         return (*self.by, *self.over)
 
     @model_validator(mode="after")
@@ -194,7 +194,7 @@ class RankCorrelation(ClaimBase):
 
     @property
     def columns(self) -> Names:
-        """What the points are by."""
+        """The columns `by`."""
         return self.by
 
 

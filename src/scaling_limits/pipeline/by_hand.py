@@ -30,7 +30,7 @@ _CALLER = Tree(Origin("train"))
 
 
 class _Arguments(OwnNames):
-    """What describes a network, besides its data."""
+    """The description of a network, without its data."""
 
     settings: dict[str, Any]
     measurements: dict[

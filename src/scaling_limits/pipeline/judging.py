@@ -88,7 +88,7 @@ def disagreements(audit: Audit, path: Path) -> list[str]:
     """Compare an audit with the one in the file `path`, which was made of each figure's `verdicts.json`.
 
     Returns:
-        A sentence on each claim of which the file does not say what the records say, or one on the whole file.
+        A sentence for each claim on which the file and the records differ, or one about the whole file.
     """
     try:
         written = Audit.model_validate_json(path.read_bytes())

@@ -45,7 +45,7 @@ OPTIONS: dict[Compiled, dict[str, str | bool] | None] = {
 
 @cache
 def options(compiled: Compiled) -> dict[str, str | bool] | None:
-    """Those of `OPTIONS` that the installed XLA knows; all of them at the versions of the lock file."""
+    """Return the `OPTIONS` that the installed XLA knows, which are all of them at the versions of the lock file."""
     chosen = OPTIONS[compiled]
     return chosen and {name: value for name, value in chosen.items() if _known(name, value)}
 
