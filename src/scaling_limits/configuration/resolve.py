@@ -81,8 +81,8 @@ class Resolver:
         settings = settings.model_copy(update={"num_steps": num_steps})
         schedule = settings.learning_rate_schedule
         network: NetworkSpec = parts.network.spec(settings, dataset)
-        parameterisation = self._parameterisation(settings, network, parts, dtype)
         layers = _layers(network, parts)
+        parameterisation = self._parameterisation(settings, network, layers, parts.optimiser, dtype)
         frozen = tuple(sorted({each.name for each in layers if each.role in settings.frozen}))
         rates = {
             layer.name: training_settings.rate_key(settings, layer.role)
@@ -127,10 +127,14 @@ class Resolver:
         )
 
     def _parameterisation(
-        self, settings: Any, network: NetworkSpec, parts: Parts, dtype: str
+        self,
+        settings: Any,
+        network: NetworkSpec,
+        layers: Iterable[Layer],
+        optimiser: ModuleType,
+        dtype: str,
     ) -> table.Parameterisation:
         """The numbers of the row, by all that they depend on."""
-        layers = _layers(network, parts)
         given = {
             "scheme": settings.parameterisation,
             "optimiser": settings.optimiser,
@@ -147,7 +151,7 @@ class Resolver:
             "pivot_depth": settings.pivot_depth,
         }
         factors = _declared(settings, table.Factors.__dataclass_fields__)
-        exponents = _exponents(settings, parts.optimiser)
+        exponents = _exponents(settings, optimiser)
         key = json.dumps([given, factors, exponents, dtype], sort_keys=True)
         if key not in self._known:
             rows = [*self.rows, *table.TABLE]
@@ -219,10 +223,7 @@ def _layers(network: NetworkSpec, parts: Parts) -> tuple[Layer, ...]:
 def _at_rates(
     scaling: Mapping[str, RoleScaling], settings: Any, rates: Mapping[str, str]
 ) -> dict[str, RoleScaling]:
-    """The row's numbers with the learning rate of each role in the place of its factor.
-
-    `rates` names the setting of each role that is trained.
-    """
+    """Replace each role's learning-rate factor by its learning rate; `rates` names the settings of trained roles."""
 
     def rate(role: str) -> float:
         # what is not trained has no rate

@@ -58,7 +58,7 @@ class Source:
         payloads: the files, published one by one, with gzip if `gzipped`, or all in `archive`.
         folder: regular expression that names of folders with the dataset match somewhere, in lower case.
         mirrors: addresses of folders; without any, only a local copy serves.
-        archive: name of the archive; `archive_checksum` is that of its bytes.
+        archive: name of the archive; `archive_checksum` is the checksum of its bytes.
         gzipped: whether mirrors keep the payloads compressed.
         telling_names: False if the files have names such as `train`, which may be anything: they count in folders of
             the dataset only.
