@@ -384,7 +384,7 @@ def _names() -> Iterator[Case]:
         (
             "role",
             {"exponent_changes": {"outptu": {"multiplier": {"width": 1}}}},
-            "exponent_changes: unknown role 'outptu'",
+            "exponent_changes: unknown role or layer 'outptu'",
             "'output'",
         ),
         (

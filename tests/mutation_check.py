@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "scaling_limits"
-ENOUGH = 36
+ENOUGH = 40
 TIMEOUT = 900
 """Seconds of one run of the tests; what does not end by then notices nothing."""
 
@@ -48,6 +48,7 @@ _STAGES = "tests/algorithms/test_predictive_coding.py::test_stages_give_what_pla
 _TRAINING = "tests/training/test_training.py"
 _FEEDBACK_TRAINING = "tests/training/test_feedback_training.py"
 _TABLE = "tests/parameterisations/test_table.py"
+_BLOCKS = "tests/networks/test_blocks.py"
 _DMFT = "tests/limits/test_linear_dmft.py"
 _RECURSION = "tests/limits/test_depth_recursion.py"
 _LIMIT_CELLS = "tests/limits/test_limit_cells.py"
@@ -286,6 +287,38 @@ FAULTS = (
         why="a control's wrong power of depth acts at the pivot as well",
         tests=(_TABLE,),
     ),
+    Fault(
+        name="layer-changes-ignored",
+        file="parameterisations/table.py",
+        right="for key in dict.fromkeys((role, name)):",
+        wrong="for key in (role,):",
+        why="changes of a single layer's exponents without effect",
+        tests=(_BLOCKS,),
+    ),
+    Fault(
+        name="layer-norm-left-out",
+        file="networks/nodes.py",
+        right="y = layer_normalised(x) if self.layer_norm else x",
+        wrong="y = x",
+        why="branches of an mlp without layer norm",
+        tests=(_BLOCKS,),
+    ),
+    Fault(
+        name="mask-looks-ahead",
+        file="networks/transformer/computation.py",
+        right="jnp.tril(jnp.ones((self.tokens, self.tokens), bool))",
+        wrong="jnp.tril(jnp.ones((self.tokens, self.tokens), bool), 1)",
+        why="each token attends to the next one as well",
+        tests=("tests/networks/test_transformer.py::test_no_output_depends_on_later_tokens",),
+    ),
+    Fault(
+        name="linearised-at-present-weights",
+        file="measurements/linearisation.py",
+        right="(first,), (moved,))",
+        wrong="(now,), (moved,))",
+        why="the derivative at the present instead of the initial weights",
+        tests=("tests/measurements/test_linearisation.py",),
+    ),
     # limits
     Fault(
         name="multiplier-of-layer-below",
@@ -302,14 +335,22 @@ FAULTS = (
     Fault(
         name="update-acts-at-once",
         file="limits/depth_recursion.py",
-        right="past, own = slice(now.start), range(now.start, now.stop)",
-        wrong="past, own = slice(now.stop), range(now.start, now.stop)",
+        right="past, upto = slice(now.start), slice(now.stop)",
+        wrong="past, upto = slice(now.stop), slice(now.stop)",
         why="the wrong time index: a step's backward pass has the update that it makes",
         tests=(
             f"{_RECURSION}::test_first_step",
             f"{_RECURSION}::test_features_after_one_step",
             f"{_RECURSION}::test_reference_outputs",
         ),
+    ),
+    Fault(
+        name="no-curvature",
+        file="limits/depth_recursion.py",
+        right="found += curvatures * turned",
+        wrong="found += 0 * curvatures * turned",
+        why="a term of the backward pass that Def. E.1 of depth-mup drops",
+        tests=("tests/limits/test_smooth_depth_recursion.py::test_reference_numbers",),
     ),
     Fault(
         name="transposed-paths",

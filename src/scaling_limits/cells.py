@@ -49,6 +49,8 @@ class NetworkSpec(Strict):
     """Structure only; `width` N, `num_hidden_layers` H (so L = H + 1 weight layers). A network with options of its own
     derives its own from this.
 
+    `block_depth` is how many layers a residual branch of an mlp has, `layer_norm` whether what enters a branch is
+    normalised. A block of several layers is one hidden layer.
     `input_shape` is that of images, where the network depends on it. `feedback` is the activation of feedback nodes,
     None without any (pc-tp psi). `num_statistics` is of how many training samples at most a network with batch norm
     takes the statistics that it is evaluated with, None without batch norm.
@@ -63,9 +65,16 @@ class NetworkSpec(Strict):
     activation_position: Literal["before_weight", "after_weight"]
     skip: bool
     mean_subtraction: bool
+    block_depth: int = 1
+    layer_norm: bool = False
     input_shape: tuple[int, ...] | None = None
     feedback: str | None = None
     num_statistics: int | None = None
+
+    @property
+    def has_branches(self) -> bool:
+        """Whether there are residual branches with a multiplier."""
+        return self.skip and self.num_hidden_layers > 1
 
 
 class RoleScaling(Strict):

@@ -52,6 +52,7 @@ _HARMLESS = (
     "JAX_COMPILATION_CACHE_",
     "JAX_PERSISTENT_CACHE_",
     "JAX_LOG",
+    "JAX_PLATFORMS",
     "JAX_TRACEBACK_",
     "JAX_CUDA_VISIBLE_DEVICES",
     "XLA_PYTHON_CLIENT_",
@@ -85,7 +86,6 @@ def isolate() -> None:
     for name in removed:
         del os.environ[name]
     os.environ.update(_ENVIRONMENT | _UNCHECKED)
-    removed = [name for name in removed if name != "JAX_PLATFORMS"]
     if removed:
         print(f"ignored, as they may decide numbers: {', '.join(removed)}", file=sys.stderr)
 

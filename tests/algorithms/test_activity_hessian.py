@@ -80,6 +80,8 @@ def by_autodiff(case, decay=0.0):
         ("relu", {"skip": True, "energy_weights": UNEQUAL}),
         ("tanh", {"skip": True, "energy_weights": UNEQUAL}),
         ("tanh", {"position": "after_weight"}),
+        ("relu", {"skip": True, "block_depth": 2, "energy_weights": UNEQUAL}),
+        ("tanh", {"skip": True, "block_depth": 2, "layer_norm": True}),
         ("relu", {"options": CROSS_ENTROPY, "energy_weights": UNEQUAL}),
         ("tanh", {"options": CROSS_ENTROPY, "num_hidden_layers": 1}),
         ("tanh", {"width": 2}),

@@ -52,6 +52,8 @@ def build(
     output_scale=1.0,
     position="before_weight",
     energy_weights=UNIT,
+    block_depth=1,
+    layer_norm=False,
 ):
     """(network, params, scaling)."""
     network = networks.build(
@@ -65,6 +67,8 @@ def build(
             activation_position=position,
             skip=skip,
             mean_subtraction=False,
+            block_depth=block_depth,
+            layer_norm=layer_norm,
         )
     )
     scaling = numbers_of(
@@ -76,6 +80,7 @@ def build(
         output_scale=output_scale,
         energy_weights=energy_weights,
     )
+    scaling |= {f"hidden_{number}": scaling["hidden"] for number in range(1, block_depth + 1)}
     return network, drawn(network, scaling), scaling
 
 

@@ -67,6 +67,14 @@ RESNET: dict[str, Any] = {
     "parameterisation": "sp_gaussian",
     "optimiser": "sgd",
 }
+BLOCKS: dict[str, Any] = {
+    **BACKPROPAGATION,
+    "depth_kind": "blocks",
+    "block_depth": 2,
+    "layer_norm": True,
+    "mean_subtraction": True,
+    "activation_position": "after_weight",
+}
 
 
 def optimised(**changes: Any) -> Cell:
@@ -76,6 +84,11 @@ def optimised(**changes: Any) -> Cell:
 
 def compiled(chosen: Cell) -> Any:
     """The program that trains a cell, compiled for data of its sizes."""
+    return lowered(chosen).compile()
+
+
+def lowered(chosen: Cell) -> Any:
+    """The same before XLA."""
     data, net = chosen.dataset, chosen.network
     kind = jnp.float64 if chosen.dtype == "float64" else jnp.float32
     tokens = data.sequence_length
@@ -90,7 +103,7 @@ def compiled(chosen: Cell) -> Any:
     order = jax.ShapeDtypeStruct((chosen.num_steps + 1, chosen.batch_size), jnp.int32)
     initial = jax.eval_shape(lambda n: loop.drawn(chosen, networks.build(net), n), numbers)
     program = jax.jit(loop.cell_function(chosen))
-    return program.lower(numbers, order, initial, loop.Data(*arrays)).compile()
+    return program.lower(numbers, order, initial, loop.Data(*arrays))
 
 
 # One step without a loop over layers or steps of inference: XLA counts what is in a loop once.
@@ -113,8 +126,19 @@ ONE_STEP: dict[str, Any] = {
         SEQUENTIAL,
         {**SEQUENTIAL, "fixed_predictions": True},
         {**EXACT, **LINEAR},
+        {**BLOCKS, "depth": 1},
+        {**BLOCKS, "depth": 1, "measure": {"linearisation": [1]}},
     ],
-    ids=["backpropagation", "forward", "zeros", "sequential", "fixed", "exact"],
+    ids=[
+        "backpropagation",
+        "forward",
+        "zeros",
+        "sequential",
+        "fixed",
+        "exact",
+        "blocks",
+        "linearisation",
+    ],
 )
 def test_operations_are_those_that_xla_counts(changes: dict[str, Any]) -> None:
     chosen = cell(**{**ONE_STEP, **changes})
@@ -161,6 +185,12 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
             measure={"gradient_alignment": [0], "rescaling": [0]},
             **{**EXACT, **LINEAR},
         ),
+        cell(width=128, depth=8, batch_size=64, **BLOCKS),
+        cell(width=32, depth=32, batch_size=128, measure={"linearisation": [3]}, **BLOCKS),
+        cell(
+            **{**TRANSFORMER, **BACKPROPAGATION, "sequence_length": 16, "width": 64},
+            measure={"linearisation": [3]},
+        ),
         cell(**RESNET, measure={"performance": [6]}, num_train=128),
         cell(**RESNET, num_train=128, batch_size=64),
         cell(**{**RESIDUAL_CNN, "input_shape": [16, 16], "width": 72}, **EQUILIBRIUM),
@@ -175,6 +205,9 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
         "fisher",
         "shampoo",
         "exact",
+        "blocks",
+        "linearisation",
+        "linearisation of sequences",
         "evaluated",
         "convolutions",
         "equilibrium of convolutions",
@@ -215,6 +248,23 @@ STORED: dict[str, tuple[dict[str, Any], float, float | None]] = {
         {"width": 64, "depth": 16, "num_steps": 20, "batch_size": 64, **EXACT, **LINEAR},
         0.0111,
         3.05,
+    ),
+    "blocks": (
+        {"width": 64, "depth": 16, "num_steps": 200, "batch_size": 64, **BLOCKS},
+        0.140,
+        1.25,
+    ),
+    "linearisation": (
+        {
+            "width": 64,
+            "depth": 16,
+            "num_steps": 100,
+            "batch_size": 64,
+            "measure": {"linearisation": list(range(101))},
+            **BLOCKS,
+        },
+        0.159,
+        2.08,
     ),
     "convolutional": (
         {"batch_size": 64, "num_steps": 20, **SEQUENTIAL, **IMAGES, "num_inference_steps": 5},
@@ -329,6 +379,16 @@ def test_rates_of_another_machine_change_no_key(
         assert keys() == before
     finally:
         nominal.cache_clear()
+
+
+def test_the_program_of_128_blocks_is_as_long_as_that_of_8() -> None:
+    """So it compiles in as long: in 1.0 to 1.1 times the seconds."""
+    measured = {"feature_sizes": [3], "linearisation": [3]}
+    lines = [
+        len(lowered(cell(depth=depth, measure=measured, **BLOCKS)).as_text().splitlines())
+        for depth in (8, 128)
+    ]
+    assert lines[1] <= 1.2 * lines[0]
 
 
 def test_a_loop_is_compiled_once() -> None:

@@ -50,6 +50,7 @@ CELLS: dict[str, dict[str, Any]] = {
         "inference_order": "sequential",
     },
     "backpropagation": BACKPROPAGATION,
+    "blocks": {**BACKPROPAGATION, "depth_kind": "blocks", "block_depth": 2, "layer_norm": True},
     "words": CBOW,
     "gauss-newton": {**BACKPROPAGATION, **PLAIN, "algorithm": "gauss_newton_target"}
     | {"parameterisation": "gnt_mup"},

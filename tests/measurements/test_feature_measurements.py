@@ -80,6 +80,10 @@ def test_sizes(num_blocks, skip, chosen):
     expected = [rms(kept[layer]) for layer in chosen]
     np.testing.assert_allclose(found["activity_rms"], expected, rtol=1e-12)
     np.testing.assert_allclose(found["output_rms"], rms(output), rtol=1e-12)
+    assert ("block_rms" in found) == skip
+    if skip:
+        added = [rms(kept[max(n, 1)] - kept[max(n, 1) - 1]) / 0.7 for n in chosen]
+        np.testing.assert_allclose(found["block_rms"], added, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

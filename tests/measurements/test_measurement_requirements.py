@@ -10,6 +10,7 @@ from toys import BACKPROPAGATION, EXACT, PAPER, cell, merged, write_project
 
 LINEAR: dict[str, Any] = {"activation": "linear", "skip": False, "parameterisation": "sp_gaussian"}
 LINEAR |= {"optimiser": "sgd"}
+LINEAR_BLOCKS = {"activation": "linear", "depth_kind": "blocks"}
 IMAGES: dict[str, Any] = {
     **BACKPROPAGATION,
     "dataset": "mnist",
@@ -33,6 +34,11 @@ MEAN = "its expected value is that"
             "mean_squared_error, .* loss 'cross_entropy'",
         ),
         ("rescaling", {"activation": "linear", "mean_subtraction": True}, f"{MEAN} without"),
+        ("rescaling", {**LINEAR_BLOCKS, "block_depth": 2}, f"{MEAN} of block_depth: 1"),
+        *(
+            (name, {**LINEAR_BLOCKS, "layer_norm": True}, "layer_norm should be false")
+            for name in ("rescaling", "equilibrium_alignment", "loss_over_energy")
+        ),
         (
             "rescaling",
             {**LINEAR, "exponent_changes": {"input": {"energy_weight": {"width": 0.5}}}},
@@ -89,6 +95,7 @@ def test_what_is_not_defined_is_refused(
         ("rescaling", LINEAR),
         ("equilibrium_alignment", {**LINEAR, **BACKPROPAGATION}),
         ("loss_over_energy", {**LINEAR, **BACKPROPAGATION}),
+        ("loss_over_energy", {**LINEAR_BLOCKS, **BACKPROPAGATION, "block_depth": 2}),
         ("feature_increments", {}),
         ("output_alignment", VGG5),
         ("output_alignment", {}),

@@ -7,8 +7,9 @@ import pytest
 
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks import layers_of
 from scaling_limits.training.loop import compile_shard
-from toys import BACKPROPAGATION, cell
+from toys import BACKPROPAGATION, TRANSFORMER, cell
 
 ALL = {name: [0, 1, 2] for name in ("preconditioning", "weight_changes")}
 
@@ -59,3 +60,30 @@ def test_factors_are_those_of_optimisers_that_have_both() -> None:
     for changes in ({"optimiser": "sgd"}, {"optimiser": "foof", "damping": 1.0}):
         with pytest.raises(ConfigurationError, match="is of optimiser: kfac or shampoo"):
             cell(**given, **changes, measure={"curvature": [0]})
+
+
+def test_weights_of_nodes_stand_in_the_order_of_layers() -> None:
+    """K-FAC's damping over the trace is one over the layer's size; the rate of keys is as good as 0."""
+    changes = {"key": {"learning_rate": {"depth": -60.0}}}
+    given = {"parameterisation": "sp_gaussian", "optimiser": "kfac", "depth_exponent": None}
+    own = cell(
+        **BACKPROPAGATION | TRANSFORMER | given,
+        damping=1.0,
+        base_width=8,
+        exponent_changes=changes,
+        num_train=32,
+        batch_size=8,
+        num_steps=1,
+        measure={"curvature": [0], "weight_changes": [1], "preconditioning": [0]},
+    )
+    layers = [layer for layer in layers_of(own.network) for _ in range(layer.count)]
+    rng, tokens = np.random.default_rng(0), own.dataset.sequence_length
+    x = rng.integers(15, size=(32, tokens))
+    found = compile_shard(own, Arrays(x, x, x, x, x, x))([own])[0]
+    for side, size in (("input", "inputs"), ("output", "outputs")):
+        ratios = found[f"{side}_damping"].values[0] / found[f"{side}_trace"].values[0]
+        expected = [1.0 / getattr(layer, size) for layer in layers]
+        np.testing.assert_allclose(ratios, expected, rtol=1e-5)
+    assert found["preconditioned_ratio"].values.shape == (1, len(layers))
+    still = found["weight_change"].values[0] < 1e-10
+    assert still.tolist() == [layer.name == "key" for layer in layers]

@@ -84,14 +84,31 @@ def test_its_blocks_may_be_scaled_as_printed() -> None:
     assert abs(own - expected) > 0.01
 
 
-def test_no_output_depends_on_later_tokens() -> None:
+def by_tokens() -> Any:
+    """The largest derivative of any output at each token (rows) by any input at each token."""
     problem = problem_of(backpropagated(TRANSFORMER, layer_norm=True))
     sample = replace(problem, x=problem.x[:1], y=problem.y[:1])
     jacobian = jax.jit(jax.jacobian(lambda x: replace(sample, x=x).forward()))
     by_input = jacobian(sample.x)[0, :, 0]
-    blocks = np.abs(by_input).reshape(TOKENS, VOCABULARY, TOKENS, VOCABULARY).max(axis=(1, 3))
-    assert (blocks[np.triu_indices(TOKENS, 1)] == 0).all()
-    assert (blocks[np.tril_indices(TOKENS)] > 1e-6).all()
+    return np.abs(by_input).reshape(TOKENS, VOCABULARY, TOKENS, VOCABULARY).max(axis=(1, 3))
+
+
+def is_causal(derivatives: Any) -> bool:
+    return bool((derivatives[np.triu_indices(TOKENS, 1)] == 0).all())
+
+
+def test_no_output_depends_on_later_tokens() -> None:
+    derivatives = by_tokens()
+    assert is_causal(derivatives)
+    assert (derivatives[np.tril_indices(TOKENS)] > 1e-6).all()
+
+
+def test_a_mask_that_looks_ahead_by_one_token_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    lower = jnp.tril
+    monkeypatch.setattr(jnp, "tril", lambda ones: lower(ones, 1))
+    derivatives = by_tokens()
+    assert not is_causal(derivatives)
+    assert (derivatives[np.arange(TOKENS - 1), np.arange(1, TOKENS)] > 1e-6).all()
 
 
 def test_layer_norm_forgets_the_size_of_what_enters_a_node() -> None:

@@ -15,6 +15,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "skips": {"depth": 4, "activation": "gelu"},
     "one hidden layer": {"depth": 1},
     "after weight": {"depth": 3, "activation_position": "after_weight", "mean_subtraction": True},
+    "blocks": {"depth": 3, "depth_kind": "blocks", "block_depth": 2, "layer_norm": True},
     "cnn": {**IMAGES, "network": "cnn", "depth": 3},
     "vgg5": {**IMAGES, "network": "vgg5", "depth": 7},
     "resnet": {

@@ -45,6 +45,8 @@ def require(cell: Cell, **own: tuple[Any, Sequence[Any]] | None) -> None:
         "network": (network.name, ["mlp"]),
         "activation": (network.activation, ["linear"]),
         "mean_subtraction": (network.mean_subtraction, [False]),
+        "block_depth": (network.block_depth, [1]),
+        "layer_norm": (network.layer_norm, [False]),
         "init_distribution": (cell.init_distribution, ["normal", "uniform"]),
         "loss": (cell.algorithm.loss, ["mean_squared_error"]),
         "optimiser": (optimiser.name, ["sgd"]),

@@ -28,6 +28,7 @@ registry = Registry(
             "inference_trace",
             "kernel_distance",
             "landscape",
+            "linearisation",
             "loss_over_energy",
             "mean_activities",
             "output_alignment",

@@ -7,15 +7,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from scaling_limits.networks.network import Network
 
-def by_layer(number: Callable[..., Array], *trees: Any) -> Float[Array, " layer"]:
-    """`number` of the kernel `[out, in]` of every layer, from below, one layer after the other."""
+
+def by_layer(network: Network, number: Callable[..., Array], *trees: Any) -> Float[Array, " layer"]:
+    """Return `number` of the kernel `[out, in]` of every layer, in the order of the network's `layers`."""
 
     def of_stack(*stacks: Array) -> Array:
         found: Array = jax.lax.map(lambda layers: number(*layers), stacks)
         return found
 
-    return jnp.concatenate(jax.tree.leaves(jax.tree.map(of_stack, *trees)))
+    found = zip(network.segments, jax.tree.map(of_stack, *trees), strict=True)
+    return jnp.concatenate(
+        [part["kernel"] for segment, stack in found for _, part in segment.by_weight(stack)]
+    )
 
 
 def largest_singular_value(matrix: Float[Array, "out in"]) -> Float[Array, ""]:

@@ -33,18 +33,24 @@ def measure(context: Context) -> dict[str, Array]:
     """
     import jax.numpy as jnp
     import optax
-    from jax import tree
 
     state = context.direction()[2]
     by_role = {
         role: optax.tree.get(state.inner_states[role], "seen") for role in state.inner_states
     }
-    roles = [tree.leaves(segment.roles) for segment in context.problem.network.segments]
+    segments = zip(context.problem.network.segments, context.problem.params, strict=True)
+
+    # each role's state has the places of the others' weights, empty
+    weights = [
+        (role, at, place)
+        for at, (segment, stack) in enumerate(segments)
+        for role, place in segment.by_weight({name: name for name in stack})
+    ]
 
     def layers(name: str) -> Array:
-        # each role's state has the places of the others' weights, empty
-        found = [by_role[role][name][at] for at, own in enumerate(roles) for role in own]
-        return jnp.concatenate(tree.leaves(found))
+        return jnp.concatenate(
+            [by_role[role][name][at][place]["kernel"] for role, at, place in weights]
+        )
 
     return {name: layers(name) for name in AXES}
 

@@ -30,7 +30,8 @@ def measure(context: Context) -> dict[str, Array]:
     from scaling_limits.measurements.by_layer import by_layer
 
     gradients, directions, _ = context.direction()
-    norms = [by_layer(jnp.linalg.norm, tree) for tree in (directions, gradients)]
+    network = context.problem.network
+    norms = [by_layer(network, jnp.linalg.norm, tree) for tree in (directions, gradients)]
     return {"preconditioned_ratio": norms[0] / norms[1]}
 
 

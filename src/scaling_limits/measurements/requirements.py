@@ -24,6 +24,10 @@ def linear_equilibrium(measurement: str, cell: Cell) -> None:
             "is of the equilibrium of linear mlps with mean_squared_error, network is "
             f"'{network.name}', activation '{network.activation}', loss '{loss}'",
         )
+    if network.layer_norm:
+        raise lacking(
+            measurement, "is of the equilibrium of linear mlps; layer_norm should be false"
+        )
 
 
 def activity_hessian(measurement: str, cell: Cell) -> None:

@@ -30,7 +30,7 @@ def measure(context: Context) -> dict[str, Array]:
 
     network, scaling = context.problem.network, context.problem.scaling
     matrix = rescaling_matrix(context.problem)
-    skip = any(getattr(segment.node, "skip", False) for segment in network.segments)
+    skip = any(segment.residual for segment in network.segments)
     hidden = scaling["hidden"]
     branch = hidden["branch"] if skip else 1.0
     expected = mean_excess(
@@ -62,6 +62,8 @@ def refuse(cell: Cell) -> None:
         raise lacking("rescaling", lack)
     if cell.network.mean_subtraction:
         raise lacking("rescaling", "its expected value is that without mean_subtraction")
+    if cell.network.block_depth > 1:
+        raise lacking("rescaling", "its expected value is that of block_depth: 1")
     if cell.scaling["input"].energy_weight != cell.scaling["hidden"].energy_weight:
         lack = "its expected value is that of one energy weight below the last layer"
         raise lacking("rescaling", lack)

@@ -34,11 +34,14 @@ def measure(context: Context) -> dict[str, Array]:
 
     from scaling_limits.measurements.by_layer import by_layer, largest_singular_value
 
-    first = context.initial
+    network, first = context.problem.network, context.initial
     moved = jax.tree.map(jnp.subtract, context.problem.params, first)
     norms: dict[str, Callable[..., Array]]
     norms = {"weight_change": jnp.linalg.norm, "weight_change_spectral": largest_singular_value}
-    return {name: by_layer(norm, moved) / by_layer(norm, first) for name, norm in norms.items()}
+    return {
+        name: by_layer(network, norm, moved) / by_layer(network, norm, first)
+        for name, norm in norms.items()
+    }
 
 
 def work(cell: Cell, count: Any) -> None:

@@ -37,7 +37,8 @@ class Segment:
     """`count` equal nodes of one role; `first` is the 1-based index of the first of them.
 
     `role` says whose numbers in `scaling` a node and its weight have. A node of several weights names
-    those of each in `weights`, by its module's name: pairs, so that segments can be compared.
+    those of each in `weights`, by its module's name: pairs, so that segments can be compared. `residual` nodes are
+    `x + b g(x)`, with the role's branch multiplier b.
     """
 
     node: nn.Module
@@ -45,11 +46,20 @@ class Segment:
     count: int
     first: int
     weights: tuple[tuple[str, str], ...] = ()
+    residual: bool = False
 
     @property
     def roles(self) -> Any:
         """Whose numbers the weights have: one name for all, or one for each, a prefix of their tree."""
         return dict(self.weights) or self.role
+
+    def by_weight(self, stack: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """What belongs to each weight in a tree like the nodes' weights, with the name of its numbers, in the order of
+        the network's `layers`.
+        """
+        # a tree's own order is alphabetical
+        own = self.weights or tuple((name, self.role) for name in stack)
+        return [(role, stack[name]) for name, role in own]
 
     def numbers(self, scaling: Scaling) -> Any:
         """What a node is called with: its role's numbers, or those of each of its weights by name."""

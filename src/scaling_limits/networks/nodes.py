@@ -21,7 +21,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 RoleNumbers = Mapping[str, Any]
 
 VARIANCE_ADDED = 1e-5
-"""PyTorch's default: a channel of equal numbers becomes zero."""
+"""PyTorch's default: a channel, or a layer, of equal numbers becomes zero."""
 
 
 @jax.custom_jvp
@@ -92,11 +92,21 @@ class BatchNorm(nn.Module):
         return normalised
 
 
-class Layer(nn.Module):
-    """One node of an MLP: `after(a W before(x))`, or with a skip `x + b after(a W before(x))`.
+def layer_normalised(x: Float[Array, "*batch units"]) -> Float[Array, "*batch units"]:
+    """Normalise the last axis to mean 0 and variance 1, without gain and shift (layer norm)."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + VARIANCE_ADDED)
 
-    `a` is the role's multiplier and `b` its branch multiplier. With `mean_subtraction` the mean over
-    units is taken off the branch (depth-mup MS).
+
+class Layer(nn.Module):
+    """One node of an MLP: a layer `f(x) = after(a W before(x))`, or with a skip a residual block `x + b MS(f_k(... f_1(
+    LN(x))))` of one or several layers (depth-mup Sec. 6.3 and 9).
+
+    `a` is the multiplier of a layer's role and `b` the branch multiplier. `mean_subtraction` subtracts the mean over
+    units at the end of the branch (MS), `layer_norm` normalises what enters it (LN).
+
+    Args:
+        layers: names of the layers of a block, if it has several.
     """
 
     features: int
@@ -104,14 +114,19 @@ class Layer(nn.Module):
     after: str
     skip: bool = False
     mean_subtraction: bool = False
+    layer_norm: bool = False
+    layers: tuple[str, ...] = ()
 
     @nn.compact
     def __call__(
         self, x: Float[Array, "*batch in"], numbers: RoleNumbers
     ) -> Float[Array, "*batch features"]:
-        """Apply the node; `numbers` is the scaling of its role."""
-        y = Linear(self.features, name="linear")(ACTIVATIONS[self.before](x), numbers["multiplier"])
-        y = ACTIVATIONS[self.after](y)
+        """Apply the node; `numbers` is the scaling of its role, or of each of its `layers` by name."""
+        own = [(name, numbers[name]) for name in self.layers] or [("linear", numbers)]
+        y = layer_normalised(x) if self.layer_norm else x
+        for name, each in own:
+            linear = Linear(self.features, name=name)
+            y = ACTIVATIONS[self.after](linear(ACTIVATIONS[self.before](y), each["multiplier"]))
         if self.mean_subtraction:
             y = y - y.mean(axis=-1, keepdims=True)
-        return x + jnp.asarray(numbers["branch"], x.dtype) * y if self.skip else y
+        return x + jnp.asarray(own[-1][1]["branch"], x.dtype) * y if self.skip else y

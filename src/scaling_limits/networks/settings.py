@@ -19,19 +19,20 @@ class Settings(Strict):
 
     width: int = Field(ge=1, description="units of a hidden layer; of images, a factor of channels")
     depth: int = Field(ge=1, description="as depth_kind counts it")
-    depth_kind: Literal["hidden_layers", "weight_layers", "blocks"] = Field(
-        description="what depth counts: hidden layers H (mupc), weight layers L = H + 1 (pc-tp, pcn-limits), or "
-        "residual blocks L, where H = L + 1 (depth-mup)"
+    depth_kind: Literal["hidden_layers", "weight_layers", "blocks", "block_layers"] = Field(
+        description="what depth counts: hidden layers H (mupc), weight layers L = H + 1 (pc-tp, pcn-limits), "
+        "residual blocks L, where H = L + 1 (depth-mup), or the layers in these blocks, block_depth L"
     )
     activation: Activation
 
     @property
     def num_weight_layers(self) -> int:
-        """L: weight layers, the output included."""
+        """L: weight layers, the output included. A residual block of several layers counts as one."""
         return {
             "weight_layers": self.depth,
             "hidden_layers": self.depth + 1,
             "blocks": self.depth + 2,
+            "block_layers": self.depth // getattr(self, "block_depth", 1) + 2,
         }[self.depth_kind]
 
     @property
@@ -42,7 +43,18 @@ class Settings(Strict):
     @property
     def scaled_depth(self) -> int:
         """The depth that depth exponents act on: residual blocks (depth-mup), else weight layers."""
-        return self.depth if self.depth_kind == "blocks" else self.num_weight_layers
+        counts_blocks = self.depth_kind in ("blocks", "block_layers")
+        return self.num_weight_layers - 2 if counts_blocks else self.num_weight_layers
+
+
+class LayerNorm(Strict):
+    """Layer norm: what has residual branches of dense layers declares it."""
+
+    layer_norm: bool = Field(
+        default=False,
+        description="what enters a residual branch is normalised over the units of each sample or token, without gain "
+        "and shift; of transformers what enters the output as well",
+    )
 
 
 def structure(
@@ -89,7 +101,7 @@ def refuse_batch_norm(settings: Any) -> None:
 
 
 def refuse(settings: Settings) -> None:
-    """Refuse networks without a hidden layer.
+    """Refuse networks without a hidden layer, and a count of the layers in blocks where blocks have one form.
 
     Raises:
         ConfigurationError: naming the key.
@@ -97,4 +109,8 @@ def refuse(settings: Settings) -> None:
     if settings.num_hidden_layers < 1:
         raise ConfigurationError(
             f"depth: {settings.depth} {settings.depth_kind} leave no hidden layer"
+        )
+    if settings.depth_kind == "block_layers" and not hasattr(settings, "block_depth"):
+        raise ConfigurationError(
+            "depth_kind: block_layers counts the layers in blocks of network: mlp; use blocks or weight_layers"
         )

@@ -22,6 +22,14 @@ class InitAndRate:
 
 
 @dataclass(frozen=True)
+class VarianceAndRate:
+    """A layer's exponents in depth-mup Table 2 at unit multiplier: variance N^variance, Adam's learning rate N^-c."""
+
+    variance: Exponent
+    c: Exponent
+
+
+@dataclass(frozen=True)
 class OutputScaled:
     """The exponents of pcn-limits Eq. 7-14, with its names; `b` are exponents of variances."""
 
@@ -50,6 +58,29 @@ def init_and_rate(row: Row, role: str) -> InitAndRate:
     return InitAndRate(
         b=(power("multiplier") + power("init_std")) * -1.0,
         c=(power("learning_rate") + power("multiplier") * 2.0) * -1.0,
+    )
+
+
+def variance_and_rate(row: Row, role: str) -> VarianceAndRate:
+    """The powers of a role at unit multiplier; c is that of the effective learning rate, depth-mup Def. 6.1.
+
+    A step of Adam does not scale with the gradient, so its learning rate is the effective one, and a multiplier
+    multiplies it once.
+
+    Raises:
+        ConfigurationError: if the row is one of another rule than Adam.
+    """
+    if row.update_rule != "adam":
+        raise ConfigurationError(
+            f"{row.scheme}, {row.update_rule}: c is the exponent of an effective learning rate, which a row of adam has"
+        )
+
+    def power(quantity: str) -> Exponent:
+        return row.exponent(role, quantity, "width", skip=False)
+
+    return VarianceAndRate(
+        variance=(power("multiplier") + power("init_std")) * 2.0,
+        c=(power("learning_rate") + power("multiplier")) * -1.0,
     )
 
 

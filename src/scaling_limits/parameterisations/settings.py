@@ -42,7 +42,7 @@ class Settings(Strict):
     )
     exponent_changes: dict[str, dict[str, dict[str, float]]] = Field(
         default_factory=dict,
-        description="added to the row's exponents: role -> quantity -> width or depth (controls)",
+        description="added to the row's exponents: role or layer -> quantity -> width or depth (controls)",
     )
     pivot_width: int | None = Field(
         default=None, ge=1, description="where width's changes are 1; the base width if absent"

@@ -12,7 +12,7 @@ which is `base_width = base_depth = 1`.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling_limits.cells import RoleScaling
@@ -54,8 +54,11 @@ __all__ = [
 # what exponent changes may name: the quantities of each role, and the inference step, which has no role
 SCALED = {**dict.fromkeys((*ROLES, *FEEDBACK_ROLES), QUANTITIES), "inference": ("step",)}
 
+# what is of nodes: their layers have the role's
+_OF_NODES = ("branch", "energy_weight")
+
 ExponentChanges = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Role -> quantity -> axis (`width` or `depth`) -> what is added to the exponent."""
+"""Role or layer -> quantity -> axis (`width` or `depth`) -> what is added to the exponent."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,8 @@ def resolve(
 
     `exponent_changes` multiplies quantities by further powers of `width / pivot_width` and `depth /
     pivot_depth` (default: the base sizes): the wrong exponents of control runs, which change
-    nothing at the pivot. `rows` may hold a user's own.
+    nothing at the pivot; those of a name in `weights` act on that layer alone, besides those of its role. `rows` may
+    hold a user's own.
 
     Raises:
         ConfigurationError: for an unknown scheme, update rule, role, quantity or axis, for an
@@ -208,7 +212,6 @@ def resolve(
         raise ConfigurationError(
             f"parameterisation {scheme} has no feedback weights for {optimiser}; take {' or '.join(others)}"
         )
-    check_changes(exponent_changes)
     exponents.check(row, skip=skip)
     if factors.output_scale != 1.0 and not any(power.output_scale for power in row.powers()):
         raise ConfigurationError(f"parameterisation {scheme} has no output_scale; leave it at 1")
@@ -217,15 +220,16 @@ def resolve(
         fan_ins.update(feedback_hidden=width, feedback_output=feedback_dim)
     if weights is None:
         weights = {role: (role, fan_in) for role, fan_in in fan_ins.items()}
+    check_changes(exponent_changes, weights)
     ratios = {"width": width / base_width, "depth": depth / base_depth}
     changed = {
         "width": width / (pivot_width or base_width),
         "depth": depth / (pivot_depth or base_depth),
     }
 
-    def value(power: Power, role: str, fan_in: int, quantity: str) -> float:
+    def value(power: Power, role: str, name: str, fan_in: int, quantity: str) -> float:
         try:
-            number = product(power, role, fan_in, quantity)
+            number = product(power, role, name, fan_in, quantity)
         except OverflowError:
             number = math.inf
         # initial weights may be 0, which small ones tend to
@@ -238,7 +242,7 @@ def resolve(
             )
         return number
 
-    def product(power: Power, role: str, fan_in: int, quantity: str) -> float:
+    def product(power: Power, role: str, name: str, fan_in: int, quantity: str) -> float:
         number = (
             power.scale
             * fan_in**power.fan_in
@@ -247,32 +251,35 @@ def resolve(
         )
         for axis, ratio in ratios.items():
             number *= ratio ** exponents.value(power.exponent(axis, skip=skip))
-        for axis, change in exponent_changes.get(role, {}).get(quantity, {}).items():
-            number *= changed[axis] ** change
+        for key in dict.fromkeys((role, name)):
+            for axis, change in exponent_changes.get(key, {}).get(quantity, {}).items():
+                number *= changed[axis] ** change
         return float(number)
 
     scaling = {
         name: RoleScaling(
-            **{q: value(row.role(role).power(q), role, fan_in, q) for q in QUANTITIES}
+            **{q: value(row.role(role).power(q), role, name, fan_in, q) for q in QUANTITIES}
         )
         for name, (role, fan_in) in weights.items()
     }
-    step = value(row.inference_step, "inference", 1, "step")
+    step = value(row.inference_step, "inference", "inference", 1, "step")
     return Parameterisation(scaling, step, row.init_distribution)
 
 
-def check_changes(changes: ExponentChanges) -> None:
-    """Refuse unknown roles, quantities and axes.
+def check_changes(changes: ExponentChanges, layers: Iterable[str] = ()) -> None:
+    """Refuse unknown roles or `layers`, quantities and axes, and quantities of a layer that its whole node has.
 
     Raises:
         ConfigurationError: naming the nearest valid word.
     """
+    of_layer = tuple(quantity for quantity in QUANTITIES if quantity not in _OF_NODES)
+    scaled = {**dict.fromkeys(layers, of_layer), **SCALED}
     for role, quantities in changes.items():
-        if role not in SCALED:
-            raise ConfigurationError(f"exponent_changes: {unknown('role', role, SCALED)}")
+        if role not in scaled:
+            raise ConfigurationError(f"exponent_changes: {unknown('role or layer', role, scaled)}")
         for quantity, axes in quantities.items():
-            if quantity not in SCALED[role]:
-                problem = unknown("scaled quantity", quantity, SCALED[role])
+            if quantity not in scaled[role]:
+                problem = unknown("scaled quantity", quantity, scaled[role])
                 raise ConfigurationError(f"exponent_changes.{role}: {problem}")
             for axis in axes:
                 if axis not in AXES:

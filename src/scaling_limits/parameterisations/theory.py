@@ -30,25 +30,38 @@ last hidden activity is coherent with the initial output weights too: N^(a + sig
 
 Depth L: where the residual forward pass is stable, a + sigma <= -1/2 as powers of L in hidden
 layers, so activities and cotangents are O(1) in L. What one layer's change adds to the activities has
-its own powers, 2 a + eta for SGD and a + eta for Adam; L of them add up coherently in the output.
+its own powers, 2 a + eta for SGD and a + eta for Adam; L of them add up coherently in the output. With a
+larger a + sigma, activities grow faster than any power of L (depth-mup D.1), which is an infinite power here.
+
+Blocks of several layers (`block_exponents`): within a branch each layer multiplies by N^g and its error comes back by
+the g of the layers above it, all times the branch multiplier; what enters is N^0 after layer norm. In attention scores
+q.k/d with d ~ N are sums of independent terms at initialisation, so shares are uniform up to N^(-1/2); the error of
+the scores, a sum of N independent products of values and errors, reaches queries times keys over N, and keys likewise.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.parameterisations.powers import EXPONENTS
 from scaling_limits.parameterisations.table import (
     ROLES,
     ExponentChanges,
     Exponents,
     Row,
     check_changes,
+    find_row,
 )
 
 PRECONDITIONERS = {"foof": (1.0, 0.0), "kfac": (1.0, 1.0)}
 """Powers (e_A, e_B) of both Kronecker factors."""
 SHAMPOO = 0.5
 """Shampoo's power e."""
+
+ROUNDING = 1e-9
+"""Sums of exponents closer to zero than this are zero."""
 
 Algorithm = Literal["backpropagation", "predictive_coding", "gauss_newton_target"]
 
@@ -67,13 +80,81 @@ class WidthExponents:
     rescaling: float
 
 
+DepthQuantity = Literal["activity", "initial_change", "update", "preactivation", "output_change"]
+DepthRegion = Literal[
+    "unstable at initialisation",
+    "unstable in training",
+    "trivial",
+    "unfaithful",
+    "redundant",
+    "diverse",
+]
+"""What depth-mup's definitions call a parameterisation; `diverse` are those of feature diversity exponent 1/2."""
+
+
 @dataclass(frozen=True)
 class DepthExponents:
-    """Powers of depth: of one hidden layer's change of preactivation by one step of its own weights,
-    and of the change of the output by all hidden layers.
+    """Powers of depth of a residual network, one field for each `DepthQuantity`.
+
+    Attributes:
+        activity: the features x_0^l at initialisation.
+        initial_change: what a fixed share of the L branches adds to the features at initialisation.
+        update: the change of a block's preactivation by one step of its own weights.
+        preactivation: a block's preactivation h_1^l after one step of all weights.
+        output_change: the change f_1 - f_0 of the output by one step of the blocks' weights.
+    """
+
+    activity: float
+    initial_change: float
+    update: float
+    preactivation: float
+    output_change: float
+
+    @property
+    def region(self) -> DepthRegion:
+        """The region of depth-mup Fig. 1 that these exponents lie in."""
+        return depth_region(
+            activity=self.activity,
+            initial_change=self.initial_change,
+            preactivation=self.preactivation,
+            output_change=self.output_change,
+        )
+
+
+class Blocks(NamedTuple):
+    """Residual blocks: layers of each branch by name, from below; of attention, whose values the first branch begins
+    with, queries and keys. With `normalised`, layer norm precedes branches and output.
+    """
+
+    branches: tuple[tuple[str, ...], ...]
+    scores: tuple[str, ...] = ()
+    normalised: bool = False
+
+
+TRANSFORMER = Blocks(
+    (("value", "attention"), ("expansion", "contraction")), ("query", "key"), normalised=True
+)
+"""With layer norm."""
+
+
+class WeightExponents(NamedTuple):
+    """Powers of one weight's preactivation at initialisation, of its gradient's entries, and of the change of its
+    preactivation by one step of it.
     """
 
     preactivation: float
+    gradient: float
+    update: float
+
+
+@dataclass(frozen=True)
+class BlockExponents:
+    """Powers of width or depth: of each weight by the name of its layer, of what leaves the last block, and of the
+    change of the output by one step of all weights but the output's.
+    """
+
+    weights: dict[str, WeightExponents]
+    activity: float
     output_change: float
 
 
@@ -151,10 +232,11 @@ def _direction(
 
 def depth_exponents(
     row: Row, *, exponents: Exponents, exponent_changes: ExponentChanges
-) -> DepthExponents | None:
-    """Predicted powers of depth of a residual network; None if its forward pass is not stable.
+) -> DepthExponents:
+    """Predict the powers of depth of a linear residual network.
 
-    depth-mup Claims 7.1-7.3: the output's is 1 - alpha - gamma, the preactivation's -gamma.
+    depth-mup Claims 7.1-7.3, App. D: the output's change is of the power 1 - alpha - gamma, a block's update of the
+    power -gamma, and all are infinite for alpha < 1/2.
 
     Raises:
         ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for
@@ -162,12 +244,139 @@ def depth_exponents(
     """
     power = _powers("depth", row, True, exponents, exponent_changes)
     branch = power("hidden", "branch")
+    initial_preactivation = power("hidden", "multiplier") + power("hidden", "init_std")
+    initial_change = initial_preactivation + branch + 0.5
+    if initial_change > ROUNDING:
+        return DepthExponents(*[math.inf] * 5)
     multiplier = power("hidden", "multiplier") + branch
-    if multiplier + power("hidden", "init_std") > -0.5:
-        return None
     times = 2.0 if row.update_rule == "sgd" else 1.0
     added = times * multiplier + power("hidden", "learning_rate")
-    return DepthExponents(preactivation=added - branch, output_change=added + 1.0)
+    output_change, update = added + 1.0, added - branch
+    return DepthExponents(
+        activity=0.0,
+        initial_change=initial_change,
+        update=update,
+        # initial weights act on features that all blocks have changed
+        preactivation=max(initial_preactivation + max(0.0, output_change), update),
+        output_change=output_change,
+    )
+
+
+def depth_region(
+    *,
+    activity: float,
+    initial_change: float,
+    preactivation: float,
+    output_change: float,
+    tolerance: float = ROUNDING,
+) -> DepthRegion:
+    """Classify a parameterisation by powers of depth, predicted or measured.
+
+    depth-mup Def. 7.2 to 7.6, Claims 7.1 to 7.5, for unit initial preactivations: stable at initialisation if
+    features are O(1); stable in training if the output's change is O(1), and trivial if it vanishes; faithful if
+    preactivations stay O(1); redundant if what random initial branches add to the features vanishes.
+
+    Args:
+        activity: of the features at initialisation.
+        initial_change: of what a fixed share of the branches adds to the features at initialisation.
+        preactivation: of a block's preactivation after one step.
+        output_change: of the change of the output by one step.
+        tolerance: by how much a power may differ from zero and still be one of O(1).
+    """
+    if activity > tolerance:
+        return "unstable at initialisation"
+    if output_change > tolerance:
+        return "unstable in training"
+    if output_change < -tolerance:
+        return "trivial"
+    if preactivation > tolerance:
+        return "unfaithful"
+    return "redundant" if initial_change < -tolerance else "diverse"
+
+
+def depth_exponents_of(settings: Mapping[str, Any]) -> DepthExponents:
+    """Predict the powers of depth of a cell from its settings, without its `exponent_changes`.
+
+    Exponents that are wrong on purpose, as those of controls, are therefore no part of what is predicted.
+
+    Args:
+        settings: `parameterisation`, `optimiser` and the named exponents; others are ignored.
+
+    Raises:
+        ConfigurationError: the parameterisation is not in the project's table, or no theory is known for the optimiser.
+    """
+    optimiser = settings["optimiser"]
+    if optimiser not in ("sgd", "adam"):
+        raise ConfigurationError(
+            f"optimiser: powers of depth are predicted for sgd and adam, not for {optimiser}"
+        )
+    row = find_row(settings["parameterisation"], optimiser)
+    # a table of cells has NaN where a cell has no such setting
+    said = {name: settings.get(name) for name in EXPONENTS if name in row.exponents(skip=True)}
+    values = {name: value for name, value in said.items() if value is not None and value == value}
+    return depth_exponents(row, exponents=Exponents(**values), exponent_changes={})
+
+
+def block_exponents(
+    axis: Literal["width", "depth"],
+    row: Row,
+    blocks: Blocks,
+    *,
+    exponents: Exponents,
+    exponent_changes: ExponentChanges,
+) -> BlockExponents | None:
+    """Predicted powers of an axis for SGD and Adam; None if the forward pass is not stable.
+
+    Raises:
+        ConfigurationError: for an unknown role or layer, quantity or axis in `exponent_changes`, and for exponents that
+            are not those of the row.
+    """
+    layers = [name for branch in blocks.branches for name in branch] + list(blocks.scores)
+    power = _powers(axis, row, True, exponents, exponent_changes, layers)
+    independent, coherent = (0.5, 1.0) if axis == "width" else (0.0, 0.0)
+    branch = power("hidden", "branch")
+    size = {name: power(name, "multiplier") + power(name, "init_std") for name in (*ROLES, *layers)}
+    growth = {name: size[name] + independent for name in layers}
+    if any(
+        branch + sum(growth[name] for name in chain) > (0.0 if axis == "width" else -0.5)
+        for chain in blocks.branches
+    ):
+        return None
+    stream = size["input"]
+    entering = 0.0 if blocks.normalised else stream
+    output = entering + size["output"] + independent
+    # the derivative of what is normalised is divided by its size
+    slope = size["output"] + entering - stream + max(0.0, output)
+
+    def weight(name: str, entering: float, error: float, fan_in: float) -> WeightExponents:
+        gradient = power(name, "multiplier") + error + entering
+        direction = 0.0 if row.update_rule == "adam" else gradient
+        step = direction + power(name, "learning_rate")
+        preactivation = entering + size[name] + fan_in * independent
+        moved = power(name, "multiplier") + step + entering + fan_in * coherent
+        return WeightExponents(preactivation, gradient, moved)
+
+    found = {
+        "input": weight("input", 0.0, slope, 0.0),
+        "output": weight("output", entering, max(0.0, output), 1.0),
+    }
+    carried = [found["input"].update]
+    for chain in blocks.branches:
+        below = entering
+        for number, name in enumerate(chain, start=1):
+            above = branch + sum(growth[other] for other in chain[number:])
+            found[name] = weight(name, below, slope + above, 1.0)
+            # in each of L blocks
+            carried.append(found[name].update + above + (0.0 if axis == "width" else 1.0))
+            below = found[name].preactivation
+    for name, other in zip(blocks.scores, reversed(blocks.scores), strict=True):
+        value, *_ = blocks.branches[0]
+        above = branch + sum(growth[name] for name in blocks.branches[0][1:])
+        of_scores = slope + above + found[value].preactivation + independent
+        error = of_scores + entering + growth[other] - coherent
+        found[name] = weight(name, entering, error, 1.0)
+    moved = max(carried) + size["output"] + entering - stream + coherent
+    return BlockExponents(found, stream, moved)
 
 
 def _powers(
@@ -176,13 +385,15 @@ def _powers(
     skip: bool,
     exponents: Exponents,
     changes: ExponentChanges,
+    layers: Sequence[str] = (),
 ) -> Callable[[str, str], float]:
-    """Role and quantity -> the power of an axis."""
-    check_changes(changes)
+    """Role, or one of the hidden `layers`, and quantity -> the power of an axis."""
+    check_changes(changes, layers)
     exponents.check(row, skip=skip)
 
-    def power(role: str, quantity: str) -> float:
-        change = changes.get(role, {}).get(quantity, {}).get(axis, 0.0)
+    def power(name: str, quantity: str) -> float:
+        role = "hidden" if name in layers else name
+        change = sum(changes.get(key, {}).get(quantity, {}).get(axis, 0.0) for key in {role, name})
         return exponents.value(row.exponent(role, quantity, axis, skip=skip)) + change
 
     return power

@@ -167,6 +167,11 @@ def _refuse_exact(settings: Any) -> None:
             f"'{settings.network}', activation '{settings.activation}', loss '{settings.loss}'; "
             "use inference 'gradient_descent'"
         )
+    if settings.layer_norm:
+        raise ConfigurationError(
+            "layer_norm: true makes nodes that are not linear, and inference 'exact' is of linear mlps; use false, or "
+            "inference 'gradient_descent'"
+        )
     _refuse_step_changes(settings)
 
 

@@ -1,6 +1,7 @@
-"""Fully connected networks of H hidden layers without biases, with or without one-layer skips."""
+"""Fully connected networks of H hidden layers without biases, with or without skips."""
 
 from scaling_limits.cells import NetworkSpec
+from scaling_limits.networks.blocks import layer_names
 from scaling_limits.networks.network import Network, Segment
 from scaling_limits.networks.nodes import Layer
 
@@ -11,7 +12,8 @@ def build(spec: NetworkSpec) -> Network:
     `before_weight`: layer l computes `a_l W_l phi(z_{l-1}) [+ z_{l-1}]`, with phi the identity on
     the input.
     `after_weight`: `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output, and with skips a linear
-    input layer as well (depth-mup Sec. 6.3). With `feedback` psi there are nodes `psi(a Q_l z_l)` back
+    input layer as well (depth-mup Sec. 6.3). Residual blocks may have several layers and layer norm (`nodes.Layer`);
+    a block is one node. With `feedback` psi there are nodes `psi(a Q_l z_l)` back
     from each layer l > 1 (pc-tp S.11).
     """
     first = spec.activation_position == "before_weight"
@@ -19,13 +21,22 @@ def build(spec: NetworkSpec) -> Network:
     entry = Layer(spec.width, "linear", "linear" if spec.skip else after)
     segments = [Segment(node=entry, role="input", count=1, first=1)]
     if spec.num_hidden_layers > 1:
-        hidden = Layer(spec.width, before, after, spec.skip, spec.mean_subtraction)
+        names = layer_names(spec.block_depth)
+        several = names if len(names) > 1 else ()
+        branch = (spec.skip, spec.mean_subtraction, spec.layer_norm, several)
         segments.append(
-            Segment(node=hidden, role="hidden", count=spec.num_hidden_layers - 1, first=2)
+            Segment(
+                node=Layer(spec.width, before, after, *branch),
+                role=names[0],
+                count=spec.num_hidden_layers - 1,
+                first=2,
+                weights=tuple((name, name) for name in several),
+                residual=spec.skip,
+            )
         )
     output = Layer(spec.output_dim, before, "linear")
     segments.append(Segment(node=output, role="output", count=1, first=spec.num_hidden_layers + 1))
-    linear = spec.activation == "linear"
+    linear = spec.activation == "linear" and not spec.layer_norm
     return Network(tuple(segments), spec.input_dim, linear, _feedback(spec))
 
 

@@ -55,7 +55,7 @@ def build(spec: NetworkSpec) -> Network:
         ]
     nodes.append((ImageNode(output, "linear"), output.name))
     segments = tuple(
-        Segment(node, role, count=1, first=number)
+        Segment(node, role, count=1, first=number, residual=isinstance(node, ResidualConvolution))
         for number, (node, role) in enumerate(nodes, start=1)
     )
     return Network(segments, spec.input_dim, linear=spec.activation == "linear")

@@ -11,8 +11,7 @@ from pydantic import Field
 from scaling_limits.cells import DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.layers import Layer
-from scaling_limits.networks.settings import structure
-from scaling_limits.strict import Strict
+from scaling_limits.networks.settings import LayerNorm, structure
 
 READS = frozenset({"branch"})
 """What it reads of a row, besides what all networks do."""
@@ -21,14 +20,10 @@ EXPANSION = 4
 """Units of a block's first dense layer, over the width."""
 
 
-class Settings(Strict):
+class Settings(LayerNorm):
     """Heads, and in what the paper's text and others' networks differ."""
 
     num_heads: int = Field(default=8, ge=1, description="of attention; they divide the width")
-    layer_norm: bool = Field(
-        default=False,
-        description="what enters attention, dense layers and output is normalised, each token for itself",
-    )
     block_fan_ins: Literal["own", "printed"] = Field(
         default="own",
         description="what weights of blocks are scaled by: their own, or those of pcn-limits Eq. 128 and 129, d for "
@@ -45,7 +40,6 @@ class Spec(NetworkSpec):
     """`input_shape` is the tokens of a sequence and the vocabulary's."""
 
     num_heads: int
-    layer_norm: bool
     block_fan_ins: Literal["own", "printed"]
 
 
@@ -82,12 +76,16 @@ def spec(settings: Any, dataset: DatasetSpec) -> Spec:
             "use tiny_shakespeare or sentences"
         )
     plain = structure(
-        settings, dataset, of_sequences=True, input_shape=dataset.input_shape, skip=True
+        settings,
+        dataset,
+        of_sequences=True,
+        input_shape=dataset.input_shape,
+        skip=True,
+        layer_norm=settings.layer_norm,
     )
     return Spec(
         **dict(plain),
         num_heads=settings.num_heads,
-        layer_norm=settings.layer_norm,
         block_fan_ins=settings.block_fan_ins,
     )
 

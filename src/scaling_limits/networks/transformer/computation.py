@@ -10,7 +10,7 @@ from jax import Array
 from jaxtyping import Float
 
 from scaling_limits.networks.network import Network, Segment
-from scaling_limits.networks.nodes import ACTIVATIONS, Linear, RoleNumbers
+from scaling_limits.networks.nodes import ACTIVATIONS, Linear, RoleNumbers, layer_normalised
 from scaling_limits.networks.transformer import EXPANSION, Spec, sizes
 
 
@@ -60,7 +60,7 @@ class Block(nn.Module):
             return jnp.asarray(numbers[name]["branch"], x.dtype)
 
         z = x.reshape(len(x), self.tokens, self.width)
-        entering = _normalised(z) if self.layer_norm else z
+        entering = layer_normalised(z) if self.layer_norm else z
         query, key, value = (
             linear(entering, name, self.width).reshape(*z.shape[:2], *heads)
             for name in ("query", "key", "value")
@@ -70,7 +70,7 @@ class Block(nn.Module):
         shares = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf))
         mixed = jnp.einsum("bhij,bjhd->bihd", shares, value).reshape(z.shape)
         z = z + branch("attention") * linear(mixed, "attention", self.width)
-        entering = _normalised(z) if self.layer_norm else z
+        entering = layer_normalised(z) if self.layer_norm else z
         wide = linear(entering, "expansion", EXPANSION * self.width)
         y = linear(ACTIVATIONS[self.activation](wide), "contraction", self.width)
         return (z + branch("contraction") * y).reshape(x.shape)
@@ -89,7 +89,7 @@ class Head(nn.Module):
     ) -> Float[Array, "batch out"]:
         """Apply the node; `numbers` is the scaling of its role."""
         z = x.reshape(len(x), self.tokens, -1)
-        z = _normalised(z) if self.layer_norm else z
+        z = layer_normalised(z) if self.layer_norm else z
         y = Linear(self.features, name="linear")(z, numbers["multiplier"])
         return y.reshape(len(x), -1)
 
@@ -103,13 +103,7 @@ def build(spec: Spec) -> Network:
     embedded = (("token", "input"), ("position", "input"))
     segments = (
         Segment(Embeddings(spec.width, tokens), "input", 1, first=1, weights=embedded),
-        Segment(block, "attention", count, first=2, weights=tuple((n, n) for n in names)),
+        Segment(block, "attention", count, 2, tuple((n, n) for n in names), residual=True),
         Segment(Head(vocabulary, tokens, spec.layer_norm), "output", 1, first=count + 2),
     )
     return Network(segments, spec.input_dim, linear=False)
-
-
-def _normalised(z: Float[Array, "*batch units"]) -> Float[Array, "*batch units"]:
-    """Every token's units less their mean, over their standard deviation, without gain and shift."""
-    centred = z - z.mean(axis=-1, keepdims=True)
-    return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
