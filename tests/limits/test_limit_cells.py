@@ -112,7 +112,7 @@ def cell(scaling, *, rate=0.1, **changes):
         "skip": False,
         "mean_subtraction": False,
     }
-    network |= {key: changes.pop(key) for key in list(changes) if key in network}
+    network |= {k: changes.pop(k) for k in list(changes) if k in NetworkSpec.model_fields}
     dataset = DatasetSpec(
         name="toy",
         checksum="",
@@ -206,6 +206,11 @@ def test_recursion_of_a_cell():
     for index, layer in enumerate([0, 2, 4, 6, 8]):
         squares = np.diagonal(limit.forward[layer])[tokens]
         np.testing.assert_allclose(sizes[1, index], np.sqrt(squares.mean()), rtol=1e-12)
+    for index, block in enumerate([1, 2, 4, 6, 8]):
+        k = limit.across_layers[tokens]
+        squares = k[:, block, block] + k[:, block - 1, block - 1] - 2 * k[:, block, block - 1]
+        added = np.sqrt(squares.mean()) * BLOCKS**0.7
+        np.testing.assert_allclose(result["block_rms"].values[1, index], added, rtol=1e-12)
     output = result["output_rms"].values[1]
     np.testing.assert_allclose(output, np.sqrt((limit.outputs[5] ** 2).mean()), rtol=1e-12)
     kernels = limit.across_layers[STEPS * 3 :]
@@ -213,6 +218,15 @@ def test_recursion_of_a_cell():
     increments = result["feature_increment"]
     assert increments.labels == {"step": (0, STEPS), "index": (1, 2, 4)}
     np.testing.assert_allclose(increments.values[1, 2], np.sqrt(np.mean(moved)), rtol=1e-12)
+
+
+def test_blocks_of_the_recursion_at_initialisation():
+    """depth-mup D.1: h^l = W^l x^{l-1} has the size of x^{l-1}, at b^2 = 1/L that of x^0 times (1 + 1/L)^((l-1)/2)."""
+    steps = (MeasurementSpec(name="feature_sizes", steps=(0,)),)
+    found = computed("depth_recursion", residual(64, measurements=steps))
+    growth = (1 + 1 / BLOCKS) ** ((np.array([1, 2, 4, 6, 8]) - 1) / 2)
+    expected = found["activity_rms"].values[0, 0] * growth
+    np.testing.assert_allclose(found["block_rms"].values[0], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -233,20 +247,21 @@ def test_recursion_is_recorded_as_training_is():
 
 
 def relative_errors(width):
-    """Of trained networks to the recursion over the same samples, `[seeds, ...]`: features' root mean squares and
-    increments, and the output's root mean square.
+    """Of trained networks to the recursion over the same samples, `[seeds, ...]`: root mean squares of features and of
+    what blocks add, features' increments, and the output's root mean square.
 
     The latter is the size of f at one sample, which may be near zero: its error is taken relative to its typical size.
     """
     cells = [residual(width, seed=seed) for seed in range(2048 // width)]
     limits = [computed("depth_recursion", described) for described in cells]
-    metrics = ("activity_rms", "feature_increment", "output_rms")
-    (sizes, moved, output), (exact_sizes, exact_moved, exact_output) = (
+    metrics = ("activity_rms", "block_rms", "feature_increment", "output_rms")
+    (*features, output), (*exact_features, exact_output) = (
         [np.array([result[metric].values for result in results]) for metric in metrics]
         for results in (trained(*cells), limits)
     )
     typical = np.sqrt((exact_output**2).mean())
-    return sizes / exact_sizes - 1, moved / exact_moved - 1, (output - exact_output) / typical
+    relative = [found / exact - 1 for found, exact in zip(features, exact_features, strict=True)]
+    return *relative, (output - exact_output) / typical
 
 
 def test_networks_tend_to_the_recursion():
@@ -260,7 +275,7 @@ def test_networks_tend_to_the_recursion():
         typical = [np.sqrt((error**2).mean()) for error in by_width]
         slope = np.polyfit(np.log(widths), np.log(typical), 1)[0]
         assert slope == pytest.approx(-0.5, abs=0.15)
-    for *_, widest in errors[:2]:
+    for *_, widest in errors[:-1]:
         assert abs(widest.mean(axis=0)).max() < 0.1
 
 
@@ -269,6 +284,90 @@ def test_recursion_records_divergence():
     assert np.isfinite(result["train_loss"].values[0])
     for metric in result.values():
         assert not np.isfinite(metric.values[-1]).any()
+
+
+def curved(width, activation="erf", num_blocks=BLOCKS, **changes):
+    """As `residual`, with an activation after the weight and mean subtraction."""
+    scaling = depth_mup(width)
+    branch = {"branch": num_blocks**-0.5}
+    scaling["hidden"] = scaling["hidden"].model_copy(update=branch)
+    network = {"activation": activation, "activation_position": "after_weight"}
+    network |= {"mean_subtraction": True, "num_hidden_layers": num_blocks + 1}
+    return residual(width, **{"scaling": scaling, **network, **changes})
+
+
+def test_recursion_of_smooth_activations_is_recorded_as_training_is():
+    (run,) = trained(curved(16, "gelu"))
+    limit = computed("smooth_depth_recursion", curved(16, "gelu"))
+    assert limit.keys() == run.keys()
+    for metric, measured in run.items():
+        assert limit[metric].values.shape == measured.values.shape
+        assert (limit[metric].axes, limit[metric].labels) == (measured.axes, measured.labels)
+
+
+def test_recursion_of_smooth_activations_cancels_width_and_gauge():
+    """The size of initial weights is within the activation, that of branches outside of it."""
+    wide, narrow = curved(64, num_steps=4), curved(1, num_steps=4)
+    again = rescaled(narrow.scaling, hidden=3.0, output=0.2)
+    expected = computed("smooth_depth_recursion", wide)
+    same(
+        computed("smooth_depth_recursion", narrow.model_copy(update={"scaling": again})),
+        expected,
+        rtol=1e-9,
+    )
+    larger = {"hidden": wide.scaling["hidden"].model_copy(update={"multiplier": 1.5})}
+    stretched = wide.model_copy(update={"scaling": wide.scaling | larger})
+    assert (
+        computed("smooth_depth_recursion", stretched)["block_rms"].values
+        > expected["block_rms"].values
+    ).all()
+
+
+def test_deep_networks_tend_to_the_recursion_of_their_activation():
+    """Three steps at 48 blocks: sizes of features and of what blocks add, where linear networks' are far away."""
+    steps = (MeasurementSpec(name="feature_sizes", steps=(0, 3)),)
+    cells = [
+        curved(256, "gelu", 48, seed=seed, num_steps=3, measurements=steps) for seed in range(4)
+    ]
+    runs = trained(*cells)
+    limits = [computed("smooth_depth_recursion", described) for described in cells]
+    for metric in ("activity_rms", "block_rms"):
+        found, expected = (
+            np.mean([result[metric].values for result in results], axis=0)
+            for results in (runs, limits)
+        )
+        np.testing.assert_allclose(found, expected, rtol=0.1)
+    linear = computed("depth_recursion", residual(1, num_steps=3, measurements=steps))
+    far = linear["block_rms"].values / np.mean([r["block_rms"].values for r in runs], axis=0) - 1
+    assert abs(far).min() > 0.2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"activation": "relu"}, "activation: .* is for 'erf' or 'gelu' or 'tanh', not 'relu'"),
+        ({"activation": "abs"}, "activation: .* not 'abs'"),
+        ({"activation": "linear"}, "activation: .* not 'linear'"),
+        ({"mean_subtraction": False}, "mean_subtraction: .* is for True, not False"),
+        (
+            {"activation_position": "before_weight"},
+            "activation_position: .* is for 'after_weight', not 'before_weight'",
+        ),
+        ({"block_depth": 2}, "block_depth: .* is for 1, not 2"),
+        ({"layer_norm": True}, "layer_norm: .* is for False, not True"),
+        ({"optimiser": Moments(name="adam")}, "optimiser: .* is for 'sgd', not 'adam'"),
+        ({"frozen": ()}, "frozen: "),
+    ],
+)
+def test_recursion_of_smooth_activations_refuses(changes, message):
+    with pytest.raises(ConfigurationError, match=message):
+        computed("smooth_depth_recursion", curved(8, **changes))
+
+
+def test_recursion_of_smooth_activations_records_divergence():
+    result = computed("smooth_depth_recursion", curved(1, "gelu", rate=1e200, num_steps=4))
+    assert np.isfinite(result["train_loss"].values[0])
+    assert not np.isfinite(result["train_loss"].values[-1])
 
 
 @pytest.mark.parametrize("skip", [False, True])
@@ -343,6 +442,8 @@ def test_rows_of_the_table(width):
 REFUSED = {
     "activation: limit .* is for 'linear', not 'tanh'": {"activation": "tanh"},
     "mean_subtraction: .* is for False, not True": {"skip": True, "mean_subtraction": True},
+    "block_depth: .* is for 1, not 2": {"skip": True, "block_depth": 2},
+    "layer_norm: .* is for False, not True": {"skip": True, "layer_norm": True},
     "init_distribution: .* is for 'normal' or 'uniform', not 'orthogonal'": {
         "init_distribution": "orthogonal"
     },

@@ -12,6 +12,7 @@ registry = Registry(
         "depth_recursion": "scaling_limits.limits.depth_recursion",
         "linear_dmft": "scaling_limits.limits.linear_dmft",
         "nngp": "scaling_limits.limits.nngp",
+        "smooth_depth_recursion": "scaling_limits.limits.smooth_depth_recursion",
     },
     "scaling_limits.limits",
     ("refuse",),

@@ -12,10 +12,13 @@ infinite depth is of order 1/L for alpha = gamma = 1/2, so 2 X_{2L} - X_L is of 
 
 Misprints of the paper, as corrected here: the sums over past steps begin at 0; the kernel of
 Theorem 4.1 is C_{t,s,0}(1), that of x, not of dx; Lemma C.1 sets Gamma_{t,-1,0,0}(0, q).
+
+`train` takes the moments of a smooth activation as well: then it is the recursion of `smooth_depth_recursion`, of
+which this one is the case phi(h) = h.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +30,18 @@ from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.limits.gaussian_moments import ActivationMoments
 from scaling_limits.limits.linear_cells import curve, require, weights
 from scaling_limits.measured import Measured
-from scaling_limits.networks.blocks import distances, quarters
+from scaling_limits.networks.blocks import distances, quarter_blocks, quarters
 
 Array = np.ndarray
 
+Moments = Callable[
+    [Float[Array, "rows columns"], Float[Array, " rows"], Float[Array, " columns"]],
+    ActivationMoments,
+]
+"""Covariances of pairs of Gaussians, variances of the rows' and of the columns' -> moments of the activation."""
 LossDerivative = Callable[[int, Float[Array, "batch out"]], Float[Array, "batch out"]]
 
 
@@ -62,7 +71,7 @@ class Limit:
         return rms
 
 
-def refuse(cell: Cell) -> None:
+def refuse(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
     """Refuse cells without this limit: what is no residual network of frozen input and output weights, the latter of
     standard deviation 1/width, or what is not trained by backpropagation.
 
@@ -74,6 +83,7 @@ def refuse(cell: Cell) -> None:
         algorithm=(cell.algorithm.name, ["backpropagation"]),
         skip=(cell.network.skip, [True]),
         frozen=(set(cell.frozen), [{"input", "output"}]),
+        **own,
     )
     if cell.network.num_hidden_layers < 2:
         raise ConfigurationError(f"depth: limit {cell.limit} is for at least one residual block")
@@ -87,6 +97,13 @@ def refuse(cell: Cell) -> None:
 
 def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
     """`train_loss`, and of the measurements `feature_sizes` and `feature_increments`; others are left out."""
+    return measured(cell, arrays, weights(cell, "hidden").scale * cell.network.width**0.5)
+
+
+def measured(
+    cell: Cell, arrays: Arrays, branch_scale: float, moments: Moments | None = None
+) -> dict[str, Measured]:
+    """Return what is recorded of a cell; `branch_scale` and `moments` are as in `train`."""
     plans = {spec.name: spec.steps for spec in cell.measurements if spec.name in _MEASURED}
     width, num_blocks = cell.network.width, cell.network.num_hidden_layers - 1
     # what is measured after the last update needs one more batch
@@ -99,42 +116,52 @@ def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
     )
     x = weights(cell, "input").scale * np.asarray(arrays.x_train, np.float64)[order]
     y = np.asarray(arrays.y_train, np.float64)[order]
-    hidden = weights(cell, "hidden")
     limit = train(
         x,
         lambda step, outputs: outputs - y[step],
         output_dim=y.shape[-1],
         num_blocks=num_blocks,
-        branch_scale=hidden.scale * width**0.5,
-        learning_rate=hidden.rate / width,
+        branch_scale=branch_scale,
+        learning_rate=weights(cell, "hidden").rate / width,
+        moments=moments,
     )
     with np.errstate(over="ignore", invalid="ignore"):
         losses = 0.5 * ((y - limit.outputs) ** 2).sum(axis=2).mean(axis=1)
         result = curve(cell, losses)
         for name, steps in plans.items():
-            result |= _MEASURED[name](limit, steps)
+            result |= _MEASURED[name](cell, limit, steps)
     return result
 
 
-def _feature_sizes(limit: Limit, steps: tuple[int, ...]) -> dict[str, Measured]:
+def _feature_sizes(cell: Cell, limit: Limit, steps: tuple[int, ...]) -> dict[str, Measured]:
     chosen = list(steps)
     squares = (limit.rms[chosen] ** 2).mean(axis=1)[:, quarters(limit.num_blocks)]
     outputs = (limit.outputs[chosen] ** 2).mean(axis=(1, 2))
+    last = np.asarray(quarter_blocks(limit.num_blocks))
+    blocks = np.sqrt(_increments(limit, steps, last - 1, last)) / cell.scaling["hidden"].branch
     return {
         "activity_rms": Measured(np.sqrt(squares), ("step", "index"), {"step": steps}),
+        "block_rms": Measured(blocks, ("step", "index"), {"step": steps}),
         "output_rms": Measured(np.sqrt(outputs), ("step",), {"step": steps}),
     }
 
 
-def _feature_increments(limit: Limit, steps: tuple[int, ...]) -> dict[str, Measured]:
+def _feature_increments(cell: Cell, limit: Limit, steps: tuple[int, ...]) -> dict[str, Measured]:
     index = distances(limit.num_blocks)
-    first = limit.num_blocks // 4
-    kernels = limit.across_layers.reshape(*limit.outputs.shape[:2], *limit.across_layers.shape[1:])
-    kernels = kernels[list(steps)].mean(axis=1)
-    last = first + np.asarray(index)
-    squares = kernels[:, last, last] - 2 * kernels[:, first, last] + kernels[:, [first], [first]]
+    first = np.full(len(index), limit.num_blocks // 4)
+    squares = _increments(limit, steps, first, first + np.asarray(index))
     labels = {"step": steps, "index": index}
     return {"feature_increment": Measured(np.sqrt(squares), ("step", "index"), labels)}
+
+
+def _increments(
+    limit: Limit, steps: tuple[int, ...], first: Array, last: Array
+) -> Float[Array, "steps pairs"]:
+    """Mean squares over the batch of x^{last} - x^{first}, for pairs of layers."""
+    kernels = limit.across_layers.reshape(*limit.outputs.shape[:2], *limit.across_layers.shape[1:])
+    kernels = kernels[list(steps)].mean(axis=1)
+    squares: Array = kernels[:, last, last] - 2 * kernels[:, first, last] + kernels[:, first, first]
+    return squares
 
 
 _MEASURED = {"feature_sizes": _feature_sizes, "feature_increments": _feature_increments}
@@ -148,6 +175,7 @@ def train(
     num_blocks: int,
     branch_scale: float,
     learning_rate: float,
+    moments: Moments | None = None,
 ) -> Limit:
     """SGD on the batch mean of a loss, in float64.
 
@@ -155,7 +183,8 @@ def train(
     every sample's dloss/df `[B, C]`. `num_blocks` is L, `branch_scale` c = a L^-alpha and
     `learning_rate` that of a finite network's W^l, eta L^(alpha - gamma) (Eq. 4); Depth-muP is alpha
     = gamma = 1/2. A learning rate that is too large ends in inf or nan. Memory is about 32 (T B L)^2
-    bytes.
+    bytes. `moments` are those of a smooth activation after the weight, with mean subtraction; without them the network
+    is linear.
 
     Raises ValueError if x has not three axes, or there is no block.
     """
@@ -167,7 +196,7 @@ def train(
     steps, batch, _ = x.shape
     samples = x.reshape(steps * batch, -1)
     rate = learning_rate * branch_scale / batch
-    kets = _Kets(samples @ samples.T, output_dim, num_blocks, branch_scale, rate)
+    kets = Kets(samples @ samples.T, output_dim, num_blocks, branch_scale, rate, moments)
     outputs = np.empty((steps, batch, output_dim))
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(steps):
@@ -189,7 +218,13 @@ class _Coefficients:
         self.moments = np.zeros((layers, tokens, tokens))
 
 
-class _Kets:
+class Kets:
+    """x^l and dx^l of all tokens as linear combinations of fields.
+
+    Block m has the fields phi(W_0^m x^{m-1}) of each token, less their mean, and W_0^{mT} dh^m, with dh = phi'(h) dx.
+    The first have the covariance Cov(phi, phi), the second E[phi' phi'] <dx dx'>.
+    """
+
     def __init__(
         self,
         gram: Float[Array, "tokens tokens"],
@@ -197,6 +232,7 @@ class _Kets:
         num_blocks: int,
         scale: float,
         rate: float,
+        moments: Moments | None = None,
     ):
         self.tokens, self.num_blocks, self.scale, self.rate = len(gram), num_blocks, scale, rate
         self.x = _Coefficients(self.tokens, output_dim, num_blocks)
@@ -204,6 +240,13 @@ class _Kets:
         self.ends = np.eye(self.tokens + output_dim)
         self.ends[: self.tokens, : self.tokens] = gram
         self.across_layers = np.zeros((self.tokens, num_blocks + 1, num_blocks + 1))
+        self.moments = moments
+        pairs = (num_blocks, self.tokens, self.tokens)
+        self.activation = ActivationMoments(*(np.zeros(pairs) for _ in range(5)))
+        # of the fields of W and of W^T
+        self.covariances = self.activation.values, np.zeros(pairs)
+        # coefficients of past dx in preactivations
+        self.drives = np.zeros(pairs)
 
     def forward(self, now: slice) -> Float[Array, "batch out"]:
         """x^0..x^L of the tokens `now`; their outputs."""
@@ -211,7 +254,13 @@ class _Kets:
         self.x.ends[0, own, own] = 1.0
         self._moments(self.x, 0, now)
         for block in range(self.num_blocks):
-            self._branch(self.x, self.dx, 0, block, (block, block + 1), now)
+            self._activate(block, now)
+            past, moments = slice(now.start), self.x.moments[block]
+            drive = self.x.fields[block, now, 1, block, past] - self.rate * moments[now, past]
+            self.drives[block, now, past] = drive
+            coefficients = np.zeros((now.stop - now.start, now.stop))
+            coefficients[:, past] = drive * self.activation.slopes[block, now, past]
+            self._branch(self.x, self.dx, 0, block, (block, block + 1), now, coefficients)
             self._moments(self.x, block + 1, now)
         upto = slice(now.stop)
         for token in own:
@@ -223,9 +272,49 @@ class _Kets:
         """dx^L..dx^0 of the tokens `now`."""
         self.dx.ends[-1, now, self.tokens :] = loss_derivatives
         self._moments(self.dx, self.num_blocks, now)
+        upto = slice(now.stop)
         for block in reversed(range(self.num_blocks)):
-            self._branch(self.dx, self.x, 1, block, (block + 1, block), now)
+            covariances = self.activation.slopes[block] * self.dx.moments[block + 1]
+            self.covariances[1][block, now, upto] = covariances[now, upto]
+            self.covariances[1][block, upto, now] = covariances[upto, now]
+            coefficients = self.backward_coefficients(block, now)
+            self._branch(self.dx, self.x, 1, block, (block + 1, block), now, coefficients)
             self._moments(self.dx, block, now)
+
+    def backward_coefficients(self, block: int, now: slice) -> Float[Array, "batch tokens"]:
+        """Return the coefficients of x^{l-1} of each token in W^T dh^l, which a block adds to dx^{l-1}.
+
+        They are in units of the block's scale. Def. E.1 as printed lacks all but the first two terms.
+        """
+        past, upto = slice(now.start), slice(now.stop)
+        moments, own = self.dx.moments[block + 1], self.dx.fields[block + 1, now, 0, block, upto]
+        _, slopes, curvatures, curvature_values, third_slopes = (
+            part[block, now, upto] for part in self.activation
+        )
+        found = slopes * own
+        found[:, past] -= self.rate * (slopes * moments[now, upto])[:, past]
+        if self.moments is not None:
+            turned = moments[now, upto] * self.drives[block, now, upto]
+            found += curvatures * turned
+            itself = (curvature_values * own + third_slopes * turned).sum(axis=1)
+            found[range(len(found)), range(now.start, now.stop)] += itself
+        return found
+
+    def _activate(self, block: int, now: slice) -> None:
+        """Fill in the moments of the activation of the tokens `now` with all up to them."""
+        upto = slice(now.stop)
+        covariances = self.x.moments[block]
+        if self.moments is None:
+            found = ActivationMoments(
+                covariances[now, upto], *np.ones((1, 1, 1)), *np.zeros((3, 1, 1))
+            )
+        else:
+            variances = np.diagonal(covariances)
+            found = self.moments(covariances[now, upto], variances[now], variances[upto])
+        for part, values in zip(self.activation, found, strict=True):
+            part[block, now, upto] = values
+        for part in (self.activation.values, self.activation.slopes):
+            part[block, upto, now] = part[block, now, upto].T
 
     def _branch(
         self,
@@ -235,13 +324,14 @@ class _Kets:
         block: int,
         layers: tuple[int, int],
         now: slice,
+        coefficients: Float[Array, "batch tokens"],
     ) -> None:
+        """Add a block: its own field, and other kets with their coefficients."""
         source, target = layers
-        past, own = slice(now.start), range(now.start, now.stop)
-        drive = kets.fields[source, now, 1 - kind, block, past]
-        drive = self.scale * (drive - self.rate * kets.moments[source, now, past])
+        upto, own = slice(now.stop), range(now.start, now.stop)
         for mine, theirs in ((kets.fields, others.fields), (kets.ends, others.ends)):
-            mine[target, now] = mine[source, now] + np.tensordot(drive, theirs[target, past], 1)
+            added = np.tensordot(self.scale * coefficients, theirs[target, upto], 1)
+            mine[target, now] = mine[source, now] + added
         kets.fields[target, own, kind, block, own] += self.scale
 
     def _moments(self, kets: _Coefficients, layer: int, now: slice) -> None:
@@ -259,7 +349,7 @@ class _Kets:
     ) -> Float[Array, "rows others"]:
         upto = slice(fields.shape[-1])
         overlap: Array = ends @ self.ends @ other_ends.T
-        for kind, covariance in enumerate((self.x.moments[:-1], self.dx.moments[1:])):
+        for kind, covariance in enumerate(self.covariances):
             weighted = fields[:, kind].swapaxes(0, 1) @ covariance[:, upto, upto]
             overlap += np.tensordot(weighted, other_fields[:, kind], ((0, 2), (1, 2)))
         return overlap
@@ -268,7 +358,7 @@ class _Kets:
 def work(cell: Cell, count: Any) -> None:
     """Of each step and layer, forward and backward, products with all tokens' moments so far and their fields."""
     blocks, batch = cell.network.num_hidden_layers - 1, cell.batch_size
-    tokens = _num_tokens(cell)
+    tokens = num_tokens(cell)
     # two products with the moments and two with the fields, which are copied before
     entries = 4 * blocks**2 * tokens**3 / 3 / batch
     count.multiply_adds(2 * batch * entries, dtype="float64")
@@ -281,10 +371,10 @@ def work(cell: Cell, count: Any) -> None:
 
 def memory(cell: Cell) -> dict[str, float]:
     """Fields and moments of all pairs of tokens and layers."""
-    return {"bytes": 32.0 * (_num_tokens(cell) * (cell.network.num_hidden_layers - 1)) ** 2}
+    return {"bytes": 32.0 * (num_tokens(cell) * (cell.network.num_hidden_layers - 1)) ** 2}
 
 
-def _num_tokens(cell: Cell) -> int:
+def num_tokens(cell: Cell) -> int:
     """Samples that are followed, all steps together; what is measured after the last is one more."""
     measured = (step + 1 for spec in cell.measurements for step in spec.steps)
     return cell.batch_size * max(cell.num_steps, *measured, 0)
