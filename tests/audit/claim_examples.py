@@ -59,9 +59,47 @@ GAP = {
     "along": "width",
     "over": ["learning_rate"],
 }
+NO_GAIN = {
+    "kind": "no_gain",
+    "along": "width",
+    "over": ["learning_rate"],
+    "tolerance": 0.05,
+    "control": ["control"],
+}
+FLATTER = {
+    "kind": "flatter",
+    "over": "activity_learning_rate",
+    "than": "learning_rate",
+    "each": ["width"],
+}
+DIFFERENCE = {
+    "kind": "slope_difference",
+    "along": "width",
+    "growing_along": "depth",
+    "at_least": 0.5,
+}
+LEVEL_SET = {
+    "kind": "level_set",
+    "over": ["learning_rate", "activity_learning_rate"],
+    "level": 2.0,
+    "each": ["width"],
+    "at_most": -1.5,
+    "control": ["control"],
+}
 EVERY = {
     claim["kind"]: claim
-    for claim in (STAYS, MOVES, COST, IMPROVES, BOUND, RANK, SLOPE, AGREES, GAP)
+    for claim in (
+        *(STAYS, MOVES, COST, IMPROVES, BOUND, RANK, SLOPE, AGREES, GAP),
+        *(NO_GAIN, FLATTER, DIFFERENCE, LEVEL_SET),
+    )
+}
+PAIRED = {
+    "kind": "slope_difference",
+    "along": "width",
+    "each": ["depth"],
+    "reference": ["control"],
+    "at_most": -0.02,
+    "control": ["third"],
 }
 
 
@@ -102,6 +140,27 @@ def _arms(bowl_rows, ratio, noise):
     return own + bowl_rows(still, grid="control", level=lambda n: 1.0, noise=noise)
 
 
+def plane_rows(bowl_rows, value, **options):
+    """`value(width, log2 of the rate, log2 of the other rate)`, noisy per seed."""
+    options = {"other_rates": [2.0**k for k in range(-8, 1)], "widths": (32, 256)} | options
+    rows = bowl_rows(still, depth_of_bowl=0, level=lambda n: 1.0, **options)
+    rates = ("learning_rate", "activity_learning_rate")
+    return [
+        row | {"value": row["value"] * value(row["width"], *(np.log2(row[r]) for r in rates))}
+        for row in rows
+    ]
+
+
+def bowls(flatness):
+    """A bowl in each rate, flatter in the other one by this factor."""
+    return lambda n, x, y: (1 + 0.1 * (x + 4) ** 2) * (1 + 0.1 / flatness * (y + 4) ** 2)
+
+
+def straight(slope, steepness=0.2):
+    """Values that are 2 on a straight line with this slope, through the middle of the rates."""
+    return lambda n, x, y: 2 * 2.0 ** (-steepness * ((y + 4) - slope * (x + 4)))
+
+
 FAILS = {
     "optimum_stays": lambda bowls, maps: bowls(far),
     "optimum_moves": lambda bowls, maps: bowls(an_octave),
@@ -114,6 +173,10 @@ FAILS = {
         maps(lambda n, d, s: 1 + 1.2 * n**-0.5 * (1 + 0.1 * s)) + _limit(maps)
     ),
     "gap": lambda bowls, maps: _arms(bowls, 1.0, noise=1e-3),
+    "no_gain": lambda bowls, maps: bowls(still),
+    "flatter": lambda rows, maps: plane_rows(rows, bowls(1.5)),
+    "slope_difference": lambda bowls, maps: maps(lambda n, d, s: n**-0.8 * (1 + 0.01 * s)),
+    "level_set": lambda bowls, maps: plane_rows(bowls, straight(-1.0)),
 }
 """Records of each kind on which the example must fail."""
 
@@ -137,5 +200,11 @@ ACROSS = {
         maps(lambda n, d, s: 1 + 0.79 * n**-0.5 * (1 + 0.1 * (s - 1))) + _limit(maps)
     ),
     "gap": lambda bowls, maps: _arms(bowls, 0.96, noise=0.05),
+    "no_gain": lambda bowls, maps: bowls(still, level=lambda n: 1 - 0.03 * (n > 32), noise=0.05),
+    "flatter": lambda rows, maps: plane_rows(rows, bowls(4.5), noise=0.15),
+    "slope_difference": lambda bowls, maps: maps(
+        lambda n, d, s: n ** (-1 + (0.6 + 0.1 * (s - 1)) * (d == 8))
+    ),
+    "level_set": lambda bowls, maps: plane_rows(bowls, straight(-1.55), noise=0.3),
 }
 """Records of each kind whose spread reaches across what the example claims."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from claim_examples import ACROSS, EVERY, FAILS, still
+from claim_examples import ACROSS, EVERY, FAILS, PAIRED, still
 from pydantic import TypeAdapter
 
 from scaling_limits.audit.kinds import KINDS
@@ -73,7 +73,7 @@ ODD = (0.0, -1.0, 1e-40, 1e38, np.inf, -np.inf, np.nan)
 
 
 @pytest.mark.parametrize("odd", [ODD, ODD[2:], ODD[4:]], ids=["signs", "sizes", "diverged"])
-@pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
+@pytest.mark.parametrize("claim", [*EVERY.values(), PAIRED], ids=[*EVERY, "paired"])
 def test_no_record_is_too_odd_for_a_verdict(decide, tabulate, bowl_rows, map_rows, claim, odd):
     """Any share of odd values, one rate or more, seeds that differ: no warning, nothing undefined."""
     rng = np.random.default_rng(0)

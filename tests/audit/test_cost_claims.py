@@ -251,7 +251,35 @@ class TestGap:
         verdict = decide(self.GROWS, tabulate(rows))
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.5, rel=0.05)
-        assert "the ratio grows to 0." in verdict.detail
+        assert "the ratio changes to 0." in verdict.detail
+
+    @pytest.mark.parametrize(("late", "expected"), [(1.1, "holds"), (1.4, "fails")])
+    def test_a_gap_by_another_quantity(self, decide, tabulate, map_rows, late, expected):
+        """From 1.3 times the reference at step 3 to `late` times at step 9: does it narrow?"""
+        quantities = {
+            key: {"metric": "train_loss", "reduce": "at", "step": step}
+            for key, step in (("quantity", 9), ("reference_quantity", 3))
+        }
+        rows = [
+            row | {"grid": grid, "step": step}
+            for grid, step, level in (
+                ("main", 3, 1.3),
+                ("main", 9, late),
+                ("control", 3, 1.0),
+                ("control", 9, 1.0),
+            )
+            for row in map_rows(lambda n, d, s, level=level: level * (1 + 0.002 * s), depths=(8,))
+        ]
+        claim = {"kind": "gap", "along": "width", "reference": ["control"]}
+        verdict = decide(claim | quantities, tabulate(rows))
+        assert verdict.verdict == expected
+        assert verdict.value == pytest.approx(late / 1.3, rel=0.01)
+        assert verdict.detail.count("in control") == 2
+
+    def test_a_gap_is_compared_with_one_other(self, decide, tabulate, bowl_rows):
+        results = tabulate(self.rows(bowl_rows, lambda n: 0.9, lambda n: 1.0))
+        with pytest.raises(ValueError, match="give grows or reference_quantity"):
+            decide(self.GROWS | {"reference_quantity": {"metric": "train_loss"}}, results)
 
     def test_a_gap_that_does_not_grow(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda n: 0.5, lambda n: 1.0, noise=1e-3)

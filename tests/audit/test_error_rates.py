@@ -4,7 +4,18 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from claim_examples import AGREES, COST, GAP, IMPROVES, STAYS, far, still
+from claim_examples import (
+    AGREES,
+    COST,
+    DIFFERENCE,
+    FLATTER,
+    GAP,
+    IMPROVES,
+    NO_GAIN,
+    STAYS,
+    far,
+    still,
+)
 
 from scaling_limits.records import Results
 
@@ -79,6 +90,48 @@ class TestGap:
     def test_a_difference_that_is_resolved_holds(self, measure, tabulate, bowl_rows):
         results = self.results(tabulate, bowl_rows, ratio=0.7)
         assert verdicts(measure, results, self.CLAIM, noise=0.05, times=20) == {"holds": 20}
+
+
+class TestNoGain:
+    CLAIM = NO_GAIN | {"over": []}
+
+    @staticmethod
+    def results(tabulate, bowl_rows, ratio):
+        options = {"rates": (2.0**-4,), "noise": 0, "widths": (32, 64)}
+        return tabulate(bowl_rows(still, level=lambda n: ratio if n > 32 else 1.0, **options))
+
+    @pytest.mark.parametrize("noise", [0.02, 0.3])
+    def test_a_gain_does_not_hold(self, measure, tabulate, bowl_rows, noise):
+        results = self.results(tabulate, bowl_rows, 0.9)
+        assert verdicts(measure, results, self.CLAIM, noise=noise)["holds"] <= 5
+
+    def test_a_tie_is_not_worse(self, measure, tabulate, bowl_rows):
+        claim = self.CLAIM | {"tolerance": None, "margin": 0.02}
+        results = self.results(tabulate, bowl_rows, 1.0)
+        assert verdicts(measure, results, claim, noise=0.3)["holds"] <= 5
+
+    def test_no_gain_that_is_resolved_holds(self, measure, tabulate, bowl_rows):
+        results = self.results(tabulate, bowl_rows, 1.0)
+        assert verdicts(measure, results, self.CLAIM, noise=0.01, times=20) == {"holds": 20}
+
+
+class TestFlatter:
+    def test_equally_flat_does_not_hold(self, measure, tabulate, bowl_rows):
+        """The quantity depends on neither."""
+        claim = FLATTER | {"each": []}
+        rates = {"rates": RATES, "other_rates": RATES, "widths": (32,)}
+        rows = bowl_rows(still, noise=0, depth_of_bowl=0, level=lambda n: 1.0, **rates)
+        assert verdicts(measure, tabulate(rows), claim, noise=0.1)["holds"] <= 5
+
+
+class TestSlopeDifference:
+    def test_equal_slopes_do_not_differ(self, measure, tabulate, map_rows):
+        """The threshold is where the truth is: each side may come out in one of forty."""
+        rows = map_rows(lambda n, d, s: 1 / n, depths=(2, 8), steps=(0,))
+        claim = DIFFERENCE | {"at_least": 0}
+        found = verdicts(measure, tabulate(rows), claim, noise=0.3, times=200)
+        assert found["holds"] <= 10
+        assert found["fails"] <= 10
 
 
 class TestOptimumStays:

@@ -2,7 +2,17 @@
 
 import numpy as np
 import pytest
-from claim_examples import STAYS
+from claim_examples import (
+    DIFFERENCE,
+    FLATTER,
+    LEVEL_SET,
+    NO_GAIN,
+    PAIRED,
+    STAYS,
+    bowls,
+    plane_rows,
+    straight,
+)
 from pydantic import TypeAdapter
 
 from scaling_limits.audit.power import Power, power_of
@@ -161,6 +171,25 @@ def test_the_best_of_a_reference_is_of_settings_that_converged(tabulate):
     assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
 
 
+def test_a_gap_that_narrows_in_training(tabulate):
+    """From 1.4 to 1.1 times the reference; a gap as wide as before is void, although the reference is still better."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"grid": grid, "width": 8, "step": step, "seed": seed}
+        | {"value": level * np.exp(0.02 * rng.normal())}
+        for grid, levels in (("main", {3: 1.4, 9: 1.1}), ("other", {3: 1.0, 9: 1.0}))
+        for step, level in levels.items()
+        for seed in range(4)
+    ]
+    at = {
+        key: {"metric": "train_loss", "reduce": "at", "step": step}
+        for key, step in (("quantity", 9), ("reference_quantity", 3))
+    }
+    claim = {"kind": "gap", "along": "width", "reference": ["other"], "control": None}
+    found = power(tabulate(rows), **claim, **at)
+    assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
+
+
 @pytest.mark.parametrize(("smallest", "largest"), [(0.4, 0.1), (0.1, 0.4)])
 def test_a_spread_that_follows_the_size_makes_no_gap(tabulate, smallest, largest):
     """Loud noise lifts the mean of positive values, by more where there is more of it."""
@@ -201,6 +230,86 @@ def test_what_has_no_exponent_lies_as_far_beyond(
     claim = kinds[quantity] | said | others | {"control": ["limit"] if others else None}
     found = power(tabulate(rows), **claim)
     assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+
+
+@pytest.mark.parametrize("rule", [{"tolerance": 0.05}, {"margin": 0.05, "tolerance": None}])
+@pytest.mark.parametrize("ratio", [0.9, 1.0, 1.15])
+def test_no_gain_is_turned_at_its_bound(tabulate, bowl_rows, rule, ratio):
+    """Whether or not the records gain: the simulated ones are as far from the bound. A tie is no gain."""
+    rows = bowl_rows(lambda n: -4.0, level=lambda n: ratio if n == 256 else 1.0, noise=0.005)
+    found = power(tabulate(rows), **NO_GAIN | rule)
+    assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+    flat = (None, None) if rule["tolerance"] else (0, 0)
+    assert (found.holds["flat"], found.holds["noise"]) == flat
+    assert found.holds["diverged"] == 0
+    assert found.decides
+
+
+def test_the_flatter_hyperparameter_changes_place_with_the_other(tabulate, bowl_rows):
+    """Also where the grids have other numbers of values, or some diverged."""
+    rows = plane_rows(bowl_rows, bowls(8), other_rates=[2.0**-8, 2.0**-5, 2.0**-2, 1])
+    rows = [row | {"value": np.nan} if row["learning_rate"] > 0.3 else row for row in rows]
+    found = power(tabulate(rows), **FLATTER)
+    assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+    assert found.decides
+    noisy = plane_rows(bowl_rows, bowls(8), noise=0.8)
+    assert not power(tabulate(noisy), **FLATTER).decides
+
+
+@pytest.mark.parametrize("apart", [0.1, -0.1])
+def test_differences_of_slopes_are_turned_at_their_bound(tabulate, map_rows, apart):
+    """The recorded difference, or one as far on the other side of the bound, with the recorded scatter."""
+    luck = np.random.default_rng(0).normal(size=(2, 9))
+
+    def rows(grid, slope, k):
+        def value(n, d, s):
+            return n ** (slope + 0.3 * luck[0, s] + 0.01 * luck[k, s + 3])
+
+        return map_rows(value, grid=grid, steps=(0,))
+
+    results = tabulate(rows("main", apart, 0) + rows("control", 0.0, 1))
+    found = power(results, **PAIRED)
+    assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+    assert found.void == 0
+    assert found.decides
+    # a difference of 0 is at least -0.02: equal slopes say nothing
+    other = power(results, **PAIRED | {"at_most": None, "at_least": -0.02})
+    assert (other.holds["true"], other.holds["half"], other.holds["flat"]) == (1, 0, None)
+
+
+def test_slopes_that_grow_and_those_of_two_quantities(tabulate, map_rows):
+    rows = map_rows(lambda n, d, s: n ** (-1 + np.log2(d) / 2 + 0.01 * (s - 1)), steps=(3,))
+    found = power(tabulate(rows), **DIFFERENCE | {"control": None})
+    assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
+    late = [
+        r | {"step": 9, "value": r["value"] * r["width"] ** (0.1 + 0.01 * r["seed"])} for r in rows
+    ]
+    at = {
+        key: {"metric": "train_loss", "reduce": "at", "step": step}
+        for key, step in (("quantity", 9), ("reference_quantity", 3))
+    }
+    claim = {"kind": "slope_difference", "along": "width", "each": ["depth"], "at_least": 0.05}
+    found = power(tabulate(rows + late), control=None, **claim, **at)
+    assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
+    assert found.decides
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {},
+        {"at_most": None, "expected": -1.8},
+        {"at_most": None, "at_least": -2.0},
+        {"at_most": None, "at_least": 0.5, "growing_along": "width", "each": None},
+    ],
+)
+@pytest.mark.parametrize("slope", [-1.8, -1.0])
+def test_level_sets_are_turned(tabulate, bowl_rows, rule, slope):
+    """Planes with the claimed slope, whatever the records have."""
+    found = power(tabulate(plane_rows(bowl_rows, straight(slope), noise=0.02)), **LEVEL_SET | rule)
+    assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
+    assert found.holds["quarter"] is not None
+    assert found.decides
 
 
 @pytest.mark.parametrize(("noise", "verdict"), [(0.02, "holds"), (0.15, "untested")])

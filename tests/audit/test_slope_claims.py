@@ -1,10 +1,14 @@
 """Powers of a size, and along an axis of the records."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from claim_examples import SLOPE, assumed
+from pydantic import ValidationError
 
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.records import Results
 
 
 class TestSlope:
@@ -110,6 +114,118 @@ class TestSlope:
         verdict = decide(SLOPE, tabulate(rows))
         assert (verdict.verdict, verdict.interval) == ("untested", None)
         assert "is -1 [-infinite, infinite]" in verdict.detail
+
+
+class TestSlopePredictedByTheory:
+    """Powers of depth at points (alpha, gamma) of the plane of exponents."""
+
+    CLAIM: ClassVar = {
+        "kind": "slope",
+        "along": "depth",
+        "each": ["depth_exponent", "depth_lr_exponent"],
+        "expected": {"theory": "output_change"},
+        "tolerance": 0.125,
+        "control": ["control"],
+    }
+    POINTS = ((0.5, 0.25), (0.5, 0.5), (1.0, 0.5), (1.25, -0.25))
+
+    @staticmethod
+    def right(alpha, gamma):
+        return 1 - alpha - gamma
+
+    @staticmethod
+    def rows(exponent, points=POINTS, **settings):
+        cell = {"grid": "main", "parameterisation": "depth_mup", "optimiser": "sgd"}
+        cell = cell | {"exponent_changes": "{}"} | settings
+        return [
+            {**cell, "depth_exponent": a, "depth_lr_exponent": g, "depth": depth, "seed": 0}
+            # limits are exact
+            | {"limit": "depth_recursion", "value": 3.0 * depth ** exponent(a, g)}
+            for a, g in points
+            for depth in (16, 64, 256)
+        ]
+
+    def control(self):
+        """A rate that is wrong by one half, which the prediction does not know of."""
+        changes = '{"hidden": {"learning_rate": {"depth": 0.5}}}'
+        wrong = lambda a, g: self.right(a, g) + 0.5  # noqa: E731
+        return self.rows(wrong, grid="control", exponent_changes=changes)
+
+    def test_every_point_has_its_own_exponent(self, decide_with_power, tabulate):
+        rows = self.rows(lambda a, g: self.right(a, g) + 0.1 * (a == 1.0))
+        verdict = decide_with_power(self.CLAIM, tabulate(rows + self.control()))
+        assert verdict.verdict == "holds"
+        # the point that is farthest from its exponent is named
+        assert "at depth exponent 1, depth lr exponent 0.5 is -0.4;" in verdict.detail
+        assert verdict.threshold == "-0.5 ± 0.125"
+
+    def test_one_wrong_point_fails_by_name(self, decide, tabulate):
+        rows = self.rows(lambda a, g: self.right(a, g) + 0.25 * (a == 1.25))
+        verdict = decide(self.CLAIM, tabulate(rows + self.control()))
+        assert verdict.verdict == "fails"
+        assert "at depth exponent 1.25, depth lr exponent -0.25 is 0.25;" in verdict.detail
+
+    def test_one_exponent_for_all_points_fails(self, decide, tabulate):
+        assert decide(self.CLAIM, tabulate(self.rows(lambda a, g: 0.0))).verdict == "fails"
+        turned = self.rows(lambda a, g: -self.right(a, g))
+        assert decide(self.CLAIM, tabulate(turned)).verdict == "fails"
+
+    def test_a_control_without_a_wrong_exponent_decides_nothing(self, decide, tabulate):
+        rows = self.rows(self.right) + self.rows(self.right, grid="control")
+        assert decide(self.CLAIM, tabulate(rows)).verdict == "untested"
+
+    @pytest.mark.parametrize(("growth", "expected"), [(2.0, "holds"), (0.05, "fails")])
+    def test_faster_than_any_power_is_at_least_the_tolerance(
+        self, decide_with_power, tabulate, growth, expected
+    ):
+        claim = self.CLAIM | {"expected": {"theory": "activity"}}
+        points = (*self.POINTS, (0.25, 0.75))
+        rows = self.rows(lambda a, g: growth * (a < 0.5), points)
+        control = self.rows(lambda a, g: 0.5, points, grid="control")
+        verdict = decide_with_power(claim, tabulate(rows + control))
+        assert verdict.verdict == expected
+        if expected == "fails":
+            assert verdict.threshold == "at least 0.125"
+
+    @pytest.mark.parametrize(
+        ("theory", "exponent"),
+        [("update", lambda a, g: -g), ("preactivation", lambda a, g: max(0, -g, 1 - a - g))],
+    )
+    def test_other_quantities(self, decide, tabulate, theory, exponent):
+        claim = self.CLAIM | {"expected": {"theory": theory}}
+        rows = self.rows(exponent) + self.control()
+        assert decide(claim, tabulate(rows)).verdict == "holds"
+        assert decide(claim, tabulate(self.rows(lambda a, g: g))).verdict == "fails"
+
+    def test_a_cell_at_which_several_points_meet_counts_at_each(self, decide, tabulate):
+        """At the base depth, here 16, all exponents give the same cell; a point is wrong from there on only."""
+        rows = self.rows(lambda a, g: self.right(a, g))
+        for row in rows:
+            exponent = self.right(row["depth_exponent"], row["depth_lr_exponent"])
+            row["value"] *= 16.0**-exponent * (1.8 if row["depth"] > 16 and exponent < 0 else 1)
+        results = tabulate(rows + self.control())
+        cells = results.cells
+        meeting = (cells["grid"] == "main") & (cells["depth"] == 16)
+        first = cells.loc[meeting, "cell_id"].iloc[0]
+        cells = cells.assign(cell_id=cells["cell_id"].mask(meeting, first))
+        found = decide(self.CLAIM, Results(cells, results.records))
+        assert found.verdict == "fails"
+        assert "in depth from 16 to 256 at depth exponent 1, depth lr" in found.detail
+
+    def test_groups_of_several_exponents(self, decide, tabulate):
+        claim = self.CLAIM | {"each": ["depth_exponent"], "only": {"depth": 16}}
+        rows = (
+            self.rows(self.right, ((0.5, 0.5),))
+            + [row | {"depth": 64} for row in self.rows(self.right, ((0.5, 0.25),))][:1]
+        )
+        with pytest.raises(
+            ConfigurationError, match=r"each: theory predicts the exponents 0, 0\.25"
+        ):
+            decide(claim | {"only": {}}, tabulate([rows[0], rows[-1]]))
+
+    def test_only_along_the_depth(self, decide, tabulate):
+        with pytest.raises(ValidationError, match="theory predicts powers of depth"):
+            decide(self.CLAIM | {"along": "width"}, tabulate(self.rows(self.right)))
 
 
 class TestSlopeAlongAnAxisOfRecords:

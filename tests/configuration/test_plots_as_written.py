@@ -210,3 +210,16 @@ TABLE = {"kind": "results_table", "quantity": "loss", "rows": "width", "columns"
 def test_mistakes_are_named(tmp_path: Path, said: Any, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         plot(tmp_path, **said)
+
+
+def test_divided_values_need_a_label_of_their_own(tmp_path: Path) -> None:
+    divided = {"rows": ["loss"], "divided_by": {"power": 0.5}}
+    found = plot(tmp_path / "labelled", **divided, label="loss over root of rate")
+    assert [p.divided_by.power for p in found.panels] == [0.5] * len(found.panels)
+    assert (found.panels[0].label, found.panels[0].best) == ("loss over root of rate", None)
+    with pytest.raises(
+        ConfigurationError, match=r"plot\.rows\.0\.divided_by: .* give the panel a `label`"
+    ):
+        plot(tmp_path / "plain", **divided)
+    with pytest.raises(ConfigurationError, match="no value is best: leave `best` out"):
+        plot(tmp_path / "best", **divided, label="loss over root of rate", best="min")

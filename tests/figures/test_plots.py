@@ -76,6 +76,16 @@ def test_a_plot_names_its_grids(plot, grids):
         (panels(LIMIT, hue=None, values=[1]), "`values` selects values of the `hue`"),
         (panels(LIMIT | {"across": True}), "one that is not `across`"),
         (panels(SIZES, LIMIT | {"across": True}, relative=True), "it has no first value"),
+        (panels(SIZES, best=None, divided_by={"power": 0}), "leave `divided_by` out"),
+        (panels(SIZES, divided_by={"power": 0.5}), "no value is best: leave `best` out"),
+        (
+            panels(SIZES, best=None, x_scale="linear", divided_by={"power": 0.5}),
+            "it needs `x_scale: log`",
+        ),
+        (
+            panels(SIZES, LIMIT | {"across": True}, best=None, divided_by={"power": 1}),
+            "has no x of its own for `divided_by`",
+        ),
         (panels(SIZES, over=["learning_rate"], best=None), "the quantity needs `best`"),
         (panels(SIZES, tuned_at=8), "at which `over` is best"),
         (panels(LIMIT, hue=None, over=["seed"], tuned_at=8), "a value of the `hue`"),

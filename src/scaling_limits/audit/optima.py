@@ -117,7 +117,7 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
         raise UndecidedError(f"{named(claim)} is not positive, so it has no ratios")
 
     def located(means: np.ndarray) -> np.ndarray:
-        values = _profile(points, claim.over, rates, np.log(means) if logarithms else means)
+        values = profile(points, claim.over, rates, np.log(means) if logarithms else means)
         if claim.within is None:
             return _vertex(octaves, values)
         return _reach(octaves, values, float(np.log1p(claim.within)))
@@ -137,7 +137,7 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     return Optimum(at, np.where(np.isfinite(drawn).all(axis=0), anywhere, drawn), reason)
 
 
-def _profile(points: Points, over: str, rates: np.ndarray, means: np.ndarray) -> np.ndarray:
+def profile(points: Points, over: str, rates: np.ndarray, means: np.ndarray) -> np.ndarray:
     """At each of the values [K] of a hyperparameter, the best of the means [P, R] there: [K, R]."""
     axis = points.settings[over].to_numpy(float)
     return np.stack([means[axis == rate].min(axis=0) for rate in rates])
@@ -206,7 +206,7 @@ def open_edge(points: Points, over: Sequence[str], tolerance: float) -> str | No
     """
     for column in over:
         rates = np.unique(points.settings[column].to_numpy(float))
-        means = _profile(points, column, rates, points.means[:, None])[:, 0]
+        means = profile(points, column, rates, points.means[:, None])[:, 0]
         best = int(np.argmin(means))
         sides = list(neighbours(rates, best))
         inward = [near[-1] for _, near, far in sides if far]

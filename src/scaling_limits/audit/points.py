@@ -168,7 +168,7 @@ def table_of(
             diverged.
     """
     quantity = quantity or claim.quantity
-    table = results.quantity(quantity).drop_duplicates(["cell_id", *quantity.kept])
+    table = results.quantity(quantity)
     cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, table))
     if recorded < cells:
         raise UndecidedError(
@@ -177,6 +177,8 @@ def table_of(
     for column in columns:
         require_column(claim, "columns", column, table)
     key = [*columns, "seed"]
+    # grids that share a cell count it once, but points may share one: at the base depth exponents decide nothing
+    table = table.drop_duplicates(["cell_id", *quantity.kept, *key])
     twins = table[table.duplicated(key, keep=False)]
     if len(twins):
         _, group = next(iter(twins.groupby(key, dropna=False)))

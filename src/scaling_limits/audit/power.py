@@ -4,6 +4,7 @@ Scenarios put simulated values in the place of those that a claim's own grids re
 settings and seeds, with the spread that the records show. References keep their records.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,6 +15,10 @@ from scipy.interpolate import RegularGridInterpolator
 
 from scaling_limits.audit.kinds import KINDS
 from scaling_limits.audit.kinds.agrees_with import relative_errors
+from scaling_limits.audit.kinds.flatter import exchanged
+from scaling_limits.audit.kinds.level_set import planes
+from scaling_limits.audit.kinds.slope import Bounds, bounds
+from scaling_limits.audit.kinds.slope_difference import SimulatedDifference
 from scaling_limits.audit.points import grouped, ratio_column, steps_of, table_of
 from scaling_limits.audit.select import measured_on
 from scaling_limits.audit.spread import LARGEST, Scale
@@ -23,12 +28,16 @@ from scaling_limits.figures.claims import (
     AgreesWith,
     Bound,
     Claim,
+    Flatter,
     Gap,
     ImprovesWith,
+    LevelSet,
+    NoGain,
     OptimumClaim,
     OptimumMoves,
     RankCorrelation,
     Slope,
+    SlopeDifference,
     TransferCost,
 )
 from scaling_limits.figures.quantities import Quantity
@@ -74,13 +83,13 @@ class Power:
 
 @dataclass(frozen=True)
 class Simulated(Results):
-    """Cells whose quantities are `tables`, by the step that they are taken at."""
+    """Cells whose quantities are `tables`."""
 
-    tables: Mapping[int | None, pd.DataFrame]
+    tables: Mapping[Quantity, pd.DataFrame]
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
         """The simulated values beside the cells' columns."""
-        return self.tables[quantity.step].copy()
+        return self.tables[quantity].copy()
 
 
 class _Recorded(Results):
@@ -141,6 +150,8 @@ class _Simulation:
             claim = claim.model_copy(update={"at": tuple(each.step for each in quantities)})
         self.claim = claim
         self.models = [_Model(claim, self.own, self.compared, each) for each in quantities]
+        others = [each for key, each in claim.quantities.items() if key != "quantity"]
+        self.recorded = {each: self.own.quantity(each) for each in others}
 
     def share(self, scenario: str, repeats: int) -> float | None:
         """How many of `repeats` records hold; None where the scenario says nothing of the claim."""
@@ -160,10 +171,8 @@ class _Simulation:
     def _holds(self, scenario: str, repeat: int, generator: np.random.Generator) -> bool:
         # what diverged stays without a number, whatever is made of it
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            tables = {
-                model.quantity.step: model.table.assign(
-                    value=model.values(scenario, repeat, generator)
-                )
+            tables = self.recorded | {
+                model.quantity: model.table.assign(value=model.values(scenario, repeat, generator))
                 for model in self.models
             }
             simulated = Simulated(self.own.cells, self.own.records, tables)
@@ -185,6 +194,7 @@ class _Model:
         quantity: Quantity,
     ) -> None:
         self.claim, self.quantity = claim, quantity
+        self.own_cells = own.cells
         self.table = own.quantity(quantity).reset_index(drop=True)
         groups, points = _columns(claim)
         columns = [*groups, *points]
@@ -199,9 +209,14 @@ class _Model:
         )
         self.shared = np.array([np.sqrt(p.spread.shared) for p in spreads.values()])
         self.own = np.array([np.sqrt(np.median(p.spread.own)) for p in spreads.values()])
-        self.reference = compared[0] if compared else None
+        self.results, self.reference = own, compared[0] if compared else None
         self.errors = (
             relative_errors(claim, own, compared[0]).rows if isinstance(claim, AgreesWith) else None
+        )
+        self.difference = (
+            SimulatedDifference.of(claim, own, self.reference, self.table)
+            if isinstance(claim, SlopeDifference)
+            else None
         )
         # nothing in them is random, and of each there are as many kinds as there are scenarios
         self.exact, self.arm = cache(self._exact), cache(self._arm)
@@ -217,8 +232,14 @@ class _Model:
         if scenario in ("flat", "noise"):
             if isinstance(claim, Bound | AgreesWith):
                 return False
+            if isinstance(claim, NoGain):
+                # what is the same everywhere gains nothing
+                return claim.margin is not None
+            if isinstance(claim, SlopeDifference):
+                # equal slopes differ by 0
+                return (claim.at_least or 0) > 0 or (claim.at_most or 0) < 0
             # values that are the same everywhere have the slope 0
-            return not isinstance(claim, Slope) or bool(claim.expected)
+            return not isinstance(claim, Slope) or claim.expected not in (None, 0)
         return True
 
     def values(self, scenario: str, repeat: int, generator: np.random.Generator) -> np.ndarray:
@@ -228,6 +249,9 @@ class _Model:
         wrong = WRONG_BY.get(scenario, 0.0) * (1 if repeat % 2 else -1)
         if self.errors is not None:
             return self._about_the_limit(abs(wrong), generator)
+        if self.difference is not None:
+            truth = None if scenario in VOID else not wrong
+            return self.difference.values(truth, self._loud(scenario), generator)
         if isinstance(self.claim, Gap):
             exact = self.arm({"true": 0, "half": 2}.get(scenario, 1))
         elif scenario in VOID:
@@ -235,8 +259,6 @@ class _Model:
         else:
             exact = self.exact(wrong)
         seeds, columns = np.unique(self.seeds, return_inverse=True)
-        louder = LOUD if len(seeds) > 1 else LOUD_ASSUMED
-        loud = louder if scenario == "noise" else 1.0
         luck = generator.standard_normal((len(self.shared), len(seeds)))[self.groups, columns]
         shared, own = (
             # where sizes scatter differently, the mean of loud values does as well
@@ -245,8 +267,14 @@ class _Model:
         )
         noise = shared[self.groups] * luck
         noise = noise + own[self.groups] * generator.standard_normal(len(self.table))
-        values = self.scale.back(self.scale.to(exact) + loud * noise)
+        values = self.scale.back(self.scale.to(exact) + self._loud(scenario) * noise)
         return self._beyond(values) if wrong and isinstance(self.claim, Bound) else values
+
+    def _loud(self, scenario: str) -> float:
+        """How much noisier than recorded a scenario is."""
+        if scenario != "noise":
+            return 1.0
+        return LOUD if len(np.unique(self.seeds)) > 1 else LOUD_ASSUMED
 
     def _exact(self, wrong: float) -> np.ndarray:
         claim = self.claim
@@ -260,6 +288,13 @@ class _Model:
             ratio = ratio_column(claim, self.table, claim.ratio)
             order = np.argsort(np.argsort(-ratio if wrong else ratio))
             return np.asarray(np.sort(self.recorded)[order])
+        if isinstance(claim, NoGain):
+            return self._about_no_gain(wrong)
+        if isinstance(claim, Flatter):
+            means = self._means(self.table)
+            return exchanged(claim, self.table, means) if wrong else means.to_numpy(float)
+        if isinstance(claim, LevelSet):
+            return planes(claim, self.table, self._means(self.table), wrong)
         return self._in_order(turned=bool(wrong))
 
     def _beyond(self, values: np.ndarray) -> np.ndarray:
@@ -319,14 +354,12 @@ class _Model:
         """A power of the size, from the smallest size's values on."""
         claim = self.claim
         assert isinstance(claim, Slope)
-        if claim.expected is not None:
-            exponent = claim.expected + wrong
-        elif claim.at_most is not None:
-            # the threshold is a quarter from the truth
-            exponent = claim.at_most - QUARTER + abs(wrong)
-        else:
-            assert claim.at_least is not None
-            exponent = claim.at_least + QUARTER - abs(wrong)
+        exponents = {
+            group: _exponent(kept, wrong) for group, kept in bounds(claim, self.own_cells).items()
+        }
+        columns = [column for column in claim.each if column in self.own_cells]
+        keys = self.table[columns].itertuples(index=False, name=None)
+        exponent = np.array([exponents[key] for key in keys])
         size = self.table[claim.along].to_numpy(float)
         by_group = pd.DataFrame({"group": self.groups, "size": size, "value": self.recorded})
         smallest = by_group.loc[by_group.groupby("group")["size"].transform("min") == size]
@@ -341,31 +374,51 @@ class _Model:
         other = dict(zip(sizes, (best[size] for size in reversed(sizes)), strict=True))
         return self._scaled(best, other if turned else best)
 
+    def _about_no_gain(self, wrong: float) -> np.ndarray:
+        """As far on the right, or the wrong, side of the bound as the recorded ratio of best values is from it."""
+        claim = self.claim
+        assert isinstance(claim, NoGain)
+        best = self._best(self.table, self.recorded)
+        first, last = min(best), max(best)
+        away = abs(np.log(best[last] / best[first] / claim.bound))
+        ratio = claim.bound * np.exp(-away if wrong else away)
+        return self._scaled(best, best | {last: best[first] * ratio})
+
     def _arm(self, steps: int) -> np.ndarray:
         """As recorded (0 steps), at the reference's level (1), or beyond it by as much (2).
 
-        Sizes that the reference lacks stay as recorded: judged are the ends, which both have.
+        The level is that of the same gap as by the reference quantity, if the gap is compared with one. Sizes that the
+        reference lacks stay as recorded: judged are the ends, which both have.
         """
+        assert isinstance(self.claim, Gap)
         assert self.reference is not None
-        theirs = self.reference.quantity(self.quantity)
         best = self._best(self.table, self.recorded)
-        other = self._best(theirs, theirs["value"].to_numpy(float))
+        other = self._best_of(self.reference, self.quantity)
+        if self.claim.reference_quantity is not None:
+            ours, theirs = (
+                self._best_of(results, self.claim.reference_quantity)
+                for results in (self.results, self.reference)
+            )
+            other = {s: other[s] * ours[s] / theirs[s] for s in other if s in ours}
         moved = {s: best[s] * (other.get(s, best[s]) / best[s]) ** steps for s in best}
         return self._scaled(best, moved)
+
+    def _best_of(self, results: Results, quantity: Quantity) -> dict[float, float]:
+        table = results.quantity(quantity)
+        return self._best(table, table["value"].to_numpy(float))
 
     def _best(self, table: pd.DataFrame, values: np.ndarray) -> dict[float, float]:
         """The best mean over seeds at each size."""
         claim = self.claim
-        assert isinstance(claim, ImprovesWith | Gap)
+        assert isinstance(claim, ImprovesWith | Gap | NoGain)
         means = self._means(table.assign(value=values))
         return dict(means.groupby(table[claim.along]).min())
 
     def _means(self, table: pd.DataFrame) -> pd.Series:
         """For each row the mean over seeds at its settings; none where one of them diverged, as the judge has it."""
-        claim = self.claim
-        assert isinstance(claim, ImprovesWith | Gap)
+        groups, points = _columns(self.claim)
         finite = table.assign(value=table["value"].where(np.isfinite(table["value"])))
-        settings = finite.groupby([claim.along, *claim.over])["value"]
+        settings = finite.groupby([*groups, *points])["value"]
         return settings.transform("mean").where(
             settings.transform("count") == settings.transform("size")
         )
@@ -373,7 +426,7 @@ class _Model:
     def _scaled(self, best: Mapping[float, float], other: Mapping[float, float]) -> np.ndarray:
         """The recorded means, with other best values at each size."""
         claim = self.claim
-        assert isinstance(claim, ImprovesWith | Gap)
+        assert isinstance(claim, ImprovesWith | Gap | NoGain)
         means = self._means(self.table)
         factors = [other[size] / best[size] for size in self.table[claim.along]]
         return np.asarray(means.to_numpy(float) * np.array(factors))
@@ -420,10 +473,19 @@ class _Model:
         return np.asarray((shrunk**power - left) / (1 - left))
 
 
+def _exponent(kept: Bounds, wrong: float) -> float:
+    """A slope between two bounds, or a quarter from the only one, that is wrong by some number."""
+    if math.isinf(kept.low):
+        return kept.high - QUARTER + abs(wrong)
+    if math.isinf(kept.high):
+        return kept.low + QUARTER - abs(wrong)
+    return (kept.low + kept.high) / 2 + wrong
+
+
 def _has_exponent(claim: Claim) -> bool:
     if isinstance(claim, AgreesWith):
         return claim.slope_at_most is not None
-    return not isinstance(claim, ImprovesWith | Gap | RankCorrelation | Bound)
+    return isinstance(claim, OptimumClaim | TransferCost | Slope | LevelSet)
 
 
 def _levels(values: pd.Series) -> list[np.ndarray]:
@@ -435,10 +497,13 @@ def _columns(claim: Claim) -> tuple[list[str], list[str]]:
     """What groups of points share a seed's luck by, and what tells the points of a group apart."""
     if isinstance(claim, OptimumClaim):
         return [claim.along], [claim.over, *claim.profile]
-    if isinstance(claim, TransferCost | ImprovesWith | Gap):
+    if isinstance(claim, TransferCost | ImprovesWith | Gap | NoGain):
         return [claim.along], list(claim.over)
     if isinstance(claim, Slope):
         return list(claim.each), [claim.along]
+    if isinstance(claim, Flatter | SlopeDifference | LevelSet):
+        groups = list(claim.groups)
+        return groups, [column for column in claim.columns if column not in groups]
     if isinstance(claim, AgreesWith):
         return [claim.along], list(claim.by)
     if isinstance(claim, Bound) and claim.over:

@@ -26,10 +26,12 @@ Rows of figures that the last run had no results of are those of an earlier one.
 
 - *true*: as claimed (of claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
 - *1/4*, *1/2*: an exponent is wrong by so much, up or down. An optimum moves by so many octaves a doubling. Thresholds
-  on one side lie a quarter from the truth. Without an exponent the order is reversed, and what is bounded lies as far
-  beyond the bound as it was within (1/2).
+  on one side lie a quarter from the truth. Without an exponent the order is reversed, two hyperparameters change
+  places, and what is bounded (a value, a gain, a difference of slopes) lies as far beyond the bound as it was within
+  (1/2). Level sets are straight lines.
 - *void*: the same everywhere with the spread of the median size, five times as much noise (two and a half times what is
-  assumed of one seed), or everything diverged; the worst of these. A slope of 0 is not void where it is claimed.
+  assumed of one seed), or everything diverged; the worst of these. A slope of 0, or no gain, is not void where it is
+  claimed.
 - *decides*: the true holds more often than not, 1/2 never, void in at most one of twenty.
 
 Of 20 simulated records each, and of up to 400 where void ones hold. The judge simulates the same: a claim that holds
@@ -132,11 +134,13 @@ def _grid(claim: Claim, cells: pd.DataFrame) -> Iterator[str]:
     """The sizes, the hyperparameters and the seeds of a claim's own cells, in words."""
     along = getattr(claim, "along", None)
     over = getattr(claim, "over", ())
+    than = getattr(claim, "than", None)
     sizes = [along] if along else [*getattr(claim, "by", ())]
+    sizes.append(getattr(claim, "growing_along", None))
     for column in [c for c in sizes if c in cells]:
         values = sorted(cells[column].unique())
         yield f"{words(column)} {setting(values[0])} to {setting(values[-1])} ({len(values)})"
-    for column in [over] if isinstance(over, str) else over:
+    for column in [over, *([than] if than else [])] if isinstance(over, str) else over:
         yield f"{cells[column].nunique()} {words(column)}s"
     count = cells["seed"].nunique()
     yield f"{count} seed{'s' if count > 1 else ''}"

@@ -19,7 +19,7 @@ T = TypeVar("T")
 Location = tuple[int | str, ...]
 """Where an entry of a validation error stands."""
 _MAX_DEPTH = 50
-_INTERNAL = re.compile(r"constrained-\w+|function-.*|\w+\[.*\]|\[key\]|int|float|str|bool")
+_INTERNAL = re.compile(r"constrained-\w+|function-.*|\w+\[.*\]|\[key\]|int|float|str|bool|mapping")
 
 
 class _Loader(yaml.CSafeLoader):
@@ -279,6 +279,8 @@ def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:
         tagged = [member for member in arguments if location and location[0] == _tag(member)]
         if tagged:
             return _fields_at(tagged[0], location[1:])
+        if location and _INTERNAL.fullmatch(str(location[0])):
+            location = location[1:]
         return set().union(*(_fields_at(member, location) for member in arguments))
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         if not location:

@@ -6,7 +6,7 @@ of the file as well.
 
 import math
 import typing
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scaling_limits.cells import Cell
@@ -14,22 +14,30 @@ from scaling_limits.configuration.grid_cells import GridCells, value_of
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.recorded import axes_of, measured_by, quantities
 from scaling_limits.configuration.words import MisplacedError
-from scaling_limits.errors import unknown
+from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.claims import (
     Bound,
     Claim,
+    Flatter,
     Gap,
+    LevelSet,
     Slope,
+    SlopeDifference,
+    Theory,
 )
 from scaling_limits.figures.plots import singles
+from scaling_limits.figures.plots.exponent_plane import ALONG, ExponentPlanePlot, X, Y
 from scaling_limits.figures.plots.histograms import HistogramsPlot
 from scaling_limits.figures.plots.lines import Line, LinesPlot, Panel
 from scaling_limits.figures.plots.maps import MapsPlot
 from scaling_limits.figures.plots.results_table import ResultsTablePlot
 from scaling_limits.figures.quantities import Axis, Quantity
+from scaling_limits.parameterisations.theory import depth_exponents_of
 
 Path = tuple[str | int, ...]
 AXES: tuple[str, ...] = typing.get_args(Axis)
+Values = Callable[[str, Iterable[str]], set[Any]]
+"""The values of a column in the cells of some grids."""
 
 
 class Use(NamedTuple):
@@ -53,8 +61,14 @@ def problems(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Misplac
         if isinstance(plot, LinesPlot):
             for panel in plot.panels:
                 yield from _of_panel(panel, grids)
+        elif isinstance(plot, ExponentPlanePlot):
+            for grid in plot.points:
+                yield from _of_theory(grid, grids[grid], ("plot", "points"))
+            yield from _of_one_theory(plot, grids)
         elif hasattr(plot, "panels"):
             rows: Sequence[Any] = plot.panels
+            if isinstance(plot, MapsPlot) and plot.level_set is not None:
+                yield from _of_level_set(plot, grids)
             for row in rows:
                 if getattr(row, "values", None) is not None:
                     yield from _shown(("plot", "panels"), row.grid, row.along, row.values, grids)
@@ -77,6 +91,9 @@ def _uses(figure: Figure) -> Iterator[Use]:
         steps = at if isinstance(at, tuple) else ()
         for key, names in (*groups, *(("reference", names) for names in claim.compared)):
             yield Use((*path, key), names, claim.quantity, claim.columns, claim.only, steps)
+        for key, quantity in claim.quantities.items():
+            if key != "quantity":
+                yield Use((*path, key), claim.grids, quantity, claim.columns, claim.only)
     for plot in singles(figure.plot):
         path = ("plot",)
         if isinstance(plot, LinesPlot):
@@ -86,6 +103,10 @@ def _uses(figure: Figure) -> Iterator[Use]:
             for row in plot.panels:
                 columns = (row.along, plot.y, plot.x)
                 yield Use((*path, "panels"), (row.grid,), plot.quantity, columns)
+        elif isinstance(plot, ExponentPlanePlot):
+            for name, quantity in plot.quantities:
+                for grid in plot.points:
+                    yield Use((*path, "quantities", name), (grid,), quantity, (X, Y, ALONG))
         elif isinstance(plot, HistogramsPlot):
             for one in plot.panels:
                 yield Use((*path, "panels"), (one.grid,), plot.quantity, (plot.hue, "index"))
@@ -258,17 +279,68 @@ def _of_claim(claim: Claim, grids: Mapping[str, GridCells]) -> Iterator[Misplace
                 yield MisplacedError((*path, key), problem)
         if len(set(ratio)) < len(ratio):
             yield MisplacedError((*path, key), f"{ratio[0]} over itself is 1 everywhere")
-    along = getattr(claim, "along", None)
-    if along is not None and along not in AXES:
-        yield from _of_sizes(claim, along, (*path, "along"), values)
+    for key in ("along", "growing_along"):
+        along = getattr(claim, key, None)
+        if along is not None and along not in AXES:
+            yield from _of_sizes(claim, along, (*path, key), values)
+    if isinstance(claim, LevelSet):
+        for column in claim.over:
+            yield from _of_logarithms(claim.grids, column, (*path, "over"), values)
+    if isinstance(claim, Flatter):
+        for key, column in (("over", claim.over), ("than", claim.than)):
+            yield from _of_logarithms(claim.grids, column, (*path, key), values)
+        yield from _of_spans(claim, path, grids)
+    if isinstance(claim, SlopeDifference) and claim.reference:
+        for grid in set(claim.control) & set(claim.reference):
+            problem = f"'{grid}' is the reference, whose slopes differ by 0 from themselves"
+            yield MisplacedError((*path, "control"), f"{problem}; take a third grid")
+        seeds, theirs = (values("seed", names) for names in (claim.grids, claim.reference))
+        if seeds and theirs and not seeds & theirs:
+            problem = f"{' and '.join(claim.reference)} has the seeds {_listed(theirs)}"
+            yield MisplacedError(
+                (*path, "reference"), f"{problem}; differences need some of {_listed(seeds)}"
+            )
+    if isinstance(claim, Slope) and isinstance(claim.expected, Theory):
+        for grid in (*claim.grids, *claim.control):
+            yield from _of_theory(grid, grids[grid], (*path, "expected"))
+
+
+def _of_one_theory(
+    plot: ExponentPlanePlot, grids: Mapping[str, GridCells]
+) -> Iterator[MisplacedError]:
+    """Check that all points of a plane have the same prediction, and depths to take slopes along."""
+    path: Path = ("plot", "points")
+    for column in ("parameterisation", "optimiser"):
+        found = set().union(*(grids[grid].values(column) for grid in plot.points))
+        if len(found) > 1:
+            yield MisplacedError(
+                path, f"have several values of {column}, {_listed(found)}; take one"
+            )
+    for grid in plot.points:
+        sizes = grids[grid].values(ALONG)
+        if len(sizes) == 1:
+            problem = f"the grid '{grid}' has a single {ALONG}, {_listed(sizes)}; two are needed"
+            yield MisplacedError(path, problem)
+
+
+def _of_theory(name: str, grid: GridCells, path: Path) -> Iterator[MisplacedError]:
+    """Check that theory predicts powers of depth for the cells of a grid."""
+    for settings, _ in grid.points:
+        try:
+            if not getattr(settings, "residual", False):
+                raise ConfigurationError("powers of depth are predicted for residual networks only")
+            depth_exponents_of(settings.model_dump())
+        except ConfigurationError as error:
+            yield MisplacedError(path, f"the grid '{name}': {error}")
+            return
 
 
 def _where(claim: Claim) -> tuple[str, ...]:
-    where = claim.where if isinstance(claim, Bound | Slope) else None
+    where = claim.where if isinstance(claim, Bound | Slope | SlopeDifference) else None
     return () if where is None else where.ratio
 
 
-def _of_sizes(claim: Claim, along: str, path: Path, values: Any) -> Iterator[MisplacedError]:
+def _of_sizes(claim: Claim, along: str, path: Path, values: Values) -> Iterator[MisplacedError]:
     """Check the sizes of a claim: numbers, at least two unless one is compared with another arm's."""
     sizes = values(along, claim.grids)
     words = sorted(str(size) for size in sizes if not _is_number(size))
@@ -284,6 +356,61 @@ def _of_sizes(claim: Claim, along: str, path: Path, values: Any) -> Iterator[Mis
         if theirs and max(theirs) != max(_numbers(sizes)):
             problem = f"the largest {along} of {' and '.join(claim.reference)} is {max(theirs):g}"
             yield MisplacedError(path, f"{problem}, not {max(_numbers(sizes)):g}; take the same")
+
+
+def _of_logarithms(
+    names: Sequence[str], column: str, path: Path, values: Values
+) -> Iterator[MisplacedError]:
+    """Check that a hyperparameter has two values or more that all have a logarithm."""
+    found = values(column, names)
+    wrong = [value for value in found if not (_is_number(value) and value > 0)]
+    named = " and ".join(names)
+    if wrong:
+        problem = f"{column} should be a positive number; {named} has {_listed(wrong)}"
+        yield MisplacedError(path, problem)
+    elif len(found) == 1:
+        problem = f"{named} has a single {column}, {_listed(found)}; two are needed"
+        yield MisplacedError(path, problem)
+
+
+def _of_spans(
+    claim: Flatter, path: Path, grids: Mapping[str, GridCells]
+) -> Iterator[MisplacedError]:
+    """Check that two hyperparameters span as many octaves, in the cells as configured and as the file says."""
+
+    def configured(column: str, names: Iterable[str]) -> set[Any]:
+        points = [settings for name in names for settings, _ in grids[name].points]
+        kept = [s for s in points if all(value_of(s, c) == v for c, v in claim.only.items())]
+        return {value_of(settings, column) for settings in kept}
+
+    def written(column: str, names: Iterable[str]) -> set[Any]:
+        found: set[Any] = set()
+        for name in names:
+            node = grids[name].written
+            said = None if node is None else node.settings.value(column)
+            found |= set(said) if isinstance(said, list) else configured(column, [name])
+        return found
+
+    for names in (claim.grids, *((grid,) for grid in claim.control)):
+        for look in (configured, written):
+            found = [_numbers(look(column, names)) for column in (claim.over, claim.than)]
+            if not all(each and min(each) > 0 for each in found):
+                continue
+            spans = [math.log2(max(each) / min(each)) for each in found]
+            if not math.isclose(*spans, abs_tol=1e-6):
+                told = f"{claim.over} spans {spans[0]:.3g} octaves and {claim.than} {spans[1]:.3g}"
+                problem = f"in {' and '.join(names)}, {told}; spreads compare over equal spans"
+                yield MisplacedError((*path, "than"), problem)
+                break
+
+
+def _of_level_set(plot: MapsPlot, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+    def values(column: str, names: Iterable[str]) -> set[Any]:
+        return set().union(*(grids[name].values(column) for name in names))
+
+    for panel in plot.panels:
+        for column in (plot.x, plot.y):
+            yield from _of_logarithms((panel.grid,), column, ("plot", "level_set"), values)
 
 
 def _of_panel(panel: Panel, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:

@@ -13,6 +13,7 @@ from scaling_limits.figures.claims import Claim
 _SAID = {"statement", "source"}
 _OWN = {"id", "kind", *_SAID}
 _GRIDS = {"grids", "control", "reference"}
+_QUANTITIES = {"quantity", "reference_quantity"}
 
 
 def _kinds() -> dict[str, Any]:
@@ -85,8 +86,8 @@ def claim(name: str, said: Any, words: Words) -> dict[str, Any]:
     rule = {key: value for key, value in rule.items() if value is not None}
     for key in _GRIDS & set(rule):
         rule[key] = words.grids(_listed(rule[key]), (*path, kind, key))
-    if "quantity" in rule:
-        rule["quantity"] = words.quantity(rule["quantity"], (*path, kind, "quantity"))
+    for key in _QUANTITIES & set(rule):
+        rule[key] = words.quantity(rule[key], (*path, kind, key))
     for key, field in fields.items():
         if key != "at" and isinstance(rule.get(key), str) and "tuple" in str(field.annotation):
             rule[key] = _listed(rule[key])

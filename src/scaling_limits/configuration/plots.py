@@ -179,6 +179,12 @@ def _panel(panel: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
         if _drawn(judged).get("best", "min") is None:
             raise MisplacedError((*path, "tuned_by"), "of this quantity no value is best")
         panel = {**panel, "tuned_by": judged}
+    if panel.get("divided_by") is not None:
+        if panel.get("label") is None:
+            problem = "a metric's label is of the undivided values: give the panel a `label`"
+            raise MisplacedError((*path, "divided_by"), problem)
+        # what is best of the metric is not best of these
+        panel = {"best": None, **panel}
     lines = panel.get("lines")
     if panel.get("of") is None:
         if lines:
@@ -200,6 +206,19 @@ def _panel(panel: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
 
 def _line(line: dict[str, Any], words: Words, path: Path) -> dict[str, Any]:
     return {**line, "quantity": words.quantity(line.get("quantity"), path)}
+
+
+def _exponent_plane(plot: dict[str, Any], words: Words) -> dict[str, Any]:
+    said = dict(plot)
+    if plot.get("points") is not None:
+        nodes = plot["points"] if isinstance(plot["points"], list) else [plot["points"]]
+        said["points"] = words.grids(nodes, (*_AT, "points"))
+    if plot.get("quantities") is not None:
+        said["quantities"] = {
+            name: words.quantity(quantity, (*_AT, "quantities", name))
+            for name, quantity in plot["quantities"].items()
+        }
+    return said
 
 
 def _histograms(plot: dict[str, Any], words: Words) -> dict[str, Any]:
@@ -228,6 +247,7 @@ def _by_grid(plot: dict[str, Any]) -> dict[str, Any]:
 
 
 _KINDS: dict[str, Callable[[dict[str, Any], Words], dict[str, Any]]] = {
+    "exponent_plane": _exponent_plane,
     "histograms": _histograms,
     "landscapes": lambda plot, words: {**plot, **_by_grid(plot)},
     "lines": _lines,

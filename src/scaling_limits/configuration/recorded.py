@@ -11,6 +11,7 @@ from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.words import MisplacedError
 from scaling_limits.errors import unknown
 from scaling_limits.figures.plots import Plot, singles
+from scaling_limits.figures.plots.exponent_plane import ExponentPlanePlot
 from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.quantities import Quantity
 
@@ -29,6 +30,16 @@ def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Mispl
             known[grid] = metrics(cells)
         found = known[grid]
         if found is not None and quantity.metric not in found:
+            measurement = measured_by(quantity.metric)
+            plan = None if measurement is None else grids[grid].plans.get(measurement)
+            if plan is not None:
+                last = max(cell.num_steps for cell in cells)
+                problem = (
+                    f"{measurement}: the grid '{grid}' measures at {', '.join(map(str, plan))}"
+                )
+                valid = f"name steps from 0 to {last}, or end"
+                yield MisplacedError(path, f"{problem}, but training ends after {last}; {valid}")
+                continue
             problem = unknown("metric", quantity.metric, found)
             files = sorted({cell.algorithm.file for cell in cells if cell.algorithm.file})
             declared = "".join(f"; metrics(cell) in {file} says what it records" for file in files)
@@ -76,8 +87,9 @@ def quantities(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, Quantity]
     for plot in singles(figure.plot):
         yield from ((("plot",), grid, quantity) for grid, quantity in _shown(plot))
     for claim in figure.claims:
-        path = ("claims", claim.id, claim.kind, "quantity")
-        yield from ((path, grid, claim.quantity) for grid in claim.all_grids)
+        for key, quantity in claim.quantities.items():
+            path = ("claims", claim.id, claim.kind, key)
+            yield from ((path, grid, quantity) for grid in claim.all_grids)
 
 
 def _shown(plot: Plot) -> Iterator[tuple[str, Quantity]]:
@@ -86,5 +98,7 @@ def _shown(plot: Plot) -> Iterator[tuple[str, Quantity]]:
             yield from ((line.grid, line.quantity) for line in panel.lines)
             if panel.tuned_by is not None:
                 yield from ((line.grid, panel.tuned_by) for line in panel.lines)
+    elif isinstance(plot, ExponentPlanePlot):
+        yield from ((grid, quantity) for grid in plot.grids for _, quantity in plot.quantities)
     elif hasattr(plot, "quantity"):
         yield from ((grid, plot.quantity) for grid in plot.grids)

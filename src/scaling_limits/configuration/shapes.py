@@ -32,6 +32,7 @@ BY_GRID: Shape = ([{}], {"*": {}})
 SYMBOLS: Shape = {"*": str}
 PLOTS: dict[str, Shape] = {
     "composite": {"plots": [{"kind": str}]},
+    "exponent_plane": {"points": TEXTS, "quantities": {"*": QUANTITY}},
     "histograms": {"quantity": QUANTITY, "panels": (str, *BY_GRID)},
     "landscapes": {"panels": BY_GRID},
     "lines": {**PANEL, "panels": [PANEL], "rows": [(str, PANEL)], "columns": GRIDS},
@@ -45,7 +46,10 @@ PLOTS: dict[str, Shape] = {
     },
 }
 """The shape of each kind of plot with short forms."""
-RULE: Shape = {"quantity": QUANTITY, "grids": TEXTS, "control": TEXTS, "reference": TEXTS}
+RULE: Shape = {
+    **dict.fromkeys(("quantity", "reference_quantity"), QUANTITY),
+    **dict.fromkeys(("grids", "control", "reference"), TEXTS),
+}
 """The shape of a claim below its kind."""
 
 

@@ -4,11 +4,13 @@ A claim stands under its figure in `config/papers/<slug>/`. Quantities are minim
 that should be large (an accuracy, a cosine), `complement` turns it over.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from scaling_limits.figures.quantities import Quantity
+from scaling_limits.parameterisations.theory import DepthQuantity
 from scaling_limits.strict import Strict
 
 Names = tuple[str, ...]
@@ -46,6 +48,11 @@ class ClaimBase(Strict):
     def compared(self) -> tuple[Names, ...]:
         """Further groups of grids whose records the judgement needs, each by itself."""
         return ()
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """Every quantity of the claim's cells that the judgement needs, by the key that names it."""
+        return {"quantity": self.quantity}
 
     @property
     def columns(self) -> Names:
@@ -198,19 +205,39 @@ class RankCorrelation(ClaimBase):
         return self.by
 
 
+class Theory(Strict):
+    """The power of depth that theory predicts for a quantity, from each cell's parameterisation and exponents.
+
+    `exponent_changes` are no part of the prediction, so a control with a wrong exponent is compared with the right one.
+    """
+
+    theory: DepthQuantity
+
+
+def _form(said: Any) -> str:
+    """Which of two forms an expected exponent has, so that an error is about that one only."""
+    return "mapping" if isinstance(said, Mapping | Theory) else "float"
+
+
+Exponent = Annotated[
+    Annotated[float, Tag("float")] | Annotated[Theory, Tag("mapping")], Discriminator(_form)
+]
+
+
 class Slope(ClaimBase):
     """The log-log slope of the quantity's mean over seeds along a size.
 
     Either within `tolerance` of `expected`, at most half way to an exponent that is wrong by one half, or
     `at_most` or `at_least` a number; for every value of the columns `each` that has two sizes, counting
-    only points in the region `where`.
+    only points in the region `where`. `expected` is a number or what `Theory` predicts along the depth; where that
+    is faster than any power, the slope is at least `tolerance`.
     """
 
     kind: Literal["slope"]
     along: str
     each: Names = ()
     where: Region | None = None
-    expected: float | None = None
+    expected: Exponent | None = None
     tolerance: float = Field(default=QUARTER, gt=0, le=QUARTER)
     at_most: float | None = None
     at_least: float | None = None
@@ -226,6 +253,10 @@ class Slope(ClaimBase):
         rules = [rule is not None for rule in (self.expected, self.at_most, self.at_least)]
         if sum(rules) != 1:
             raise ValueError("give one of expected, at_most and at_least")
+        if isinstance(self.expected, Theory) and self.along != "depth":
+            raise ValueError(
+                f"expected: theory predicts powers of depth, and the slope is along {self.along}; take along: depth"
+            )
         return self
 
 
@@ -261,7 +292,8 @@ class AgreesWith(ClaimBase):
 
 class Gap(ClaimBase):
     """At the largest size, the best value over the hyperparameters `over` lies below that of the grids
-    `reference` by the share `margin`; if it `grows`, by that more than at the smallest size.
+    `reference` by the share `margin`; if it `grows`, by that more than at the smallest size; with
+    `reference_quantity`, by that more than by this quantity, such as the loss earlier in training.
     """
 
     kind: Literal["gap"]
@@ -270,6 +302,7 @@ class Gap(ClaimBase):
     over: Names = ()
     margin: float = Field(default=MARGIN, gt=0, lt=1)
     grows: bool = False
+    reference_quantity: Quantity | None = None
 
     @property
     def columns(self) -> Names:
@@ -281,6 +314,175 @@ class Gap(ClaimBase):
         """The reference."""
         return (self.reference,)
 
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """The quantity, and the one by which the gap is compared."""
+        other = self.reference_quantity
+        return super().quantities | ({"reference_quantity": other} if other else {})
+
+    @model_validator(mode="after")
+    def _one_comparison(self) -> "Gap":
+        if self.grows and self.reference_quantity is not None:
+            raise ValueError("give grows or reference_quantity: the gap is compared with one other")
+        return self
+
+
+class NoGain(ClaimBase):
+    """The best value over the hyperparameters `over` gains nothing along a size.
+
+    At the largest size it is at least 1 - `tolerance` times the best value at the smallest size or, where larger
+    networks are worse, at least 1 + `margin` times. Without a gain anywhere the first says nothing, so it needs a
+    control that gains.
+    """
+
+    kind: Literal["no_gain"]
+    along: str
+    over: Names = ()
+    tolerance: float | None = Field(default=None, gt=0, lt=1)
+    margin: float | None = Field(default=None, gt=0)
+
+    @property
+    def columns(self) -> Names:
+        """The size and the hyperparameters."""
+        return (self.along, *self.over)
+
+    @property
+    def bound(self) -> float:
+        """The smallest allowed ratio of the best value at the largest size to that at the smallest."""
+        return 1 + self.margin if self.margin is not None else 1 - (self.tolerance or 0.0)
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> "NoGain":
+        if (self.tolerance is None) == (self.margin is None):
+            raise ValueError("give either tolerance (no gain) or margin (larger is worse)")
+        if self.tolerance is not None and not self.control:
+            raise ValueError("with tolerance, name a control: a grid that does gain along the size")
+        return self
+
+
+class Flatter(ClaimBase):
+    """The quantity depends less on one hyperparameter than on another over the same number of octaves.
+
+    The spread over a hyperparameter is the largest less the smallest value, over the smallest, where each value is the
+    best over the other hyperparameter and the columns of `profile`. Over `over` it is at most 1/`factor` of
+    the spread over `than`, for every value of the columns `each`.
+    """
+
+    kind: Literal["flatter"]
+    over: str
+    than: str
+    profile: Names = ()
+    each: Names = ()
+    factor: float = Field(default=3.0, gt=1)
+
+    @property
+    def columns(self) -> Names:
+        """The columns `each`, both hyperparameters, and those over which the best counts."""
+        return (*self.groups, self.over, self.than, *self.profile)
+
+    @property
+    def groups(self) -> Names:
+        """The columns that have a comparison for each of their values."""
+        return self.each
+
+
+class SlopeDifference(ClaimBase):
+    """A log-log slope along a size less another one is `at_least` or `at_most` a number.
+
+    The other slope is that of the grids `reference`, that of `reference_quantity` in the same cells or, with
+    `growing_along`, that at the smallest value of this column, while the first is that at its largest. Differences are
+    formed seed by seed, for every value of the columns `each`, counting only points in the region `where`. A
+    comparison with other grids needs a control, a third grid that is compared with the same reference.
+    """
+
+    kind: Literal["slope_difference"]
+    along: str
+    each: Names = ()
+    where: Region | None = None
+    reference: Names = ()
+    reference_quantity: Quantity | None = None
+    growing_along: str | None = None
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def columns(self) -> Names:
+        """The size, and the columns that have a slope for each of their values."""
+        return (*self.groups, self.along)
+
+    @property
+    def groups(self) -> Names:
+        """The columns that have a slope for each of their values."""
+        return (*self.each, self.growing_along) if self.growing_along else self.each
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """The quantity, and the one that its slope is compared with."""
+        other = self.reference_quantity
+        return super().quantities | ({"reference_quantity": other} if other else {})
+
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """The reference grids."""
+        return (self.reference,) if self.reference else ()
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> "SlopeDifference":
+        others = [
+            bool(self.reference),
+            self.reference_quantity is not None,
+            bool(self.growing_along),
+        ]
+        if sum(others) != 1:
+            raise ValueError("give one of reference, reference_quantity and growing_along")
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("give either at_least or at_most")
+        if self.reference and not self.control:
+            raise ValueError(
+                "with reference, name a control: a third grid, compared with the same reference"
+            )
+        return self
+
+
+class LevelSet(ClaimBase):
+    """The slope d log y / d log x of a level set of the quantity over two hyperparameters `over` = [x, y].
+
+    The set lies on the side of small x and y: from the smallest values on, the first crossings at which the quantity
+    falls below `level`. The slope is within `tolerance` of `expected`, or `at_most` or `at_least` a number, for
+    every value of the columns `each`. With `growing_along`, `at_least` is about the slope at the largest value of
+    this column less that at the smallest, and the slope falls at no step in between.
+    """
+
+    kind: Literal["level_set"]
+    over: tuple[str, str]
+    level: float = Field(gt=0)
+    each: Names = ()
+    growing_along: str | None = None
+    expected: float | None = None
+    tolerance: float = Field(default=QUARTER, gt=0, le=QUARTER)
+    at_most: float | None = None
+    at_least: float | None = None
+    control: Some
+
+    @property
+    def columns(self) -> Names:
+        """Both hyperparameters, and the columns that have a slope for each of their values."""
+        return (*self.groups, *self.over)
+
+    @property
+    def groups(self) -> Names:
+        """The columns that have a level set for each of their values."""
+        return (*self.each, self.growing_along) if self.growing_along else self.each
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> "LevelSet":
+        rules = [rule is not None for rule in (self.expected, self.at_most, self.at_least)]
+        if sum(rules) != 1:
+            raise ValueError("give one of expected, at_most and at_least")
+        if self.growing_along and self.at_least is None:
+            raise ValueError("growing_along: give at_least, by how much the slope grows")
+        return self
+
 
 Claim = Annotated[
     OptimumStays
@@ -291,6 +493,10 @@ Claim = Annotated[
     | RankCorrelation
     | Slope
     | AgreesWith
-    | Gap,
+    | Gap
+    | NoGain
+    | Flatter
+    | SlopeDifference
+    | LevelSet,
     Field(discriminator="kind"),
 ]

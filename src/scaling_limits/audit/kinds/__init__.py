@@ -9,12 +9,16 @@ from collections.abc import Callable
 from scaling_limits.audit.kinds import (
     agrees_with,
     bound,
+    flatter,
     gap,
     improves_with,
+    level_set,
+    no_gain,
     optimum_moves,
     optimum_stays,
     rank_correlation,
     slope,
+    slope_difference,
     transfer_cost,
 )
 from scaling_limits.audit.verdicts import Measurement
@@ -29,4 +33,8 @@ KINDS: dict[str, Callable[..., Measurement]] = {
     "slope": slope.measure,
     "agrees_with": agrees_with.measure,
     "gap": gap.measure,
+    "no_gain": no_gain.measure,
+    "flatter": flatter.measure,
+    "slope_difference": slope_difference.measure,
+    "level_set": level_set.measure,
 }

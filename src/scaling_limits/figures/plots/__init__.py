@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 from scaling_limits.errors import unknown
 from scaling_limits.figures.plots.composite import CompositePlot
 from scaling_limits.figures.plots.definitions import DefinitionsPlot
+from scaling_limits.figures.plots.exponent_plane import ExponentPlanePlot
 from scaling_limits.figures.plots.histograms import HistogramsPlot
 from scaling_limits.figures.plots.landscapes import LandscapesPlot
 from scaling_limits.figures.plots.lines import LinesPlot
@@ -31,6 +32,7 @@ DRAWN_BY = Registry(
         for kind in (
             "composite",
             "definitions",
+            "exponent_plane",
             "histograms",
             "landscapes",
             "lines",
@@ -71,6 +73,7 @@ Plot = Annotated[
     SerializeAsAny[
         CompositePlot
         | DefinitionsPlot
+        | ExponentPlanePlot
         | HistogramsPlot
         | LandscapesPlot
         | LinesPlot

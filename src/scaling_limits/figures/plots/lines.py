@@ -9,8 +9,20 @@ from scaling_limits.figures.quantities import Quantity
 from scaling_limits.strict import Strict
 
 
+class PowerOfX(Strict):
+    """x to the power of `power`."""
+
+    power: float
+
+    @model_validator(mode="after")
+    def _divides(self) -> "PowerOfX":
+        if self.power == 0:
+            raise ValueError("power: 0 divides by one; leave `divided_by` out")
+        return self
+
+
 class Slope(Strict):
-    """A grey guide line, proportional to x to the power of `exponent`."""
+    """A grey guide line: where the quantity would be proportional to x to the power of `exponent`."""
 
     exponent: float
     label: str
@@ -39,7 +51,8 @@ class Panel(Strict):
 
     Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`, `inference_step`, `step`), or
     one over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue; those that a
-    preset leaves out are not shown. With `relative` every line is divided by its value at the smallest x
+    preset leaves out are not shown. With `divided_by` values are divided by a power of x, guide lines as well, so
+    that one of this exponent is horizontal. With `relative` every line is divided by its value at the smallest x
     that all have. `over` names columns of which every point shows the best combination; with `tuned_at` that
     which is best at this value of the hue is shown at all, as what was tuned at one size and used at others, and
     with `tuned_by` that which is best by this quantity. `best` says which values are (none: of a size, or of how
@@ -59,6 +72,7 @@ class Panel(Strict):
     scale: Scale = "log"
     limits: Limits | None = None
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
+    divided_by: PowerOfX | None = None
     relative: bool = False
     lines: tuple[Line, ...] = Field(min_length=1)
     slopes: tuple[Slope, ...] = ()
@@ -81,6 +95,10 @@ class Panel(Strict):
             for number, name in enumerate(names)
         ]
 
+    def shown_exponent(self, slope: Slope) -> float:
+        """The exponent of a guide line as it is drawn."""
+        return slope.exponent - (self.divided_by.power if self.divided_by else 0.0)
+
     @model_validator(mode="after")
     def _consistent(self) -> "Panel":
         if self.slopes and "linear" in (self.scale, self.x_scale):
@@ -93,6 +111,14 @@ class Panel(Strict):
             raise ValueError("a panel needs a line with an x of its own, one that is not `across`")
         if self.relative and any(line.across for line in self.lines):
             raise ValueError("a line `across` is the same everywhere: it has no first value")
+        if self.divided_by is not None and any(line.across for line in self.lines):
+            raise ValueError("a line `across` has no x of its own for `divided_by`")
+        if self.divided_by is not None and self.x_scale == "linear":
+            raise ValueError(
+                "`divided_by` takes powers of x, so x is positive: it needs `x_scale: log`"
+            )
+        if self.divided_by is not None and self.best is not None:
+            raise ValueError("divided by a power of x, no value is best: leave `best` out")
         if self.over and self.best is None and self.tuned_by is None:
             raise ValueError("`over` shows the best: the quantity needs `best`, or `tuned_by` one")
         if self.tuned_by is not None and not self.over:

@@ -25,10 +25,11 @@ class MapsPlot(Strict):
     """Colour over the columns `x` and `y`, one map for each size, or training step.
 
     With `best` the optimum of every map is marked, beside contours: does it move? Without it the
-    values are written in the cells. A column with values of zero or less has a linear axis. All maps
+    values are written in the cells. Exponents, and columns with values of zero or less, have linear axes. All maps
     share their colours; `limits` are their ends (default: the values' own, up to four times the median).
-    `ratio_lines` lists the k of lines x = k y. `symbols` maps a column of the cells to the paper's symbol
-    (default: N for the width, H or L for the depth).
+    `ratio_lines` lists the k of lines x = k y. `level_set` draws the line that is fitted to the level set of this value
+    (`figures/level_sets.py`), with its slope, on every map that it crosses. `symbols` maps a column of the cells to
+    the paper's symbol (default: N for the width, H or L for the depth).
     """
 
     kind: Literal["maps"] = "maps"
@@ -42,6 +43,7 @@ class MapsPlot(Strict):
     best: Best | None = "min"
     panels: tuple[MapPanel, ...] = Field(min_length=1)
     ratio_lines: tuple[float, ...] = ()
+    level_set: float | None = Field(default=None, gt=0)
     symbols: dict[str, str] = Field(default_factory=dict)
 
     @property

@@ -30,11 +30,15 @@ class ParameterisationTablePlot(Strict):
       e_A and e_B of the update rule (second-order Tables 1 and S.3);
     - `output_scaled` (pcn-limits Table 2): exponents (a, b, c, d) of width;
     - `depth_scaling` (depth-mup Table 1): branch multiplier and learning rate over depth;
+    - `width_scaling` (depth-mup Table 2): variance of initial weights and exponent c of the learning rate over the
+      width, of a single row of Adam;
     - `premultipliers` (mupc Table 1): multipliers of each layer and variance of the weights.
     """
 
     kind: Literal["parameterisation_table"] = "parameterisation_table"
-    form: Literal["init_and_rate", "output_scaled", "depth_scaling", "premultipliers"]
+    form: Literal[
+        "init_and_rate", "output_scaled", "depth_scaling", "width_scaling", "premultipliers"
+    ]
     entries: tuple[TableEntry, ...] = Field(min_length=1)
 
     @property
@@ -54,4 +58,6 @@ class ParameterisationTablePlot(Strict):
                 if (getattr(entry, name) is None) == (form == self.form):
                     verb = "needs" if form == self.form else "has no"
                     raise ValueError(f"the form {self.form} {verb} {name} ('{entry.title}')")
+        if self.form == "width_scaling" and len(self.entries) > 1:
+            raise ValueError(f"the form width_scaling shows one row, not {len(self.entries)}")
         return self
