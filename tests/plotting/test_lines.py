@@ -310,6 +310,24 @@ def test_guides_have_their_slope_and_name_and_lie_below_the_points(sizes: Drawn)
     assert low < label.xy[1] < high  # matplotlib leaves out what is named elsewhere
 
 
+@pytest.mark.parametrize("relative", [False, True])
+def test_lines_and_guides_divided_by_a_power_of_x(tmp_path: Path, relative: bool) -> None:
+    """Values x are divided by their root: a guide of one half is horizontal, one of one is their root."""
+    rows = cells("main", lambda width, **_: {"energy": float(width)}, width=(4, 16, 64))
+    lines_ = [{"grid": "main", "quantity": {"metric": "energy"}, "label": "energy"}]
+    slopes = [{"exponent": 0.5, "label": "root"}, {"exponent": 1, "label": "linear"}]
+    panel = {"title": "", "x": "width", "hue": None, "label": "$E / N^{1/2}$", "best": None}
+    panel |= {"divided_by": {"power": 0.5}, "relative": relative, "slopes": slopes}
+    (ax,) = of_panels(tmp_path, rows, {**panel, "lines": lines_}).axes
+    (line,) = (line for line in lines(ax, "energy") if len(line.get_xdata()))
+    assert line.get_ydata().tolist() == pytest.approx([1, 2, 4] if relative else [2, 4, 8])
+    assert ax.get_ylabel() == "$E / N^{1/2}$"
+    (flat,), (steep,) = lines(ax, "root"), lines(ax, "linear")
+    assert flat.get_ydata()[0] == flat.get_ydata()[1] == pytest.approx(1 if relative else 1.2)
+    rise = np.log(steep.get_ydata()[1] / steep.get_ydata()[0])
+    assert rise / np.log(steep.get_xdata()[1] / steep.get_xdata()[0]) == pytest.approx(0.5)
+
+
 def test_names_of_guides_that_end_together_stand_apart(tmp_path: Path) -> None:
     rows = cells("main", lambda width, **_: {"energy": width**-3.0}, width=(8, 32, 128))
     lines_ = [{"grid": "main", "quantity": {"metric": "energy"}, "label": "energy"}]

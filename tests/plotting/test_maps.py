@@ -53,7 +53,9 @@ def cosines(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     return drawn(write_folder(tmp_path_factory.mktemp("maps") / "f", PLOT, rows))
 
 
-def test_exponents_of_zero_and_less_stand_on_linear_axes(tmp_path: Path) -> None:
+def test_exponents_stand_on_linear_axes(tmp_path: Path) -> None:
+    """Also where all of them are positive."""
+
     def value(seed: int, input_damping_exponent: float, output_damping_exponent: float) -> Any:
         apart = (input_damping_exponent + 1) ** 2 + (output_damping_exponent - 1) ** 2
         return {"train_loss": 1 + apart}
@@ -63,9 +65,35 @@ def test_exponents_of_zero_and_less_stand_on_linear_axes(tmp_path: Path) -> None
     plot |= dict(zip("xy", axes, strict=True))
     (ax,) = drawn(write_folder(tmp_path / "f", plot, cells("main", value, seed=(0,), **axes))).axes
     assert mark(ax, "*") == (-1.0, 1.0)
-    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
-    assert ax.get_xlim() == (-2.5, 0.5)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-2.5, 0.5), (0.25, 2.5))
     assert ax.get_xticks().tolist() == [-2, -1, 0]
+    assert ax.get_yticks().tolist() == [0.5, 1, 2]
+
+
+def test_a_level_set_is_drawn_where_the_claim_fits_it(tmp_path: Path) -> None:
+    """A quantity of depth^p learning_rate: the line has the slope -1/p, and ends where the grid does."""
+
+    def value(width: int, depth: int, learning_rate: float) -> dict[str, Any]:
+        power = 1.0 if width == 8 else 0.5
+        return {"train_loss": (4 * depth**power * learning_rate) ** -0.3 * (width < 32) + 0.1}
+
+    axes = {"width": (8, 16, 32), "depth": (1, 2, 4), "learning_rate": (2.0**-4, 0.125, 0.25, 0.5)}
+    panels = [{"grid": "main", "along": "width"}]
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "learning_rate", "y": "depth", "panels": panels}
+    found = drawn(
+        write_folder(tmp_path / "f", plot | {"level_set": 1.1}, cells("main", value, **axes))
+    )
+    lines = [[line for line in ax.lines if len(line.get_xdata()) == 2] for ax in found.axes]
+    for (line,), power in zip(lines[:2], (1.0, 0.5), strict=True):
+        x, y = (np.asarray(data, float) for data in line.get_data())
+        assert 4 * y**power * x == pytest.approx(1, rel=0.02)
+        assert np.log(y[1] / y[0]) / np.log(x[1] / x[0]) == pytest.approx(-1 / power, rel=0.02)
+    assert [text.get_text()[:2] for text in found.axes[0].texts] == ["−1"]
+    assert [text.get_text() for text in found.axes[1].texts] == ["−2.00"]
+    # all values lie below the level
+    assert (lines[2], list(found.axes[2].texts)) == ([], [])
+    assert "level set: training loss = 1.1, with fitted slope" in found.legend
 
 
 def test_optima_and_those_of_the_reference(bowls: Drawn) -> None:

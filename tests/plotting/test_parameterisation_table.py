@@ -75,6 +75,10 @@ PLOTS: dict[str, dict[str, Any]] = {
             depth("Depth-muP (Adam)", "adam", 0.5),
         ],
     },
+    "depth-mup/table2": {
+        "form": "width_scaling",
+        "entries": [entry("muP", "depth_mup", "adam")],
+    },
     "mupc/table1": {
         "form": "premultipliers",
         "entries": [entry("PC (SP)", "sp_gaussian", "adam"), entry("muPC", "mupc", "adam")],
@@ -93,6 +97,7 @@ SHOWN = {
         ("hidden", "branch", "depth"),
         ("hidden", "learning_rate", "depth"),
     ],
+    "depth-mup/table2": WIDTH_ENTRIES,
     "mupc/table1": [
         *itertools.product(ROLES, ("init_std", "multiplier"), ("width", "depth")),
         ("hidden", "branch", "depth"),
@@ -165,6 +170,7 @@ def test_other_powers_are_written_out() -> None:
     [
         ("pcn-limits/table2", entry("PC", "pc_mup", gauge=0), "pc_mup: its output is not"),
         ("pc-tp/table1", entry("muP", "mup", "adam"), "exponents of SGD"),
+        ("depth-mup/table2", entry("muP", "depth_mup"), "depth_mup, sgd: c is the exponent of"),
         ("mupc/table1", entry("muP", "mup"), "variance of weights depends on the layer"),
         ("mupc/table1", entry("muPC", "mupc"), "update rule of mupc"),
     ],
@@ -182,11 +188,18 @@ def test_a_row_without_the_form_is_refused(name: str, change: Any, message: str)
         ("mupc/table1", entry("SP", "sp_gaussian", gauge=0.0), "has no gauge"),
         ("depth-mup/table1", entry("Standard", "depth_mup"), "needs depth_exponent"),
         ("pc-tp/table1", depth("SP", "sgd", 0.0), "has no depth_exponent"),
+        ("depth-mup/table2", depth("SP", "adam", 0.5), "has no depth_exponent"),
     ],
 )
 def test_options_belong_to_a_form(name: str, change: Any, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         ParameterisationTablePlot.model_validate(PLOTS[name] | {"entries": [change]})
+
+
+def test_widthwise_scaling_is_of_one_row() -> None:
+    rows = {"entries": [entry(title, "depth_mup", "adam") for title in ("muP", "again")]}
+    with pytest.raises(ValidationError, match="the form width_scaling shows one row, not 2"):
+        ParameterisationTablePlot.model_validate(PLOTS["depth-mup/table2"] | rows)
 
 
 def test_a_table_is_drawn_without_overlaps_between_rules(tmp_path: Path) -> None:

@@ -205,6 +205,21 @@ def test_relative_lines_are_one_at_the_smallest_x_that_all_have() -> None:
     assert means(found, "width") == pytest.approx([1, 2, 4])
 
 
+def test_lines_are_divided_by_a_power_of_x_before_they_are_relative() -> None:
+    root = {"divided_by": {"power": 0.5}, "best": None, **OVER_WIDTH}
+    found, whole = table(powers("main"), **root), table(powers("main"), best=None, **OVER_WIDTH)
+    assert found["value"].tolist() == pytest.approx(whole["value"] / whole["width"] ** 0.5)
+    relative = table(powers("main"), relative=True, **root)
+    growth = [1, 2**0.5, 2]
+    assert means(relative, "depth", "width") == pytest.approx([*growth, *growth])
+    # what diverged has no value, whatever it is divided by
+    rows = powers("main")
+    rows[0][1][0] = ("loss", 9, pd.NA, np.nan)
+    lost = table(rows, **root)
+    assert lost["diverged"].sum() == 2
+    assert np.isinf(lost["value"]).sum() == 1
+
+
 def test_relative_to_what_diverged_everything_diverged() -> None:
     rows = powers("main")
     rows[0][1][0] = ("loss", 9, pd.NA, np.nan)

@@ -78,7 +78,11 @@ def collect(
         "plot": _plot(figure.plot, cells, names),
         "judged": [
             {**claim.model_dump(mode="json", include={"over", "along", "within"})}
-            | {"quantity": claim.quantity.model_dump(mode="json", exclude={"label"})}
+            | {
+                "quantity": claim.quantity.model_dump(
+                    mode="json", exclude={"label"}, exclude_unset=True
+                )
+            }
             | {"grids": [*claim.grids, *claim.control]}
             for claim in figure.claims
             if isinstance(claim, OptimumClaim) and not claim.profile

@@ -30,6 +30,16 @@ THINGS: dict[tuple[str, str, float | None], str] = {
 }
 OPTIMISERS = {"kfac": _RED, "shampoo": _GREEN, "foof": _BROWN}
 """Of lines of muP that tell optimisers apart."""
+REGIONS: dict[str, Colour] = {
+    "unstable at initialisation": to_rgb(_RED),
+    "unstable in training": to_rgb(_ORANGE),
+    "trivial": to_rgb(_GREY),
+    "unfaithful": to_rgb(_BROWN),
+    "redundant": to_rgb(_CYAN),
+    "diverse": to_rgb(_GREEN),
+    "undecided": BLACK,
+}
+"""Colours of the regions of depth parameterisations (depth-mup Fig. 1)."""
 SETS = tuple(str(grey) for grey in (1.0, 0.94, 0.86, 0.76))
 """Greys of sets within sets, the outermost first: black on the darkest is well read."""
 _OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)

@@ -20,9 +20,11 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator
 
 from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.figures.level_sets import fit_level_set
 from scaling_limits.figures.metrics import words_of
 from scaling_limits.figures.plots.maps import MapPanel, MapsPlot
 from scaling_limits.figures.plots.parts import Scale
+from scaling_limits.parameterisations.powers import EXPONENTS
 from scaling_limits.plotting import page, style, text
 from scaling_limits.plotting.along import Along
 from scaling_limits.plotting.figure_folder import FigureFolder
@@ -43,6 +45,11 @@ _CIRCLE: dict[str, Any] = {
     "markeredgewidth": 1.0,
     "linestyle": "none",
     "path_effects": [withStroke(linewidth=2.2, foreground="black")],
+}
+_LEVEL: dict[str, Any] = {
+    "color": "black",
+    "linewidth": 1.2,
+    "path_effects": [withStroke(linewidth=2.6, foreground="white")],
 }
 _WORST = 2.0  # a logarithmic colour scale with a best ends at this multiple of its median
 _GREY = "0.88"
@@ -100,7 +107,7 @@ class Maps(Along):
         return np.exp(ends) if log else ends
 
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
-        """What stands on a map: values or optima, and lines of a ratio."""
+        """Draw what stands on a map: values or optima, lines of a ratio and a fitted level set."""
         matrix = self.matrix(panel, value)
         ax.set_facecolor("white")
         lost = np.isinf(matrix.to_numpy())
@@ -116,6 +123,8 @@ class Maps(Along):
         else:
             self._write(ax, matrix)
         self._ratios(ax, matrix)
+        if self.plot.level_set is not None:
+            self._level_set(ax, matrix, self.plot.level_set)
 
     def complete(self) -> None:
         """Scale, name and limit the axes; the colour bar and the legend."""
@@ -200,6 +209,23 @@ class Maps(Along):
             (line,) = ax.plot(ratio * ys, ys, linestyle=dashes, color="black", linewidth=1.0)
             self._lines[f"${names[0]} = {factor}{names[1]}$"] = line
 
+    def _level_set(self, ax: Axes, matrix: pd.DataFrame, level: float) -> None:
+        x, y = (axis.to_numpy(float) for axis in (matrix.columns, matrix.index))
+        values = matrix.where(matrix > 0).to_numpy(float)
+        found = fit_level_set(x, y, values[:, :, None], level)
+        slope = float(found.slopes[0])
+        if np.isnan(slope):
+            return
+        (line,) = ax.plot(*found.ends[..., 0].T, zorder=3, **_LEVEL)
+        stroke = [withStroke(linewidth=1.8, foreground="white")]
+        look: dict[str, Any] = {"ha": "left", "va": "bottom", "path_effects": stroke}
+        # the corner of small x and y is undertrained: no optimum lies there
+        at = (0.03, 0.04)
+        written = f"{slope:.2f}".replace("-", "\N{MINUS SIGN}")
+        ax.text(*at, written, transform=ax.transAxes, size=7.0, zorder=4, **look)
+        label = words_of(self.plot.quantity).label
+        self._lines[f"level set: {label} = {text.short(level)}, with fitted slope"] = line
+
     def _write(self, ax: Axes, matrix: pd.DataFrame) -> None:
         values = matrix.to_numpy(float)
         for y, x in np.argwhere(np.isfinite(values)):
@@ -219,8 +245,11 @@ class Maps(Along):
 
 
 def _axis_scale(values: pd.Index) -> Scale:
-    """Sizes and rates stand on a logarithmic axis, exponents, which may be zero or less, on a linear one."""
-    return "log" if (values > 0).all() else "linear"
+    """Sizes and rates stand on a logarithmic axis, exponents and what may be zero or less on a linear one.
+
+    The name of `values` is that of their column.
+    """
+    return "log" if (values > 0).all() and values.name not in EXPONENTS else "linear"
 
 
 def _compact(value: float) -> str:

@@ -78,16 +78,17 @@ def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
         return
     xs, values = points[panel.x].to_numpy(float), points["value"].to_numpy(float)
     ends = np.array([xs.min(), xs.max()])
+    exponent = panel.shown_exponent(slope)
     if panel.relative:
         start = xs[np.argmin(np.abs(np.log(values)))]
-        factor = start**-slope.exponent
+        factor = start**-exponent
     else:
-        factor = 0.6 * (values / xs**slope.exponent).min()
-    heights = factor * ends**slope.exponent
+        factor = 0.6 * (values / xs**exponent).min()
+    heights = factor * ends**exponent
     lower, lowest = int(np.argmin(heights)), 0.5 * values.min()
-    cut = heights[lower] < lowest
+    cut = exponent != 0 and heights[lower] < lowest
     if cut:
-        ends[lower], heights[lower] = (lowest / factor) ** (1 / slope.exponent), lowest
+        ends[lower], heights[lower] = (lowest / factor) ** (1 / exponent), lowest
     ax.plot(ends, heights, color="0.6", linewidth=0.8, zorder=1.5, label=slope.label)
     at: dict[str, Any] = {"xy": (ends[-1], heights[-1]), "textcoords": "offset points"}
     if cut and lower == 1:

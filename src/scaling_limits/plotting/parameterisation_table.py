@@ -13,7 +13,11 @@ from scaling_limits.figures.plots.parameterisation_table import (
     TableEntry,
 )
 from scaling_limits.optimisers import registry
-from scaling_limits.parameterisations.gauges import init_and_rate, output_scaled
+from scaling_limits.parameterisations.gauges import (
+    init_and_rate,
+    output_scaled,
+    variance_and_rate,
+)
 from scaling_limits.parameterisations.powers import USUAL
 from scaling_limits.parameterisations.table import (
     TABLE,
@@ -66,6 +70,9 @@ def entries(plot: ParameterisationTablePlot, rows: Sequence[Row] = TABLE) -> pd.
     if plot.form == "output_scaled":
         columns = {entry.title: _output_scaled(row, entry) for entry, row in found}
         return pd.DataFrame(columns).rename_axis("Exponent")
+    if plot.form == "width_scaling":
+        ((_, row),) = found
+        return pd.DataFrame(_width_scaling(row)).rename_axis("")
     form = _depth_scaling if plot.form == "depth_scaling" else _premultipliers
     lines = {entry.title: form(row, entry) for entry, row in found}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("")
@@ -110,6 +117,17 @@ def _depth_scaling(row: Row, entry: TableEntry) -> dict[str, str]:
         return {"Branch multiplier": _over_depth("1", branch), "Learning rate": "? (tuned)"}
     rate = _over_depth(r"\eta", power("learning_rate"))
     return {"Branch multiplier": _over_depth("a", branch), "Learning rate": rate}
+
+
+def _width_scaling(row: Row) -> dict[str, dict[str, str]]:
+    """Of the weights of each role, in the paper's order."""
+
+    def column(role: str) -> dict[str, str]:
+        powers = variance_and_rate(row, role)
+        variance = "1" if powers.variance == Exponent() else f"n^{{{_linear(powers.variance)}}}"
+        return {"Initial variance": f"${variance}$", "$c$": f"${_linear(powers.c)}$"}
+
+    return {f"{_LAYERS[role]} weights": column(role) for role in ("input", "output", "hidden")}
 
 
 def _premultipliers(row: Row, entry: TableEntry) -> dict[str, str]:

@@ -10,6 +10,7 @@ from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.metrics import words_of
 from scaling_limits.figures.plots import DRAWN_BY, Plot
 from scaling_limits.figures.plots.composite import CompositePlot
+from scaling_limits.figures.plots.exponent_plane import ALONG, ExponentPlanePlot, X, Y
 from scaling_limits.figures.plots.histograms import HistogramPanel, HistogramsPlot
 from scaling_limits.figures.plots.landscapes import LandscapePanel, LandscapesPlot
 from scaling_limits.figures.plots.lines import Line, LinesPlot, Panel
@@ -64,6 +65,14 @@ def table_of(plot: Plot, results: Results) -> pd.DataFrame:
             _entry(grids, plot, entry).assign(panel=number)
             for number, entry in enumerate(plot.entries)
         ]
+    elif isinstance(plot, ExponentPlanePlot):
+        parts = [
+            values(grids, grid, quantity, [X, Y, ALONG]).assign(
+                panel=0, title="", line=name, quantity=words_of(quantity).label
+            )
+            for grid in plot.points
+            for name, quantity in plot.quantities
+        ]
     elif plot.kind not in DRAWN_BY.own:
         parts = [_added(plot, grids)]
     if not parts:
@@ -115,6 +124,9 @@ def _line(grids: Grids, panel: Panel, line: Line) -> pd.DataFrame:
         raise ScalingLimitsError(
             f"the grid '{line.grid}' has several values of '{panel.x}': it cannot go across"
         )
+    if panel.divided_by is not None:
+        powers = rows[panel.x].astype(float) ** panel.divided_by.power
+        rows = rows.assign(value=rows["value"] / powers)
     if panel.relative:
         rows = _relative(rows, panel.x, hue)
     label = words_of(line.quantity).label

@@ -4,7 +4,14 @@ import re
 
 from scaling_limits.records import Results
 
-_SYMBOLS = {"width": "N", "learning_rate": r"\eta", "activity_learning_rate": r"\beta", "step": "t"}
+_SYMBOLS = {
+    "width": "N",
+    "learning_rate": r"\eta",
+    "activity_learning_rate": r"\beta",
+    "step": "t",
+    "depth_exponent": r"\alpha",
+    "depth_lr_exponent": r"\gamma",
+}
 _SPELT = {
     "relu": "ReLU",
     "gelu": "GELU",
@@ -16,6 +23,8 @@ _NAMES = {
     "step": "training step",
     "learning_rate": "weight learning rate",
     "activity_learning_rate": "activity learning rate",
+    "depth_exponent": "branch exponent",
+    "depth_lr_exponent": "learning-rate exponent",
 }
 
 
