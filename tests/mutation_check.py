@@ -408,11 +408,11 @@ FAULTS = (
     ),
     Fault(
         name="diverged-seeds-left-out",
-        file="plotting/tables.py",
+        file="plots/tables.py",
         right="rows.assign(value=values.where(np.isfinite(values), np.inf)), by)",
         wrong="rows.assign(value=values), by)",
         why="a mean passes over seeds whose loss is not a number",
-        tests=("tests/plotting/test_tables.py",),
+        tests=("tests/plots/test_tables.py",),
     ),
     # store and keys
     Fault(
@@ -450,7 +450,7 @@ FAULTS = (
     # the audit
     Fault(
         name="spread-not-moderated",
-        file="audit/spread.py",
+        file="claims/spread.py",
         right="(PRIOR_SEEDS * prior + degrees * own) / (PRIOR_SEEDS + degrees)",
         wrong="own + 0.0 * prior",
         why="two or three seeds alone say how far a point scatters",
@@ -458,7 +458,7 @@ FAULTS = (
     ),
     Fault(
         name="half-intervals",
-        file="audit/points.py",
+        file="claims/points.py",
         right="TAIL = 0.025",
         wrong="TAIL = 0.25",
         why="intervals hold half of the draws",
@@ -466,15 +466,15 @@ FAULTS = (
     ),
     Fault(
         name="quarter-octave-dropped",
-        file="audit/kinds/optimum_stays.py",
-        right="if not unclear and abs(widest.value) > told:",
-        wrong="if not unclear and abs(widest.value) > claim.max_shift:",
+        file="claims/optimum_stays.py",
+        right="if not unclear and abs(widest.value) > max_over_range:",
+        wrong="if not unclear and abs(widest.value) > self.max_shift:",
         why="over two doublings an exponent that is wrong by one half keeps to max_shift",
         tests=("tests/audit/test_optimum_claims.py",),
     ),
     Fault(
         name="errors-not-paired",
-        file="audit/kinds/agrees_with.py",
+        file="claims/agrees_with.py",
         right='paired = set(values.rows["seed"]) <= set(limit.rows["seed"])',
         wrong="paired = False",
         why="a network is compared with limits of other data than its own",

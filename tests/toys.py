@@ -7,9 +7,10 @@ from typing import Any
 
 import yaml
 
-from scaling_limits import source
+from scaling_limits import claims, source
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
+from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration.models import MeasurementPlan, Resources
 from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.networks.network import Params
@@ -183,3 +184,8 @@ def merged(base: Any, changes: Any) -> Any:
     if isinstance(base, Mapping) and isinstance(changes, Mapping):
         return {**base, **{key: merged(base.get(key), value) for key, value in changes.items()}}
     return changes
+
+
+def parsed_claim(content: Mapping[str, Any]) -> ClaimBase:
+    """A claim from its fields."""
+    return claims.models()[content["kind"]].model_validate(content)

@@ -32,7 +32,7 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
         ScalingLimitsError: the figure was not computed at this preset; says how to compute it, and which were.
     """
     # pandas and matplotlib take a second to import: only for who asks
-    from scaling_limits.plotting.figure_folder import FigureFolder, find
+    from scaling_limits.plots.figure_folder import FigureFolder, find
 
     return FigureFolder.open(find(figure, preset, root)).table()
 

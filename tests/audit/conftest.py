@@ -5,17 +5,16 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import TypeAdapter
 
 from scaling_limits.audit.judge import judge
-from scaling_limits.audit.kinds import KINDS
 from scaling_limits.audit.select import measured_on
-from scaling_limits.audit.verdicts import UndecidedError, Verdict
-from scaling_limits.figures.claims import Claim
+from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.claims.measurement import UndecidedError
 from scaling_limits.records import AXES, Results
+from toys import parsed_claim
 
 RATES = tuple(2.0**k for k in range(-8, 1))
-ADAPTER: TypeAdapter[Claim] = TypeAdapter(Claim)
 
 
 def tabulate(rows: Iterable[Mapping], metric: str = "train_loss") -> Results:
@@ -87,11 +86,11 @@ def map_rows(
     ]
 
 
-def parsed(claim: Mapping) -> Claim:
+def parsed(claim: Mapping) -> ClaimBase:
     """A claim as in the configuration, with what all have in common."""
     common = {"id": "the-claim", "statement": "It is so.", "source": "Fig 1", "grids": ["main"]}
     common["quantity"] = {"metric": "train_loss"}
-    return ADAPTER.validate_python(common | dict(claim))
+    return parsed_claim(common | dict(claim))
 
 
 def measure(claim: Mapping, results: Results) -> bool | None:
@@ -99,7 +98,7 @@ def measure(claim: Mapping, results: Results) -> bool | None:
     read = parsed(claim)
     chosen = measured_on(read, results, read.grids)
     try:
-        return KINDS[read.kind](read, *chosen).holds
+        return read.measure(*chosen).holds
     except UndecidedError:
         return None
 

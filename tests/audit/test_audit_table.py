@@ -4,7 +4,6 @@ import json
 import xml.etree.ElementTree as ET
 
 import pytest
-from pydantic import TypeAdapter
 
 from scaling_limits.audit.registered import registered_failures
 from scaling_limits.audit.table import (
@@ -20,7 +19,7 @@ from scaling_limits.audit.table import (
 )
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.figures.claims import Claim
+from toys import parsed_claim
 
 
 def verdict(outcome, claim="stays", registered=None, **changes):
@@ -84,8 +83,7 @@ def test_collect_reports_what_is_missing(tmp_path):
         "grids": ["g"],
     }
     claim |= {"statement": "Wider is better.", "quantity": {"metric": "train_loss"}}
-    parse = TypeAdapter(Claim).validate_python
-    claims = [parse(claim | {"id": name}) for name in ("stays", "improves")]
+    claims = [parsed_claim(claim | {"id": name}) for name in ("stays", "improves")]
     drawn, absent = tmp_path / "fig5", tmp_path / "figA30"
     drawn.mkdir()
     write_verdicts(drawn, [verdict("holds"), verdict("fails", "withdrawn")])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling_limits.audit.points import (
+from scaling_limits.claims.points import (
     Table,
     decide,
     extreme_of,

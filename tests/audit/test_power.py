@@ -13,10 +13,9 @@ from claim_examples import (
     plane_rows,
     straight,
 )
-from pydantic import TypeAdapter
 
 from scaling_limits.audit.power import Power, power_of
-from scaling_limits.figures.claims import Claim
+from toys import parsed_claim
 
 REPEATS = 4
 SLOPE = {"kind": "slope", "along": "width", "expected": -1, "tolerance": 0.25, "by": None}
@@ -26,7 +25,7 @@ def power(results, repeats=REPEATS, **said) -> Power:
     common = {"id": "the-claim", "statement": "It is so.", "source": "Fig 1", "grids": ["main"]}
     common |= {"quantity": {"metric": "train_loss"}, "control": ["control"]}
     claim = common | {key: value for key, value in said.items() if value is not None}
-    return power_of(TypeAdapter(Claim).validate_python(claim), results, repeats)
+    return power_of(parsed_claim(claim), results, repeats)
 
 
 @pytest.mark.parametrize("doublings", [2, 4])

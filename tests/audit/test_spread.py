@@ -5,9 +5,9 @@ import pytest
 from claim_examples import assumed
 from scipy.stats import t
 
-from scaling_limits.audit import spread
-from scaling_limits.audit.points import interval_of
-from scaling_limits.audit.spread import Scale, spreads_of
+from scaling_limits.claims import spread
+from scaling_limits.claims.points import interval_of
+from scaling_limits.claims.spread import Scale, spreads_of
 
 LOG = Scale(logarithmic=True, top=None)
 LINEAR = Scale(logarithmic=False, top=None)

@@ -5,12 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import TypeAdapter
 
 from scaling_limits.commands import power_command
 from scaling_limits.commands.given import Given
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.figures.claims import Claim
+from toys import parsed_claim
 
 CLAIM = {
     "id": "falls",
@@ -38,7 +37,7 @@ def _run(tmp_path, monkeypatch):
     cells.drop(columns="value").to_parquet(folder / "cells.parquet")
     records = cells[["cell_id", "value"]].assign(metric="train_loss", step=0)
     records.to_parquet(folder / "records.parquet")
-    claims = [TypeAdapter(Claim).validate_python(CLAIM)]
+    claims = [parsed_claim(CLAIM)]
     claims.append(claims[0].model_copy(update={"id": "elsewhere", "grids": ("other",)}))
     stub = SimpleNamespace(
         papers=["mupc"],

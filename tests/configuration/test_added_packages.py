@@ -4,16 +4,19 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import further_claims
 import pytest
 
+from scaling_limits import claims
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.plotting.tables import FIRST
+from scaling_limits.plots.tables import FIRST
 from scaling_limits.registry import Registry
 
 PROJECT = Path(__file__).parents[2]
@@ -83,11 +86,12 @@ print(json.dumps([{metric: list(rows["value"]) for metric, rows in t.groupby("me
 DRAW = """
 import json, sys
 from pathlib import Path
-from plotting_records import NOTEBOOKS, TRAIN, rate_rows, write_folder
+from plotting_records import NOTEBOOK, TRAIN, rate_rows, write_folder
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.plotting.figure_folder import FigureFolder
-from scaling_limits.plotting.notebook import execute
+from scaling_limits.plots.figure_folder import FigureFolder
+from scaling_limits.plots import registry
+from scaling_limits.plots.notebook import execute
 from scaling_limits.source import closure
 from toys import FIGURE, PAPER, merged, write_project
 
@@ -104,13 +108,18 @@ def drawn(**changes):
 wrong = [{"kind": "bar"}, {"hue": "width"}, {"x": 3}, {"panels": {"mein": {}}}, {"quantity": "los"}, {"x": "widht"}]
 plot = {"kind": "bars", "quantity": TRAIN, "x": "learning_rate", "panels": [{"grid": "main"}]}
 rows = [row for row in rate_rows("main") if row[0]["width"] == 8]
-folder = write_folder(Path("results/smoke/toy/fig1"), plot, rows)
-execute(NOTEBOOKS / "added.ipynb", folder, folder / "notebook.ipynb", Path("failed.ipynb"))
+composite = {"kind": "composite", "plots": [plot, plot]}
+for name, each in {"fig1": plot, "fig2": composite}.items():
+    folder = write_folder(Path("results/smoke/toy", name), each, rows)
+    execute(NOTEBOOK, folder, folder / "notebook.ipynb", Path("failed.ipynb"))
+folder = Path("results/smoke/toy/fig1")
+shown = [text.count("sns.barplot(") for text in map(Path.read_text, sorted(folder.parent.glob("*/notebook.ipynb")))]
 table = FigureFolder.open(folder).table()
 print(json.dumps({
     "plot": drawn(), "said": [drawn(**each) for each in wrong],
-    "png": (folder / "figure.png").stat().st_size, "columns": list(table)[:9], "rows": len(table),
-    "source": closure(["sharp_networks.bars"]),
+    "png": [path.stat().st_size for path in folder.parent.glob("*/figure.png")],
+    "columns": list(table)[:9], "rows": len(table), "shown": shown,
+    "source": closure([registry.modules["bars"]]),
 }))
 """
 TOYS = """
@@ -146,12 +155,17 @@ def install(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
     (info / "entry_points.txt").write_text("\n".join(lines))
 
 
+def documented_files() -> dict[str, str]:
+    """The files of the package in docs/adding.md."""
+    page = (PROJECT / "docs/adding.md").read_text("utf-8")
+    return dict(BLOCK.findall(page.split("## A package of your own")[1].split("\n## ")[0]))
+
+
 @pytest.fixture(scope="module")
 def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of installed packages with the one of docs/adding.md."""
     folder = tmp_path_factory.mktemp("site")
-    page = (PROJECT / "docs/adding.md").read_text("utf-8")
-    files = dict(BLOCK.findall(page.split("## A package of your own")[1].split("\n## ")[0]))
+    files = documented_files()
     project = tomllib.loads(files.pop("pyproject.toml"))["project"]
     install(folder, project["name"], project["entry-points"])
     (folder / "sharp_networks").mkdir()
@@ -166,7 +180,7 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def output(script: str, site: Path, *arguments: str) -> Any:
     """What a script prints in a process that finds the packages in `site`."""
-    folders = site, *(PROJECT / name for name in ("src", "tests", "tests/plotting"))
+    folders = site, *(PROJECT / name for name in ("src", "tests", "tests/plots"))
     path = os.pathsep.join(map(str, folders))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", script, *arguments]
@@ -219,6 +233,40 @@ def test_its_parts_train(documented: Path) -> None:
 
 def test_its_kind_of_plot_is_checked_and_drawn(documented: Path) -> None:
     found = output(DRAW, documented)
+    check_bars(found)
+    # so an edit draws again
+    assert {"sharp_networks.bars", "scaling_limits.plots.tables"} <= set(found["source"])
+
+
+def test_the_same_file_is_a_kind_of_the_project_with_one_line_of_the_registry(
+    tmp_path: Path,
+) -> None:
+    package = tmp_path / "scaling_limits"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PROJECT / "src" / "scaling_limits", package, ignore=ignored)
+    (package / "plots" / "bars").mkdir()
+    text = documented_files()["sharp_networks/bars.py"]
+    (package / "plots" / "bars" / "__init__.py").write_text(text, "utf-8")
+    registry = package / "plots" / "__init__.py"
+    line = '"composite": "scaling_limits.plots.composite",'
+    assert registry.read_text("utf-8").count(line) == 1
+    further = f'"bars": "scaling_limits.plots.bars",\n{line}'
+    registry.write_text(registry.read_text("utf-8").replace(line, further), "utf-8")
+    found = output(DRAW, tmp_path)
+    check_bars(found)
+    assert {"plots/bars/__init__.py", "plots/__init__.py"} == {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if not same_in_project(path.relative_to(package), path.read_bytes())
+    }
+
+
+def same_in_project(name: Path, content: bytes) -> bool:
+    path = PROJECT / "src" / "scaling_limits" / name
+    return path.is_file() and path.read_bytes() == content
+
+
+def check_bars(found: Any) -> None:
     assert found["plot"]["quantity"]["metric"] == "train_loss"
     assert found["plot"]["panels"] == [{"grid": "main", "title": None}]
     said = (
@@ -232,11 +280,14 @@ def test_its_kind_of_plot_is_checked_and_drawn(documented: Path) -> None:
     for words, message in zip(said, found["said"], strict=True):
         assert words in message
         assert message.startswith("config/papers/toy/other.yaml:")
-    assert found["png"] > 5000
+    assert min(found["png"]) > 5000
+    assert found["shown"] == [1, 2]
     assert found["columns"] == list(FIRST)
     assert found["rows"] > 4
-    # so an edit draws again
-    assert {"sharp_networks.bars", "scaling_limits.plotting.tables"} <= set(found["source"])
+
+
+def test_its_kind_of_claim_is_configured_checked_judged_and_simulated(documented: Path) -> None:
+    further_claims.require_whole(output(further_claims.SCRIPT, documented))
 
 
 @pytest.fixture
@@ -309,6 +360,28 @@ def test_a_module_that_cannot_declare_is_refused(
     sys.modules.pop("broken_part", None)
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Claim = int", "should be derived from scaling_limits.claims.base.ClaimBase"),
+        (
+            "from scaling_limits.claims.base import ClaimBase\nclass Claim(ClaimBase):\n    def columns(self): ...",
+            "does not define measure, simulation",
+        ),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_is_refused(
+    site: Path, monkeypatch: pytest.MonkeyPatch, text: str, problem: str
+) -> None:
+    install(site, "vague", {"scaling_limits.claims": {"vague": "vague_claims"}})
+    (site / "vague_claims.py").write_text(text)
+    registry = Registry("kind of claim", {}, "scaling_limits.claims", ("Claim",))
+    monkeypatch.setattr(claims, "registry", registry)
+    with pytest.raises(ConfigurationError, match=f"kind of claim 'vague': .*{problem}"):
+        claims.models.__wrapped__()
+    sys.modules.pop("vague_claims", None)
+
+
 def test_a_folder_of_a_package_computes_beside_its_declaration(site: Path) -> None:
     folder = site / "foldered" / "deep"
     folder.mkdir(parents=True)
@@ -323,7 +396,7 @@ def test_a_folder_of_a_package_computes_beside_its_declaration(site: Path) -> No
 @pytest.mark.parametrize(
     "room",
     [
-        *("algorithms", "limits", "losses", "measurements", "networks", "optimisers"),
+        *("algorithms", "claims", "limits", "losses", "measurements", "networks", "optimisers"),
         "datasets.catalogue",
     ],
 )

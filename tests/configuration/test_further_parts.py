@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import further_claims
 import pytest
 
 PROJECT = Path(__file__).parents[2]
@@ -81,6 +82,7 @@ def build(numbers, factors):
 
     return optax.GradientTransformation(init, update)
 ''',
+    "claims/seeds_agree": further_claims.SOURCE,
     "measurements/largest": '''
 """The largest output."""
 
@@ -94,6 +96,7 @@ def measure(context):
 LINES = {
     "algorithms": ('"backpropagation":', '"noisy": "scaling_limits.algorithms.noisy",'),
     "optimisers": ('"adam":', '"averaged": "scaling_limits.optimisers.averaged",'),
+    "claims": ('"slope",', '"seeds_agree",'),
     "measurements": ('"error_alignment",', '"largest",'),
 }
 KEYS = """
@@ -144,7 +147,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package with the three parts."""
+    """A copy of the package with the further parts."""
     root = tmp_path_factory.mktemp("extended")
     package = root / "scaling_limits"
     ignored = shutil.ignore_patterns("__pycache__")
@@ -161,7 +164,12 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def output(script: str, path: Path) -> object:
     """What a script prints, with the package below `path`."""
-    environment = {**os.environ, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
+    folders = path, PROJECT / "tests"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, folders)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, "-c", script]
     done = subprocess.run(
         command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False
@@ -188,3 +196,20 @@ def test_they_train(extended: Path) -> None:
     without, with_noise = found["losses"]
     assert without[0] == with_noise[0]
     assert without[1] != with_noise[1]
+
+
+def test_a_kind_of_claim_is_one_file_and_a_line_of_its_registry(extended: Path) -> None:
+    original = PROJECT / "src"
+    texts = [
+        {path.relative_to(root): path.read_text("utf-8").split() for path in root.rglob("*.py")}
+        for root in (original / "scaling_limits", extended / "scaling_limits")
+    ]
+    before, after = texts
+    touched = {path.as_posix() for path in after if after[path] != before.get(path)}
+    others = {f"{room}/__init__.py" for room in LINES} | {f"{name}.py" for name in FILES}
+    room = {name for name in touched if name.startswith("claims/")}
+    assert room == {"claims/__init__.py", "claims/seeds_agree.py"}
+    assert touched == others
+    registry = Path("claims/__init__.py")
+    assert sorted(after[registry]) == sorted([*before[registry], '"seeds_agree",'])
+    further_claims.require_whole(output(further_claims.SCRIPT, extended))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.own_parts import UNFORESEEN
+from scaling_limits.configuration.readable import refuse_unreadable
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.plotting.mathematics import refuse_unreadable
 from toys import BACKPROPAGATION, FIGURE, SETTINGS, write_project
 
 LOSS = {"quantity": "loss", "grids": "mup"}

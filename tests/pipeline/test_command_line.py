@@ -14,8 +14,8 @@ from pipeline_project import COMMAND_LINE, EXPERIMENT, Project
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
-NOTEBOOK = "workflow/notebooks/maps.ipynb"
-CALL = "figure.save(page.finish(), record=record)"
+NOTEBOOK = "workflow/notebooks/figure.ipynb"
+CALL = "folder.save(picture, record=record)"
 
 # as the console script, which does not look for modules in the working directory
 SCRIPT = (sys.executable, "-P", "-m", "scaling_limits")
@@ -58,7 +58,7 @@ def test_progress_results_and_errors_of_a_run(project: Project) -> None:
     project.edit(NOTEBOOK, CALL, "raise ValueError('no such colour')")
     output = command("run", "mupc/fig5", fails=True)
     log = "logs/smoke/mupc/fig5/draw.log"
-    assert output.startswith(f"mupc/fig5 (draw) failed; its log: {log}\nerror: maps.ipynb failed")
+    assert output.startswith(f"mupc/fig5 (draw) failed; its log: {log}\nerror: figure.ipynb failed")
     assert "ValueError: no such colour" in output
     assert output.endswith("1 of 1 figures were not drawn; full log: logs/smoke/snakemake.log\n")
     project.edit(NOTEBOOK, "raise ValueError('no such colour')", CALL)

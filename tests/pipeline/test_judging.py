@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pydantic import TypeAdapter
 
 from scaling_limits.audit.judge import judge
 from scaling_limits.audit.table import FigureClaims, collect, write_audit, write_verdicts
-from scaling_limits.figures.claims import Claim
 from scaling_limits.pipeline.checksums import (
     CHECKED,
     PROVENANCE,
@@ -19,8 +17,9 @@ from scaling_limits.pipeline.checksums import (
 )
 from scaling_limits.pipeline.judging import disagreements, judged, missing
 from scaling_limits.records import Results
+from toys import parsed_claim
 
-CLAIM = TypeAdapter(Claim).validate_python(
+CLAIM = parsed_claim(
     {
         "id": "small",
         "statement": "The loss is small.",

@@ -80,12 +80,12 @@ def test_a_failing_notebook_is_kept_and_named(project: Project) -> None:
     records = project.outputs("results/smoke/pcn-limits/fig1")[
         "results/smoke/pcn-limits/fig1/records.parquet"
     ]
-    notebook = "workflow/notebooks/maps.ipynb"
-    call = "figure.save(page.finish(), record=record)"
+    notebook = "workflow/notebooks/figure.ipynb"
+    call = "folder.save(picture, record=record)"
     project.edit(notebook, call, "raise ValueError('no such colour')")
     target = "figures/pcn-limits/fig1.png"
     output = project(target, fails=True)
-    assert "maps.ipynb failed for results/smoke/pcn-limits/fig1" in output
+    assert "figure.ipynb failed for results/smoke/pcn-limits/fig1" in output
     assert "ValueError: no such colour" in output
     failed = project / "logs/smoke/pcn-limits/fig1/failed.ipynb"
     assert str(failed.relative_to(project.folder)) in output

@@ -40,7 +40,7 @@ def test_a_full_disk_costs_the_figure_and_no_cell(project: Project) -> None:
     # to a program, a limit to the length of files is what a full disk is
     full = replace(project, wrapper=("prlimit", "--fsize=60000", "--"))
     output = full(FIGURE, fails=True)
-    assert "maps.ipynb failed for results/smoke/mupc/fig5: WriteError: cannot write" in output
+    assert "figure.ipynb failed for results/smoke/mupc/fig5: WriteError: cannot write" in output
     assert "figure.png: File too large; cells stored so far are" in output
     assert "Traceback" not in output
     assert not list((project / "results/smoke/mupc/fig5").glob("figure.p*"))

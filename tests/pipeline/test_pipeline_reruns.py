@@ -59,8 +59,8 @@ def test_an_edited_algorithm_retrains_its_cells_and_an_edit_undone_none(project:
 @pytest.mark.parametrize(
     ("path", "edit", "expected"),
     [
-        ("plotting/maps.py", "# a comment\n", set()),
-        ("plotting/maps.py", "EDIT = 1\n", {"draw", "publish"}),
+        ("plots/maps/drawing.py", "# a comment\n", set()),
+        ("plots/maps/drawing.py", "EDIT = 1\n", {"draw", "publish"}),
         ("parameterisations/table.py", "EDIT = 1\n", None),
         ("datasets/cifar10.py", "EDIT = 1\n", None),
     ],

@@ -8,13 +8,13 @@ from scaling_limits.configuration import load
 from scaling_limits.configuration.costs.memory import refuse_too_large
 from scaling_limits.configuration.costs.packing import pack
 from scaling_limits.configuration.files import read_yaml
+from scaling_limits.configuration.readable import refuse_unreadable
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError
 from scaling_limits.figures import OWN
 from scaling_limits.files import require_writable
-from scaling_limits.figures.plots import DRAWN_BY, TABLES, notebook
 from scaling_limits.pipeline.keys import figure_digest, job_digest
-from scaling_limits.plotting.mathematics import refuse_unreadable
+from scaling_limits.plots import registry as kinds
 from scaling_limits.source import source_digest
 
 
@@ -136,9 +136,14 @@ def checked_figure(paper, name):
     return CONFIG.figure(paper, name)
 
 
+def drawing_modules(wildcards):
+    """The modules that declare the kinds of plots by which a figure is drawn."""
+    return [kinds.modules[kind] for kind in sorted(figure(wildcards).plot.kinds)]
+
+
 def table_files(wildcards):
     """The files of a figure that is a table, as an input function."""
-    if figure(wildcards).plot.kind not in TABLES:
+    if not hasattr(kinds.part(figure(wildcards).plot.kind), "text"):
         return []
     return expand(f"{FOLDER}/table.{{ext}}", ext=["csv", "tex"], **wildcards)
 

@@ -1,4 +1,4 @@
-# Figures: records gathered and judged, one notebook per kind of plot executed and the figure's page written around its
+# Figures: records gathered and judged, the notebook executed with the cells of its kind of plot and the figure's page written around its
 # picture, the result copied to figures/.
 
 
@@ -26,7 +26,7 @@ rule collect:
 rule draw:
     input:
         in_folder(*COLLECTED),
-        notebook=lambda wildcards: f"workflow/notebooks/{notebook(figure(wildcards).plot.kind)}.ipynb",
+        notebook="workflow/notebooks/figure.ipynb",
     output:
         in_folder("figure.png", "figure.pdf", "figure.svg"),
         summary=report(
@@ -45,7 +45,9 @@ rule draw:
     params:
         source=lambda wildcards: source_digest(
             (
-                DRAWN_BY.module(figure(wildcards).plot.kind),
+                *drawing_modules(wildcards),
+                "scaling_limits.plots.notebook",
+                "scaling_limits.plots.figure_folder",
                 "scaling_limits.audit.summary",
             )
         ),
@@ -66,7 +68,9 @@ rule table:
     conda:
         "../../envs/cpu.yaml"
     params:
-        source=lambda wildcards: source_digest(("scaling_limits.plotting.table_files",)),
+        source=lambda wildcards: source_digest(
+            (*drawing_modules(wildcards), "scaling_limits.plots.table_files")
+        ),
     script:
         "../scripts/table.py"
 

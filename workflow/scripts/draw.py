@@ -4,7 +4,7 @@ from pathlib import Path
 
 from scaling_limits.audit.summary import write_summary
 from scaling_limits.pipeline.scripting import logged
-from scaling_limits.plotting.notebook import execute
+from scaling_limits.plots.notebook import execute
 
 with logged(snakemake.log[0]):
     output = Path(snakemake.output.notebook)

@@ -8,7 +8,8 @@ from html import escape
 from PIL import Image
 
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.verdicts import Verdict, with_interval
+from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.claims.measurement import with_interval
 
 LARGEST = 1_500_000
 """Bytes of a page. A report shows it as an address of its own in base64, and Chromium none of more than 2 MiB."""

@@ -2,26 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from scaling_limits.audit.kinds import KINDS
-from scaling_limits.audit.points import require_column
 from scaling_limits.audit.power import doubt
 from scaling_limits.audit.registered import Key
 from scaling_limits.audit.select import measured_on, select
-from scaling_limits.audit.verdicts import (
-    Measurement,
-    Outcome,
-    UndecidedError,
-    Verdict,
-    finite,
-    setting,
-    words,
-)
-from scaling_limits.figures.claims import Claim, ClaimBase
+from scaling_limits.audit.verdicts import Outcome, Verdict, finite
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
+from scaling_limits.claims.points import require_column
 from scaling_limits.records import Results
 
 
 def judge(
-    claims: Sequence[Claim],
+    claims: Sequence[ClaimBase],
     results: Results,
     *,
     paper: str,
@@ -30,10 +22,19 @@ def judge(
     substituted: bool,
     registered: Mapping[Key, str],
 ) -> list[Verdict]:
-    """One verdict for each claim of a figure, in order.
+    """Judge the claims of a figure.
 
-    `substituted` says that a dataset stands in for the paper's; `registered` maps (paper, figure,
-    claim, preset) to the text of a registered failure.
+    Args:
+        claims: the claims.
+        results: the figure's cells and records.
+        paper: the slug of the paper.
+        figure: the id of the figure.
+        preset: the preset that the cells were computed at.
+        substituted: whether another dataset replaces the paper's.
+        registered: the text of each registered failure by (paper, figure, claim, preset).
+
+    Returns:
+        One verdict for each claim, in order.
 
     Raises:
         ConfigurationError: a claim names a column that the cells do not have, or does not tell its
@@ -64,13 +65,13 @@ def judge(
 
 
 def _judge(
-    claim: Claim, results: Results, *, substituted: bool
+    claim: ClaimBase, results: Results, *, substituted: bool
 ) -> tuple[Outcome, Measurement | None, str]:
-    """The outcome, what was measured (if anything) and the sentence that says so."""
+    """The outcome of a claim, its measurement, if there is one, and the detail of its verdict."""
     if substituted and claim.names_dataset:
         return "untested", None, "the claim names a dataset, and another one stands in for it"
     try:
-        _reach(claim, select(claim, results, claim.grids))
+        _require_sizes(claim, select(claim, results, claim.grids))
         measured = _measure(claim, results, claim.grids)
     except UndecidedError as reason:
         return "untested", None, str(reason)
@@ -78,7 +79,7 @@ def _judge(
         return "untested", measured, f"{measured.detail}; the interval reaches across"
     if not measured.holds:
         return "fails", measured, measured.detail
-    said = []
+    controls = []
     for grid in claim.control:
         try:
             control = _measure(claim, results, (grid,))
@@ -89,24 +90,24 @@ def _judge(
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
             return "untested", measured, detail
-        said.append(f"; in the control '{grid}', {control.detail}")
+        controls.append(f"; in the control '{grid}', {control.detail}")
     doubted = doubt(claim, results)
     if doubted is not None:
         return "untested", measured, f"{measured.detail}; but {doubted}"
-    return "holds", measured, measured.detail + "".join(said)
+    return "holds", measured, measured.detail + "".join(controls)
 
 
-def _measure(claim: Claim, results: Results, grids: Sequence[str]) -> Measurement:
-    """The claim measured on some grids, beside those that it compares them with."""
-    return KINDS[claim.kind](claim, *measured_on(claim, results, grids))
+def _measure(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Measurement:
+    """Measure the claim on some grids, compared with those that it names for that."""
+    return claim.measure(*measured_on(claim, results, grids))
 
 
-def _reach(claim: ClaimBase, results: Results) -> None:
+def _require_sizes(claim: ClaimBase, results: Results) -> None:
     for column, needed in claim.decided_at.items():
         require_column(claim, "decided_at", column, results.cells)
         reached = results.cells[column].max()
         if not reached >= needed:
             raise UndecidedError(
-                f"the {words(column)} reaches {setting(reached)}; "
+                f"the {prose(column)} reaches {setting(reached)}; "
                 f"the claim is decided from {setting(needed)} on"
             )

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scaling_limits.audit.points import require_column
-from scaling_limits.audit.verdicts import UndecidedError, setting
-from scaling_limits.figures.claims import Claim, ClaimBase
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.claims.measurement import UndecidedError, setting
+from scaling_limits.claims.points import require_column
 from scaling_limits.records import Results
 
 
 def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
-    """The cells and records of some grids that a claim is about.
+    """Return the cells and records of some grids that a claim is about.
 
     Raises:
         UndecidedError: there are none, or one of them is about an equilibrium that its inference did not reach.
@@ -23,13 +23,13 @@ def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
         cells = cells[cells[column] == value]
     if cells.empty:
         raise UndecidedError(f"no cell of {' or '.join(grids)} was run")
-    found = Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
-    _settled(found)
-    return found
+    selected = Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
+    _require_equilibria(selected)
+    return selected
 
 
-def measured_on(claim: Claim, results: Results, grids: Sequence[str]) -> list[Results]:
-    """What a claim's kind takes when it is measured on some grids: theirs, then what it compares them with.
+def measured_on(claim: ClaimBase, results: Results, grids: Sequence[str]) -> list[Results]:
+    """Return the results that a claim is measured on: those of some grids, then those that it compares them with.
 
     Raises:
         UndecidedError: as of `select`.
@@ -37,25 +37,25 @@ def measured_on(claim: Claim, results: Results, grids: Sequence[str]) -> list[Re
     return [select(claim, results, names) for names in (grids, *claim.compared)]
 
 
-def _settled(results: Results) -> None:
+def _require_equilibria(results: Results) -> None:
     """Refuse cells whose inference did not reach the equilibrium; diverged ones are left to the claim.
 
     Raises:
         UndecidedError: at some step a sample's residual stayed above the tolerance, or is not a number.
     """
     records = results.records
-    said = records[records["metric"].isin(["inference_unreached", "inference_residual"])]
-    if said.empty:
+    residuals = records[records["metric"].isin(["inference_unreached", "inference_residual"])]
+    if residuals.empty:
         return
-    said = said[~said["cell_id"].isin(results.diverged.index)]
-    is_share = said["metric"] == "inference_unreached"
+    residuals = residuals[~residuals["cell_id"].isin(results.diverged.index)]
+    is_share = residuals["metric"] == "inference_unreached"
     # shares and residuals that are not numbers say that nothing was reached
-    reached = np.where(is_share, said["value"] == 0, np.isfinite(said["value"]))
-    short = said.loc[~reached, "cell_id"]
+    reached = np.where(is_share, residuals["value"] == 0, np.isfinite(residuals["value"]))
+    short = residuals.loc[~reached, "cell_id"]
     if len(short):
-        residuals = said.loc[~is_share & said["cell_id"].isin(short), "value"]
-        finite = np.isfinite(residuals).all()
-        left = f"up to {setting(residuals.max())}" if finite else "not finite"
+        values = residuals.loc[~is_share & residuals["cell_id"].isin(short), "value"]
+        finite = np.isfinite(values).all()
+        left = f"up to {setting(values.max())}" if finite else "not finite"
         raise UndecidedError(
             f"in {short.nunique()} of {results.cells['cell_id'].nunique()} cells inference did not reach the "
             f"equilibrium of all samples at every step: the residual is {left}"

@@ -11,7 +11,7 @@ import pandas as pd
 from scaling_limits.audit.html import fitted, folded, page, picture, table, verdict_table
 from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.table import read_verdicts, tally
-from scaling_limits.audit.verdicts import setting
+from scaling_limits.claims.measurement import setting
 from scaling_limits.files import write_file
 
 MANY = 16

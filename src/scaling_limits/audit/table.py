@@ -11,9 +11,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.verdicts import Verdict, with_interval
+from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
-from scaling_limits.figures.claims import Claim
 from scaling_limits.files import write_file
 from scaling_limits.strict import Strict
 
@@ -28,7 +29,7 @@ class FigureClaims:
     paper: str
     figure: str
     folder: Path
-    claims: Sequence[Claim]
+    claims: Sequence[ClaimBase]
 
 
 class Summary(Strict):

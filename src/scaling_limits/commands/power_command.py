@@ -9,11 +9,11 @@ import pandas as pd
 
 from scaling_limits.audit.power import Power, power_of
 from scaling_limits.audit.select import select
-from scaling_limits.audit.verdicts import UndecidedError, setting, words
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.claims.measurement import UndecidedError, prose, setting
 from scaling_limits.commands.given import Given, chosen
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.figures.claims import Claim
 from scaling_limits.files import write_file
 from scaling_limits.records import Results
 
@@ -42,7 +42,7 @@ simulated: a claim whose control does not fail on the records is untested whatev
 _COLUMNS = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides")
 
 Row = tuple[str, ...]
-Claims = dict[tuple[str, str], Claim]
+Claims = dict[tuple[str, str], ClaimBase]
 """By figure and name, as the page writes them."""
 
 
@@ -119,7 +119,7 @@ def _written(page: str) -> dict[str, list[Row]]:
     return found
 
 
-def _row(figure: str, claim: Claim, folder: Path) -> Row:
+def _row(figure: str, claim: ClaimBase, folder: Path) -> Row:
     results = Results.read(folder)
     named = (figure, f"`{claim.id}`", claim.kind.replace("_", " "))
     try:
@@ -130,7 +130,7 @@ def _row(figure: str, claim: Claim, folder: Path) -> Row:
     return (*named, grid, *_shares(power), "yes" if power.decides else "no")
 
 
-def _grid(claim: Claim, cells: pd.DataFrame) -> Iterator[str]:
+def _grid(claim: ClaimBase, cells: pd.DataFrame) -> Iterator[str]:
     """The sizes, the hyperparameters and the seeds of a claim's own cells, in words."""
     along = getattr(claim, "along", None)
     over = getattr(claim, "over", ())
@@ -139,9 +139,9 @@ def _grid(claim: Claim, cells: pd.DataFrame) -> Iterator[str]:
     sizes.append(getattr(claim, "growing_along", None))
     for column in [c for c in sizes if c in cells]:
         values = sorted(cells[column].unique())
-        yield f"{words(column)} {setting(values[0])} to {setting(values[-1])} ({len(values)})"
+        yield f"{prose(column)} {setting(values[0])} to {setting(values[-1])} ({len(values)})"
     for column in [over, *([than] if than else [])] if isinstance(over, str) else over:
-        yield f"{cells[column].nunique()} {words(column)}s"
+        yield f"{cells[column].nunique()} {prose(column)}s"
     count = cells["seed"].nunique()
     yield f"{count} seed{'s' if count > 1 else ''}"
 

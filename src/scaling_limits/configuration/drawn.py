@@ -1,25 +1,24 @@
 """From what is said of a figure to the typed model of it."""
 
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from scaling_limits import measurements
-from scaling_limits.configuration import judging, plots
-from scaling_limits.configuration.files import Location, validate
+from scaling_limits.configuration import judging
+from scaling_limits.configuration.files import validate
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
-from scaling_limits.configuration.words import MisplacedError, Words, label
+from scaling_limits.configuration.words import Words, label
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import places
 from scaling_limits.figures.metrics import METRICS
-from scaling_limits.figures.plots import singles
-from scaling_limits.figures.plots.lines import LinesPlot
-from scaling_limits.figures.plots.results_table import ResultsTablePlot
 from scaling_limits.figures.quantities import Axis
+from scaling_limits.figures.written import MisplacedError, Path
+from scaling_limits.plots import options
 
 
 def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
@@ -34,7 +33,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     experiment = holder if composed is not None and composed.nodes else None
     words = _words(paper, name, holder, composed, None if other_metrics else _recorded())
     plot, wrong = _expanded(said.value("plot") or {}, words)
-    claims, wrong_claims = _claims(plain(said.tree("claims"), nulls=True), words)
+    claims, wrong_claims = judging.claims(plain(said.tree("claims"), nulls=True), words)
     wrong += wrong_claims
     content = {
         **plain(said.only(("title", "caption"))),
@@ -46,7 +45,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     found = None
     try:
         told_of = {error.path[:1] for error in wrong} - {("claims",)}
-        found = validate(Figure, said, content, f"figures.{name}.", _as_written(content), told_of)
+        found = validate(Figure, said, content, f"figures.{name}.", told_of=told_of)
     except ConfigurationError as error:
         lines += str(error).splitlines()
     if found is not None:
@@ -58,24 +57,11 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
 
 def _expanded(plot: dict[str, Any], words: Words) -> tuple[Any, list[MisplacedError]]:
     """Expand the names in a plot; return it with the errors in its written form."""
-    wrong = list(plots.misfits_of(plot))
+    wrong = list(options.PlotOptions.of_content(plot).misfits(plot, ("plot",)))
     try:
-        return (plot if wrong else plots.written_out(plot, words)), wrong
+        return (plot if wrong else options.expand(plot, words, ("plot",))), wrong
     except MisplacedError as error:
         return plot, [error]
-
-
-def _claims(
-    said: dict[str, Any], words: Words
-) -> tuple[list[dict[str, Any]], list[MisplacedError]]:
-    """The claims that can be read, and what is wrong with the others."""
-    found, wrong = [], []
-    for name, claim in said.items():
-        try:
-            found += [] if claim is None else [judging.claim(name, claim, words)]
-        except MisplacedError as error:
-            wrong.append(error)
-    return found, wrong
 
 
 def located(said: Tree, name: str, error: MisplacedError) -> str:
@@ -160,21 +146,15 @@ def _misplaced(figure: Figure, words: Words, paper: Paper) -> Iterator[Misplaced
                 yield MisplacedError(path, unknown("setting", setting, filled))
 
 
-def _grids(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
+def _grids(figure: Figure) -> Iterator[tuple[Path, str]]:
     """What is drawn and judged, and where that is said."""
     yield from ((("plot", "panels"), grid) for grid in figure.plot.grids)
     yield from ((("claims",), grid) for grid in figure.judged_grids)
 
 
-def _best_over(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _best_over(figure: Figure) -> Iterator[tuple[Path, str, str]]:
     """Where the best over a column is asked of a grid: path, grid, column."""
-    for plot in singles(figure.plot):
-        over: list[tuple[str, tuple[str, ...]]] = []
-        if isinstance(plot, LinesPlot):
-            over = [(line.grid, panel.over) for panel in plot.panels for line in panel.lines]
-        elif isinstance(plot, ResultsTablePlot):
-            over = [(grid, plot.over) for grid in plot.grids]
-        yield from ((("plot",), grid, column) for grid, columns in over for column in columns)
+    yield from ((("plot",), *tuned) for tuned in figure.plot.tuned_columns())
     for claim in figure.claims:
         columns = _names(getattr(claim, "over", ()))
         yield from (
@@ -182,13 +162,9 @@ def _best_over(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, str]]:
         )
 
 
-def _columns(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
+def _columns(figure: Figure) -> Iterator[tuple[Path, str]]:
     """The settings and axes of records that plots and claims go along or tell apart by, and where they are named."""
-    for plot in singles(figure.plot):
-        panels = [(("plot", "panels"), panel) for panel in getattr(plot, "panels", ())]
-        for path, part in ((("plot",), plot), *panels):
-            for key in ("x", "y", "hue", "along"):
-                yield from (((*path, key), name) for name in _names(getattr(part, key, None)))
+    yield from figure.plot.named_columns()
     for claim in figure.claims:
         for key in ("along", "by", "ratio", "where", "only", "decided_at"):
             said = getattr(claim, key, None)
@@ -208,13 +184,11 @@ def _names(said: Any) -> tuple[str, ...]:
     return (said,) if isinstance(said, str) else tuple(said or ())
 
 
-def _texts(figure: Figure) -> Iterator[tuple[tuple[str, ...], str]]:
+def _texts(figure: Figure) -> Iterator[tuple[Path, str]]:
     """What is written on a figure with settings in it, and where that is said."""
     yield ("title",), figure.title
     yield ("caption",), figure.caption
-    for plot in singles(figure.plot):
-        for panel in getattr(plot, "panels", ()):
-            yield ("plot",), panel.title or ""
+    yield from figure.plot.named_texts()
 
 
 def _words(
@@ -237,19 +211,3 @@ def _words(
         nodes=composed.nodes if composed else {},
         metrics=metrics,
     )
-
-
-def _as_written(content: dict[str, Any]) -> Callable[[Location], Location]:
-    """From places in the content of a figure to those in what is said of it: its claims have names, and the kind of its
-    plot is no part of a path.
-    """
-
-    def written(location: Location) -> Location:
-        part, *rest = location
-        if part == "claims" and rest and isinstance(rest[0], int):
-            return (part, content["claims"][rest[0]]["id"], *rest[1:])
-        if part == "plot" and rest and rest[0] == content["plot"].get("kind"):
-            return (part, *rest[1:])
-        return location
-
-    return written

@@ -4,7 +4,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -184,17 +184,26 @@ def validate(
     Raises:
         ConfigurationError: names, for each thing wrong, the file, the line, the key and what would be valid.
     """
+    whole = plain(said) if content is None else content
     try:
-        return model.model_validate(plain(said) if content is None else content)
+        return model.model_validate(whole)
     except ValidationError as error:
         lines = []
-        for entry in told(error):
-            location = written(entry["loc"])
+        for place_in_content, problem in explained(model, error, whole):
+            location = written(place_in_content)
             if any(location[: len(place)] == place for place in told_of):
                 continue
-            problem = explain(entry, "key", _fields_at(model, entry["loc"][:-1]))
             lines.append(f"{origin_at(said, location)}: {path}{dotted(location)}: {problem}")
         raise ConfigurationError("\n".join(dict.fromkeys(lines))) from None
+
+
+def explained(
+    model: type[BaseModel], error: ValidationError, content: Any
+) -> Iterator[tuple[Location, str]]:
+    """Yield the place and the explanation of each problem that validating `content` as a model found."""
+    for entry in told(error):
+        fields = _fields_at(model, entry["loc"][:-1], content)
+        yield entry["loc"], explain(entry, "key", fields)
 
 
 def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
@@ -238,8 +247,13 @@ def _has_inner(location: Location, entries: Iterable[Any]) -> bool:
 
 
 def dotted(location: Location) -> str:
-    """A place as a user writes it, without what pydantic calls the members of a union, or a key."""
-    return ".".join(str(part) for part in location if not _INTERNAL.fullmatch(str(part)))
+    """A place as a user writes it."""
+    return ".".join(map(str, as_written(location)))
+
+
+def as_written(location: Location) -> Location:
+    """A place without what pydantic calls the members of a union, or a key."""
+    return tuple(part for part in location if not _INTERNAL.fullmatch(str(part)))
 
 
 def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
@@ -269,8 +283,8 @@ def _at_tag(entry: Any) -> Any:
     return {**entry, "loc": (*entry["loc"], entry["ctx"]["discriminator"].strip("'"))}
 
 
-def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:
-    """The field names that the model at `location` of an annotation knows."""
+def _fields_at(annotation: Any, location: tuple[str | int, ...], content: Any) -> set[str]:
+    """Return the field names of the model at `location` of an annotation, which `content` should be of."""
     while typing.get_origin(annotation) is typing.Annotated:
         annotation = typing.get_args(annotation)[0]
     arguments = typing.get_args(annotation)
@@ -278,19 +292,31 @@ def _fields_at(annotation: Any, location: tuple[str | int, ...]) -> set[str]:
         # the tag of a discriminated union stands in the location and says which member is meant
         tagged = [member for member in arguments if location and location[0] == _tag(member)]
         if tagged:
-            return _fields_at(tagged[0], location[1:])
+            return _fields_at(tagged[0], location[1:], content)
         if location and _INTERNAL.fullmatch(str(location[0])):
             location = location[1:]
-        return set().union(*(_fields_at(member, location) for member in arguments))
+        return set().union(*(_fields_at(member, location, content) for member in arguments))
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if hasattr(annotation, "of_content"):
+            # the base of several models: the content says which one is meant
+            annotation = annotation.of_content(content)
         if not location:
             return set(annotation.model_fields)
         field = annotation.model_fields.get(str(location[0]))
-        return _fields_at(field.annotation, location[1:]) if field else set()
+        inner = _inside(content, location[0])
+        return _fields_at(field.annotation, location[1:], inner) if field else set()
     if arguments and location:
         inner = [each for each in arguments if each is not ...]
-        return _fields_at(inner[-1], location[1:])
+        return _fields_at(inner[-1], location[1:], _inside(content, location[0]))
     return set()
+
+
+def _inside(content: Any, key: str | int) -> Any:
+    """Return a part of a mapping or a list; None if it has no such part."""
+    try:
+        return content[key]
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def _tag(member: Any) -> Any:

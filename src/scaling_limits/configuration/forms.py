@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterable
 
 from scaling_limits.configuration.ranges import expanded
-from scaling_limits.configuration.shapes import SYMBOLS, Shape, misfits
 from scaling_limits.configuration.trees import Leaf, Tree, Word, origin_at, plain
 from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures.shapes import SYMBOLS, Shape, misfits
 
 SHARED = frozenset({"symbols", "quantities", "judging", "stated", "bases"})
 OWN = frozenset({"data", "algorithms", "parameterisations"})

@@ -11,6 +11,7 @@ from scaling_limits.configuration.grids import Node
 from scaling_limits.configuration.trees import Origin, Tree
 from scaling_limits.configuration.vocabulary import is_axis
 from scaling_limits.figures import places
+from scaling_limits.figures.needs import value_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,20 @@ class GridCells:
                 problem = f"steps {told} never come, as training ends after {self.last_step:g}"
                 yield name, f"{problem}: nothing is measured there"
 
+    def configured(self, column: str, only: Mapping[str, Hashable]) -> set[Hashable]:
+        """The values of a column as configured, in the cells with the values `only` of other columns."""
+        kept = (
+            settings
+            for settings, _ in self.points
+            if all(value_of(settings, c) == value for c, value in only.items())
+        )
+        return {value_of(settings, column) for settings in kept}
+
+    def written_values(self, column: str) -> set[Hashable] | None:
+        """The values that the file lists for a column; None where it lists none."""
+        said = None if self.written is None else self.written.settings.value(column)
+        return set(said) if isinstance(said, list) else None
+
     def values(self, column: str) -> set[Hashable]:
         """All values of a column, as configured and as the file says."""
         if column not in self._values:
@@ -94,9 +109,3 @@ class GridCells:
                     found.add(value)
             self._values[column] = found - {None}
         return self._values[column]
-
-
-def value_of(settings: Any, column: str) -> Hashable:
-    """A setting of a cell as a value that sets may hold; None if it has no such setting."""
-    value = getattr(settings, column, None)
-    return value if isinstance(value, Hashable) else str(value)

@@ -1,28 +1,23 @@
-"""From a figure's `claims`, as they are written, to claims (`figures/claims.py`)."""
+"""From a figure's `claims`, as they are written, to typed claims (`claims/`)."""
 
-import typing
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from scaling_limits.configuration.shapes import RULE, misfits
-from scaling_limits.configuration.trees import Tree, Word, origin_at, plain
-from scaling_limits.configuration.words import MisplacedError, Words
-from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.figures.claims import Claim
+from pydantic import ValidationError
 
-_SAID = {"statement", "source"}
-_OWN = {"id", "kind", *_SAID}
+from scaling_limits.claims import models
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.configuration.files import as_written, explained
+from scaling_limits.configuration.trees import Tree, Word, origin_at, plain
+from scaling_limits.configuration.words import Words
+from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures.shapes import RULE, misfits
+from scaling_limits.figures.written import MisplacedError
+
+_TEXTS = {"statement", "source"}
+_OWN = {"id", "kind", *_TEXTS}
 _GRIDS = {"grids", "control", "reference"}
 _QUANTITIES = {"quantity", "reference_quantity"}
-
-
-def _kinds() -> dict[str, Any]:
-    """The models of claims by their kind."""
-    models = typing.get_args(typing.get_args(Claim)[0])
-    return {typing.get_args(model.model_fields["kind"].annotation)[0]: model for model in models}
-
-
-KINDS = _kinds()
 
 
 def refuse_unknown(judging: Tree) -> None:
@@ -31,14 +26,14 @@ def refuse_unknown(judging: Tree) -> None:
     Raises:
         ConfigurationError: names file and line.
     """
-    fields = {kind: set(model.model_fields) - _OWN for kind, model in KINDS.items()}
+    fields = {kind: set(model.model_fields) - _OWN for kind, model in models().items()}
     for key, word in judging.items():
-        if key not in KINDS:
-            _refuse(key, word, {*KINDS}.union(*fields.values()))
+        if key not in fields:
+            _refuse(key, word, {*fields}.union(*fields.values()))
             continue
         for inner, part in judging.tree(key).items():
             _refuse(inner, part, fields[key])
-    shape = {**RULE, **dict.fromkeys(KINDS, RULE)}
+    shape = {**RULE, **dict.fromkeys(fields, RULE)}
     for problem in misfits(plain(judging, nulls=True), shape, ()):
         key = ".".join(map(str, problem.path))
         raise ConfigurationError(f"{origin_at(judging, problem.path)}: judging.{key}: {problem}")
@@ -52,37 +47,62 @@ def _refuse(key: str, word: Word, valid: Collection[str]) -> None:
 def combined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """`judging` over another: word by word, and what is said of a kind of claims word by word as well."""
     merged = {**below, **above}
-    for kind in KINDS:
+    for kind in models():
         if isinstance(below.get(kind), Mapping) and isinstance(above.get(kind), Mapping):
             merged[kind] = {**below[kind], **above[kind]}
     return merged
 
 
-def claim(name: str, said: Any, words: Words) -> dict[str, Any]:
-    """A claim with its id, and all that it does not say itself.
+def claims(
+    entries: Mapping[str, Any], words: Words
+) -> tuple[list[ClaimBase], list[MisplacedError]]:
+    """Return the claims of a figure that are valid, and what is wrong with the others; an entry of None is left out."""
+    valid: list[ClaimBase] = []
+    wrong: list[MisplacedError] = []
+    for name, entry in entries.items():
+        if entry is None:
+            continue
+        try:
+            kind, content = _expanded(name, entry, words)
+        except MisplacedError as error:
+            wrong.append(error)
+            continue
+        model = models()[kind]
+        try:
+            valid.append(model.model_validate(content))
+        except ValidationError as error:
+            for place, problem in explained(model, error, content):
+                path = ("claims", name, kind, *as_written(place))
+                wrong.append(MisplacedError(path, problem))
+    return valid, wrong
+
+
+def _expanded(name: str, entry: Any, words: Words) -> tuple[str, dict[str, Any]]:
+    """The kind of a claim and its fields, with its id and all defaults that the entry does not override.
 
     Raises:
-        MisplacedError: an unknown kind, grid or quantity, or a word of another type than it has to be.
+        MisplacedError: an unknown kind, grid or quantity, or a value of the wrong type.
     """
     path = ("claims", name)
-    if not isinstance(said, Mapping):
-        raise MisplacedError(path, f"should be a mapping, not {said!r:.80}")
-    kinds = [key for key in said if key not in _SAID]
-    if not kinds:
-        raise MisplacedError(path, f"a claim needs its kind, one of {', '.join(KINDS)}")
-    kind = kinds[0]
-    if kind not in KINDS:
-        raise MisplacedError((*path, kind), unknown("kind of claim", kind, {*KINDS, *_SAID}))
-    if len(kinds) > 1:
-        raise MisplacedError((*path, kinds[1]), f"a claim has one kind, here {' and '.join(kinds)}")
-    rule = said[kind]
+    kinds = models()
+    if not isinstance(entry, Mapping):
+        raise MisplacedError(path, f"should be a mapping, not {entry!r:.80}")
+    named = [key for key in entry if key not in _TEXTS]
+    if not named:
+        raise MisplacedError(path, f"a claim needs its kind, one of {', '.join(kinds)}")
+    kind = named[0]
+    if kind not in kinds:
+        raise MisplacedError((*path, kind), unknown("kind of claim", kind, {*kinds, *_TEXTS}))
+    if len(named) > 1:
+        raise MisplacedError((*path, named[1]), f"a claim has one kind, here {' and '.join(named)}")
+    rule = entry[kind]
     if not isinstance(rule, Mapping):
         raise MisplacedError((*path, kind), f"should be a mapping, not {rule!r:.80}")
-    for problem in misfits(said, {"statement": str, "source": str, kind: RULE}, path):
+    for problem in misfits(entry, {"statement": str, "source": str, kind: RULE}, path):
         raise problem
-    fields = KINDS[kind].model_fields
-    usual = {key: value for key, value in words.judging.items() if key in fields}
-    rule = {**usual, **(words.judging.get(kind) or {}), **rule}
+    fields = kinds[kind].model_fields
+    defaults = {key: value for key, value in words.judging.items() if key in fields}
+    rule = {**defaults, **(words.judging.get(kind) or {}), **rule}
     rule = {key: value for key, value in rule.items() if value is not None}
     for key in _GRIDS & set(rule):
         rule[key] = words.grids(_listed(rule[key]), (*path, kind, key))
@@ -91,9 +111,10 @@ def claim(name: str, said: Any, words: Words) -> dict[str, Any]:
     for key, field in fields.items():
         if key != "at" and isinstance(rule.get(key), str) and "tuple" in str(field.annotation):
             rule[key] = _listed(rule[key])
-    source = str(said.get("source", "{figure}")).replace("{figure}", words.label)
+    source = str(entry.get("source", "{figure}")).replace("{figure}", words.label)
     own = {"id": name, "kind": kind, "source": source}
-    return {**rule, **({"statement": said["statement"]} if "statement" in said else {}), **own}
+    statement = {"statement": entry["statement"]} if "statement" in entry else {}
+    return kind, {**rule, **statement, **own}
 
 
 def _listed(value: Any) -> Any:

@@ -4,11 +4,11 @@ import os.path
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny
 
-from scaling_limits.figures.claims import Claim
-from scaling_limits.figures.plots import Plot
+from scaling_limits.claims.base import ClaimBase
 from scaling_limits.parameterisations.table import Row
+from scaling_limits.plots.options import Plot
 from scaling_limits.strict import Strict
 
 UserPath = Annotated[PurePath, AfterValidator(lambda path: PurePath(os.path.expanduser(path)))]
@@ -55,7 +55,7 @@ class Figure(Strict):
     title: str
     caption: str
     plot: Plot
-    claims: list[Claim] = Field(default_factory=list)
+    claims: list[SerializeAsAny[ClaimBase]] = Field(default_factory=list)
     experiment: str | None = None
 
     @property

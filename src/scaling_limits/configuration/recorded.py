@@ -8,12 +8,9 @@ from scaling_limits.cells import Cell
 from scaling_limits.configuration.costs.declared import algorithm
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.models import Figure
-from scaling_limits.configuration.words import MisplacedError
 from scaling_limits.errors import unknown
-from scaling_limits.figures.plots import Plot, singles
-from scaling_limits.figures.plots.exponent_plane import ExponentPlanePlot
-from scaling_limits.figures.plots.lines import LinesPlot
 from scaling_limits.figures.quantities import Quantity
+from scaling_limits.figures.written import MisplacedError
 
 
 def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
@@ -84,21 +81,8 @@ def _usual(_: Cell) -> set[str]:
 
 def quantities(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, Quantity]]:
     """What is shown and judged: path, grid, quantity."""
-    for plot in singles(figure.plot):
-        yield from ((("plot",), grid, quantity) for grid, quantity in _shown(plot))
+    yield from ((("plot",), *shown) for shown in figure.plot.shown_quantities())
     for claim in figure.claims:
         for key, quantity in claim.quantities.items():
             path = ("claims", claim.id, claim.kind, key)
             yield from ((path, grid, quantity) for grid in claim.all_grids)
-
-
-def _shown(plot: Plot) -> Iterator[tuple[str, Quantity]]:
-    if isinstance(plot, LinesPlot):
-        for panel in plot.panels:
-            yield from ((line.grid, line.quantity) for line in panel.lines)
-            if panel.tuned_by is not None:
-                yield from ((line.grid, panel.tuned_by) for line in panel.lines)
-    elif isinstance(plot, ExponentPlanePlot):
-        yield from ((grid, quantity) for grid in plot.grids for _, quantity in plot.quantities)
-    elif hasattr(plot, "quantity"):
-        yield from ((grid, plot.quantity) for grid in plot.grids)

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from scaling_limits import claims
 from scaling_limits.configuration import forms
-from scaling_limits.configuration.judging import KINDS
 from scaling_limits.configuration.models import Main, OwnNames, Preset
 from scaling_limits.configuration.parts import every_setting
 from scaling_limits.configuration.settings_page import page
-from scaling_limits.figures.plots import DRAWN_BY
+from scaling_limits.plots import registry
 
 FOLDER = Path("workflow", "schemas")
 SETTINGS = Path("docs", "settings.md")
@@ -93,7 +93,7 @@ def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
         "quantities": {"type": "object", "additionalProperties": _MAPPING},
         "bases": _named("base"),
         "figures": _named("figure"),
-        "plot": {"type": "object", "properties": {"kind": {"enum": sorted(DRAWN_BY.modules)}}},
+        "plot": {"type": "object", "properties": {"kind": {"enum": sorted(registry.modules)}}},
         "claims": _named("claim"),
         "presets": _MAPPING,
     }
@@ -107,7 +107,7 @@ def _claim() -> dict[str, Any]:
     own = {"statement", "source"}
     kinds = {
         kind: {"type": "object", "propertyNames": {"enum": sorted(model.model_fields)}}
-        for kind, model in KINDS.items()
+        for kind, model in claims.models().items()
     }
     properties = {**dict.fromkeys(sorted(own), _TEXT), **kinds}
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}

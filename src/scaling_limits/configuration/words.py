@@ -7,14 +7,7 @@ from typing import Any
 
 from scaling_limits.configuration.grids import Node
 from scaling_limits.errors import unknown
-
-
-class MisplacedError(Exception):
-    """A word of a figure that means nothing, and the path to it."""
-
-    def __init__(self, path: tuple[str | int, ...], problem: str) -> None:
-        super().__init__(problem)
-        self.path = path
+from scaling_limits.figures.written import MisplacedError, Path
 
 
 @dataclass(frozen=True)
@@ -28,7 +21,7 @@ class Words:
     nodes: Mapping[str, Node]
     metrics: frozenset[str] | None
 
-    def quantity(self, said: Any, path: tuple[str | int, ...]) -> Any:
+    def quantity(self, said: Any, path: Path) -> Any:
         """A quantity: a word, a word with changes, or written out."""
         if isinstance(said, str):
             said = {"quantity": said}
@@ -45,11 +38,11 @@ class Words:
             raise MisplacedError(path, unknown("metric", metric, self.metrics))
         return said
 
-    def grids(self, said: Any, path: tuple[str | int, ...]) -> list[str]:
+    def grids(self, said: Any, path: Path) -> list[str]:
         """The grids of one node, or of several."""
         return [grid for grid, _ in self.titled(said, path)]
 
-    def titled(self, said: Any, path: tuple[str | int, ...]) -> list[tuple[str, str | None]]:
+    def titled(self, said: Any, path: Path) -> list[tuple[str, str | None]]:
         """Grids with their titles: below a node, in full for a list of nodes, or as written."""
         if isinstance(said, Mapping):
             return [(self._node(name, path).grids[0], title) for name, title in said.items()]
@@ -63,7 +56,7 @@ class Words:
         """All grids in their order."""
         return [name for name, node in self.nodes.items() if node.grids == (name,)]
 
-    def _node(self, name: Any, path: tuple[str | int, ...]) -> Node:
+    def _node(self, name: Any, path: Path) -> Node:
         if name not in self.nodes:
             raise MisplacedError(path, unknown("grid", name, self.nodes))
         return self.nodes[name]

@@ -1,9 +1,11 @@
 """The words of metrics: what plots say of one if they do not say it themselves, for all papers."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from scaling_limits.figures.plots.parts import Best, Scale
 from scaling_limits.figures.quantities import Quantity
+
+Scale = Literal["linear", "log"]
+Best = Literal["min", "max"]
 
 
 class Words(NamedTuple):

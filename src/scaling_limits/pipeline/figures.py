@@ -13,16 +13,16 @@ from scaling_limits.audit.judge import judge
 from scaling_limits.audit.registered import registered_failures
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
+from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
-from scaling_limits.figures.claims import Claim, OptimumClaim
-from scaling_limits.figures.plots import Plot, singles
 from scaling_limits.files import write_file
 from scaling_limits.pipeline import notes
 from scaling_limits.pipeline.checksums import PROVENANCE, checksums
 from scaling_limits.pipeline.jobs import COLUMNS
 from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.plots.options import Plot
 from scaling_limits.records import Results
 from scaling_limits.runtime import library_versions
 
@@ -85,7 +85,7 @@ def collect(
             }
             | {"grids": [*claim.grids, *claim.control]}
             for claim in figure.claims
-            if isinstance(claim, OptimumClaim) and not claim.profile
+            if claim.locates_optimum
         ],
         "notes": notes.on_the_picture(configuration, paper, name, cells),
         "differences": notes.differences(configuration, paper, name, meta),
@@ -115,7 +115,7 @@ def collect(
     )
 
 
-def _is_elsewhere(claim: Claim, plot: Plot, cells: pd.DataFrame) -> bool:
+def _is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:
     """Whether a claim judges or compares, besides its controls, what the picture does not show."""
     ids = cells.groupby("grid")["cell_id"].agg(set)
 
@@ -124,26 +124,17 @@ def _is_elsewhere(claim: Claim, plot: Plot, cells: pd.DataFrame) -> bool:
 
     judged = of([*claim.grids, *(grid for names in claim.compared for grid in names)])
     # a panel shows what is best over these columns, a claim what is at one value of them
-    tuned = {
-        column
-        for single in singles(plot)
-        for panel in getattr(single, "panels", ())
-        if judged & of(panel.grids)
-        for column in getattr(panel, "over", ())
-    }
+    tuned = {column for grid, column in plot.tuned_columns() if judged & of([grid])}
     return bool(judged - of(plot.grids) or tuned.intersection(claim.only))
 
 
 def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, Any]:
-    """The plot as written, the settings in the titles of its panels filled in from the cells that they show."""
-    said: dict[str, Any] = plot.model_dump(mode="json", exclude_unset=True)
-    for single, part in zip(singles(plot), said.get("plots", [said]), strict=True):
-        models = getattr(single, "panels", ())
-        for panel, model in zip(part.get("panels", []), models, strict=True):
-            if panel.get("title"):
-                shown = cells[cells["grid"].isin(model.grids)]
-                panel["title"] = notes.filled(panel["title"], shown, names)
-    return said
+    """Return the plot as written, the settings in its texts filled from the cells that they are about."""
+
+    def filled(text: str, grids: Iterable[str]) -> str:
+        return notes.filled(text, cells[cells["grid"].isin(list(grids))], names)
+
+    return plot.fill(filled).model_dump(mode="json", exclude_unset=True)
 
 
 def _cells(points: Sequence[Point]) -> pd.DataFrame:

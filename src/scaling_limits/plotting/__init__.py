@@ -1,1 +1,1 @@
-"""Figures from records: kinds of plots, and what they are made of, from the page to its text."""
+"""The look of figures: the page, its text, styles and colours, and the execution of notebooks."""

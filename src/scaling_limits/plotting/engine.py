@@ -24,7 +24,7 @@ class InProcess(Engine):  # type: ignore[misc]
 
     @classmethod
     def execute_managed_notebook(
-        cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: Any
+        cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: object
     ) -> None:
         """Run the cells of `nb_man.nb`, and put their outputs there."""
         namespace: dict[str, Any] = {"__name__": "__main__"}

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -61,12 +60,13 @@ class Page:
         )
         self._rows = [self._row(*found) for found in zip(middle, rows, strict=True)]
         self.bodies = [body for row in self._rows for body in row]
+        self._unfinished = set(self.bodies)
         self.fit()
         self._write(titles, 1.0, head, size=style.LARGE, weight="bold", gid="title")
         self._write(
             verdicts, 1 - under_title / head, head, size=style.SMALL, color="0.25", gid="verdicts"
         )
-        look: dict[str, Any] = {"size": style.SMALL, "color": "0.25", "gid": "notes", "va": "top"}
+        look: style.Look = {"size": style.SMALL, "color": "0.25", "gid": "notes", "va": "top"}
         self._bottom.text(_PAD / self.width, 1.0, lines, **look)
 
     def _write(self, words: str, y: float, height: float, **look: Any) -> None:
@@ -86,8 +86,13 @@ class Page:
         self.figure.set_size_inches(self.width, sum(heights))
         self._parts.set_height_ratios(heights)
 
+    def finish(self, body: "Body") -> Figure:
+        """Return the figure; settle it once all of its bodies are finished."""
+        self._unfinished.discard(body)
+        return self.figure if self._unfinished else self.settle()
+
     def settle(self) -> Figure:
-        """The figure, its layout computed once and for all formats."""
+        """Compute the layout once for all formats, and return the figure."""
         self._engine.execute(self.figure)
         # with an engine left, also with the one called "none", every format would draw the page twice
         self.figure.set_layout_engine(None)
@@ -111,6 +116,10 @@ class Body:
         """A place whose axes take a size."""
         self.page, self.area = page, area
         self.width, self.height = size
+
+    def finish(self) -> Figure:
+        """Return the figure, settled if this is the last of its page's bodies."""
+        return self.page.finish(self)
 
     def axes(self, rows: int, columns: int) -> np.ndarray:
         """Pairs of axes [rows, columns]."""
@@ -151,19 +160,14 @@ class Drawing(ABC):
 
     body: Body
 
-    @staticmethod
-    @abstractmethod
-    def size(plot: Any, table: pd.DataFrame, widest: float) -> Size:
-        """What the axes take where there are so many inches across."""
-
     @abstractmethod
     def complete(self) -> None:
         """Scale, name and limit the axes, and write the legend."""
 
     def finish(self) -> Figure:
-        """The figure, if there is nothing else on its page."""
+        """Complete the plot, and return the figure, settled if it was the page's last plot."""
         self.complete()
-        return self.body.page.settle()
+        return self.body.finish()
 
 
 def shape(count: int, wrap: int) -> tuple[int, int]:
@@ -173,7 +177,15 @@ def shape(count: int, wrap: int) -> tuple[int, int]:
 
 
 def scale_ticks(axis: Axis, scale: str, low: float, high: float, *, whole: bool = False) -> None:
-    """Ticks between two ends: round numbers in one notation, `whole` ones where values are counted."""
+    """Place ticks at round numbers between two ends, all in one notation.
+
+    Args:
+        axis: the x or y axis.
+        scale: "linear" or "log".
+        low: the smallest value.
+        high: the largest value.
+        whole: whether values are counted, so that a linear axis has whole numbers only.
+    """
     even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=whole)
     if scale == "linear":
         axis.set_major_locator(even)

@@ -10,11 +10,15 @@ from typing import Any
 
 import matplotlib as mpl
 import seaborn as sns
+from matplotlib.lines import Line2D
+
+Look = dict[str, Any]
+"""Keyword arguments that style an artist."""
 
 SMALL, NORMAL, LARGE = 6.5, 7.5, 9.0  # font sizes, points
 COLOUR_MAP = "viridis"  # perceptually uniform, readable with colour-vision deficiencies and in grey
 
-RING: dict[str, Any] = {
+RING: Look = {
     "marker": "o",
     "markersize": 5.0,
     "markerfacecolor": "white",
@@ -23,9 +27,11 @@ RING: dict[str, Any] = {
 }
 DASHES = ("--", ":", "-.")
 """Of lines that say what is expected."""
-CROSS: dict[str, Any] = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
-_POINTS: dict[str, Any] = {"linewidth": 0.9, "markersize": 2.6, "markeredgewidth": 0.0}
-LINES: dict[str, dict[str, Any]] = {
+CROSS: Look = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
+DIVERGED = "diverged (at least one seed)"
+"""What a cross says in legends."""
+_POINTS: Look = {"linewidth": 0.9, "markersize": 2.6, "markeredgewidth": 0.0}
+LINES: dict[str, Look] = {
     "solid": {**_POINTS, "linestyle": "-"},
     "dashed": {"linestyle": (0, (3.5, 1.6)), "linewidth": 0.9, "marker": None},
     "dotted": {"linestyle": (0, (1, 1.3)), "linewidth": 0.9, "marker": None},
@@ -33,7 +39,7 @@ LINES: dict[str, dict[str, Any]] = {
 }
 """How lines of a style look; a solid one has marks of its own, where they are told apart by them."""
 
-_SETTINGS: dict[str, Any] = {
+_SETTINGS: Look = {
     "font.size": NORMAL,
     "font.sans-serif": ["DejaVu Sans"],
     "axes.titlesize": NORMAL,
@@ -60,6 +66,11 @@ _SETTINGS: dict[str, Any] = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "scaling-limits",
 }
+
+
+def cross() -> Line2D:
+    """Return the cross of a legend."""
+    return Line2D([], [], color="0.35", **CROSS)
 
 
 def apply() -> None:

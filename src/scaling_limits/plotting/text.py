@@ -85,7 +85,14 @@ def name(value: str) -> str:
 
 
 def setting(column: str, value: float | str, results: Results, given: dict[str, str]) -> str:
-    """A value of a column of the cells: a number after its symbol, a name by itself."""
+    """Return a value of a column of the cells in words: a number after its symbol, a name by itself.
+
+    Args:
+        column: the column.
+        value: the value.
+        results: the results, whose cells say what a depth counts.
+        given: the paper's symbols.
+    """
     if isinstance(value, str):
         return name(value)
     return f"${symbol(column, results, given)}$ = {short(value)}"

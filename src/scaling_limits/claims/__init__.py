@@ -1,0 +1,64 @@
+"""Kinds of claims, one module each: a model `Claim`, derived from `base.ClaimBase`, that measures itself on records.
+
+Reading a configuration imports all of them, so pandas and SciPy are imported inside the functions that use them.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from inspect import isabstract
+from typing import Protocol, cast
+
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.registry import Registry
+
+registry = Registry(
+    "kind of claim",
+    {
+        kind: f"scaling_limits.claims.{kind}"
+        for kind in (
+            "optimum_stays",
+            "optimum_moves",
+            "transfer_cost",
+            "improves_with",
+            "bound",
+            "rank_correlation",
+            "slope",
+            "agrees_with",
+            "gap",
+            "no_gain",
+            "flatter",
+            "slope_difference",
+            "level_set",
+        )
+    },
+    "scaling_limits.claims",
+    ("Claim",),
+)
+
+
+class Kind(Protocol):
+    """The module of a kind of claims."""
+
+    Claim: type[ClaimBase]
+
+
+@cache
+def models() -> Mapping[str, type[ClaimBase]]:
+    """Return the model of each kind, the project's own first.
+
+    Raises:
+        ConfigurationError: a package's kind cannot be imported, or its `Claim` is no claim that can be measured.
+    """
+    return {kind: _model(kind) for kind in registry.modules}
+
+
+def _model(kind: str) -> type[ClaimBase]:
+    model = cast(Kind, registry.part(kind)).Claim
+    where = f"kind of claim '{kind}': {model.__module__}.Claim"
+    if not issubclass(model, ClaimBase):
+        raise ConfigurationError(f"{where} should be derived from {ClaimBase.__module__}.ClaimBase")
+    if isabstract(model):
+        missing = ", ".join(sorted(model.__abstractmethods__))
+        raise ConfigurationError(f"{where} does not define {missing}")
+    return model

@@ -1,0 +1,220 @@
+"""A quantity tends to that of a limit along a size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from scaling_limits.claims.base import Names, SizeClaim, Some, SteppedClaim
+from scaling_limits.claims.measurement import (
+    Measurement,
+    UndecidedError,
+    diverged,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.points import (
+    Table,
+    by_size,
+    decide,
+    extreme_of,
+    fit_log_slope,
+    generator_of,
+    points_of,
+    quantity_name,
+    steps_of,
+    table_of,
+    together,
+)
+from scaling_limits.claims.simulation import Recorded, Simulation
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+
+class Claim(SizeClaim, SteppedClaim):
+    """A quantity tends to that of its limit, the grids `reference`, as a size grows.
+
+    A limit has no size; networks as a reference are compared at their own, where they have several.
+    At the largest size along which networks grow, its mean over seeds is within the share
+    `tolerance` of the reference's at every point, a value of the columns `by`, and at each of the
+    steps `at` (`all`: those recorded). With `slope_at_most`, the root mean square of the relative errors of
+    single networks, over points, steps and seeds, has at most this log-log slope along the size.
+    """
+
+    kind: Literal["agrees_with"]
+    reference: Some
+    by: Names = ()
+    tolerance: float = Field(gt=0)
+    slope_at_most: float | None = None
+    control: Some
+
+    @property
+    def columns(self) -> Names:
+        """The size and the columns `by`."""
+        return (self.along, *self.by)
+
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """The reference."""
+        return (self.reference,)
+
+    def measure(self, results: Results, *compared: Results) -> Measurement:
+        """Measure the largest relative error of means over seeds at the largest size, over points and steps.
+
+        Where training diverged in some cells the claim fails.
+
+        Raises:
+            UndecidedError: there are fewer than two sizes, every cell diverged, the reference has no value at a point,
+                or one that is zero or not finite, or no network has an error to take a slope of.
+        """
+        (reference,) = compared
+        points_by = [*self.by, "step"]
+        errors = relative_errors(self, results, reference)
+        sizes = by_size(errors, self.along, points_by)
+        threshold = f"at most {setting(self.tolerance)}"
+        if self.slope_at_most is not None:
+            threshold += f", slope at most {setting(self.slope_at_most)}"
+        if not np.isfinite(errors.rows["value"]).all():
+            return diverged(threshold, "training diverged, so there is no error")
+        generator = generator_of(self)
+        largest = max(sizes)
+        points = sizes[largest]
+        row = int(np.argmax(np.abs(points.means)))
+        value = float(np.abs(points.means[row]))
+        interval = extreme_of(value, np.abs(points.draws(generator)).max(axis=0), least=0.0)
+        answers = [decide(value, interval, 0.0, self.tolerance)]
+        shown = self.by if self.at is None else points_by
+        at = "".join(f", {prose(c)} {setting(points.settings[c].iloc[row])}" for c in shown)
+        detail = (
+            f"the largest relative error of {quantity_name(self)} over {len(points.settings)} points is "
+            f"{with_interval(value, interval)} (at {prose(self.along)} {setting(largest)}{at})"
+        )
+        if self.slope_at_most is not None:
+            rms = _rms(errors, self.along)
+            single = points_of(rms, [self.along])
+            if single.values.min() == 0:
+                raise UndecidedError(
+                    f"{quantity_name(self)} equals its reference, so there is no slope"
+                )
+            slope, ends = fit_log_slope(
+                single, single.settings[self.along].to_numpy(float), generator
+            )
+            answers.append(decide(slope, ends, -np.inf, self.slope_at_most))
+            detail += (
+                ", and that of single networks falls with a log-log slope of "
+                f"{with_interval(slope, ends)}"
+            )
+        return Measurement(
+            holds=together(answers),
+            value=value,
+            interval=interval,
+            threshold=threshold,
+            detail=f"{detail}; it should be {threshold}",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of errors that fall as a power of the size."""
+        return _Simulation(self, recorded)
+
+
+def _rms(errors: Table, along: str) -> Table:
+    """Return the root mean square of each network's errors, over points and steps."""
+    squares = errors.rows.assign(value=errors.rows["value"] ** 2)
+    means = squares.groupby([along, "seed"])["value"].mean()
+    return replace(errors, rows=np.sqrt(means).reset_index())
+
+
+def relative_errors(claim: Claim, results: Results, reference: Results) -> Table:
+    """Tabulate relative errors: a row for each size, point and step, and seed.
+
+    A reference that has several sizes is compared at each of them with its own.
+    """
+    import pandas as pd
+
+    sized = reference.cells.get(claim.along, pd.Series()).nunique() > 1
+    points_by = [*([claim.along] if sized else []), *claim.by, "step"]
+
+    def table(cells: Results, columns: list[str]) -> Table:
+        tables = {
+            quantity.step or 0: table_of(
+                claim, cells, columns, quantity=quantity, may_diverge=cells is reference
+            )
+            for quantity in steps_of(claim, results)
+        }
+        rows = pd.concat(tabulated.rows.assign(step=step) for step, tabulated in tables.items())
+        return Table(rows, exact=all(tabulated.exact for tabulated in tables.values()))
+
+    values, limit = table(results, [claim.along, *claim.by]), table(reference, points_by[:-1])
+    if sized:
+        known = values.rows[claim.along].isin(limit.rows[claim.along])
+        values = replace(values, rows=values.rows[known])
+    # a limit that was computed for each seed has seen the same data as that seed's network
+    paired = set(values.rows["seed"]) <= set(limit.rows["seed"])
+    key = [*points_by, "seed"] if paired else points_by
+    rows = values.rows.join(limit.rows.groupby(key)["value"].mean().rename("limit"), on=key)
+    if not (np.isfinite(rows["limit"]) & (rows["limit"] != 0)).all():
+        raise UndecidedError(
+            f"{' and '.join(claim.reference)} gives no {quantity_name(claim)}, or zero, at a point, so "
+            "there is no relative error"
+        )
+    return replace(values, rows=rows.assign(value=rows["value"] / rows["limit"] - 1))
+
+
+TINY = 1e-300
+"""In place of an error that is exactly zero."""
+
+
+class _Simulation(Simulation):
+    """Errors that fall as a power of the size, as large as recorded at one end."""
+
+    claim: Claim
+
+    def __init__(self, claim: Claim, recorded: Recorded) -> None:
+        super().__init__(claim, recorded)
+        (self._limit,) = recorded.compared
+        self._errors = relative_errors(claim, self.results, self._limit).rows
+
+    @property
+    def has_exponent(self) -> bool:
+        """Whether the claim bounds the power with which errors fall."""
+        return self.claim.slope_at_most is not None
+
+    # values that are the same everywhere may be those of the limit
+    constant_is_void = False
+
+    def draw(self, scenario: str, wrong: float, generator: np.random.Generator) -> np.ndarray:
+        """Draw values [rows] about the limit, with errors whose power of the size is wrong.
+
+        A claim without an exponent is wrong if all errors lie as far beyond the tolerance as recorded ones lie within.
+        """
+        claim, wrong = self.claim, abs(wrong)
+        rows = self._errors[self._errors["step"] == (self.quantity.step or 0)]
+        key = [claim.along, *claim.by, "seed"]
+        merged = self.table[key].merge(rows[[*key, "limit"]], on=key, how="left")
+        limit = merged["limit"].to_numpy(float)
+        theory = 1.0 if (claim.slope_at_most or -0.5) < -0.75 else 0.5
+        missed = 0.0
+        if wrong and claim.slope_at_most is None:
+            largest = rows[rows[claim.along] == rows[claim.along].max()]
+            errors = largest.groupby([*claim.by])["value"].mean() if claim.by else largest["value"]
+            missed = claim.tolerance**2 / max(np.abs(errors).max(), TINY)
+            wrong = 0.0
+        size = self.table[claim.along].to_numpy(float)
+        sizes = rows[claim.along].to_numpy(float)
+        end = sizes.min() if wrong else sizes.max()
+        level = np.sqrt((rows["value"].to_numpy(float)[sizes == end] ** 2).mean())
+        error = level * self._falls(end / size, end, theory - wrong)
+        sign = generator.standard_normal(len(limit)) if len(np.unique(self.seeds)) > 1 else 1.0
+        return np.asarray(limit * (1 + missed + error * sign))
+
+    def _falls(self, shrunk: np.ndarray, end: float, power: float) -> np.ndarray:
+        """Return a power of the size, 1 at `end`, less that of the reference if this is a larger network."""
+        along, cells = self.claim.along, self._limit.cells
+        known = cells[along].dropna().unique() if along in cells else np.array([])
+        left = (end / float(known[0])) ** power if len(known) == 1 and known[0] > end else 0.0
+        return np.asarray((shrunk**power - left) / (1 - left))

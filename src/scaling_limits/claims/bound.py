@@ -1,0 +1,207 @@
+"""A quantity is bounded over a region of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from scaling_limits.claims.base import MARGIN, Names, Region, Some, SteppedClaim
+from scaling_limits.claims.checks import Problem, ratio_problems
+from scaling_limits.claims.measurement import (
+    Measurement,
+    UndecidedError,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.optima import open_edge
+from scaling_limits.claims.points import (
+    Table,
+    decide,
+    extreme_of,
+    generator_of,
+    grouped,
+    points_of,
+    quantity_name,
+    steps_of,
+    table_of,
+)
+from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
+from scaling_limits.claims.spread import LARGEST, Scale
+from scaling_limits.figures.needs import Grids
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+
+class Claim(SteppedClaim):
+    """The quantity is at least, or at most, a number at every point of a region.
+
+    A point is one value of the columns `by`; its value is the mean over seeds, and the best over the
+    hyperparameters `over`. With `at`, the bound must hold at each of the steps (`all`: those recorded), and the
+    quantity's own `reduce` is not used. With `divergence: evidence` the claim says that training (or inference) fails:
+    a cell that diverged keeps to `at_least`, also where every cell did.
+    """
+
+    kind: Literal["bound"]
+    by: Some = ("width", "depth")
+    over: Names = ()
+    where: Region | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    divergence: Literal["evidence"] | None = None
+
+    @property
+    def columns(self) -> Names:
+        """The columns `by`, and the hyperparameters."""
+        return (*self.by, *self.over)
+
+    @property
+    def groups(self) -> Names:
+        """The columns `by` where there are hyperparameters, over which each has its best value."""
+        return self.by if self.over else ()
+
+    @model_validator(mode="after")
+    def _one_sided(self) -> Self:
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("give either at_least or at_most")
+        if self.divergence and self.at_least is None:
+            raise ValueError(
+                "divergence: what diverged is infinitely bad, so it is evidence for at_least only; "
+                "for a quantity that should be small where training fails, as accuracy, use complement"
+            )
+        return self
+
+    def problems(self, grids: Grids) -> Iterator[Problem]:
+        """Yield problems of the region as well."""
+        yield from super().problems(grids)
+        yield from ratio_problems(self, "where", self.where.ratio if self.where else ())
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        """Measure the value closest to breaking the bound, over points and steps.
+
+        A cell that diverged breaks either bound, unless the claim counts it as evidence: then it is infinitely bad,
+        which is what the claim says. Among others `over` which the best counts it is only not the best.
+
+        Raises:
+            UndecidedError: no point lies in the region, every cell there diverged and that is no evidence, or the best
+                should be at least a number and may lie outside its grid.
+        """
+        low = -np.inf if self.at_least is None else self.at_least
+        high = np.inf if self.at_most is None else self.at_most
+        smallest = self.at_least is not None
+        extreme = np.min if smallest else np.max
+        limit = f"at least {setting(low)}" if smallest else f"at most {setting(high)}"
+        generator = generator_of(self)
+        extremes: list[tuple[float, str]] = []
+        sampled, num_points, scale = [], 0, None
+        steps = steps_of(self, results)
+        evidence = self.divergence == "evidence"
+        for quantity in steps:
+            table = table_of(
+                self,
+                results,
+                [*self.by, *self.over],
+                quantity=quantity,
+                where=self.where,
+                diverged=-np.inf if smallest and not self.over and not evidence else np.inf,
+                may_diverge=evidence,
+            )
+            settings, means, sampled_means, scale = _points(self, table, generator, closed=smallest)
+            sampled.append(extreme(sampled_means, axis=0))
+            num_points = len(settings)
+            row = int(np.argmin(means) if smallest else np.argmax(means))
+            named_at = zip(self.by, settings[row], strict=True)
+            where = ", ".join(f"{prose(column)} {setting(value)}" for column, value in named_at)
+            where += "" if quantity.step is None or self.at is None else f", step {quantity.step}"
+            extremes.append((float(means[row]), where))
+        value, where = (min if smallest else max)(extremes)
+        assert scale is not None
+        by_factors = scale.logarithmic and scale.top is None
+        interval = extreme_of(
+            value, extreme(sampled, axis=0), most=scale.top, logarithmic=by_factors
+        )
+        best = "best " if self.over else ""
+        over = f"{num_points} points" + (f" at {len(steps)} steps" if self.at is not None else "")
+        return Measurement(
+            holds=decide(value, interval, low, high),
+            value=value,
+            interval=interval,
+            threshold=limit,
+            detail=f"the {'smallest' if smallest else 'largest'} {best}{quantity_name(self)} over {over} is "
+            f"{with_interval(value, interval)} ({where}); it should be {limit}",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of values on either side of the bound."""
+        return _Simulation(self, recorded)
+
+
+def _points(
+    claim: Claim, table: Table, generator: np.random.Generator, *, closed: bool
+) -> tuple[list[tuple[object, ...]], np.ndarray, np.ndarray, Scale]:
+    """Return settings of the points, their values [P], plausible ones [P, DRAWS], and the scale on which they scatter.
+
+    If `closed`, a best value at an edge where it still falls is refused: it may be smaller beyond.
+    """
+    if not claim.over:
+        points = points_of(table, claim.by)
+        settings = [tuple(row) for row in points.settings[list(claim.by)].to_numpy(object)]
+        return settings, points.means, points.draws(generator), points.spread.scale
+    means, sampled = [], []
+    groups = grouped(table, claim.by, claim.over)
+    for at, points in groups.items():
+        reason = open_edge(points, claim.over, MARGIN) if closed else None
+        if reason is not None:
+            where = ", ".join(
+                f"{prose(name)} {setting(value)}" for name, value in zip(claim.by, at, strict=True)
+            )
+            raise UndecidedError(f"at {where}, {reason}")
+        means.append(points.means.min())
+        sampled.append(points.draws(generator).min(axis=0))
+        scale = points.spread.scale
+    return list(groups), np.array(means), np.array(sampled), scale
+
+
+class _Simulation(NoisySimulation):
+    """The recorded values, or as far beyond the bound as they are within."""
+
+    claim: Claim
+
+    # values that are the same everywhere may keep to the bound
+    constant_is_void = False
+
+    @property
+    def divergence_is_void(self) -> bool:
+        """False where the claim says that training diverges."""
+        return self.claim.divergence is None
+
+    def exact(self, wrong: float) -> np.ndarray:
+        """Return the recorded values; `draw` moves wrong ones beyond the bound, noise included."""
+        return self.recorded
+
+    def draw(self, scenario: str, wrong: float, generator: np.random.Generator) -> np.ndarray:
+        """Draw values [rows] about the recorded ones, or beyond the bound."""
+        values = super().draw(scenario, wrong, generator)
+        return self._beyond(values) if wrong else values
+
+    def _beyond(self, values: np.ndarray) -> np.ndarray:
+        """Move values [rows] as far beyond the bound as they lie within."""
+        claim = self.claim
+        bound = float((claim.at_most if claim.at_least is None else claim.at_least) or 0)
+        # no logarithm of a bound at zero
+        scale = Scale(
+            self.scale.logarithmic and (bound > 0 or self.scale.top is not None), self.scale.top
+        )
+        limit = scale.to(np.array(bound))
+        if not claim.over:
+            return scale.back(2 * limit - scale.to(values))
+        recorded = self.table.assign(value=scale.to(self.recorded))
+        means = recorded.groupby([*claim.by, *claim.over])["value"].transform("mean")
+        best = means.groupby(self.groups).transform("min").to_numpy(float)
+        # where everything diverged the best is infinitely far above
+        moved = np.where(np.isfinite(best), scale.to(values) + 2 * (limit - best), limit - LARGEST)
+        return scale.back(moved)

@@ -1,0 +1,242 @@
+"""The best value over the hyperparameters lies below that of another arm by a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from scaling_limits.claims.base import MARGIN, BestClaim, ClaimBase, Names, Some
+from scaling_limits.claims.checks import Problem, numbers, size_problems, values_of
+from scaling_limits.claims.measurement import (
+    Measurement,
+    UndecidedError,
+    number,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.optima import open_edge
+from scaling_limits.claims.points import (
+    Points,
+    by_size,
+    decide,
+    extreme_of,
+    generator_of,
+    interval_of,
+    quantity_name,
+    ratio_of,
+    table_of,
+)
+from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
+from scaling_limits.figures.needs import Grids
+from scaling_limits.figures.quantities import Quantity
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+
+class Claim(BestClaim):
+    """At the largest size, the best value over the hyperparameters `over` lies below that of the grids
+    `reference` by the share `margin`; if it `grows`, by that more than at the smallest size; with
+    `reference_quantity`, by that more than by this quantity, such as the loss earlier in training.
+    """
+
+    kind: Literal["gap"]
+    reference: Some
+    margin: float = Field(default=MARGIN, gt=0, lt=1)
+    grows: bool = False
+    reference_quantity: Quantity | None = None
+
+    @property
+    def compared(self) -> tuple[Names, ...]:
+        """The reference."""
+        return (self.reference,)
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """The quantity, and the one by which the gap is compared."""
+        other = self.reference_quantity
+        return super().quantities | ({"reference_quantity": other} if other else {})
+
+    @model_validator(mode="after")
+    def _one_comparison(self) -> Self:
+        if self.grows and self.reference_quantity is not None:
+            raise ValueError("give grows or reference_quantity: the gap is compared with one other")
+        return self
+
+    def problems(self, grids: Grids) -> Iterator[Problem]:
+        """Yield problems of the sizes of both arms as well."""
+        yield from ClaimBase.problems(self, grids)
+        wrong = list(size_problems(self, "along", self.along, grids, least=2 if self.grows else 1))
+        yield from wrong
+        ours, theirs = (
+            numbers(values_of(self, self.along, names, grids))
+            for names in (self.grids, self.reference)
+        )
+        if not wrong and ours and theirs and max(theirs) != max(ours):
+            problem = (
+                f"the largest {self.along} of {' and '.join(self.reference)} is {max(theirs):g}"
+            )
+            yield Problem(("along",), f"{problem}, not {max(ours):g}; take the same")
+
+    def measure(self, results: Results, *compared: Results) -> Measurement:
+        """Measure the ratio of the best value to the reference's at the largest size, over another ratio if asked.
+
+        The other one is the ratio at the smallest size if it `grows`, or that of the `reference_quantity`.
+        It holds if this is below 1 - `margin`, and fails if it is not: a tie within the margin decides.
+
+        Raises:
+            UndecidedError: the optimum of the larger one may lie outside its grid, every cell of the first arm
+                diverged, the sizes differ, or it should grow along a single one.
+        """
+        (reference,) = compared
+        generator = generator_of(self)
+        first = _arms(self, results, reference, self.quantity)
+        ratios = [_ratio(self, first, max, generator)]
+        if self.grows:
+            ratios.append(_ratio(self, first, min, generator))
+        elif self.reference_quantity is not None:
+            second = _arms(self, results, reference, self.reference_quantity)
+            ratios.append(_ratio(self, second, max, generator))
+        value, sampled = ratios[0].value, ratios[0].sampled
+        for other in ratios[1:]:
+            if not 0 < other.value < np.inf:
+                raise UndecidedError(f"every cell of one arm diverged at {other.where}")
+            value, sampled = float(ratio_of(value, other.value)), ratio_of(sampled, other.sampled)
+        # the best of several settings is the luckier the more there are, which may be more in one arm
+        interval = (
+            extreme_of(value, sampled, least=0.0, logarithmic=True)
+            if self.over
+            else interval_of(sampled)
+        )
+        below = 1 - self.margin
+        what = "the ratio changes to" if len(ratios) > 1 else "that is"
+        return Measurement(
+            holds=decide(value, interval, 0.0, below),
+            value=value,
+            interval=interval,
+            threshold=f"below {setting(below)}",
+            detail=f"{'; '.join(ratio.text for ratio in ratios)}: {what} "
+            f"{with_interval(value, interval)} times as much; below {setting(below)} is asked",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of gaps on either side of the reference."""
+        return _Simulation(self, recorded)
+
+
+class _Arms(NamedTuple):
+    """The points of both arms by size, and the name of their quantity."""
+
+    ours: dict[float, Points]
+    theirs: dict[float, Points]
+    name: str
+
+
+class _Ratio(NamedTuple):
+    """The ratio of the best value to the reference's, plausible ratios [R], the size, and a sentence on both values."""
+
+    value: float
+    sampled: np.ndarray
+    where: str
+    text: str
+
+
+def _arms(claim: Claim, results: Results, reference: Results, quantity: Quantity) -> _Arms:
+    columns = list(claim.over)
+    ours, theirs = (
+        by_size(
+            table_of(
+                claim,
+                cells,
+                [claim.along, *columns],
+                quantity=quantity,
+                may_diverge=cells is reference,
+            ),
+            claim.along,
+            columns,
+            least=2 if claim.grows else 1,
+        )
+        for cells in (results, reference)
+    )
+    return _Arms(ours, theirs, quantity.label or prose(quantity.metric))
+
+
+def _ratio(
+    claim: Claim,
+    arms: _Arms,
+    end: Callable[[Iterable[float]], float],
+    generator: np.random.Generator,
+) -> _Ratio:
+    size, theirs_at = end(arms.ours), end(arms.theirs)
+    where = f"{prose(claim.along)} {setting(size)}"
+    if size != theirs_at:
+        raise UndecidedError(
+            f"{prose(claim.along)} differs: {setting(size)} and {setting(theirs_at)}"
+        )
+    ours, theirs = arms.ours[size], arms.theirs[size]
+    _require_ratio(claim, ours, theirs, where)
+    best = [points.draws(generator).min(axis=0) for points in (ours, theirs)]
+    text = (
+        f"at {where} the best {arms.name} is {number(ours.means.min())}, and "
+        f"{number(theirs.means.min())} in {' and '.join(claim.reference)}"
+    )
+    value = float(ratio_of(ours.means.min(), theirs.means.min()))
+    return _Ratio(value, ratio_of(*best), where, text)
+
+
+def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> None:
+    """Refuse arms that have no ratio at one size.
+
+    The larger one might be smaller still beyond the edge of its grid.
+    """
+    if min(ours.values.min(), theirs.values.min()) <= 0:
+        raise UndecidedError(
+            f"{quantity_name(claim)} is not positive at {where}, so it has no ratios"
+        )
+    smallest = [points.means.min() for points in (ours, theirs)]
+    if not np.isfinite(smallest).any():
+        raise UndecidedError(f"every cell diverged at {where}")
+    larger = theirs if smallest[0] <= smallest[1] else ours
+    reason = open_edge(larger, list(claim.over), tolerance=0.0)
+    if reason is not None:
+        raise UndecidedError(f"at {where}, for the larger one, {reason}")
+
+
+class _Simulation(BestSimulation):
+    """Best values as recorded, at the reference's level, or as far beyond it."""
+
+    claim: Claim
+
+    def exact(self, wrong: float) -> np.ndarray:
+        """Return the recorded means, or those as far on the other side of the reference's level."""
+        return self._moved(2 if wrong else 0)
+
+    def constant(self) -> np.ndarray:
+        """Return the recorded means at the reference's level: no gap."""
+        return self._moved(1)
+
+    def _moved(self, steps: int) -> np.ndarray:
+        """Return means [rows] as recorded (0 steps), at the reference's level (1), or beyond it by as much (2).
+
+        The level is that of the same gap as by the reference quantity, if the gap is compared with one. Sizes that the
+        reference lacks stay as recorded: judged are the ends, which both have.
+        """
+        assert self.reference is not None
+        best = self.best(self.table, self.recorded)
+        other = self._best_of(self.reference, self.quantity)
+        if self.claim.reference_quantity is not None:
+            ours, theirs = (
+                self._best_of(results, self.claim.reference_quantity)
+                for results in (self.results, self.reference)
+            )
+            other = {s: other[s] * ours[s] / theirs[s] for s in other if s in ours}
+        moved = {s: best[s] * (other.get(s, best[s]) / best[s]) ** steps for s in best}
+        return self.scaled(best, moved)
+
+    def _best_of(self, results: Results, quantity: Quantity) -> dict[float, float]:
+        table = results.quantity(quantity)
+        return self.best(table, table["value"].to_numpy(float))

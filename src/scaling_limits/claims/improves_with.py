@@ -1,0 +1,112 @@
+"""The best value over the hyperparameters falls along a size."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from scaling_limits.claims.base import MARGIN, BestClaim
+from scaling_limits.claims.measurement import (
+    Measurement,
+    UndecidedError,
+    number,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.optima import open_edge
+from scaling_limits.claims.points import (
+    by_size,
+    decide,
+    extreme_of,
+    generator_of,
+    interval_of,
+    quantity_name,
+    ratio_of,
+    table_of,
+    together,
+)
+from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+
+class Claim(BestClaim):
+    """The best value over the hyperparameters `over` falls along a size, by the share `margin` in all.
+
+    No step up in size raises it by more than the factor 1 + `tolerance`.
+    """
+
+    kind: Literal["improves_with"]
+    tolerance: float = Field(gt=0)
+    margin: float = Field(default=MARGIN, gt=0, lt=1)
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        """Measure the ratio of the best values at the largest and the smallest size, and the largest step between.
+
+        It holds if the first is below 1 - `margin` and no step above 1 + `tolerance`, both for sure, and fails
+        if the first is not, or a step is, for sure. The quantity must be positive.
+
+        Raises:
+            UndecidedError: an optimum may lie outside the grid, or every cell of the smallest size diverged.
+        """
+        columns = list(self.over)
+        sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
+        for size, points in sizes.items():
+            reason = open_edge(points, columns, self.tolerance)
+            if reason is not None:
+                raise UndecidedError(f"at {prose(self.along)} {setting(size)}, {reason}")
+            if points.values.min() <= 0:
+                raise UndecidedError(f"{quantity_name(self)} is not positive, so it has no ratios")
+        best = {size: float(points.means.min()) for size, points in sizes.items()}
+        smallest, largest = min(sizes), max(sizes)
+        if not np.isfinite(best[smallest]):
+            raise UndecidedError(f"every cell diverged at {prose(self.along)} {setting(smallest)}")
+
+        generator = generator_of(self)
+        sampled = {size: points.draws(generator).min(axis=0) for size, points in sizes.items()}
+        steps = [float(ratio_of(best[large], best[small])) for small, large in pairwise(sizes)]
+        sampled_steps = [
+            ratio_of(sampled[large], sampled[small]) for small, large in pairwise(sizes)
+        ]
+        step, allowed = max(steps), 1 + self.tolerance
+        step_interval = extreme_of(step, np.max(sampled_steps, axis=0), least=0.0)
+        value = float(ratio_of(best[largest], best[smallest]))
+        interval = interval_of(ratio_of(sampled[largest], sampled[smallest]))
+        answers = (
+            decide(value, interval, 0.0, 1 - self.margin),
+            decide(step, step_interval, 0.0, allowed),
+        )
+        along = prose(self.along)
+        return Measurement(
+            holds=together(answers),
+            value=value,
+            interval=interval,
+            threshold=f"below {setting(1 - self.margin)}, no step above {setting(allowed)}",
+            detail=f"the best {quantity_name(self)} goes from {number(best[smallest])} at {along} "
+            f"{setting(smallest)} to {number(best[largest])} at {setting(largest)}, "
+            f"{with_interval(value, interval)} times as much (below {setting(1 - self.margin)} is asked); "
+            f"it is at most {with_interval(step, step_interval)} times that of the next smaller {along} "
+            f"({setting(allowed)} is allowed)",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of best values along the size, as recorded or reversed."""
+        return _Simulation(self, recorded)
+
+
+class _Simulation(BestSimulation):
+    """The recorded best values, or the sizes' values in the opposite order."""
+
+    claim: Claim
+
+    def exact(self, wrong: float) -> np.ndarray:
+        """Return the recorded means, scaled to the best value of the opposite size if the claim is wrong."""
+        best = self.best(self.table, self.recorded)
+        sizes = sorted(best)
+        reverse = dict(zip(sizes, (best[size] for size in reversed(sizes)), strict=True))
+        return self.scaled(best, reverse if wrong else best)

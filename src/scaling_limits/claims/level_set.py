@@ -1,0 +1,285 @@
+"""The slope of a level set of a quantity over two hyperparameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from scaling_limits.claims.base import QUARTER, ClaimBase, Names, Some
+from scaling_limits.claims.checks import Problem, size_problems, values_of
+from scaling_limits.claims.measurement import (
+    Interval,
+    Measurement,
+    UndecidedError,
+    number,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.points import (
+    Points,
+    decide,
+    generator_of,
+    grouped,
+    interval_of,
+    quantity_name,
+    table_of,
+    together,
+)
+from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation, exponent_between
+from scaling_limits.figures.level_sets import MIN_CROSSINGS, LevelSetFit, fit_level_set
+from scaling_limits.figures.needs import Grids, logarithm_problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scaling_limits.records import Results
+
+
+@dataclass(frozen=True)
+class _Slope:
+    """A slope, or a difference of two, with plausible ones `sampled` [R], NaN where a level set has no fit."""
+
+    value: float
+    sampled: np.ndarray
+    where: str
+
+    @property
+    def interval(self) -> Interval | None:
+        low, high = (
+            np.where(np.isnan(self.sampled), end, self.sampled) for end in (-np.inf, np.inf)
+        )
+        return interval_of(low, high)
+
+    def less(self, other: _Slope) -> _Slope:
+        where = f"{self.where} less that{other.where}"
+        return _Slope(self.value - other.value, self.sampled - other.sampled, where)
+
+
+class Claim(ClaimBase):
+    """The slope d log y / d log x of a level set of the quantity over two hyperparameters `over` = [x, y].
+
+    The set lies on the side of small x and y: from the smallest values on, the first crossings at which the quantity
+    falls below `level`. The slope is within `tolerance` of `expected`, or `at_most` or `at_least` a number, for
+    every value of the columns `each`. With `growing_along`, `at_least` is about the slope at the largest value of
+    this column less that at the smallest, and the slope falls at no step in between.
+    """
+
+    kind: Literal["level_set"]
+    over: tuple[str, str]
+    level: float = Field(gt=0)
+    each: Names = ()
+    growing_along: str | None = None
+    expected: float | None = None
+    tolerance: float = Field(default=QUARTER, gt=0, le=QUARTER)
+    at_most: float | None = None
+    at_least: float | None = None
+    control: Some
+
+    @property
+    def columns(self) -> Names:
+        """Both hyperparameters, and the columns that have a slope for each of their values."""
+        return (*self.groups, *self.over)
+
+    @property
+    def groups(self) -> Names:
+        """The columns that have a level set for each of their values."""
+        return (*self.each, self.growing_along) if self.growing_along else self.each
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        rules = [rule is not None for rule in (self.expected, self.at_most, self.at_least)]
+        if sum(rules) != 1:
+            raise ValueError("give one of expected, at_most and at_least")
+        if self.growing_along and self.at_least is None:
+            raise ValueError("growing_along: give at_least, by how much the slope grows")
+        return self
+
+    def problems(self, grids: Grids) -> Iterator[Problem]:
+        """Yield problems of the sizes and the hyperparameters as well."""
+        yield from super().problems(grids)
+        if self.growing_along:
+            yield from size_problems(self, "growing_along", self.growing_along, grids)
+        for column in self.over:
+            values = values_of(self, column, self.grids, grids)
+            problem = logarithm_problem(column, values, self.grids)
+            if problem is not None:
+                yield Problem(("over",), problem)
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        """Measure the slope that is farthest from what is claimed, over the groups of `each`.
+
+        With `growing_along` it is the slope at the largest value of this column less that at the smallest; the claim
+        also fails if the slope falls from one value to the next for sure.
+
+        Raises:
+            UndecidedError: a level set has too few crossings or only cells that diverged, there is a single value of
+                `growing_along`, or a value is not positive.
+        """
+        low, high = bounds(self)
+        threshold = _threshold(self)
+        slopes: dict[tuple[object, ...], list[_Slope]] = {}
+        generator = generator_of(self)
+        table = table_of(self, results, self.columns)
+        for group, points in grouped(table, self.groups, self.over).items():
+            slope = _slope(self, points, group, generator)
+            slopes.setdefault(group[: len(self.each)], []).append(slope)
+        judged_slopes: list[tuple[bool | None, _Slope]] = []
+        for sizes in slopes.values():
+            if self.growing_along and len(sizes) < 2:
+                raise UndecidedError(f"there is only one {prose(self.growing_along)}")
+            judged = sizes[-1].less(sizes[0]) if self.growing_along else sizes[0]
+            judged_slopes.append((decide(judged.value, judged.interval, low, high), judged))
+            steps = [large.less(small) for small, large in pairwise(sizes)]
+            judged_slopes += [
+                (False, step) for step in steps if (step.interval or (step.value,))[-1] < -1e-9
+            ]
+        holds = together([answer for answer, _ in judged_slopes])
+
+        def beyond(slope: _Slope) -> float:
+            ends = slope.interval or (slope.value, slope.value)
+            return max(low - ends[0], ends[1] - high)
+
+        worst = max((slope for answer, slope in judged_slopes if answer is holds), key=beyond)
+        x, y = self.over
+        return Measurement(
+            holds=holds,
+            value=worst.value,
+            interval=worst.interval,
+            threshold=threshold,
+            detail=f"the level set {quantity_name(self)} = {setting(self.level)} has the slope d log {prose(y)} / "
+            f"d log {prose(x)}{worst.where}, {with_interval(worst.value, worst.interval)}; it should be {threshold}",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of straight level sets."""
+        return _Simulation(self, recorded)
+
+
+def bounds(claim: Claim) -> tuple[float, float]:
+    """Return the smallest and the largest slope that the claim allows; with `growing_along`, differences of slopes."""
+    if claim.expected is not None:
+        return claim.expected - claim.tolerance, claim.expected + claim.tolerance
+    low, high = claim.at_least, claim.at_most
+    return -np.inf if low is None else low, np.inf if high is None else high
+
+
+def surface(
+    claim: Claim, points: Points, means: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arrange means [P, R] as values [Y, X, R], NaN where nothing was run, over x [X] and y [Y]."""
+    (x, at_x), (y, at_y) = (
+        np.unique(points.settings[column].to_numpy(float), return_inverse=True)
+        for column in claim.over
+    )
+    values = np.full((len(y), len(x), means.shape[1]), np.nan)
+    values[at_y, at_x] = means
+    return x, y, values
+
+
+def _slope(
+    claim: Claim, points: Points, group: tuple[object, ...], generator: np.random.Generator
+) -> _Slope:
+    where = "".join(
+        f" at {prose(column)} {setting(value)}"
+        for column, value in zip(claim.groups, group, strict=True)
+    )
+    if not np.isfinite(points.means).any():
+        raise UndecidedError(f"every cell diverged{where}")
+    if points.values.min() <= 0:
+        raise UndecidedError(
+            f"{quantity_name(claim)} is not positive{where}, so it has no logarithm"
+        )
+    x, y, means = surface(claim, points, points.means[:, None])
+    fit = fit_level_set(x, y, means, claim.level)
+    if fit.counts[0] < MIN_CROSSINGS:
+        raise UndecidedError(_too_few(claim, fit, means, where))
+    sampled = fit_level_set(*surface(claim, points, points.draws(generator)), claim.level).slopes
+    return _Slope(float(fit.slopes[0]), sampled, where)
+
+
+def _too_few(claim: Claim, fit: LevelSetFit, means: np.ndarray, where: str) -> str:
+    """Say why a level set has too few crossings."""
+    finite = means[np.isfinite(means)]
+    if finite.min() > claim.level:
+        why = f"its smallest value is {number(finite.min())}"
+    elif means[0, 0, 0] <= claim.level:
+        why = f"it is {number(means[0, 0, 0])} at the smallest {' and '.join(map(prose, claim.over))} already"
+    else:
+        why = "the level set leaves the grid"
+    return (
+        f"the level set {quantity_name(claim)} = {setting(claim.level)} crosses {fit.counts[0]} rows and columns "
+        f"of the grid{where}, {MIN_CROSSINGS} are needed: {why}"
+    )
+
+
+def _threshold(claim: Claim) -> str:
+    if claim.expected is not None:
+        return f"{setting(claim.expected)} ± {setting(claim.tolerance)}"
+    if claim.at_most is not None:
+        return f"at most {setting(claim.at_most)}"
+    return f"at least {setting(claim.at_least)}"
+
+
+def _plane(claim: Claim, part: pd.DataFrame) -> tuple[float, np.ndarray, float]:
+    """Return the slope of a recorded level set, its middle in log x and log y, and the norm of log means' gradient.
+
+    Without a level set, the slope -1 and the middle of the grid.
+    """
+    x, y = claim.over
+    points = part[np.isfinite(part["mean"])]
+    if points.empty:
+        raise UndecidedError("every cell of a level set diverged")
+    means = points.pivot_table(index=y, columns=x, values="mean")
+    at_x, at_y = (axis.to_numpy(float) for axis in (means.columns, means.index))
+    fit = fit_level_set(at_x, at_y, means.to_numpy(float)[:, :, None], claim.level)
+    # below the level the surface is a bowl
+    above = points[points["mean"] >= claim.level]
+    points = above if len(above) > MIN_CROSSINGS else points
+    logs = np.log(points[[x, y, "mean"]].to_numpy(float))
+    design = np.column_stack([logs[:, :2], np.ones(len(logs))])
+    gradient = np.linalg.lstsq(design, logs[:, 2])[0][:2]
+    is_fitted = fit.counts[0] >= MIN_CROSSINGS
+    return (
+        float(fit.slopes[0]) if is_fitted else -1.0,
+        np.log(fit.ends[..., 0]).mean(axis=0) if is_fitted else logs[:, :2].mean(axis=0),
+        float(np.linalg.norm(gradient)),
+    )
+
+
+class _Simulation(NoisySimulation):
+    """Values whose level sets are straight lines."""
+
+    claim: Claim
+
+    # the slope of a level set is an exponent
+    has_exponent = True
+
+    def exact(self, wrong: float) -> np.ndarray:
+        """Return values [rows] whose logarithm is linear in those of the hyperparameters.
+
+        The slope of the level set is `wrong` by this much. It goes through the middle of that of the recorded means,
+        and the values are as steep as these.
+        """
+        claim = self.claim
+        target = exponent_between(*bounds(claim), wrong)
+        parts: dict[tuple[object, ...], list[pd.DataFrame]] = {}
+        rows = self.table.assign(mean=self.means(self.table))
+        for group, part in rows.groupby(list(claim.groups)) if claim.groups else [((), rows)]:
+            parts.setdefault(group[: len(claim.each)], []).append(part)
+        values = np.full(len(rows), np.nan)
+        for sizes in parts.values():
+            start = _plane(claim, sizes[0])[0]
+            for k, part in enumerate(sizes):
+                _, centre, steepness = _plane(claim, part)
+                growth = target * k / max(len(sizes) - 1, 1)
+                slope = start + growth if claim.growing_along else target
+                away = np.log(part[list(claim.over)].to_numpy(float)) - centre
+                distance = away @ np.array([-slope, 1.0]) / np.hypot(1.0, slope)
+                values[part.index] = claim.level * np.exp(-steepness * distance)
+        return values

@@ -1,0 +1,130 @@
+"""The best value over the hyperparameters gains nothing along a size, or gets worse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from scaling_limits.claims.base import BestClaim
+from scaling_limits.claims.measurement import (
+    Measurement,
+    UndecidedError,
+    number,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.optima import open_edge
+from scaling_limits.claims.points import (
+    by_size,
+    decide,
+    extreme_of,
+    generator_of,
+    interval_of,
+    quantity_name,
+    ratio_of,
+    table_of,
+)
+from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+
+class Claim(BestClaim):
+    """The best value over the hyperparameters `over` gains nothing along a size.
+
+    At the largest size it is at least 1 - `tolerance` times the best value at the smallest size or, where larger
+    networks are worse, at least 1 + `margin` times. Without a gain anywhere the first says nothing, so it needs a
+    control that gains.
+    """
+
+    kind: Literal["no_gain"]
+    tolerance: float | None = Field(default=None, gt=0, lt=1)
+    margin: float | None = Field(default=None, gt=0)
+
+    @property
+    def bound(self) -> float:
+        """The smallest allowed ratio of the best value at the largest size to that at the smallest."""
+        return 1 + self.margin if self.margin is not None else 1 - (self.tolerance or 0.0)
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        if (self.tolerance is None) == (self.margin is None):
+            raise ValueError("give either tolerance (no gain) or margin (larger is worse)")
+        if self.tolerance is not None and not self.control:
+            raise ValueError("with tolerance, name a control: a grid that does gain along the size")
+        return self
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        """Measure the ratio of the best value at the largest size to that at the smallest.
+
+        The claim holds if this ratio is at least `bound`, and fails if it is below. The quantity must be positive.
+
+        Raises:
+            UndecidedError: there are fewer than two sizes, every cell of one of the two diverged, or the optimum of the
+                size with the larger value may lie outside its grid, where it could be smaller still.
+        """
+        columns = list(self.over)
+        sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
+        ends = [min(sizes), max(sizes)]
+        where = [f"{prose(self.along)} {setting(size)}" for size in ends]
+        generator = generator_of(self)
+        best, sampled = [], []
+        for size, at in zip(ends, where, strict=True):
+            points = sizes[size]
+            if points.values.min() <= 0:
+                raise UndecidedError(
+                    f"{quantity_name(self)} is not positive at {at}, so it has no ratios"
+                )
+            best.append(float(points.means.min()))
+            if not np.isfinite(best[-1]):
+                raise UndecidedError(f"every cell diverged at {at}")
+            sampled.append(points.draws(generator).min(axis=0))
+        value = float(ratio_of(best[1], best[0]))
+        ratios = ratio_of(sampled[1], sampled[0])
+        # the best of several settings is the luckier the more of them are nearly as good, which the size may change
+        interval = (
+            extreme_of(value, ratios, least=0.0, logarithmic=True)
+            if columns
+            else interval_of(ratios)
+        )
+        holds = decide(value, interval, self.bound, np.inf)
+        larger = 1 if value >= self.bound else 0
+        reason = open_edge(sizes[ends[larger]], columns, tolerance=0.0)
+        if reason is not None:
+            raise UndecidedError(f"at {where[larger]}, {reason}")
+        threshold = f"at least {setting(self.bound)}"
+        return Measurement(
+            holds=holds,
+            value=value,
+            interval=interval,
+            threshold=threshold,
+            detail=f"the best {quantity_name(self)} goes from {number(best[0])} at {where[0]} to {number(best[1])} at "
+            f"{setting(ends[1])}, {with_interval(value, interval)} times as much; it should be {threshold}",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of a gain on either side of the bound."""
+        return _Simulation(self, recorded)
+
+
+class _Simulation(BestSimulation):
+    """The largest size's best value as far on the right, or the wrong, side of the bound as recorded."""
+
+    claim: Claim
+
+    @property
+    def constant_is_void(self) -> bool:
+        """False where no gain is claimed: values that are the same everywhere gain nothing."""
+        return self.claim.margin is not None
+
+    def exact(self, wrong: float) -> np.ndarray:
+        """Return the recorded means, with another ratio of the best values at the largest and the smallest size."""
+        best = self.best(self.table, self.recorded)
+        first, last = min(best), max(best)
+        away = abs(np.log(best[last] / best[first] / self.claim.bound))
+        ratio = self.claim.bound * np.exp(-away if wrong else away)
+        return self.scaled(best, best | {last: best[first] * ratio})

@@ -1,0 +1,330 @@
+"""Optima: where the best value of a hyperparameter lies, or the largest that is nearly as good, as
+far as the records tell.
+
+An optimum lies between the points of a grid: at the vertex of the parabola through the best point
+and its neighbours, in the logarithms of both. Beside divergence it may be anywhere within half a
+step of the best point, and at the edge of its grid anywhere beyond. What that and the spread over
+seeds leave open is in the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from scaling_limits.claims.base import Names, SizeClaim, Some
+from scaling_limits.claims.measurement import (
+    Interval,
+    UndecidedError,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.points import (
+    Points,
+    by_size,
+    generator_of,
+    interval_of,
+    quantity_name,
+    table_of,
+)
+from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+OCTAVE = 1.0 - 1e-6
+"""A distance that counts as one octave, rounding aside."""
+CLIFF = 1.5
+"""How far above all that converged a simulated value has diverged, in logarithms."""
+
+
+class OptimumClaim(SizeClaim):
+    """A claim about the best value of a hyperparameter along a size.
+
+    `over` is the hyperparameter; at each of its values the best over the columns of `profile`
+    counts. Where an optimum is not interior to its grid it still lies within bounds, which may decide the
+    claim. With `within`, what is sought is the largest value
+    at which a positive quantity is at most a factor 1 + `within` above the best: where a flat bowl
+    ends, the largest stable learning rate.
+    """
+
+    over: str
+    profile: Names = ()
+    within: float | None = Field(default=None, gt=0)
+    control: Some
+
+    @property
+    def columns(self) -> Names:
+        """The size, the hyperparameter, and those over which the best counts."""
+        return (self.along, self.over, *self.profile)
+
+    @property
+    def locates_optimum(self) -> bool:
+        """Whether the best value of the hyperparameter alone counts."""
+        return not self.profile
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of an optimum that stays."""
+        return OptimumSimulation(self, recorded)
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best, or largest good, value of a hyperparameter at one size, in octaves (log2).
+
+    `sampled` are bounds [2, R] of where it plausibly lies, equal but for edges of the grid. `reason` says
+    why it is not found between points.
+    """
+
+    at: float
+    sampled: np.ndarray
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Shift:
+    """How far an optimum moves between two sizes, in octaves, and where it may lie.
+
+    `doublings` lie between the sizes; `detail` says it in words, `reason` why an end is open.
+    """
+
+    sizes: tuple[float, float]
+    value: float
+    interval: Interval
+    detail: str
+    reason: str | None
+
+    @property
+    def doublings(self) -> float:
+        """How often the size doubles."""
+        return float(np.log2(self.sizes[1] / self.sizes[0]))
+
+
+def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
+    """Return the shift of the optimum from the smallest size to each of the others.
+
+    Raises:
+        UndecidedError: there are fewer than two sizes, or one where every cell diverged.
+    """
+    columns = [claim.over, *claim.profile]
+    sizes = by_size(table_of(claim, results, [claim.along, *columns]), claim.along, columns)
+    generator = generator_of(claim)
+    optima: dict[float, Optimum] = {}
+    for size, points in sizes.items():
+        if not np.isfinite(points.means).any():
+            raise UndecidedError(f"at {prose(claim.along)} {setting(size)}, every cell diverged")
+        optima[size] = _optimum(claim, points, generator)
+    start, *others = optima
+    return [_shift(claim, start, size, optima[start], optima[size]) for size in others]
+
+
+def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: Optimum) -> Shift:
+    value = last.at - first.at
+    sampled = last.sampled[0] - first.sampled[1], last.sampled[1] - first.sampled[0]
+    interval = interval_of(*sampled) or (value, value)
+    reasons = [
+        f"at {prose(claim.along)} {setting(size)}, {optimum.reason}"
+        for size, optimum in ((start, first), (end, last))
+        if optimum.reason
+    ]
+    detail = (
+        f"{_optimum_name(claim)} moves by {with_interval(value, interval)} octaves "
+        f"from {prose(claim.along)} {setting(start)} to {setting(end)}"
+    )
+    return Shift((start, end), value, interval, detail, reasons[0] if reasons else None)
+
+
+def _optimum_name(claim: OptimumClaim) -> str:
+    name = prose(claim.over)
+    if claim.within is None:
+        return f"the best {name}"
+    return f"the largest {name} within a factor {setting(1 + claim.within)} of the best"
+
+
+def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator) -> Optimum:
+    rates = np.unique(points.settings[claim.over].to_numpy(float))
+    octaves = np.log2(rates)
+    scale = points.spread.scale
+    # losses span orders of magnitude
+    logarithms = scale.logarithmic and scale.top is None
+    if claim.within is not None and not logarithms:
+        raise UndecidedError(f"{quantity_name(claim)} is not positive, so it has no ratios")
+
+    def located(means: np.ndarray) -> np.ndarray:
+        values = profile(points, claim.over, rates, np.log(means) if logarithms else means)
+        if claim.within is None:
+            return _vertex(octaves, values)
+        return _upper_end(octaves, values, float(np.log1p(claim.within)))
+
+    low, high = (float(end) for end in located(points.means[:, None])[:, 0])
+    # of a single rate both ends are open
+    ends = [end for end in (low, high) if np.isfinite(end)] or [octaves[-1]]
+    at = float(np.mean(ends))
+    reason = None
+    if low < high:
+        beside = (
+            "beside diverged cells" if np.isfinite([low, high]).all() else "at the edge of the grid"
+        )
+        reason = f"{_optimum_name(claim)}, {setting(float(f'{2**at:.3g}'))}, is {beside}"
+    sampled = located(points.draws(generator))
+    anywhere = generator.uniform(*np.where(np.isfinite(sampled).all(axis=0), sampled, 0.0))
+    return Optimum(at, np.where(np.isfinite(sampled).all(axis=0), anywhere, sampled), reason)
+
+
+def profile(points: Points, over: str, rates: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Return the profile of means over one hyperparameter.
+
+    Args:
+        points: the points of one size.
+        over: the hyperparameter.
+        rates: its values [K].
+        means: of the points [P, R].
+
+    Returns:
+        The smallest mean [K, R] at each value of the hyperparameter.
+    """
+    axis = points.settings[over].to_numpy(float)
+    return np.stack([means[axis == rate].min(axis=0) for rate in rates])
+
+
+def _vertex(octaves: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return bounds [2, R] of where the smallest of values [K, R] lies: equal at a parabola's vertex.
+
+    Without a finite neighbour on each side, half way to the neighbours; without end where there is none.
+    """
+    best = values.argmin(axis=0)
+    x = np.concatenate([[-np.inf], octaves, [np.inf]])
+    y = np.pad(values, ((1, 1), (0, 0)), constant_values=np.inf)
+    columns = np.arange(values.shape[1])
+    x0, x1, x2 = (x[best + k] for k in range(3))
+    y0, y1, y2 = (y[best + k, columns] for k in range(3))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        down, up = (y0 - y1) / (x1 - x0), (y2 - y1) / (x2 - x1)
+        # half way between the points between which the slopes are -down and up, weighted by them
+        vertex = ((x0 + x1) * up + (x1 + x2) * down) / (2 * (up + down))
+    flat = np.nan_to_num(down + up) == 0
+    vertex = np.where(flat, x1, vertex)
+    inside = np.isfinite(y0) & np.isfinite(y2)
+    return np.where(inside, vertex, np.stack([(x0 + x1) / 2, (x1 + x2) / 2]))
+
+
+def _upper_end(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.ndarray:
+    """Return bounds [2, R] of how far up values [K, R] exceed the smallest by no more than `allowed`.
+
+    Between two points by a straight line; open up to a diverged one, or without end.
+    """
+    ends = []
+    for column in values.T:
+        best = int(np.argmin(column))
+        good = np.append(column[best:] <= column[best] + allowed, False)
+        last = best + int(np.argmin(good)) - 1
+        # a flat bowl may begin at the edge of the grid, and one that still falls there begins beyond
+        begins = best > 0 or bool((column[1:2] <= column[0] + allowed).any())
+        below = octaves[last] if begins else -np.inf
+        if last + 1 == len(octaves):
+            ends.append((below, np.inf))
+        elif np.isinf(column[last + 1]):
+            ends.append((below, octaves[last + 1]))
+        else:
+            share = (column[best] + allowed - column[last]) / (column[last + 1] - column[last])
+            end = octaves[last] + share * (octaves[last + 1] - octaves[last])
+            ends.append((end if begins else -np.inf, end))
+    return np.array(ends).T
+
+
+def neighbours(rates: np.ndarray, best: int) -> Iterator[tuple[str, range, bool]]:
+    """Yield each side of the best rate: its name, the points within an octave, and whether one is that far."""
+    distance = np.abs(np.log2(rates / rates[best]))
+    for side, step, end in (("lower", -1, -1), ("upper", 1, len(rates))):
+        inside = range(best + step, end, step)
+        far = [k for k in inside if distance[k] >= OCTAVE]
+        near = range(best + step, far[0] + step, step) if far else inside
+        yield side, near, bool(far)
+
+
+def open_edge(points: Points, over: Sequence[str], tolerance: float) -> str | None:
+    """Say which hyperparameter is best at an edge where the quantity still falls; None if none is.
+
+    It still falls if the point one octave inside is worse by more than the factor 1 + `tolerance`:
+    a flat direction may end anywhere, since going on would change less than the claim tells apart.
+    """
+    for column in over:
+        rates = np.unique(points.settings[column].to_numpy(float))
+        means = profile(points, column, rates, points.means[:, None])[:, 0]
+        best = int(np.argmin(means))
+        sides = list(neighbours(rates, best))
+        inward = [near[-1] for _, near, far in sides if far]
+        closed = all(far or not np.isfinite(means[list(near)]).all() for _, near, far in sides)
+        if not closed and any(means[k] > (1 + tolerance) * means[best] for k in inward):
+            return (
+                f"the best {prose(column)}, {setting(rates[best])}, is at the edge of the grid, "
+                "where the quantity still falls"
+            )
+    return None
+
+
+class BowlSimulation(NoisySimulation):
+    """The smallest size's values at every size, with an optimum that moves along the size if an exponent is wrong."""
+
+    # an optimum follows a power of the size
+    has_exponent = True
+
+    @property
+    def moving(self) -> Names:
+        """The hyperparameters whose optimum moves."""
+        return self.claim.points
+
+    def shift(self, wrong: float, doublings: np.ndarray) -> np.ndarray:
+        """Return the octaves by which the optimum moves over a number of doublings of the size."""
+        return wrong * doublings
+
+    def exact(self, wrong: float) -> np.ndarray:
+        """Return the bowl of the smallest size, interpolated and moved."""
+        from scipy.interpolate import RegularGridInterpolator
+
+        (along,), columns = self.claim.groups, list(self.claim.points)
+        size = self.table[along].to_numpy(float)
+        doublings = np.log2(size / size.min())
+        if not doublings.max():
+            raise UndecidedError(f"there is one {prose(along)}")
+        shift = self.shift(wrong, doublings)
+        levels, bowl = self._bowl(along, columns)
+        axes = [np.log2(level) for level in levels]
+        top = bowl[np.isfinite(bowl)].max()
+        # beyond the edge of stability, as what was not run; the edge moves with the bowl
+        bowl = np.where(np.isfinite(bowl), bowl, top + 2 * CLIFF)
+        moved = RegularGridInterpolator(axes, bowl, bounds_error=False, fill_value=None)
+        at = [
+            np.log2(self.table[column].to_numpy(float)) - (shift if column in self.moving else 0.0)
+            for column in columns
+        ]
+        values = moved(np.stack(at, axis=-1))
+        return self.scale.back(np.where(values > top + CLIFF, np.inf, values))
+
+    def _bowl(self, along: str, columns: list[str]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return the values of each hyperparameter, and the smallest size's means on their grid, NaN where not run."""
+        import pandas as pd
+
+        smallest = self.table[self.table[along] == self.table[along].min()]
+        first = smallest.groupby(columns)["value"].mean().sort_index()
+        levels = [np.unique(first.index.get_level_values(k)) for k in range(first.index.nlevels)]
+        if len(columns) > 1:
+            first = first.reindex(pd.MultiIndex.from_product(levels, names=columns))
+        values = self.scale.to(first.to_numpy(float))
+        return levels, values.reshape([len(level) for level in levels])
+
+
+class OptimumSimulation(BowlSimulation):
+    """The bowl moves along the hyperparameter of which the optimum is sought."""
+
+    claim: OptimumClaim
+
+    @property
+    def moving(self) -> Names:
+        """The hyperparameter."""
+        return (self.claim.over,)

@@ -1,0 +1,76 @@
+"""The best hyperparameter moves along a size."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from scaling_limits.claims.base import QUARTER
+from scaling_limits.claims.measurement import Measurement, octaves
+from scaling_limits.claims.optima import OptimumClaim, OptimumSimulation, Shift, shifts_of
+from scaling_limits.claims.points import decide
+from scaling_limits.claims.simulation import Recorded, Simulation
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+
+class Claim(OptimumClaim):
+    """From the smallest size to some larger one, the best value moves by at least `min_shift` octaves.
+
+    The control is what it should stay in.
+    """
+
+    kind: Literal["optimum_moves"]
+    direction: Literal["up", "down"]
+    min_shift: float = Field(gt=0)
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        """Measure the shift of the optimum, in octaves, from the smallest size to the one where it is largest.
+
+        It holds if the optimum of some size has moved as far for sure, and fails if none can have.
+
+        Raises:
+            UndecidedError: see `shifts_of`.
+        """
+        sign = 1.0 if self.direction == "up" else -1.0
+        needed = self.min_shift - 1e-9
+
+        def moves(shift: Shift) -> bool | None:
+            ends = sorted(sign * end for end in shift.interval)
+            return decide(sign * shift.value, (ends[0], ends[1]), needed, math.inf)
+
+        shifts = shifts_of(self, results)
+        answers = [moves(shift) for shift in shifts]
+        holds = True if True in answers else None if None in answers else False
+        deciding = [shift for shift, answer in zip(shifts, answers, strict=True) if answer is holds]
+        # of equal shifts the largest size tells most
+        most = max(deciding, key=lambda shift: (sign * shift.value, shift.sizes[1]))
+        threshold = f"at least {octaves(self.min_shift)} {self.direction}"
+        open_end = f" ({most.reason})" if most.reason else ""
+        return Measurement(
+            holds=holds,
+            value=most.value,
+            interval=most.interval,
+            threshold=threshold,
+            detail=f"{most.detail}{open_end}; at some size it should be {threshold}",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of an optimum that moves."""
+        return _Simulation(self, recorded)
+
+
+class _Simulation(OptimumSimulation):
+    """The optimum moves by the claimed exponent, which the threshold is a quarter from."""
+
+    claim: Claim
+
+    def shift(self, wrong: float, doublings: np.ndarray) -> np.ndarray:
+        """Return the octaves by which the optimum moves over a number of doublings of the size."""
+        direction = 1 if self.claim.direction == "up" else -1
+        least = self.claim.min_shift / doublings.max()
+        return np.asarray(direction * (least + QUARTER - abs(wrong)) * doublings)

@@ -1,0 +1,55 @@
+"""The best hyperparameter stays put along a size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from scaling_limits.claims.base import QUARTER
+from scaling_limits.claims.measurement import Measurement, octaves, setting
+from scaling_limits.claims.optima import OptimumClaim, shifts_of
+from scaling_limits.claims.points import decide
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+
+class Claim(OptimumClaim):
+    """The best value of one hyperparameter moves by at most `max_shift` octaves along a size."""
+
+    kind: Literal["optimum_stays"]
+    max_shift: float = Field(ge=0)
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        """Measure the shift of the optimum, in octaves, from the smallest size to the one that decides.
+
+        It fails where an optimum has moved by more than `max_shift` for sure, and holds where none can have.
+        Over a short range of sizes an exponent that is wrong by one half keeps to `max_shift` as well: there
+        the shift must be nearer to none than to that one's, below a quarter octave a doubling.
+
+        Raises:
+            UndecidedError: see `shifts_of`.
+        """
+        shifts = shifts_of(self, results)
+        widest = max(shifts, key=lambda shift: shift.doublings)
+        max_over_range = min(QUARTER * widest.doublings, self.max_shift)
+        bound = self.max_shift + 1e-9
+        kept = [decide(shift.value, shift.interval, -bound, bound) for shift in shifts]
+        moved = [shift for shift, keeps in zip(shifts, kept, strict=True) if keeps is False]
+        unclear = [shift for shift, keeps in zip(shifts, kept, strict=True) if keeps is None]
+        if not unclear and abs(widest.value) > max_over_range:
+            unclear = [widest]
+        # of equal shifts the largest size tells most
+        far = max(moved or unclear or [widest], key=lambda s: (abs(s.value), s.sizes[1]))
+        threshold = f"at most {octaves(self.max_shift)}"
+        if max_over_range < self.max_shift:
+            threshold += f", {setting(max_over_range)} over {setting(widest.doublings)} doublings"
+        reason = f" ({far.reason})" if far.reason and far in unclear else ""
+        return Measurement(
+            holds=False if moved else None if unclear else True,
+            value=far.value,
+            interval=far.interval,
+            threshold=threshold,
+            detail=f"{far.detail}{reason}; allowed {threshold.removeprefix('at most ')}",
+        )

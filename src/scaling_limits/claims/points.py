@@ -1,0 +1,370 @@
+"""Points: the values that a claim compares, by setting and seed, and what all kinds do with them.
+
+Diverged cells are infinite, on the side that is worse for the claim. Seeds are sampled for each size
+by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from scaling_limits.claims.base import ClaimBase, Region
+from scaling_limits.claims.measurement import Interval, UndecidedError, prose
+from scaling_limits.claims.spread import Scale, Spread, spreads_of
+from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.quantities import Quantity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scaling_limits.records import Results
+
+TAIL = 0.025
+"""The share of draws that lies beyond each end of an interval."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The values of a quantity in `rows`: columns of settings, `seed`, `value`, one for each point and seed.
+
+    `top` is the largest value that the quantity can have, if it has one. `exact` are the values of
+    limits, in which nothing is random.
+    """
+
+    rows: pd.DataFrame
+    top: float | None = None
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Points:
+    """Settings [P, columns], values [P, S] of P points at the S seeds that all of them have, and their spread."""
+
+    settings: pd.DataFrame
+    values: np.ndarray
+    spread: Spread
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean over seeds [P]; infinite where any seed diverged."""
+        return np.asarray(self.values.mean(axis=1))
+
+    @property
+    def best(self) -> int:
+        """The point of smallest mean."""
+        return int(np.argmin(self.means))
+
+    @property
+    def num_seeds(self) -> int:
+        """How many seeds S."""
+        return int(self.values.shape[1])
+
+    def draws(self, generator: np.random.Generator) -> np.ndarray:
+        """Plausible means [P, DRAWS], given the spread over seeds."""
+        return self.spread.draws(self.means, self.num_seeds, generator)
+
+
+def generator_of(claim: ClaimBase) -> np.random.Generator:
+    """Return a random generator that depends on the claim's id only, so that verdicts are reproducible."""
+    key = hashlib.sha256(claim.id.encode()).digest()[:16]
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(key)))
+
+
+def interval_of(low: np.ndarray, high: np.ndarray | None = None) -> Interval | None:
+    """Return the central 95% of sampled values [R]; None where values are exact.
+
+    A sampled value may be known only to lie between `low` and `high`.
+    """
+    high = low if high is None else high
+    if low.size == 0 or ((low == low[0]).all() and (high == low[0]).all()):
+        return None
+    last = low.size - 1
+    ends = round(TAIL * last), round((1 - TAIL) * last)
+    return float(np.sort(low)[ends[0]]), float(np.sort(high)[ends[1]])
+
+
+def extreme_of(
+    value: float,
+    sampled: np.ndarray,
+    *,
+    least: float = -np.inf,
+    most: float | None = None,
+    logarithmic: bool = False,
+) -> Interval | None:
+    """Return the 95% interval of the smallest or largest of several values.
+
+    Spread moves an extreme away from the other values, once when it is measured and again when it is sampled: the truth
+    may lie as far on the other side.
+
+    Args:
+        value: the extreme of the measured values.
+        sampled: plausible extremes [R].
+        least: the smallest possible value.
+        most: the largest possible value, if there is one.
+        logarithmic: whether values scatter alike on a logarithmic scale, so that distances are factors.
+
+    Returns:
+        None where the values are exact.
+    """
+    interval = interval_of(sampled)
+    if interval is None or not np.isfinite(value):
+        return interval
+    low, high = interval
+    if logarithmic:
+        high, low = max(high, value**2 / low), min(low, value**2 / high)
+    else:
+        high, low = max(high, 2 * value - low), min(low, 2 * value - high)
+    return max(low, least), high if most is None else min(high, max(most, value))
+
+
+def decide(value: float, interval: Interval | None, low: float, high: float) -> bool | None:
+    """Decide whether a value lies between two bounds.
+
+    Args:
+        value: what was measured.
+        interval: its 95% interval; None if it is exact.
+        low: the smallest allowed value.
+        high: the largest allowed value.
+
+    Returns:
+        Whether the interval lies between the bounds; None if it reaches across one of them.
+    """
+    first, last = interval or (value, value)
+    if low <= first and last <= high:
+        return True
+    return False if last < low or first > high else None
+
+
+def together(answers: Collection[bool | None]) -> bool | None:
+    """Whether all answers hold: False if one does not, else None if one is open."""
+    if False in answers:
+        return False
+    return None if None in answers else True
+
+
+def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame) -> None:
+    """Refuse a claim whose `key` names a column that the table does not have.
+
+    Raises:
+        ConfigurationError: naming the claim, the key and the nearest column.
+    """
+    if column not in table:
+        raise ConfigurationError(
+            f"claim '{claim.id}': {key}: {unknown('column', column, table.columns)}"
+        )
+
+
+def table_of(
+    claim: ClaimBase,
+    results: Results,
+    columns: Sequence[str],
+    *,
+    quantity: Quantity | None = None,
+    where: Region | None = None,
+    diverged: float = np.inf,
+    may_diverge: bool = False,
+) -> Table:
+    """Tabulate the claim's quantity.
+
+    Args:
+        claim: the claim.
+        results: the cells that it is about, with their records.
+        columns: settings that tell its points apart: columns of the cells, or axes that the quantity keeps (also over
+            the depth).
+        quantity: the claim's own if absent.
+        where: the region of points to keep, all if absent.
+        diverged: replaces values that are not finite.
+        may_diverge: whether to accept a table in which every cell diverged, such as a reference's.
+
+    Returns:
+        The values by `columns` and seed.
+
+    Raises:
+        ConfigurationError: a column is unknown, or values that the columns do not tell apart differ
+            otherwise.
+        UndecidedError: the quantity was not recorded in all cells, no point lies in the region, or every cell there
+            diverged.
+    """
+    quantity = quantity or claim.quantity
+    table = results.quantity(quantity)
+    cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, table))
+    if recorded < cells:
+        raise UndecidedError(
+            f"{prose(quantity.metric)} was recorded in {recorded} of {cells} cells"
+        )
+    for column in columns:
+        require_column(claim, "columns", column, table)
+    key = [*columns, "seed"]
+    # grids that share a cell count it once, but points may share one: at the base depth exponents decide nothing
+    table = table.drop_duplicates(["cell_id", *quantity.kept, *key])
+    twins = table[table.duplicated(key, keep=False)]
+    if len(twins):
+        _, group = next(iter(twins.groupby(key, dropna=False)))
+        identifying = {*key, "cell_id", "grid", "value"}
+        differ = [
+            str(c) for c in group if c not in identifying and group[c].astype(str).nunique() > 1
+        ]
+        raise ConfigurationError(
+            f"claim '{claim.id}': several values stand at one point of {', '.join(key)}; "
+            f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`"
+        )
+    exact = "limit" in table and bool(table["limit"].notna().all())
+    table["lost"] = ~np.isfinite(table["value"])
+    table["value"] = table["value"].mask(table["lost"], diverged)
+    if quantity.below is not None:
+        # what is never below has not diverged by that
+        table["lost"] &= table["cell_id"].isin(results.diverged.index)
+    rows = _inside(claim, where, table[[*key, "value", "lost"]])
+    if rows["lost"].all() and not may_diverge:
+        raise UndecidedError("every cell diverged")
+    rows = rows.drop(columns="lost").sort_values(key, ignore_index=True)
+    return Table(rows, words_of(quantity).top, exact)
+
+
+def points_of(table: Table, columns: Sequence[str]) -> Points:
+    """Return the points of a table of `table_of`, at the seeds that they share.
+
+    Raises:
+        UndecidedError: no seed was run at every point.
+    """
+    (points,) = grouped(table, (), columns).values()
+    return points
+
+
+def by_size(
+    table: Table, along: str, columns: Sequence[str], least: int = 2
+) -> dict[float, Points]:
+    """Return the points at each size, sizes in increasing order.
+
+    Args:
+        table: the values by size, setting and seed.
+        along: the column of sizes.
+        columns: the settings that identify a point of one size.
+        least: how many sizes are needed.
+
+    Raises:
+        UndecidedError: there are fewer sizes.
+    """
+    sizes = {
+        cast(float, size): points for (size,), points in grouped(table, (along,), columns).items()
+    }
+    if len(sizes) < least:
+        raise UndecidedError(f"there is only one {prose(along)}")
+    return sizes
+
+
+def grouped(
+    table: Table, groups: Sequence[str], columns: Sequence[str]
+) -> dict[tuple[Hashable, ...], Points]:
+    """Return the points of each group of a table, in order; what a seed does to all its points is the group's own.
+
+    Raises:
+        UndecidedError: no seed was run at every point of a group.
+    """
+    wide = dict(_wide(table.rows, list(groups), list(columns)))
+    values = [rows.to_numpy(float) for rows in wide.values()]
+    scale = Scale.of(values, table.top)
+    spreads = spreads_of(values, scale, exact=table.exact)
+    return {
+        key: Points(rows.index.to_frame(index=False), array, spread)
+        for (key, rows), array, spread in zip(wide.items(), values, spreads, strict=True)
+    }
+
+
+def _wide(
+    rows: pd.DataFrame, groups: list[str], columns: list[str]
+) -> Iterable[tuple[tuple[Hashable, ...], pd.DataFrame]]:
+    """Yield the values of each group by setting and seed, at the seeds that all its settings have."""
+    import pandas as pd
+
+    if not columns:
+        parts = rows.groupby(groups, sort=True) if groups else [((), rows)]
+        for key, part in parts:
+            yield key, pd.DataFrame(part["value"].to_numpy(float)[None, :])
+        return
+    whole = rows.set_index([*groups, *columns, "seed"])["value"].unstack("seed")
+    levels: list[Hashable] = [*groups]
+    for key, part in whole.groupby(level=levels, sort=True) if groups else [((), whole)]:
+        wide = part.droplevel(levels).dropna(axis="columns")
+        if wide.shape[1] == 0:
+            raise UndecidedError("no seed was run at every point")
+        yield key, wide
+
+
+def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.ndarray:
+    """Divide values by references; infinite where the value is, 0 where only the reference is."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(values), np.divide(values, references), np.inf)
+
+
+def log_slope(sizes: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Return least-squares slopes [R] of log means [P, R] against log sizes [P]."""
+    x = np.log(sizes) - np.log(sizes).mean()
+    return np.asarray(x @ np.log(means) / (x @ x))
+
+
+def fit_log_slope(
+    points: Points, sizes: np.ndarray, generator: np.random.Generator
+) -> tuple[float, Interval | None]:
+    """Return the log-log slope of the points' means in their sizes [P], with its interval."""
+    sampled = points.draws(generator)
+    # means without a logarithm have any slope
+    positive = (sampled > 0).all(axis=0)
+    slopes = log_slope(sizes, np.where(positive, sampled, 1.0))
+    slope = float(log_slope(sizes, points.means[:, None])[0])
+    ends = (np.where(positive, slopes, end) for end in (-np.inf, np.inf))
+    return slope, interval_of(*ends)
+
+
+def quantity_name(claim: ClaimBase) -> str:
+    """Return the name of the claim's quantity in prose."""
+    return claim.quantity.label or prose(claim.quantity.metric)
+
+
+def steps_of(claim: ClaimBase, results: Results) -> list[Quantity]:
+    """Return the claim's quantity, or the same at each of the claim's steps.
+
+    Raises:
+        UndecidedError: nothing was recorded.
+    """
+    if claim.steps is None:
+        return [claim.quantity]
+    steps = results.steps(claim.quantity.metric) if claim.steps == "all" else claim.steps
+    if not steps:
+        raise UndecidedError(f"{prose(claim.quantity.metric)} was not recorded")
+    return [claim.quantity.model_copy(update={"reduce": "at", "step": step}) for step in steps]
+
+
+def ratio_column(claim: ClaimBase, settings: pd.DataFrame, ratio: Sequence[str]) -> np.ndarray:
+    """Return the ratio of two of a claim's columns, or one of them, at each row [P].
+
+    Raises:
+        ConfigurationError: a column is not among those that tell the claim's points apart.
+    """
+    for column in ratio:
+        require_column(claim, "ratio", column, settings)
+    top, *bottom = (settings[column].to_numpy(float) for column in ratio)
+    return np.asarray(top / bottom[0] if bottom else top)
+
+
+def _inside(claim: ClaimBase, region: Region | None, rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows that lie in a region; all of them without one.
+
+    Raises:
+        UndecidedError: there are none.
+    """
+    if region is None:
+        return rows
+    chosen = ratio_column(claim, rows, region.ratio)
+    low = -np.inf if region.at_least is None else region.at_least
+    high = np.inf if region.at_most is None else region.at_most
+    kept = rows[(low <= chosen) & (chosen <= high)]
+    if kept.empty:
+        raise UndecidedError(f"no point has such a {' / '.join(map(prose, region.ratio))}")
+    return kept

@@ -1,0 +1,259 @@
+"""A quantity follows a power of a size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from scaling_limits.claims.base import QUARTER, ClaimBase, Names, Region, Some
+from scaling_limits.claims.checks import Problem, ratio_problems, size_problems
+from scaling_limits.claims.measurement import (
+    Interval,
+    Measurement,
+    UndecidedError,
+    diverged,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.points import (
+    decide,
+    fit_log_slope,
+    generator_of,
+    grouped,
+    quantity_name,
+    table_of,
+    together,
+)
+from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation, exponent_between
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures.needs import Grids, theory_problem
+from scaling_limits.parameterisations.powers import EXPONENTS
+from scaling_limits.parameterisations.theory import DepthQuantity, depth_exponents_of
+from scaling_limits.strict import Strict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scaling_limits.records import Results
+
+
+class Theory(Strict):
+    """The power of depth that theory predicts for a quantity, from each cell's parameterisation and exponents.
+
+    `exponent_changes` are no part of the prediction, so a control with a wrong exponent is compared with the right one.
+    """
+
+    theory: DepthQuantity
+
+
+def _form(content: object) -> str:
+    """Name the form of an expected exponent, so that an error is about this form only."""
+    return "mapping" if isinstance(content, Mapping | Theory) else "float"
+
+
+Exponent = Annotated[
+    Annotated[float, Tag("float")] | Annotated[Theory, Tag("mapping")], Discriminator(_form)
+]
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest slope that the claim allows; infinite on a side without a bound."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        if math.isinf(self.low):
+            return f"at most {setting(self.high)}"
+        if math.isinf(self.high):
+            return f"at least {setting(self.low)}"
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        return f"{setting(round(middle, 9))} ± {setting(round(half, 9))}"
+
+
+class _Fit(NamedTuple):
+    slope: float
+    holds: bool | None
+    interval: Interval | None
+    bounds: Bounds
+    span: str
+
+    @property
+    def beyond(self) -> float:
+        """The distance of the interval's farther end beyond the bounds."""
+        first, last = self.interval or (self.slope, self.slope)
+        return max(self.bounds.low - first, last - self.bounds.high)
+
+
+class Claim(ClaimBase):
+    """The log-log slope of the quantity's mean over seeds along a size.
+
+    Either within `tolerance` of `expected`, at most half way to an exponent that is wrong by one half, or
+    `at_most` or `at_least` a number; for every value of the columns `each` that has two sizes, counting
+    only points in the region `where`. `expected` is a number or what `Theory` predicts along the depth; where that
+    is faster than any power, the slope is at least `tolerance`.
+    """
+
+    kind: Literal["slope"]
+    along: str
+    each: Names = ()
+    where: Region | None = None
+    expected: Exponent | None = None
+    tolerance: float = Field(default=QUARTER, gt=0, le=QUARTER)
+    at_most: float | None = None
+    at_least: float | None = None
+    control: Some
+
+    @property
+    def columns(self) -> Names:
+        """The columns that have a slope for each of their values, and the size."""
+        return (*self.each, self.along)
+
+    @property
+    def groups(self) -> Names:
+        """The columns `each`."""
+        return self.each
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        rules = [rule is not None for rule in (self.expected, self.at_most, self.at_least)]
+        if sum(rules) != 1:
+            raise ValueError("give one of expected, at_most and at_least")
+        if isinstance(self.expected, Theory) and self.along != "depth":
+            raise ValueError(
+                f"expected: theory predicts powers of depth, and the slope is along {self.along}; take along: depth"
+            )
+        return self
+
+    def problems(self, grids: Grids) -> Iterator[Problem]:
+        """Yield problems of the region, the sizes and what theory predicts as well."""
+        yield from super().problems(grids)
+        yield from ratio_problems(self, "where", self.where.ratio if self.where else ())
+        yield from size_problems(self, "along", self.along, grids)
+        if isinstance(self.expected, Theory):
+            for name in (*self.grids, *self.control):
+                problem = theory_problem(name, grids[name])
+                if problem is not None:
+                    yield Problem(("expected",), problem)
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        """Measure the log-log slope that is farthest from what is claimed, over the groups of `each`.
+
+        Where training diverged at some size there is no slope, and the claim fails.
+
+        Raises:
+            UndecidedError: there are fewer than two sizes, every cell diverged, or a mean over seeds is not positive.
+        """
+        table = table_of(self, results, [*self.each, self.along], where=self.where)
+        generator = generator_of(self)
+        of_group = bounds(self, results.cells)
+        fits: list[_Fit] = []
+        for group, points in grouped(table, self.each, [self.along]).items():
+            sizes = points.settings[self.along].to_numpy(float)
+            if len(sizes) < 2:
+                # a region may leave a group too few sizes; the others decide
+                continue
+            named_group = dict(zip(self.each, group, strict=True))
+            where = ", ".join(
+                f"{prose(column)} {setting(value)}" for column, value in named_group.items()
+            )
+            where = f" at {where}" if where else ""
+            kept = of_group[tuple(v for c, v in named_group.items() if c in results.cells)]
+            if not np.isfinite(points.means).all():
+                return diverged(str(kept), f"training diverged{where}, so there is no slope")
+            if min(points.means.min(), sizes.min()) <= 0:
+                what = quantity_name(self) if sizes.min() > 0 else prose(self.along)
+                raise UndecidedError(f"{what} is not positive{where}, so it has no logarithm")
+            slope, interval = fit_log_slope(points, sizes, generator)
+            span = f" from {setting(sizes[0])} to {setting(sizes[-1])}{where}"
+            fits.append(_Fit(slope, decide(slope, interval, *kept), interval, kept, span))
+        if not fits:
+            raise UndecidedError(f"there is only one {prose(self.along)}")
+        holds = together([fit.holds for fit in fits])
+        worst = max((fit for fit in fits if fit.holds is holds), key=lambda fit: fit.beyond)
+        return Measurement(
+            holds=holds,
+            value=worst.slope,
+            interval=worst.interval,
+            threshold=str(worst.bounds),
+            detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)}{worst.span} "
+            f"is {with_interval(worst.slope, worst.interval)}; it should be {worst.bounds}",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of powers of the size."""
+        return _Simulation(self, recorded)
+
+
+def bounds(claim: Claim, cells: pd.DataFrame) -> dict[tuple[Hashable, ...], Bounds]:
+    """Return the slopes that the claim allows in each group of cells, by the columns of `each` that cells have.
+
+    Raises:
+        ConfigurationError: theory predicts several exponents within a group, or none for the cells' parameterisation.
+    """
+    columns = [column for column in claim.each if column in cells]
+    parts = cells.groupby(columns, dropna=False) if columns else [((), cells)]
+    return {group: _bounds(claim, part) for group, part in parts}
+
+
+def _bounds(claim: Claim, cells: pd.DataFrame) -> Bounds:
+    """Return the slopes that the claim allows in a group of cells."""
+    expected = claim.expected
+    if isinstance(expected, Theory):
+        settings = [dict(row) for _, row in cells[_settings(cells)].drop_duplicates().iterrows()]
+        predicted = {getattr(depth_exponents_of(each), expected.theory) for each in settings}
+        if len(predicted) > 1:
+            raise ConfigurationError(
+                f"claim '{claim.id}': each: theory predicts the exponents {', '.join(map(setting, sorted(predicted)))} "
+                "within one group; name the columns that tell them apart"
+            )
+        (expected,) = predicted
+    if expected is None:
+        at_least, at_most = claim.at_least, claim.at_most
+        return Bounds(
+            -math.inf if at_least is None else at_least, math.inf if at_most is None else at_most
+        )
+    if math.isinf(expected):
+        return Bounds(claim.tolerance, math.inf)
+    return Bounds(expected - claim.tolerance, expected + claim.tolerance)
+
+
+def _settings(cells: pd.DataFrame) -> list[str]:
+    """The columns that predictions depend on."""
+    return [column for column in ("parameterisation", "optimiser", *EXPONENTS) if column in cells]
+
+
+class _Simulation(NoisySimulation):
+    """A power of the size, from the smallest size's values on."""
+
+    claim: Claim
+
+    # a slope is an exponent
+    has_exponent = True
+
+    @property
+    def constant_is_void(self) -> bool:
+        """False where the slope 0 is expected or allowed: values that are the same everywhere have it."""
+        return self.claim.expected not in (None, 0)
+
+    def exact(self, wrong: float) -> np.ndarray:
+        """Return the claimed power of each group, or one that is wrong."""
+        claim, cells = self.claim, self.results.cells
+        exponents = {
+            group: exponent_between(*allowed, wrong)
+            for group, allowed in bounds(claim, cells).items()
+        }
+        columns = [column for column in claim.each if column in cells]
+        keys = self.table[columns].itertuples(index=False, name=None)
+        exponent = np.array([exponents[key] for key in keys])
+        size = self.table[claim.along].to_numpy(float)
+        by_group = self.table[["value"]].assign(group=self.groups, size=size)
+        smallest = by_group.loc[by_group.groupby("group")["size"].transform("min") == size]
+        level = smallest.groupby("group")["value"].mean().to_numpy()[self.groups]
+        start = smallest.groupby("group")["size"].first().to_numpy()[self.groups]
+        return np.asarray(level * (size / start) ** exponent)

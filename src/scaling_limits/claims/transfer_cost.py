@@ -1,0 +1,119 @@
+"""What the hyperparameters that are best at the smallest size cost at the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from scaling_limits.claims.base import BestClaim, Some
+from scaling_limits.claims.measurement import (
+    Measurement,
+    UndecidedError,
+    prose,
+    setting,
+    with_interval,
+)
+from scaling_limits.claims.optima import BowlSimulation, open_edge
+from scaling_limits.claims.points import (
+    Points,
+    by_size,
+    decide,
+    extreme_of,
+    generator_of,
+    quantity_name,
+    ratio_of,
+    table_of,
+)
+from scaling_limits.claims.simulation import Recorded, Simulation
+
+if TYPE_CHECKING:
+    from scaling_limits.records import Results
+
+
+class Claim(BestClaim):
+    """The smallest size's best hyperparameters cost the others at most a factor 1 + `tolerance`."""
+
+    kind: Literal["transfer_cost"]
+    over: Some
+    tolerance: float = Field(gt=0)
+    control: Some
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        """Measure the largest ratio of a size's value at the smallest size's optimum to its own smallest value.
+
+        A flat direction of the hyperparameters has no resolved optimum, and costs nothing either; but where
+        half of the grid costs no more than the tolerance, any choice transfers and nothing is told. The
+        wrong exponent of the control must cost more than the tolerance. The quantity must be positive.
+
+        Raises:
+            UndecidedError: an optimum may lie outside the grid, or was not run at another size, or the
+                values hardly depend on the hyperparameters.
+        """
+        columns = list(self.over)
+        sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
+        if min(points.values.min() for points in sizes.values()) <= 0:
+            raise UndecidedError(f"{quantity_name(self)} is not positive, so it has no ratios")
+        reference, *others = sizes
+        start = sizes[reference]
+        if not np.isfinite(start.means[start.best]):
+            raise UndecidedError(f"every cell diverged at {prose(self.along)} {setting(reference)}")
+        generator = generator_of(self)
+        sampled_best = start.draws(generator).argmin(axis=0)
+        ratios: dict[float, float] = {}
+        typical: dict[float, float] = {}
+        sampled = []
+        for size in others:
+            points = sizes[size]
+            rows = _same_settings(start, points, columns, f"{prose(self.along)} {setting(size)}")
+            ratios[size] = float(ratio_of(points.means[rows[start.best]], points.means.min()))
+            means = points.draws(generator)
+            chosen = np.take_along_axis(means, rows[sampled_best][None, :], axis=0)[0]
+            sampled.append(ratio_of(chosen, means.min(axis=0)))
+            typical[size] = _typical(points, means)
+        far = max(others, key=lambda size: (ratios[size], size))
+        interval = extreme_of(ratios[far], np.max(sampled, axis=0), least=1.0)
+        holds = decide(ratios[far], interval, 0.0, 1 + self.tolerance)
+        if holds and typical[far] <= 1 + self.tolerance:
+            raise UndecidedError(
+                f"at {prose(self.along)} {setting(far)} half of the grid may cost as little, "
+                "so that any choice would do"
+            )
+        # an open edge of another size hides a larger cost: only a claim that fails does not need it closed
+        for size in (reference,) if holds is False else sizes:
+            reason = open_edge(sizes[size], columns, self.tolerance)
+            if reason is not None:
+                raise UndecidedError(f"at {prose(self.along)} {setting(size)}, {reason}")
+        best = start.settings.iloc[start.best]
+        settings = ", ".join(f"{prose(column)} {setting(best[column])}" for column in columns)
+        return Measurement(
+            holds=holds,
+            value=ratios[far],
+            interval=interval,
+            threshold=f"at most {setting(1 + self.tolerance)}",
+            detail=f"the best of {prose(self.along)} {setting(reference)} ({settings}) gives "
+            f"{with_interval(ratios[far], interval)} times the smallest {quantity_name(self)} "
+            f"at {setting(far)}; allowed {setting(1 + self.tolerance)}",
+        )
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        """Return the simulation of optima that stay."""
+        return BowlSimulation(self, recorded)
+
+
+def _typical(points: Points, sampled: np.ndarray) -> float:
+    """Return the least cost of half of the grid at one size, from means `sampled` [P, R]."""
+    value = float(ratio_of(np.median(points.means), points.means.min()))
+    cost = ratio_of(np.median(sampled, axis=0), sampled.min(axis=0))
+    interval = extreme_of(value, cost, least=1.0)
+    return interval[0] if interval else value
+
+
+def _same_settings(start: Points, points: Points, columns: list[str], where: str) -> np.ndarray:
+    """Return the row in `points` of each point of `start` [P]."""
+    index = points.settings.set_index(columns).index
+    rows = index.get_indexer(start.settings.set_index(columns).index)
+    if (rows < 0).any():
+        raise UndecidedError(f"the hyperparameters are not the same grid at {where}")
+    return np.asarray(rows)

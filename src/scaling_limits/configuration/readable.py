@@ -1,0 +1,50 @@
+"""Check that the texts on a figure can be drawn, before its cells are computed."""
+
+from collections.abc import Iterator
+
+from scaling_limits.configuration.configuration import Configuration
+from scaling_limits.configuration.drawn import misplaced
+from scaling_limits.figures import places
+from scaling_limits.figures.written import MisplacedError, Path
+from scaling_limits.plotting.glyphs import FONT, undrawable
+from scaling_limits.plotting.mathematics import problem_of
+
+_GRIDS = frozenset({"grid", "grids", "reference", "minus"})
+"""Keys whose values name grids; a name is drawn only if there is no title."""
+
+
+def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> None:
+    """Refuse a figure with texts that matplotlib cannot draw: mathematics, or characters that the font lacks.
+
+    The caption is not drawn, so it may have any.
+
+    Args:
+        configuration: the project's.
+        slug: the figure's paper.
+        name: the figure.
+
+    Raises:
+        ConfigurationError: names file, line, key and text, and what is wrong with it.
+    """
+    figure = configuration.figure(slug, name)
+    texts = _texts({"title": figure.title, "plot": figure.plot.model_dump()}, ())
+    with misplaced(configuration.paper(slug), name):
+        for path, text in texts:
+            if not _GRIDS.intersection(path) and (lacking := undrawable(text)):
+                problem = f"has characters that the font of figures, {FONT}, lacks: {lacking}"
+                raise MisplacedError(path, f"'{text}' {problem}")
+            # a place is filled with a number or a name
+            wrong = problem_of(places.filled(text, lambda _: "1"))
+            if wrong is not None:
+                raise MisplacedError(path, f"the mathematics of '{text}' cannot be set: {wrong}")
+
+
+def _texts(content: object, path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield all texts and names with their paths; symbols are mathematics without dollars."""
+    if isinstance(content, str):
+        yield path, content
+    parts = enumerate(content) if isinstance(content, list | tuple) else ()
+    for key, part in content.items() if isinstance(content, dict) else parts:
+        symbols = key == "symbols" and isinstance(part, dict)
+        inner = {name: f"${symbol}$" for name, symbol in part.items()} if symbols else part
+        yield from _texts(inner, (*path, key))

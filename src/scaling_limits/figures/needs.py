@@ -1,0 +1,121 @@
+"""Requirements of plots and claims on the cells that they name, checked before any cell is computed."""
+
+import typing
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from pydantic import BaseModel
+
+from scaling_limits.cells import Cell
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures.quantities import Axis, Quantity
+from scaling_limits.figures.written import MisplacedError, Path
+from scaling_limits.parameterisations.theory import depth_exponents_of
+
+AXES: tuple[str, ...] = typing.get_args(Axis)
+"""The axes of records, which a quantity may keep as columns."""
+
+
+class GridCells(Protocol):
+    """The cells of a grid."""
+
+    @property
+    def points(self) -> Sequence[tuple[BaseModel, Cell]]:
+        """The settings of each cell and the cell, as configured."""
+        ...
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The settings that any of its cells has."""
+        ...
+
+    def values(self, column: str) -> set[Hashable]:
+        """Return all values of a column, as configured and as the file says."""
+        ...
+
+    def configured(self, column: str, only: Mapping[str, Hashable]) -> set[Hashable]:
+        """Return the values of a column as configured, in the cells with the values `only` of other columns."""
+        ...
+
+    def written_values(self, column: str) -> set[Hashable] | None:
+        """Return the values that the file lists for a column; None where it lists none."""
+        ...
+
+
+Grids = Mapping[str, GridCells]
+
+
+class Use(NamedTuple):
+    """A quantity of the cells of some grids together, one number for each value of `columns` and seed."""
+
+    path: Path
+    grids: tuple[str, ...]
+    quantity: Quantity
+    columns: tuple[str, ...]
+    only: Mapping[str, Hashable] = {}
+    at: tuple[int, ...] = ()
+
+
+def value_of(settings: object, column: str) -> Hashable:
+    """Return a setting of a cell as a hashable value; None if it has no such setting."""
+    value = getattr(settings, column, None)
+    return value if isinstance(value, Hashable) else str(value)
+
+
+def is_number(value: object) -> typing.TypeGuard[float]:
+    """Whether a value is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def listed(values: Iterable[object]) -> str:
+    """Return values as a text, short ones first."""
+    return ", ".join(sorted(map(str, values), key=lambda text: (len(text), text)))
+
+
+def logarithm_problem(column: str, values: Iterable[Hashable], names: Sequence[str]) -> str | None:
+    """Say why logarithms of a setting cannot be taken, or not be compared, in the grids `names`.
+
+    Returns:
+        None if its values are positive numbers, at least two.
+    """
+    values = set(values)
+    wrong = [value for value in values if not (is_number(value) and value > 0)]
+    named = " and ".join(names)
+    if wrong:
+        return f"{column} should be a positive number; {named} has {listed(wrong)}"
+    if len(values) == 1:
+        return f"{named} has a single {column}, {listed(values)}; two are needed"
+    return None
+
+
+def theory_problem(name: str, grid: GridCells) -> str | None:
+    """Say why theory predicts no powers of depth for the cells of a grid; None if it does."""
+    for settings, _ in grid.points:
+        try:
+            if not getattr(settings, "residual", False):
+                raise ConfigurationError("powers of depth are predicted for residual networks only")
+            depth_exponents_of(settings.model_dump())
+        except ConfigurationError as error:
+            return f"the grid '{name}': {error}"
+    return None
+
+
+def none_selected(
+    path: Path, grid: str, column: str, values: Sequence[float], grids: Grids
+) -> Iterator[MisplacedError]:
+    """Yield the problem of a grid that has none of the selected values of a column.
+
+    Args:
+        path: where the figure selects the values.
+        grid: the grid's name.
+        column: a setting, or an axis of records, about which cells say nothing.
+        values: those that are to be shown.
+        grids: the cells of every grid.
+    """
+    if column in AXES or column not in grids[grid].columns:
+        return
+    known = {value_of(settings, column) for settings, _ in grids[grid].points}
+    if not known & set(values):
+        shown = ", ".join(f"{value:g}" for value in values)
+        problem = f"the grid '{grid}' has none of the values of {column} to be shown, {shown}"
+        yield MisplacedError(path, f"{problem}; valid: {listed(known)}")

@@ -1,0 +1,135 @@
+"""Several plots in one figure, each drawn as in a figure of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, SerializeAsAny
+
+from scaling_limits.figures.needs import Grids, Use
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.figures.shapes import Shape
+from scaling_limits.figures.written import MisplacedError, Names, Path, Written
+from scaling_limits.plots import registry
+from scaling_limits.plots.options import PlotOptions, expand, no_kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from scaling_limits.plots import composite
+    from scaling_limits.plots.contract import Kind
+    from scaling_limits.plots.figure_folder import FigureFolder
+    from scaling_limits.plots.tables import GridResults
+
+    _: Kind[Options] = composite
+
+
+def _of_a_kind_with_size(content: object) -> object:
+    """Refuse a plot whose kind does not say how large it is."""
+    if isinstance(content, Mapping):
+        valid = [kind for kind in registry.modules if hasattr(registry.part(kind), "size")]
+        if content.get("kind") not in valid:
+            raise no_kind(content, valid)
+    return content
+
+
+class Options(PlotOptions):
+    """Plots of any kinds that say how large they are, `wrap` to a row, each over a legend of its own."""
+
+    SHAPE: ClassVar[Shape] = {"plots": [{"kind": str}]}
+
+    kind: Literal["composite"] = "composite"
+    plots: tuple[
+        Annotated[SerializeAsAny[PlotOptions], BeforeValidator(_of_a_kind_with_size)], ...
+    ] = Field(min_length=2)
+    wrap: int = Field(default=2, ge=1)
+
+    @property
+    def grids(self) -> list[str]:
+        """The grids that its plots show."""
+        return [grid for plot in self.plots for grid in plot.grids]
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of its plots, and its own."""
+        return {self.kind}.union(*(plot.kinds for plot in self.plots))
+
+    @classmethod
+    def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:
+        """Yield the parts whose type is wrong, of its plots as well."""
+        yield from super().misfits(plot, path)
+        if isinstance(plot.get("plots"), list):
+            for number, part in enumerate(plot["plots"]):
+                if isinstance(part, dict):
+                    model = PlotOptions.of_content(part)
+                    yield from model.misfits(part, (*path, "plots", number))
+
+    @classmethod
+    def expand(cls, plot: Written, names: Names, path: Path) -> Written:
+        """Expand each plot."""
+        parts = enumerate(plot.get("plots") or [])
+        return {**plot, "plots": [expand(part, names, (*path, "plots", n)) for n, part in parts]}
+
+    def named_columns(self) -> Iterator[tuple[Path, str]]:
+        """Return the columns that its plots name."""
+        return chain.from_iterable(plot.named_columns() for plot in self.plots)
+
+    def named_texts(self) -> Iterator[tuple[Path, str]]:
+        """Return the texts of its plots."""
+        return chain.from_iterable(plot.named_texts() for plot in self.plots)
+
+    def shown_quantities(self) -> Iterator[tuple[str, Quantity]]:
+        """Return the quantities that its plots show."""
+        return chain.from_iterable(plot.shown_quantities() for plot in self.plots)
+
+    def tuned_columns(self) -> Iterator[tuple[str, str]]:
+        """Return the columns over which its plots show the best."""
+        return chain.from_iterable(plot.tuned_columns() for plot in self.plots)
+
+    def uses(self) -> Iterator[Use]:
+        """Return what its plots show of the cells."""
+        return chain.from_iterable(plot.uses() for plot in self.plots)
+
+    def problems(self, grids: Grids) -> Iterator[MisplacedError]:
+        """Return what the cells do not support of its plots."""
+        return chain.from_iterable(plot.problems(grids) for plot in self.plots)
+
+    def fill(self, filled: Callable[[str, Iterable[str]], str]) -> Self:
+        """Return the plots with their texts filled."""
+        return self.model_copy(update={"plots": tuple(plot.fill(filled) for plot in self.plots)})
+
+
+def table(plot: Options, grids: GridResults) -> pd.DataFrame:
+    """Return the tables of the plots, told apart by the column `plot`, which counts from 0."""
+    import pandas as pd
+
+    from scaling_limits.plots.tables import rows_of
+
+    tables = [rows_of(part, grids) for part in plot.plots]
+    return pd.concat(tables, keys=range(len(tables)), names=["plot"]).reset_index("plot")
+
+
+def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
+    """Draw the plots, each as alone, on its own part of the page."""
+    from scaling_limits.plots.composite.drawing import parts
+
+    for part, rows in parts(figure, table):
+        picture = part.draw(rows)
+    return picture
+
+
+def cells(plot: Options) -> list[str]:
+    """Return the notebook's cells: one that lays out the page, and one for each plot."""
+    from scaling_limits.plots.notebook import drawing_cells
+
+    page = (
+        "from scaling_limits.plots.composite.drawing import parts\n\nplots = parts(figure, table)"
+    )
+    cells = [page]
+    for number, part in enumerate(plot.plots):
+        first, *others = drawing_cells(part)
+        cells += [f"figure, table = plots[{number}]\n{first}", *others]
+    return cells

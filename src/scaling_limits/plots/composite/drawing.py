@@ -1,0 +1,41 @@
+"""The page of several plots."""
+
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+
+from scaling_limits.plots import registry
+from scaling_limits.plots.composite import Options
+from scaling_limits.plots.figure_folder import FigureFolder
+from scaling_limits.plots.options import PlotOptions
+from scaling_limits.plotting import page
+
+
+def parts(
+    figure: FigureFolder[Options], table: pd.DataFrame
+) -> list[tuple[FigureFolder[PlotOptions], pd.DataFrame]]:
+    """Return each plot, with its place on a new page, and its part of the table.
+
+    A plot is as wide as it would be alone, or less, in proportion, if a row has no room.
+    """
+    plots = [
+        (plot, table[table["plot"] == number].reset_index(drop=True))
+        for number, plot in enumerate(figure.plot.plots)
+    ]
+    wrap = figure.plot.wrap
+    rows = [plots[k : k + wrap] for k in range(0, len(plots), wrap)]
+    page_of_all = figure.page(*map(_sizes, rows))
+    whole: FigureFolder[PlotOptions] = figure
+    return [
+        (replace(whole, plot=plot, place=body), own)
+        for (plot, own), body in zip(plots, page_of_all.bodies, strict=True)
+    ]
+
+
+def _sizes(row: list[tuple[PlotOptions, pd.DataFrame]]) -> list[page.Size]:
+    """Return the sizes of the plots in a row."""
+    sizes = [partial(registry.part(plot.kind).size, plot, own) for plot, own in row]
+    alone = [size(page.WIDTH)[0] for size in sizes]
+    share = min(1.0, page.WIDTH / sum(alone))
+    return [size(share * width) for size, width in zip(sizes, alone, strict=True)]

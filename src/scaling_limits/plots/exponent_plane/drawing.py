@@ -1,0 +1,207 @@
+"""The plane of depth exponents.
+
+Every border comes from `parameterisations.theory`, every mark from slopes of the records.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
+
+from scaling_limits.parameterisations.theory import (
+    DepthExponents,
+    DepthRegion,
+    depth_exponents_of,
+    depth_region,
+)
+from scaling_limits.plots.exponent_plane import ALONG, Options, X, Y, size
+from scaling_limits.plots.figure_folder import FigureFolder
+from scaling_limits.plotting import colours, page, style, text
+
+UNDECIDED = "undecided"
+"""The region of a point where some quantity is not positive, so that it has no slope."""
+_MARKERS = {
+    "unstable at initialisation": "X",
+    "unstable in training": "^",
+    "trivial": "v",
+    "unfaithful": "s",
+    "redundant": "D",
+    "diverse": "o",
+    UNDECIDED: "P",
+}
+_NAMES = {region: region for region in _MARKERS} | {"diverse": "diverse (Depth-µP)"}
+_STROKE = withStroke(linewidth=2.0, foreground="white")
+_RING: style.Look = {
+    "marker": "o",
+    "markersize": 11.0,
+    "markerfacecolor": "none",
+    "markeredgecolor": "black",
+    "markeredgewidth": 1.2,
+    "linestyle": "none",
+    "zorder": 5,
+}
+_COLUMNS, _SHARES = 161, 17
+_NARROW, _ASPECT = 0.3, 4.0
+_NOWHERE = (np.nan, np.nan)
+_NONE: tuple[None, float] = (None, np.nan)
+
+
+class ExponentPlane(page.Drawing):
+    """Regions as predicted, and points in the regions where they are measured."""
+
+    def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
+        """Lay out the plane."""
+        plot = figure.plot
+        self.figure, self.plot, self.table = figure, plot, table
+        self.body = figure.body(size(plot, table, page.WIDTH))
+        self.axes = self.body.axes(1, 1)
+
+    @property
+    def ax(self) -> Axes:
+        """The axes of the plane."""
+        ax: Axes = self.axes[0, 0]
+        return ax
+
+    @cached_property
+    def measured(self) -> pd.DataFrame:
+        """A row for each point: its exponents, measured slopes, the `region` they lie in and the `predicted` one."""
+        rows = []
+        for _, cells in self.table.groupby([X, Y], sort=True):
+            x, y = (float(cells[column].iloc[0]) for column in (X, Y))
+            slopes = {str(name): _slope(part) for name, part in cells.groupby("line")}
+            known = not np.isnan(list(slopes.values())).any()
+            region = depth_region(**slopes, tolerance=self.plot.tolerance) if known else UNDECIDED
+            regions = {"region": region, "predicted": self.region(x, y)}
+            rows.append({X: x, Y: y, **slopes, **regions})
+        return pd.DataFrame(rows)
+
+    def region(self, x: float, y: float) -> DepthRegion:
+        """The region that theory predicts for the exponents `x` and `y`."""
+        return self._exponents(x, y).region
+
+    def _exponents(self, x: float, y: float) -> DepthExponents:
+        return depth_exponents_of(self._settings | {X: x, Y: y})
+
+    @cached_property
+    def _settings(self) -> dict[str, Any]:
+        return dict(self.table.iloc[0])
+
+    @cached_property
+    def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The ends of both axes: half a step beyond the outermost points."""
+        ends = []
+        for column in (X, Y):
+            values = np.unique(self.table[column])
+            margin = np.diff(values).max() / 2 if len(values) > 1 else 0.5
+            ends.append((float(values[0] - margin), float(values[-1] + margin)))
+        return ends[0], ends[1]
+
+    def look(self, region: str) -> style.Look:
+        """Return the style of points that are measured in a region."""
+        return {
+            "marker": _MARKERS[region],
+            "markersize": 6.0,
+            "markerfacecolor": colours.REGIONS[region],
+            "markeredgecolor": "white",
+            "markeredgewidth": 0.6,
+            "linestyle": "none",
+            "zorder": 4,
+        }
+
+    def background(self, ax: Axes) -> None:
+        """Fill the regions that theory predicts, and draw those in which the output's change is a constant."""
+        alphas = np.unique(self.table[X])
+        # a region may begin at the exponent of a point
+        xs = np.unique([*np.linspace(*self.limits[0], _COLUMNS), *alphas, *(alphas - 1e-6)])
+        columns = [self._column(x) for x in xs]
+        for region in _MARKERS:
+            spans = np.array([spans.get(region, _NOWHERE) for spans, _ in columns])
+            ys = np.array([border[1] if border[0] == region else np.nan for _, border in columns])
+            if np.isfinite(spans).any():
+                ax.fill_between(xs, *spans.T, color=_tint(region, 0.25), linewidth=0)
+                self._name(ax, region, xs, spans)
+            if np.isfinite(ys).any():
+                look: style.Look = {"color": _tint(region, 0.6), "zorder": 2}
+                if np.isfinite(ys).sum() == 1:
+                    look |= {"marker": "o", "markersize": 13.0}
+                ax.plot(xs, ys, linewidth=6.0, solid_capstyle="butt", **look)
+
+    def _column(self, x: float) -> tuple[dict[str, tuple[float, float]], tuple[str | None, float]]:
+        """The interval of y of each region at some x, and the region between two of them with its y.
+
+        The change of the output is a power that is linear in y; a region begins or ends where it is 0.
+        """
+        low, high = self.limits[1]
+        first, last = (self._exponents(x, y).output_change for y in (low, high))
+        if not np.isfinite([first, last]).all():
+            return {self.region(x, low): (low, high)}, _NONE
+        y = low - first * (high - low) / (last - first)
+        ends = ((low, min(y, high)), (max(y, low), high))
+        spans: dict[str, tuple[float, float]] = {
+            self.region(x, sum(span) / 2): span for span in ends if span[0] < span[1]
+        }
+        return spans, (self.region(x, y), y) if low < y < high else _NONE
+
+    def _name(self, ax: Axes, region: str, xs: np.ndarray, spans: np.ndarray) -> None:
+        """Write a region's name inside of it, where points and borders are farthest away."""
+        inside = np.isfinite(spans[:, 0])
+        x, (low, high) = xs[inside], spans[inside].T
+        share = np.linspace(0.0, 1.0, _SHARES)
+        places = np.stack(np.broadcast_arrays(x, low + share[:, None] * (high - low)), axis=-1)
+        points = self.table[[X, Y]].drop_duplicates().to_numpy(float)
+        borders = [places[0], places[-1], places[:, 0], places[:, -1]]
+        extent = np.diff(self.limits)[:, 0]
+        upright = np.ptp(x) < _NARROW * extent[0]
+        # a line of text is several times as long as it is high
+        extent[1 - int(upright)] /= _ASPECT
+        candidates = places.reshape(-1, 2) / extent
+        obstacles = np.concatenate([points, *borders]) / extent
+        far = np.linalg.norm(candidates[:, None] - obstacles[None], axis=2).min(axis=1).argmax()
+        look: style.Look = {"ha": "center", "va": "center", "path_effects": [_STROKE]}
+        rotation = 90.0 if upright else 0.0
+        at_x, at_y = candidates[far] * extent
+        ax.text(at_x, at_y, _NAMES[region], rotation=rotation, zorder=5, **look)
+
+    def complete(self) -> None:
+        """Name and limit the axes, ring the points that are measured in another region, and write the legend."""
+        results, symbols = self.figure.results, self.plot.symbols
+        self.ax.set(
+            xlim=self.limits[0],
+            ylim=self.limits[1],
+            xlabel=text.axis_label(X, results, symbols),
+            ylabel=text.axis_label(Y, results, symbols),
+        )
+        for axis in (self.ax.xaxis, self.ax.yaxis):
+            axis.set_major_locator(MaxNLocator(8, steps=[2.5, 5, 10]))
+        entries: dict[str, Artist] = {
+            _NAMES[region]: Line2D([], [], **self.look(region))
+            for region in _MARKERS
+            if region in {*self.measured["region"], *self.measured["predicted"]}
+        }
+        others = self.measured[self.measured["region"] != self.measured["predicted"]]
+        if len(others):
+            (ring,) = self.ax.plot(others[X], others[Y], **_RING)
+            entries[f"measured in another region ({len(others)} of {len(self.measured)})"] = ring
+        self.body.legend(entries)
+
+
+def _tint(region: str, share: float) -> colours.Colour:
+    """The colour of a region, mixed with white."""
+    red, green, blue = 1 - share * (1 - np.array(colours.REGIONS[region]))
+    return red, green, blue
+
+
+def _slope(rows: pd.DataFrame) -> float:
+    """The log-log slope of means over seeds along the depth; infinite after divergence, NaN without a logarithm."""
+    means = rows["value"].groupby(rows[ALONG]).mean()
+    if np.isinf(means).any():
+        return np.inf
+    if len(means) < 2 or (means <= 0).any():
+        return np.nan
+    return float(np.polyfit(np.log(means.index.to_numpy(float)), np.log(means), 1)[0])

@@ -1,0 +1,292 @@
+"""A figure's folder: what is to be drawn, what was concluded, and the files that a reader gets."""
+
+import io
+import json
+import logging
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
+from pydantic import ValidationError
+
+from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.files import write_file
+from scaling_limits.plots import registry
+from scaling_limits.plots.contract import PlotT_co, kind_of
+from scaling_limits.plots.options import PlotOptions
+from scaling_limits.plots.tables import table_of
+from scaling_limits.plotting import style
+from scaling_limits.plotting.glyphs import FONT, undrawable
+from scaling_limits.plotting.page import Body, Page, Size
+from scaling_limits.records import Results
+
+# it warns of the dates that matplotlib's own mathematical fonts carry
+logging.getLogger("fontTools").setLevel(logging.ERROR)
+
+# What in a file would depend on when, or with what, it was written.
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
+
+
+Content = dict[str, Any]
+"""An object of a JSON file."""
+
+
+class Markdown(str):
+    """Text that a notebook shows as markdown."""
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+    __repr__ = _repr_markdown_
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A saved figure; a notebook shows its PNG, with fewer colours to stay small."""
+
+    name: str
+    png: bytes
+
+    def _repr_png_(self) -> bytes:
+        return self.png
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class FigureFolder(Generic[PlotT_co]):
+    """The content of `results/<preset>/<slug>/<figure>/` that a plot needs.
+
+    `plot` is validated for the figure's kind; `notes` are the two lines under the picture, data and sizes. A `bare`
+    picture has neither them nor a title and claims.
+    `judged` says where claims judge an optimum: `quantity`, `over`, `along`, `grids`, `within`. Those of
+    `judged_elsewhere` are judged by cells that the picture does not show. `place` is the place on a page of a plot that
+    is one of several.
+    """
+
+    path: Path
+    name: str
+    preset: str
+    bare: bool
+    title: str
+    caption: str
+    plot: PlotT_co
+    notes: tuple[str, ...]
+    judged: tuple[Content, ...]
+    judged_elsewhere: tuple[str, ...]
+    verdicts: tuple[Content, ...]
+    results: Results
+    place: Body | None = None
+
+    @classmethod
+    def open(cls, folder: Path | str) -> "FigureFolder[PlotOptions]":
+        """Read `figure.json`, `verdicts.json`, `cells.parquet` and `records.parquet`.
+
+        Raises ScalingLimitsError, naming the file, if one is missing or not what it should be.
+        """
+        path = Path(folder)
+        figure, verdicts = _json(path / "figure.json"), _json(path / "verdicts.json")
+        try:
+            results = Results.read(path)
+        except FileNotFoundError as error:
+            raise ScalingLimitsError(f"{path} is not complete: {error}") from error
+        return FigureFolder(
+            path=path,
+            name=f"{figure['paper']}/{figure['figure']}",
+            preset=figure["preset"],
+            bare=figure["page"] == "bare",
+            title=figure["title"],
+            caption=figure["caption"],
+            plot=plot_of(path),
+            notes=tuple(figure["notes"]),
+            judged=tuple(figure["judged"]),
+            judged_elsewhere=tuple(figure["judged_elsewhere"]),
+            verdicts=tuple(verdicts),
+            results=results,
+        )
+
+    def table(self) -> pd.DataFrame:
+        """Return what is drawn, one row for each panel, line, point and seed; see `tables.FIRST`.
+
+        Raises:
+            ScalingLimitsError: see `tables.table_of`.
+        """
+        return table_of(self.plot, self.results)
+
+    def draw(self, table: pd.DataFrame) -> Figure:
+        """Draw the table as the kind of plot does."""
+        return kind_of(self.plot).draw(self, table)
+
+    def page(self, *rows: Sequence[Size]) -> Page:
+        """A page for the figure, with rows of bodies whose axes take these sizes."""
+        if self.bare:
+            return Page("", "", [], *rows)
+        notes = [*self.notes, *self._contradictions()]
+        return Page(self.title, self._verdict_line(), notes, *rows)
+
+    def body(self, size: Size) -> Body:
+        """Return the plot's place, or a new page's only one, whose axes take a `size`."""
+        if self.place is not None:
+            return self.place
+        (body,) = self.page([size]).bodies
+        return body
+
+    @style.applied()
+    def save(self, figure: Figure, *, record: bool = False) -> Saved:
+        """Write the figure as png, pdf and svg, the same bytes each time.
+
+        With `record` it becomes the figure of record; otherwise it is written as `edited`.
+        Warns of characters that the font lacks, in names which are known only now.
+        Raises WriteError if one of them cannot be written; it is not there then.
+        """
+        self._warn_of_boxes(figure)
+        contents = {}
+        for suffix, metadata in _METADATA.items():
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix, metadata=metadata)
+            contents[suffix] = buffer.getvalue()
+        for suffix, content in contents.items():
+            write_file(self.path / f"{'figure' if record else 'edited'}.{suffix}", content)
+        return Saved(self.name, _preview(contents["png"]))
+
+    def _warn_of_boxes(self, figure: Figure) -> None:
+        texts: dict[str, None] = {}
+        for artist in figure.findobj(Text):
+            if isinstance(artist, Text) and artist.get_visible():
+                texts[artist.get_text()] = None
+        for text in texts:
+            if lacking := undrawable(text):
+                shown = " ".join(text.split())
+                print(
+                    f"warning: {self.name}: '{shown}' is drawn with boxes for characters that {FONT} lacks: {lacking}",
+                    file=sys.stderr,
+                )
+
+    def describe(self) -> Markdown:
+        """Title and caption."""
+        return Markdown(f"## {self.name}: {self.title}\n\n{self.caption}")
+
+    def describe_verdicts(self) -> Markdown:
+        """The verdicts on the paper's claims, in words."""
+        if not self.verdicts:
+            return Markdown("No claim is attached to this figure.")
+        return Markdown("\n".join(_in_words(verdict) for verdict in self.verdicts))
+
+    def describe_notes(self) -> Markdown:
+        """Return the notes under the figure, and where to find the rest."""
+        lines = [f"- {note}" for note in self.notes]
+        return Markdown(
+            "\n".join([*lines, "- Everything that differs from the paper: summary.html"])
+        )
+
+    def _verdict_line(self) -> str:
+        """Return the numbers of claims that hold, fail and are untested."""
+        count = Counter(verdict["verdict"] for verdict in self.verdicts)
+        verbs = {
+            "holds": ("holds", "hold"),
+            "fails": ("fails", "fail"),
+            "untested": ("untested",) * 2,
+        }
+        counted = [
+            f"{count[name]} {verb[count[name] > 1]}" for name, verb in verbs.items() if count[name]
+        ]
+        elsewhere = len(self.judged_elsewhere)
+        which = f"; {elsewhere} judged by cells that are not drawn" if elsewhere else ""
+        claims = f"Claims: {', '.join(counted)}{which}. " if counted else ""
+        return f"{claims}Preset {self.preset}."
+
+    def _contradictions(self) -> list[str]:
+        """The paper's statements that fail here."""
+        return [f"Fails here: {v['statement']}" for v in self.verdicts if v["verdict"] == "fails"]
+
+
+def plot_of(folder: Path) -> PlotOptions:
+    """Return the plot in the `figure.json` of a folder.
+
+    Raises:
+        ScalingLimitsError: the file cannot be read, or its plot is invalid.
+    """
+    path = folder / "figure.json"
+    figure = _json(path)
+    kind = figure["kind"]
+    if kind not in registry.modules:
+        raise ScalingLimitsError(f"{path}: {unknown(registry.kind, kind, registry.modules)}")
+    try:
+        return PlotOptions.model_validate(figure["plot"] | {"kind": kind})
+    except ValidationError as error:
+        raise ScalingLimitsError(f"{path}: {error}") from error
+
+
+def find(figure: str, preset: str, root: Path | str | None = None) -> Path:
+    """The folder of a figure that was computed: below `root`, or else the nearest folder upwards with results.
+
+    Raises:
+        ScalingLimitsError: the figure was not computed at this preset; says how to, and what was.
+    """
+    for key, value in {"figure": figure, "preset": preset, "root": root}.items():
+        if not isinstance(value, str | Path) and not (key == "root" and value is None):
+            raise ScalingLimitsError(f"{key}: should be a name or a path, not {value!r:.80}")
+    here = Path.cwd() if root is None else Path(os.path.expanduser(root))
+    results = [place / "results" for place in ((here, *here.parents) if root is None else (here,))]
+    for folder in results:
+        if (folder / preset / figure / "figure.json").exists():
+            return folder / preset / figure
+    computed: dict[str, list[str]] = {}
+    for folder in results:
+        for path in sorted(folder.glob("*/*/*/figure.json")):
+            its_preset, *name = path.parent.relative_to(folder).parts
+            computed.setdefault(its_preset, []).append("/".join(name))
+    where = f"{here}{' or a folder above it' if root is None else ''}"
+    there = "; ".join(f"at {name}: {', '.join(names)}" for name, names in computed.items())
+    raise ScalingLimitsError(
+        f"{figure}: was not computed at the preset {preset} in {where}. To compute it, in the project's folder: "
+        f"scaling-limits run {figure} --preset {preset}. Computed there: {there or 'nothing'}"
+    )
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScalingLimitsError(f"{path} cannot be read: {error}") from error
+
+
+def _preview(png: bytes) -> bytes:
+    """The image with a palette of 256 colours: a third of the bytes."""
+    content = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as image:
+        image.convert("RGB").quantize(256).save(content, "png")
+    return content.getvalue()
+
+
+def _in_words(verdict: Content) -> str:
+    value, interval = verdict["value"], verdict["interval"]
+    measured = []
+    if value is not None:
+        measured.append(f"measured {_number(value)}")
+    if interval is not None:
+        measured.append(f"interval {_number(interval[0])} to {_number(interval[1])}")
+    measured += [f"threshold: {verdict['threshold']}", f"source: {verdict['source']}"]
+    words = f"- **{verdict['verdict']}**: {verdict['statement']} ({'; '.join(measured)})"
+    if verdict["detail"]:
+        words += f" {verdict['detail']}"
+    if verdict["registered"]:
+        words += f" *Registered deviation:* {verdict['registered']}"
+    return words
+
+
+def _number(value: float | str) -> str:
+    return f"{value:.3g}" if isinstance(value, float | int) else str(value)

@@ -1,0 +1,62 @@
+"""The energy around its equilibrium."""
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from scaling_limits.plots.along import Along
+from scaling_limits.plots.figure_folder import FigureFolder
+from scaling_limits.plots.landscapes import LandscapePanel, Options, size
+from scaling_limits.plotting import page, style
+
+_POINTS = 61
+_ON_MAP: style.Look = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.5}
+_PATH = {"marker": ".", "markersize": 4.0, "linewidth": 0.7, **_ON_MAP}
+_STAR = {"marker": "*", "markersize": 7.0, "linestyle": "none", **_ON_MAP}
+
+
+class Landscapes(Along[Options, LandscapePanel]):
+    """A row of landscapes for each panel."""
+
+    colours = colormaps[style.COLOUR_MAP]
+
+    def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
+        """Lay out the landscapes."""
+        super().__init__(figure, table, size(figure.plot, table, page.WIDTH))
+
+    def energy(self, panel: LandscapePanel, value: float) -> tuple[np.ndarray, np.ndarray]:
+        """Places along both axes, and by how much the energy is larger there than at the equilibrium."""
+        flat, steep = self._rows(panel, value, "curvature").sort_values("index")["value"]
+        places = np.linspace(*self.plot.limits, _POINTS)
+        return places, (flat * places[None, :] ** 2 + steep * places[:, None] ** 2) / 2
+
+    def path(self, panel: LandscapePanel, value: float) -> pd.DataFrame:
+        """Return the position after each step of inference, along the flat and the steep direction."""
+        rows = self._rows(panel, value, "path")
+        return rows.pivot(index="inference_step", columns="index", values="value")
+
+    def levels(self, energy: np.ndarray) -> np.ndarray:
+        """Those of contours: as energies go with the square of the distance."""
+        levels: np.ndarray = energy.max() * np.linspace(0.0, 1.0, 13) ** 2
+        return levels
+
+    def marks(self, panel: LandscapePanel, value: float, ax: Axes) -> None:
+        """The path of inference, and the equilibrium."""
+        path = self.path(panel, value)
+        ax.plot(path[0], path[1], **_PATH)
+        ax.plot([0.0], [0.0], **_STAR)
+
+    def complete(self) -> None:
+        """Name and limit the axes, and write the legend."""
+        for _, _, ax in self.panels:
+            ax.set(xlim=self.plot.limits, ylim=self.plot.limits, aspect="equal")
+        self.head()
+        self.label(r"along $v_\mathrm{min}$", r"along $v_\mathrm{max}$")
+        explained = {"inference, step by step": _PATH, "equilibrium": _STAR}
+        self.body.legend({name: Line2D([], [], **look) for name, look in explained.items()})
+
+    def _rows(self, panel: LandscapePanel, value: float, line: str) -> pd.DataFrame:
+        rows = self.rows(panel, value)
+        return rows[rows["line"] == line]

@@ -1,0 +1,288 @@
+"""Quantities against a hyperparameter, a size or the training step, one line for each size of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from scaling_limits.figures.metrics import Best, Scale
+from scaling_limits.figures.needs import AXES, Grids, Use, none_selected, value_of
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.figures.shapes import GRIDS, QUANTITY, TEXTS, Shape
+from scaling_limits.figures.written import MisplacedError, Names, Path, Written
+from scaling_limits.plots import options
+from scaling_limits.plots.options import Limits, PanelsOptions
+from scaling_limits.strict import Strict
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from scaling_limits.plots import lines
+    from scaling_limits.plots.contract import Kind
+    from scaling_limits.plots.figure_folder import FigureFolder
+    from scaling_limits.plots.tables import GridResults
+    from scaling_limits.plotting.page import Size
+
+    _: Kind[Options] = lines
+
+LINE: Shape = {"quantity": QUANTITY}
+PANEL: Shape = {
+    "title": str,
+    "quantity": QUANTITY,
+    "tuned_by": QUANTITY,
+    "of": GRIDS,
+    "each": GRIDS,
+    "over": TEXTS,
+    "beside": [LINE],
+    "lines": [LINE],
+    "steps": [int],
+}
+
+
+class PowerOfX(Strict):
+    """x to the power of `power`."""
+
+    power: float
+
+    @model_validator(mode="after")
+    def _divides(self) -> PowerOfX:
+        if self.power == 0:
+            raise ValueError("power: 0 divides by one; leave `divided_by` out")
+        return self
+
+
+class Slope(Strict):
+    """A grey guide line: where the quantity would be proportional to x to the power of `exponent`."""
+
+    exponent: float
+    label: str
+
+
+class Line(Strict):
+    """A quantity of one grid: a line for each value of the panel's hue, in its colour.
+
+    With `each: false` the grid has no such values, as that of a limit: one line, in black. `across` draws a
+    grid that has a single x, or a quantity without the axis of records that is x, over the whole of the other
+    lines. With `reference` the values are relative errors from those of that grid with the same hue and seed.
+    `label` explains the style in the legend; in a panel without hue it names the line.
+    """
+
+    grid: str
+    quantity: Quantity
+    style: Literal["solid", "dashed", "dotted", "markers"] = "solid"
+    label: str | None = None
+    each: bool = True
+    across: bool = False
+    reference: str | None = None
+
+
+class Panel(options.Panel):
+    """Lines against `x`, in the colours of column `hue`, or without it each in that of what it shows.
+
+    Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`, `inference_step`, `step`), or
+    one over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue; those that a
+    preset leaves out are not shown. With `divided_by` values are divided by a power of x, guide lines as well, so
+    that one of this exponent is horizontal. With `relative` every line is divided by its value at the smallest x
+    that all have. `over` names columns of which every point shows the best combination; with `tuned_at` that
+    which is best at this value of the hue is shown at all, as what was tuned at one size and used at others, and
+    with `tuned_by` that which is best by this quantity. `best` says which values are (none: of a size, or of how
+    well two things agree).
+    """
+
+    title: str
+    x: str
+    hue: str | None = None
+    over: tuple[str, ...] = ()
+    tuned_at: float | None = None
+    tuned_by: Quantity | None = None
+    best: Best | None = "min"
+    label: str
+    x_label: str | None = None
+    x_scale: Scale = "log"
+    scale: Scale = "log"
+    limits: Limits | None = None
+    values: tuple[float, ...] | None = Field(default=None, min_length=1)
+    divided_by: PowerOfX | None = None
+    relative: bool = False
+    lines: tuple[Line, ...] = Field(min_length=1)
+    slopes: tuple[Slope, ...] = ()
+
+    @property
+    def grids(self) -> list[str]:
+        """The grids whose values the panel shows."""
+        return [line.grid for line in self.lines]
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each line: its label, else its grid, followed by its metric or number if two were equal."""
+        names = [line.label or line.grid for line in self.lines]
+        names = [
+            f"{name}, {line.quantity.metric}" if names.count(name) > 1 else name
+            for name, line in zip(names, self.lines, strict=True)
+        ]
+        return [
+            f"{name}, {number}" if names.count(name) > 1 else name
+            for number, name in enumerate(names)
+        ]
+
+    def point_columns(self, line: Line) -> tuple[str, ...]:
+        """Return the columns that identify a point of a line: its hue, and x unless it goes across without one."""
+        hue = (self.hue,) if self.hue and line.each else ()
+        has_x = not line.across or self.x not in AXES or self.x in line.quantity.kept
+        return (*hue, self.x) if has_x else hue
+
+    def uses(self) -> Iterator[Use]:
+        """Yield the quantities of the lines, of their references, and those by which they are tuned."""
+        path = ("plot", "panels")
+        for line in self.lines:
+            by = self.point_columns(line)
+            yield Use(path, (line.grid,), line.quantity, (*by, *self.over))
+            if line.reference is not None:
+                yield Use(path, (line.reference,), line.quantity, by[:-1])
+            if self.tuned_by is not None:
+                kept = self.x.removeprefix("relative_") in line.quantity.kept
+                points = by[:-1] if kept else by
+                tuned = (*points, *self.over)
+                yield Use((*path, "tuned_by"), (line.grid,), self.tuned_by, tuned)
+
+    def problems(self, grids: Grids) -> Iterator[MisplacedError]:
+        """Yield lines without the selected values, lines across with several x, and references that lack points."""
+        path = ("plot", "panels")
+        for line in self.lines:
+            points = grids[line.grid].points
+            if self.hue and line.each and self.hue not in AXES:
+                selected = [] if self.values is None else [self.values]
+                selected += [] if self.tuned_at is None else [(self.tuned_at,)]
+                for values in selected:
+                    yield from none_selected(path, line.grid, self.hue, values, grids)
+            if line.across and self.x not in AXES and self.x in grids[line.grid].columns:
+                xs = {value_of(settings, self.x) for settings, _ in points}
+                if len(xs) > 1:
+                    problem = f"the grid '{line.grid}' has several values of {self.x}"
+                    yield MisplacedError(path, f"{problem}: it cannot go across")
+            if line.reference is not None:
+                columns = [c for c in (*self.point_columns(line)[:-1], "seed") if c not in AXES]
+                own, others = (
+                    {tuple(value_of(settings, c) for c in columns) for settings, _ in each.points}
+                    for each in (grids[line.grid], grids[line.reference])
+                )
+                if own - others:
+                    problem = f"the grid '{line.reference}' lacks values of {' and '.join(columns)}"
+                    yield MisplacedError(path, f"{problem} that '{line.grid}' has")
+
+    def shown_exponent(self, slope: Slope) -> float:
+        """The exponent of a guide line as it is drawn."""
+        return slope.exponent - (self.divided_by.power if self.divided_by else 0.0)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Panel:
+        if self.slopes and "linear" in (self.scale, self.x_scale):
+            raise ValueError("slopes are straight lines on logarithmic axes only")
+        if self.hue is None and any(line.label is None or not line.each for line in self.lines):
+            raise ValueError("without `hue` every line has a `label` and a colour of its own")
+        if self.hue is None and self.values is not None:
+            raise ValueError("`values` selects values of the `hue`")
+        if all(line.across for line in self.lines):
+            raise ValueError("a panel needs a line with an x of its own, one that is not `across`")
+        if self.relative and any(line.across for line in self.lines):
+            raise ValueError("a line `across` is the same everywhere: it has no first value")
+        if self.divided_by is not None and any(line.across for line in self.lines):
+            raise ValueError("a line `across` has no x of its own for `divided_by`")
+        if self.divided_by is not None and self.x_scale == "linear":
+            raise ValueError(
+                "`divided_by` takes powers of x, so x is positive: it needs `x_scale: log`"
+            )
+        if self.divided_by is not None and self.best is not None:
+            raise ValueError("divided by a power of x, no value is best: leave `best` out")
+        if self.over and self.best is None and self.tuned_by is None:
+            raise ValueError("`over` shows the best: the quantity needs `best`, or `tuned_by` one")
+        if self.tuned_by is not None and not self.over:
+            raise ValueError("`tuned_by` says by what `over` is best")
+        if self.tuned_at is not None and (self.hue is None or not self.over):
+            raise ValueError("`tuned_at` is a value of the `hue` at which `over` is best")
+        return self
+
+
+class Options(PanelsOptions):
+    """Panels of lines, `wrap` to a row. Panels that are compared share their axes.
+
+    They are written as `rows` (quantities) and `columns` (grids), or one by one as `panels`. `hue_labels`
+    names values of the hue, written as on an axis, in the legend (default: symbol = value). `symbols` maps a
+    column of the cells to the paper's symbol (default: N for the width, H or L for the depth).
+    """
+
+    SHAPE: ClassVar[Shape] = {**PANEL, "panels": [PANEL], "rows": [(str, PANEL)], "columns": GRIDS}
+
+    kind: Literal["lines"] = "lines"
+    panels: tuple[Panel, ...] = Field(min_length=1)
+    wrap: int = Field(default=3, ge=1)
+    hue_labels: dict[str, str] = Field(default_factory=dict)
+    symbols: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def grids(self) -> list[str]:
+        """The grids that the plot shows."""
+        lines = [line for panel in self.panels for line in panel.lines]
+        references = (line.reference for line in lines if line.reference)
+        return [*super().grids, *references]
+
+    @model_validator(mode="after")
+    def _labels_are_unique(self) -> Options:
+        looks: dict[str, tuple[str, bool]] = {}
+        for line in (line for panel in self.panels for line in panel.lines):
+            look = (line.style, line.each)
+            if line.label and looks.setdefault(line.label, look) != look:
+                raise ValueError(f"the label '{line.label}' stands for lines of two styles")
+        return self
+
+    @classmethod
+    def expand(cls, plot: Written, names: Names, path: Path) -> Written:
+        """Write out panels: given one by one, or as `rows` of quantities and `columns` of grids."""
+        from scaling_limits.plots.lines.written import expand
+
+        return expand(plot, names, path)
+
+    def uses(self) -> Iterator[Use]:
+        """Yield what the panels show of the cells."""
+        for panel in self.panels:
+            yield from panel.uses()
+
+    def tuned_columns(self) -> Iterator[tuple[str, str]]:
+        """Yield the columns over which lines show the best, each with its grid."""
+        for panel in self.panels:
+            yield from ((line.grid, column) for line in panel.lines for column in panel.over)
+
+
+def table(plot: Options, grids: GridResults) -> pd.DataFrame:
+    """Return the quantity of each line at each of its points."""
+    from scaling_limits.plots.lines.rows import of_panel
+    from scaling_limits.plots.tables import panel_rows
+
+    return panel_rows(of_panel(grids, panel) for panel in plot.panels)
+
+
+def size(plot: Options, table: pd.DataFrame, widest: float) -> Size:
+    """Return the size of the axes on a page that is `widest` inches wide."""
+    from scaling_limits.plotting.page import shape
+
+    rows, columns = shape(len(plot.panels), plot.wrap)
+    width = min(widest / columns, 2.6)
+    return columns * width, rows * (0.75 * width + 0.35)
+
+
+def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
+    """Draw the lines."""
+    import seaborn as sns
+
+    from scaling_limits.plots.lines.drawing import Lines
+
+    page = Lines(figure, table)
+    for panel, ax in page.panels:
+        for points, look in page.lines(panel):
+            # means over seeds, in bands
+            sns.lineplot(points, x=panel.x, y="value", legend=False, ax=ax, **look)
+        page.marks(panel, ax)  # guide lines, optima, divergence
+    return page.finish()

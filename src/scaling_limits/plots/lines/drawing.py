@@ -1,0 +1,380 @@
+"""Panels of lines."""
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.plots.figure_folder import Content, FigureFolder
+from scaling_limits.plots.lines import Line, Options, Panel, marks, size
+from scaling_limits.plots.tables import visible
+from scaling_limits.plotting import colours, page, style, text
+from scaling_limits.records import AXES
+
+_MARKERS = ("o", "s", "D", "^")
+_BAND = {"err_style": "band", "err_kws": {"linewidth": 0.0}}
+_BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
+_Part = tuple[Line, float | None, pd.DataFrame]
+"""A line, a value of the hue (None: it has none), and its rows."""
+_FREE = 0.08  # the share of an axis that is left free at its ends
+_FREE_OF_LIMITS = 0.03  # the same where the plot says where the axis ends
+_MANY_SEEDS = 5  # from here on the range says less than where half of them are
+_SIZES = ("width", "depth", "target_dim")
+
+
+class Lines(page.Drawing):
+    """A pair of axes for each panel; `rows` of the table are those shown there."""
+
+    def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
+        """Lay out the panels."""
+        plot = figure.plot
+        self.figure, self.plot, self.table = figure, plot, table
+        self._rows = {int(number): rows for number, rows in table.groupby("panel")}  # type: ignore[arg-type]
+        self._parts = [self._split(panel, self._rows[k]) for k, panel in enumerate(plot.panels)]
+        self._kinds = [self._kind_of(self._rows[k]) for k in range(len(plot.panels))]
+        self.body = figure.body(size(plot, table, page.WIDTH))
+        self.columns = page.shape(len(plot.panels), plot.wrap)[1]
+        self.axes = self.body.wrapped(len(plot.panels), plot.wrap)
+
+    @property
+    def panels(self) -> Iterator[tuple[Panel, Axes]]:
+        """Each panel and its axes; of panels that show the same cells only the first."""
+        for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
+            if number not in self._twins:
+                yield panel, ax
+
+    def rows(self, panel: Panel) -> pd.DataFrame:
+        """The rows of the table that a panel shows."""
+        return self._rows[self._number(panel)]
+
+    def lines(self, panel: Panel) -> Iterator[tuple[pd.DataFrame, style.Look]]:
+        """The points of each line that have a place on the axes, and how seaborn is to draw them."""
+        ends = self._own(panel)[panel.x].agg(["min", "max"])
+        for line, value, rows in self._each(panel):
+            points = visible(rows, log=panel.scale == "log")
+            look = self._look(panel, line, value)
+            if line.across and len(points):
+                points = pd.DataFrame({panel.x: ends, "value": points["value"].mean()})
+                look = {**look, "marker": None, "zorder": 1.8}
+            if len(points):
+                look["errorbar"] = ("pi", 50 if _shows_half(line, points, panel) else 100)
+                yield points, {**look, "label": str(rows["quantity"].iloc[0])}
+
+    def marks(self, panel: Panel, ax: Axes) -> None:
+        """Guide lines; rings and bars of what is best where a claim judges it; crosses where training diverged."""
+        points = pd.concat(self._means(panel)).dropna()
+        for slope in panel.slopes:
+            marks.guide(ax, slope, points, panel)
+        judged = [
+            (rows, self._colour(panel, line, value), claim)
+            for line, value, rows in self._each(panel)
+            if (claim := self._judging(panel, line)) is not None and value is not None
+        ]
+        marks.best(ax, panel, judged)
+        # what diverged at a step stays so
+        first = slice(1 if panel.x in AXES else None)
+        lost = [
+            (
+                sorted(rows.loc[rows["diverged"], panel.x].unique())[first],
+                self._colour(panel, line, value),
+            )
+            for line, value, rows in self._each(panel)
+            if not line.across
+        ]
+        marks.crosses(ax, lost, panel.best)
+
+    def complete(self) -> None:
+        """Scale, name and limit the axes, those alike that are compared, and write the legend."""
+        for panel, ax in self.panels:
+            if panel.x_scale == "log" and self._own(panel)[panel.x].min() <= 0:
+                raise ScalingLimitsError(f"{panel.x}: 0 has no place on a logarithmic axis")
+            ax.set_xscale(panel.x_scale)
+            ax.set_yscale(panel.scale)
+        for group in self._alike(lambda panel: (panel.x, panel.x_scale, self._kind(panel))):
+            for near in self._overlapping(group):
+                values = pd.concat([self._own(panel)[panel.x] for panel, _ in near])
+                for panel, ax in near:
+                    self._finish_x(panel, ax, values.to_numpy(float))
+        for group in self._alike(self._comparable):
+            low, high = self._limits(group)
+            for panel, ax in group:
+                ax.set_ylim(low, high)
+                page.scale_ticks(ax.yaxis, panel.scale, low, high)
+        for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
+            self._name(number, panel, ax)
+        self.body.legend(self._legend())
+
+    # what the page shows
+
+    def _number(self, panel: Panel) -> int:
+        return next(k for k, other in enumerate(self.plot.panels) if other is panel)
+
+    @cached_property
+    def _twins(self) -> dict[int, int]:
+        """Panels that show the same as an earlier one, of grids with other names: under a substitution of data."""
+        twins: dict[int, int] = {}
+        seen: dict[Hashable, tuple[int, set[str]]] = {}
+        for number, panel in enumerate(self.plot.panels):
+            rows = self.rows(panel)
+            quantities = [line.quantity.model_dump_json() for line in panel.lines]
+            key = (panel.x, tuple(sorted(rows["cell_id"].unique())), *quantities)
+            grids = set(rows["grid"])
+            first, its_grids = seen.setdefault(key, (number, grids))
+            if first != number and its_grids != grids:
+                twins[number] = first
+        return twins
+
+    def _each(self, panel: Panel) -> list[_Part]:
+        """The rows of each line and value of the hue."""
+        return self._parts[self._number(panel)]
+
+    @staticmethod
+    def _split(panel: Panel, rows: pd.DataFrame) -> list[_Part]:
+        parts: list[_Part] = []
+        for line, name in zip(panel.lines, panel.names, strict=True):
+            own = rows[rows["line"] == name]
+            if panel.hue is None or not line.each:
+                parts.append((line, None, own))
+            else:
+                values = sorted(own[panel.hue].unique())
+                parts += [(line, float(v), own[own[panel.hue] == v]) for v in values]
+        return parts
+
+    @staticmethod
+    def _kind_of(rows: pd.DataFrame) -> tuple[str, ...]:
+        return tuple(" ".join(sorted(rows[c].unique())) for c in ("dataset", "network"))
+
+    def _means(self, panel: Panel) -> list[pd.DataFrame]:
+        """Return x and the means over seeds of each line's points that have a place on the axes."""
+        return [
+            visible(rows, log=panel.scale == "log")
+            .groupby(panel.x, dropna=False)["value"]
+            .mean()
+            .reset_index()
+            for _, _, rows in self._each(panel)
+        ]
+
+    def _own(self, panel: Panel) -> pd.DataFrame:
+        """The rows of a panel's lines that have an x of their own."""
+        rows = self.rows(panel)
+        across = [name for name, line in zip(panel.names, panel.lines, strict=True) if line.across]
+        return rows[~rows["line"].isin(across)]
+
+    @cached_property
+    def _colours(self) -> dict[tuple[str | None, str], dict[Any, colours.Colour]]:
+        """For each column of a hue and kind of network the colours of its values; without hue those of lines."""
+        groups: dict[tuple[str | None, str], list[pd.DataFrame]] = {}
+        for panel in self.plot.panels:
+            rows = self.rows(panel)
+            if panel.hue is not None:
+                own = [n for n, line in zip(panel.names, panel.lines, strict=True) if line.each]
+                rows = rows[rows["line"].isin(own)]
+            groups.setdefault(self._palette(panel), []).append(rows)
+        palettes: dict[tuple[str | None, str], dict[Any, colours.Colour]] = {}
+        sequences = 0
+        for (hue, network), parts in groups.items():
+            rows = pd.concat(parts)
+            if hue is None:
+                palettes[hue, network] = colours.line_colours(rows)
+            elif hue == "energy_weight_exponent":
+                palettes[hue, network] = colours.exponent_colours(rows[hue])
+            else:
+                palettes[hue, network] = colours.size_colours(rows[hue], sequences)
+                sequences += 1
+        return palettes
+
+    def _palette(self, panel: Panel) -> tuple[str | None, str]:
+        """Return what determines the colours of a panel: its hue, and its networks if it has a hue."""
+        return (panel.hue, "" if panel.hue is None else self._kind(panel)[1])
+
+    def _sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
+        """The panels of a palette."""
+        return [panel for panel in self.plot.panels if self._palette(panel) == palette]
+
+    def _colour(self, panel: Panel, line: Line, value: float | None) -> colours.Colour:
+        palette = self._colours[self._palette(panel)]
+        if panel.hue is None:
+            return palette[str(line.label)]
+        return colours.BLACK if value is None else palette[value]
+
+    def _look(self, panel: Panel, line: Line, value: float | None) -> style.Look:
+        look = {**style.LINES[line.style], "color": self._colour(panel, line, value)}
+        if "marker" not in look:
+            names = list(self._colours[self._palette(panel)])
+            which = names.index(str(line.label)) if panel.hue is None else 0
+            look["marker"] = _MARKERS[which % len(_MARKERS)] if self._is_marked(panel) else None
+        return {**look, **(_BARS if line.style == "markers" else _BAND)}
+
+    def _is_marked(self, panel: Panel) -> bool:
+        """Whether there are so few points that each has a marker."""
+        return bool(self.rows(panel)[panel.x].nunique() <= 20)
+
+    def _judging(self, panel: Panel, line: Line) -> Content | None:
+        """The claim that judges where a line is best."""
+        # of an error and of the accuracy the best is the same
+        quantity = line.quantity.model_dump(exclude={"label", "complement"})
+        for claim in self.figure.judged:
+            own = Quantity.model_validate(claim["quantity"])
+            judged = own.model_dump(exclude={"label", "complement"})
+            over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
+            if over and line.grid in claim["grids"] and judged == quantity:
+                return claim
+        return None
+
+    # axes
+
+    def _alike(self, key: Callable[[Panel], Hashable]) -> list[list[tuple[Panel, Axes]]]:
+        """Panels in groups that share an axis."""
+        groups: dict[Hashable, list[tuple[Panel, Axes]]] = {}
+        for panel, ax in self.panels:
+            groups.setdefault(key(panel), []).append((panel, ax))
+        return list(groups.values())
+
+    def _overlapping(self, group: list[tuple[Panel, Axes]]) -> list[list[tuple[Panel, Axes]]]:
+        """Those of a group whose x overlap: rates of another order would leave most of an axis empty."""
+        overlapping: list[list[tuple[Panel, Axes]]] = []
+        end = -np.inf
+        for low, high, each in sorted(
+            ((*self._own(panel)[panel.x].agg(["min", "max"]), (panel, ax)) for panel, ax in group),
+            key=lambda entry: entry[:2],
+        ):
+            if not overlapping or low > end:
+                overlapping.append([])
+            overlapping[-1].append(each)
+            end = max(end, high)
+        return overlapping
+
+    def _comparable(self, panel: Panel) -> tuple[Hashable, ...]:
+        """Return the key that panels with the same y axis share."""
+        row = self._number(panel) // self.columns
+        return (row, panel.label, panel.scale, panel.limits, self._kind(panel))
+
+    def _kind(self, panel: Panel) -> tuple[str, ...]:
+        """The data and the networks that a panel is of."""
+        return self._kinds[self._number(panel)]
+
+    def _limits(self, group: list[tuple[Panel, Axes]]) -> tuple[float, float]:
+        """The ends of a y axis: of what is shown, with room for what stands at the edges.
+
+        Over what is tuned, what is far worse than most has no say, but the best of every line does, and every ring.
+        """
+        panel = group[0][0]
+        log = panel.scale == "log"
+        means = [points["value"] for each, _ in group for points in self._means(each)]
+        lines = [np.log(points) if log else points for points in means if len(points)]
+        if not lines:
+            return (0.1, 10.0) if log else (0.0, 1.0)
+        values = pd.concat(lines)
+        low, high, middle = values.min(), values.max(), values.median()
+        guides = [v for each, ax in group for v in marks.guides(ax, each)]
+        low = min([low, *np.log(guides)]) if log else low
+        rings = [v for _, ax in group for v in marks.heights(ax)]
+        rings = list(np.log(rings)) if log else rings
+        tuned = panel.x not in (*_SIZES, *AXES)
+        if tuned and panel.best == "min" and log:
+            high = max([min(high, middle + np.log(4.0)), *(line.min() for line in lines), *rings])
+        if tuned and panel.best == "max" and not log:
+            bests = (line.max() for line in lines)
+            low = min([max(low, middle - 3 * (high - middle)), *bests, *rings])
+        if panel.limits:
+            low, high = np.log(panel.limits) if log else panel.limits
+            low, high = min([low, *rings]), max([high, *rings])
+        span = (high - low) or (abs(high) * 0.1 or 1.0)
+        bottom, top = (max(marks.room(ax)[end] for _, ax in group) for end in (0, 1))
+        free = _FREE_OF_LIMITS if panel.limits else _FREE
+        bottom, top = max(bottom, free), max(top, free)
+        whole = span / (1 - bottom - top)
+        ends = np.array([low - bottom * whole, high + top * whole])
+        return tuple(np.exp(ends) if log else ends)
+
+    def _finish_x(self, panel: Panel, ax: Axes, values: np.ndarray) -> None:
+        if panel.x_scale == "linear":
+            whole = bool(np.all(values == np.round(values)))
+            page.scale_ticks(ax.xaxis, "linear", values.min(), values.max(), whole=whole)
+            return
+        margin = 1.12 * (values.max() / values.min()) ** 0.03
+        ax.set_xlim(values.min() / margin, values.max() * margin)
+        page.size_ticks(ax.xaxis, values)
+
+    def _name(self, number: int, panel: Panel, ax: Axes) -> None:
+        """Titles where they change from above; labels where an axis is not that of the neighbour."""
+        above, left = number - self.columns, number - 1
+        if above < 0 or self.plot.panels[above].title != panel.title:
+            characters = round(page.WIDTH / max(self.columns, 3) * 15)
+            ax.set_title(text.wrap(panel.title, characters))
+        twin = self._twins.get(number)
+        if twin is not None:
+            page.blank(ax, text.wrap(f"the same cells as {self.plot.panels[twin].title}", 22))
+            return
+        label = panel.x_label or text.axis_label(panel.x, self.figure.results, self.plot.symbols)
+        below = number + self.columns
+        is_panel_below = below < len(self.axes) and below not in self._twins
+        same_below = is_panel_below and self._same_x(panel, self.plot.panels[below])
+        ax.set_xlabel("" if same_below else label)
+        ax.tick_params(labelbottom=not same_below)
+        first = number % self.columns == 0 or left in self._twins
+        alike = not first and self._comparable(self.plot.panels[left]) == self._comparable(panel)
+        ax.set_ylabel("" if alike else text.wrap(panel.label, 28))
+        ax.tick_params(labelleft=not alike)
+
+    def _same_x(self, panel: Panel, other: Panel) -> bool:
+        same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
+        limits = [self.axes[self._number(each)].get_xlim() for each in (panel, other)]
+        return same and limits[0] == limits[1]
+
+    def _called(self, hue: str | None, network: str) -> str:
+        """Return the words that the titles of all panels of a palette share, else the network's name."""
+        titles = [each.title.split(", ") for each in self._sharing((hue, network))]
+        shared = ", ".join(word for word in titles[0] if all(word in words for words in titles))
+        return shared or text.name(network)
+
+    def _legend(self) -> dict[str, Artist]:
+        entries: dict[str, Artist] = {}
+        hues = [hue for hue, _ in self._colours]
+        for (hue, network), palette in self._colours.items():
+            marked = any(self._is_marked(panel) for panel in self._sharing((hue, network)))
+            for which, (value, colour) in enumerate(palette.items()):
+                marker = _MARKERS[which % len(_MARKERS) if hue is None else 0] if marked else None
+                look: style.Look = {"color": colour, "marker": marker, "markersize": 3.0}
+                if hue is None:
+                    entries[str(value)] = Line2D([], [], **look)
+                    continue
+                words = f"${text.symbol(hue, self.figure.results, self.plot.symbols)}$ = "
+                words = self.plot.hue_labels.get(f"{value:g}", words + text.short(value))
+                words += f" ({self._called(hue, network)})" if hues.count(hue) > 1 else ""
+                entries[words] = Line2D([], [], **look)
+        for panel in self.plot.panels:
+            for line in panel.lines:
+                if line.label and panel.hue is not None:
+                    look = {"markersize": 3.0, **style.LINES[line.style]}
+                    if line.across:
+                        look["marker"] = None
+                    look["color"] = "0.35" if line.each else "black"
+                    entries[line.label] = Line2D([], [], **look)
+        entries |= marks.legend(self.axes)
+        bands = {
+            _shows_half(line, rows, panel)
+            for panel, _ in self.panels
+            for line, _, rows in self._each(panel)
+            if rows.duplicated(panel.x).any() and not line.across
+        }
+        called = {False: "range over seeds", True: "middle half of the seeds"}
+        label = " or, of five and more, ".join(called[many] for many in sorted(bands))
+        if label:
+            entries[label] = Patch(facecolor="0.8", linewidth=0.0)
+        return entries
+
+
+def _shows_half(line: Line, points: pd.DataFrame, panel: Panel) -> bool:
+    """Whether a band shows the middle half of the seeds; error bars start at the mean, which may lie outside of it."""
+    if line.style == "markers" or not len(points):
+        return False
+    return bool(points.groupby(panel.x).size().max() >= _MANY_SEEDS)

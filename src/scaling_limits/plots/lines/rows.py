@@ -1,0 +1,120 @@
+"""The rows of lines."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.figures.metrics import words_of
+from scaling_limits.plots.lines import Line, Panel
+from scaling_limits.plots.tables import (
+    GridResults,
+    best_rows,
+    selected,
+    values,
+    with_divergence,
+)
+from scaling_limits.records import AXES
+
+
+def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
+    """Return the quantity of each line of a panel at each of its points."""
+    parts = [
+        _line(grids, panel, line).assign(line=name)
+        for line, name in zip(panel.lines, panel.names, strict=True)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
+    hue = [panel.hue] if panel.hue and line.each else []
+    # an axis of records that this quantity lacks, as an analytic solution does that of steps
+    has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept
+    by = [*hue, panel.x] if has_x else hue or ["grid"]
+    rows = values(grids, line.grid, line.quantity, [*by, *panel.over])
+    rows = rows if has_x else rows.assign(**{panel.x: np.nan})
+    if line.reference is not None:
+        rows = _errors(grids, line, rows, by)
+    if panel.over:
+        # a curve along an axis that the quantity keeps is that of one combination
+        kept = panel.x.removeprefix("relative_") in line.quantity.kept
+        points, end = (hue, panel.x) if kept else (by, None)
+        rows = _tuned(grids, panel, line, rows, points, end)
+    if panel.hue and line.each and panel.values is not None:
+        rows = selected(rows, panel.hue, panel.values, line.grid)
+    if line.across and rows[panel.x].nunique() > 1:
+        raise ScalingLimitsError(
+            f"the grid '{line.grid}' has several values of '{panel.x}': it cannot go across"
+        )
+    if panel.divided_by is not None:
+        powers = rows[panel.x].astype(float) ** panel.divided_by.power
+        rows = rows.assign(value=rows["value"] / powers)
+    if panel.relative:
+        rows = _relative(rows, panel.x, hue)
+    label = words_of(line.quantity).label
+    return rows.assign(title=panel.title, quantity=label)
+
+
+def _tuned(
+    grids: GridResults,
+    panel: Panel,
+    line: Line,
+    rows: pd.DataFrame,
+    points: Sequence[str],
+    end: str | None,
+) -> pd.DataFrame:
+    """Return the rows of the combination of `over` that is best for each of the `points`, as the panel judges it.
+
+    Args:
+        grids: the results of each grid.
+        panel: the panel.
+        line: one of its lines.
+        rows: all rows of the line.
+        points: the columns that distinguish points.
+        end: the column along which the line is a curve, judged by its end.
+    """
+    judged, best = rows, panel.best
+    if panel.tuned_by is not None:
+        judged = values(grids, line.grid, panel.tuned_by, [*points, *panel.over])
+        best, end = words_of(panel.tuned_by).best, None
+    assert best is not None
+    if panel.tuned_at is not None and panel.hue is not None and panel.hue in points:
+        judged = selected(judged, panel.hue, [panel.tuned_at], line.grid)
+        points = [column for column in points if column != panel.hue]
+    elif judged is rows:
+        return best_rows(rows, points, panel.over, best, end)
+    key = [*points, *panel.over]
+    return rows.merge(
+        best_rows(judged, points, panel.over, best, end)[key].drop_duplicates(), on=key
+    )
+
+
+def _errors(grids: GridResults, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Values relative to those of the line's reference, as errors, with the same seed; the last of `by` is x."""
+    assert line.reference is not None
+    key = [*by[:-1], "seed"]
+    references = values(grids, line.reference, line.quantity, key)[[*key, "value"]]
+    paired = rows.merge(references, on=key, how="left", suffixes=("", "_reference"))
+    if paired["value_reference"].isna().any():
+        raise ScalingLimitsError(
+            f"the grid '{line.reference}' has not the {', '.join(key)} of '{line.grid}'"
+        )
+    reference = paired.pop("value_reference")
+    known = np.isfinite(reference) & (reference != 0)
+    errors = (paired["value"] / reference - 1).abs().where(known, np.inf)
+    return with_divergence(paired.assign(value=errors), by)
+
+
+def _relative(rows: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
+    """Values over the mean at the smallest x that all lines have."""
+    key = list(by) or rows["grid"]
+    start = rows.groupby(key)[x].min().max()
+    firsts = rows["value"].where(np.isclose(rows[x], start))
+    means = pd.Series(firsts.mean(), rows.index)
+    if by:
+        means = firsts.groupby([rows[c] for c in by]).transform("mean")
+    # relative to what diverged everything did
+    known = np.isfinite(means)
+    values = (rows["value"] / means).where(known, np.inf)
+    return rows.assign(value=values, diverged=rows["diverged"] | ~known)

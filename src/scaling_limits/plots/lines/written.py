@@ -1,0 +1,123 @@
+"""Expansion of panels of lines from their short written form."""
+
+from collections.abc import Mapping
+
+from scaling_limits.figures.written import MisplacedError, Names, Path, Written
+from scaling_limits.plots.options import axis_words
+
+_PLOT = {"kind", "panels", "rows", "columns", "wrap", "hue_labels", "symbols"}
+"""The keys of the plot; other keys are defaults of each panel."""
+_TRANSFER = {"x": "learning_rate", "hue": "width"}
+"""The defaults of panels in `rows` and `columns`."""
+
+
+def expand(plot: Written, names: Names, path: Path) -> Written:
+    """Return the plot with its panels written out.
+
+    Raises:
+        MisplacedError: a grid or a quantity does not exist, or keys exclude each other.
+    """
+    own: Written = {
+        key: plot[key] for key in ("kind", "wrap", "hue_labels", "symbols") if key in plot
+    }
+    shared = {key: value for key, value in plot.items() if key not in _PLOT}
+    if plot.get("panels") is not None:
+        for key in ("rows", "columns"):
+            if key in plot:
+                raise MisplacedError((*path, key), "stands in place of `panels`, not beside them")
+        written = [((*path, "panels", index), part) for index, part in enumerate(plot["panels"])]
+    else:
+        written = _table(plot, names, path)
+        shared = {**_TRANSFER, **shared}
+        own = {"wrap": len(written) // len(plot["rows"]), **own} if written else own
+    panels = []
+    for place, panel in written:
+        panels += _panels({**shared, **panel}, names, place)
+    return {**own, "panels": panels}
+
+
+def _table(plot: Written, names: Names, path: Path) -> list[tuple[Path, Written]]:
+    """Return the panels of quantities in `rows` and grids in `columns` (default: every grid)."""
+    rows = plot.get("rows")
+    if rows is None:
+        raise MisplacedError(path, "give `rows`, a list of quantities, or `panels`")
+    chosen = plot.get("columns")
+    columns = names.titled(names.every_grid() if chosen is None else chosen, (*path, "columns"))
+    return [
+        (
+            (*path, "rows", index),
+            {**_row(row), "of": {grid: title}, "title": grid if title is None else title},
+        )
+        for index, row in enumerate(rows)
+        for grid, title in columns
+    ]
+
+
+def _row(row: object) -> Written:
+    """Return the keys of the panels in a row: its quantity, and label, scale or limits if it has them."""
+    return dict(row) if isinstance(row, Mapping) and "quantity" in row else {"quantity": row}
+
+
+def _panels(panel: Written, names: Names, path: Path) -> list[Written]:
+    """Return the panels that one expands to: with `each` one for each grid, with `steps` one for each step."""
+    if panel.get("steps") is not None:
+        rest = {key: value for key, value in panel.items() if key != "steps"}
+        at = [
+            {**rest, "title": str(rest.get("title", "{}")).replace("{}", str(step))}
+            for step in panel["steps"]
+        ]
+        for one, step in zip(at, panel["steps"], strict=True):
+            one["lines"] = [_at(line, step) for line in rest.get("lines") or []]
+        return [panel for one in at for panel in _panels(one, names, path)]
+    if panel.get("each") is None:
+        return [_panel(panel, names, path)]
+    rest = {key: value for key, value in panel.items() if key != "each"}
+    each = names.titled(panel["each"], path)
+    return [
+        _panel({"title": grid if title is None else title, **rest, "of": grid}, names, path)
+        for grid, title in each
+    ]
+
+
+def _at(line: Written, step: int) -> Written:
+    """Return a line of the quantity at a training step."""
+    written = line.get("quantity")
+    quantity = written if isinstance(written, Mapping) else {"quantity": written}
+    return {**line, "quantity": {**quantity, "reduce": "at", "step": step}}
+
+
+def _panel(panel: Written, names: Names, path: Path) -> Written:
+    """Return a panel with its lines: as written, or one for each grid in `of`, followed by those in `beside`."""
+    if isinstance(panel.get("over"), str):
+        panel = {**panel, "over": [panel["over"]]}
+    if panel.get("tuned_by") is not None:
+        judged = names.quantity(panel["tuned_by"], path)
+        if axis_words(judged).get("best", "min") is None:
+            raise MisplacedError((*path, "tuned_by"), "of this quantity no value is best")
+        panel = {**panel, "tuned_by": judged}
+    if panel.get("divided_by") is not None:
+        if panel.get("label") is None:
+            problem = "a metric's label is of the undivided values: give the panel a `label`"
+            raise MisplacedError((*path, "divided_by"), problem)
+        # what is best of the metric is not best of these
+        panel = {"best": None, **panel}
+    lines = panel.get("lines")
+    if panel.get("of") is None:
+        if lines:
+            lines = [_line(line, names, path) for line in lines]
+            panel = {**axis_words(lines[0].get("quantity")), **panel, "lines": lines}
+        return panel
+    of = ("of", "quantity", "beside")
+    rest = {key: value for key, value in panel.items() if key not in of}
+    beside = [_line(line, names, path) for line in panel.get("beside") or []]
+    quantity = names.quantity(panel.get("quantity"), path)
+    lines = []
+    for grid, title in names.titled(panel["of"], path):
+        named = {} if rest.get("hue") else {"label": grid if title is None else title}
+        lines.append({"grid": grid, "quantity": quantity, **named})
+        lines += [{"grid": grid, **line} for line in beside]
+    return {**axis_words(quantity), **rest, "lines": lines}
+
+
+def _line(line: Written, names: Names, path: Path) -> Written:
+    return {**line, "quantity": names.quantity(line.get("quantity"), path)}

@@ -1,0 +1,247 @@
+"""Maps of a quantity over two columns.
+
+If hyperparameters transfer, the best cell (star) stays inside the circle, which marks the best cell of the
+reference in all maps of a row (mupc Fig. 5).
+"""
+
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FixedLocator
+
+from scaling_limits.errors import ScalingLimitsError, unknown
+from scaling_limits.figures.level_sets import fit_level_set
+from scaling_limits.figures.metrics import Scale, words_of
+from scaling_limits.parameterisations.powers import EXPONENTS
+from scaling_limits.plots.along import Along
+from scaling_limits.plots.figure_folder import FigureFolder
+from scaling_limits.plots.maps import MapPanel, Options, size
+from scaling_limits.plotting import page, style, text
+
+_STAR: style.Look = {
+    "marker": "*",
+    "markersize": 7.0,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.7,
+    "linestyle": "none",
+}
+_CIRCLE: style.Look = {
+    "marker": "o",
+    "markersize": 10.0,
+    "markerfacecolor": "none",
+    "markeredgecolor": "white",
+    "markeredgewidth": 1.0,
+    "linestyle": "none",
+    "path_effects": [withStroke(linewidth=2.2, foreground="black")],
+}
+_LEVEL: style.Look = {
+    "color": "black",
+    "linewidth": 1.2,
+    "path_effects": [withStroke(linewidth=2.6, foreground="white")],
+}
+_WORST = 2.0  # a logarithmic colour scale with a best ends at this multiple of its median
+_GREY = "0.88"
+_HATCHED: style.Look = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
+
+
+class Maps(Along[Options, MapPanel]):
+    """A row of maps for each panel."""
+
+    def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
+        """Lay out the maps."""
+        super().__init__(figure, table, size(figure.plot, table, page.WIDTH))
+        self._lines: dict[str, Artist] = {}
+
+    def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
+        """Means over seeds, y down and x across; NaN where there is none, infinite where a seed diverged."""
+        rows = self.rows(panel, value)
+        values = rows["value"].where(~rows["diverged"], np.inf)
+        means = values.groupby([rows[self.plot.y], rows[self.plot.x]]).mean()
+        return means.unstack(self.plot.x)
+
+    @cached_property
+    def norm(self) -> Normalize:
+        """The colours of all maps: from the best value to the worst that matters."""
+        values = self.table.loc[~self.table["diverged"], "value"]
+        log = self.plot.scale == "log"
+        values = values[values > 0] if log else values
+        low, high = (values.min(), values.max()) if len(values) else (1.0, 2.0)
+        if log and self.plot.best:
+            high = min(high, _WORST * values.median())
+        low, high = self.plot.limits or (low, high if high > low else low + abs(low) + 1.0)
+        return LogNorm(low, high) if log else Normalize(low, high)
+
+    def edges(self, values: pd.Index) -> np.ndarray:
+        """Return the edges of the cells of a map, half way between values."""
+        log = _axis_scale(values) == "log"
+        places = np.log(values.to_numpy(float)) if log else values.to_numpy(float)
+        steps = np.diff(places) if len(places) > 1 else np.array([np.log(2) if log else 1.0])
+        inner = places[:-1] + np.diff(places) / 2
+        ends = np.array([places[0] - steps[0] / 2, *inner, places[-1] + steps[-1] / 2])
+        return np.exp(ends) if log else ends
+
+    def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
+        """Draw the marks on a map: values or optima, lines of a ratio and a fitted level set."""
+        matrix = self.matrix(panel, value)
+        ax.set_facecolor("white")
+        lost = np.isinf(matrix.to_numpy())
+        if lost.any():
+            shape = np.ma.masked_where(~lost, np.ones(matrix.shape))
+            edges = self.edges(matrix.columns), self.edges(matrix.index)
+            ax.pcolor(*edges, shape, cmap=ListedColormap([_GREY]), **_HATCHED)
+            self._lines["diverged (at least one seed)"] = Patch(facecolor=_GREY, **_HATCHED)
+        if self.plot.best:
+            self._contours(ax, matrix)
+            self._optimum(ax, self.matrix(panel, self._reference(panel)), _CIRCLE)
+            self._optimum(ax, matrix, _STAR)
+        else:
+            self._write(ax, matrix)
+        self._ratios(ax, matrix)
+        if self.plot.level_set is not None:
+            self._level_set(ax, matrix, self.plot.level_set)
+
+    def complete(self) -> None:
+        """Scale, name and limit the axes; the colour bar and the legend."""
+        results, plot = self.figure.results, self.plot
+        for panel, value, ax in self.panels:
+            self._scale(ax, self.matrix(panel, value))
+        self.head()
+        self.label(
+            plot.x_label or text.axis_label(plot.x, results, plot.symbols),
+            plot.y_label or text.axis_label(plot.y, results, plot.symbols),
+        )
+        shown = ScalarMappable(self.norm, self.colours)
+        area = self.body.area
+        label = words_of(self.plot.quantity).label
+        bar = area.colorbar(shown, ax=list(area.axes), label=label, aspect=30)
+        page.scale_ticks(bar.ax.yaxis, self.plot.scale, self.norm.vmin or 0, self.norm.vmax or 1)
+        bar.outline.set_visible(False)
+        entries: dict[str, Artist] = {}
+        if self.plot.best:
+            entries["optimum"] = Line2D([], [], **_STAR)
+            where = {self.at(panel, self._reference(panel)) for panel in self.plot.panels}
+            first = all(panel.reference is None for panel in self.plot.panels)
+            of_each = "in the first map of the row" if first else f"at {'; '.join(sorted(where))}"
+            at = f"at {next(iter(where))}" if len(where) == 1 else of_each
+            if any(
+                line.get_marker() == _CIRCLE["marker"] for ax in self.axes.flat for line in ax.lines
+            ):
+                entries[f"optimum {at}"] = Line2D([], [], **_CIRCLE)
+        self.body.legend(entries | self._lines)
+
+    @property
+    def colours(self) -> Colormap:
+        """The colour map, dark for the best values."""
+        return colormaps[style.COLOUR_MAP]
+
+    def _scale(self, ax: Axes, matrix: pd.DataFrame) -> None:
+        ax.set(xscale=_axis_scale(matrix.columns), yscale=_axis_scale(matrix.index))
+        for axis, values in ((ax.xaxis, matrix.columns), (ax.yaxis, matrix.index)):
+            if _axis_scale(values) == "log":
+                page.size_ticks(axis, values.to_numpy(float))
+            else:
+                axis.set_major_locator(FixedLocator([float(value) for value in values]))
+        ax.set_xlim(*self.edges(matrix.columns)[[0, -1]])
+        ax.set_ylim(*self.edges(matrix.index)[[0, -1]])
+
+    def _reference(self, panel: MapPanel) -> float:
+        values = self.values[self.plot.panels.index(panel)]
+        chosen = values[0] if panel.reference is None else panel.reference
+        if chosen not in values:
+            raise ScalingLimitsError(unknown("reference", chosen, values))
+        return chosen
+
+    def _optimum(self, ax: Axes, matrix: pd.DataFrame, look: style.Look) -> None:
+        values = matrix.to_numpy(float)
+        finite = np.isfinite(values)
+        # where all are equal none is best
+        if finite.any() and np.ptp(values[finite]) > 0:
+            badness = np.where(finite, values if self.plot.best == "min" else -values, np.inf)
+            y, x = np.unravel_index(np.argmin(badness), values.shape)
+            ax.plot(
+                matrix.columns[[int(x)]], matrix.index[[int(y)]], clip_on=False, zorder=3, **look
+            )
+
+    def _contours(self, ax: Axes, matrix: pd.DataFrame) -> None:
+        finite = matrix.to_numpy()[np.isfinite(matrix.to_numpy())]
+        spaced = np.geomspace if self.plot.scale == "log" else np.linspace
+        levels = spaced(self.norm.vmin, self.norm.vmax, 9)[1:-1]  # type: ignore[arg-type]
+        inside = [v for v in levels if finite.size and finite.min() < v < finite.max()]
+        if inside and min(matrix.shape) > 1:
+            z = np.ma.masked_invalid(matrix.to_numpy())
+            look: style.Look = {"colors": "white", "linewidths": 0.5, "alpha": 0.7}
+            ax.contour(matrix.columns, matrix.index, z, inside, **look)
+
+    def _ratios(self, ax: Axes, matrix: pd.DataFrame) -> None:
+        ys = self.edges(matrix.index)
+        results, symbols = self.figure.results, self.plot.symbols
+        names = [text.symbol(column, results, symbols) for column in (self.plot.x, self.plot.y)]
+        for ratio, dashes in zip(self.plot.ratio_lines, style.DASHES, strict=False):
+            factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"
+            # white under black dashes shows on dark and on light cells
+            ax.plot(ratio * ys, ys, color="white", linewidth=1.8)
+            (line,) = ax.plot(ratio * ys, ys, linestyle=dashes, color="black", linewidth=1.0)
+            self._lines[f"${names[0]} = {factor}{names[1]}$"] = line
+
+    def _level_set(self, ax: Axes, matrix: pd.DataFrame, level: float) -> None:
+        x, y = (axis.to_numpy(float) for axis in (matrix.columns, matrix.index))
+        values = matrix.where(matrix > 0).to_numpy(float)
+        fit = fit_level_set(x, y, values[:, :, None], level)
+        slope = float(fit.slopes[0])
+        if np.isnan(slope):
+            return
+        (line,) = ax.plot(*fit.ends[..., 0].T, zorder=3, **_LEVEL)
+        stroke = [withStroke(linewidth=1.8, foreground="white")]
+        look: style.Look = {"ha": "left", "va": "bottom", "path_effects": stroke}
+        # the corner of small x and y is undertrained: no optimum lies there
+        at = (0.03, 0.04)
+        written = f"{slope:.2f}".replace("-", "\N{MINUS SIGN}")
+        ax.text(*at, written, transform=ax.transAxes, size=7.0, zorder=4, **look)
+        label = words_of(self.plot.quantity).label
+        self._lines[f"level set: {label} = {text.short(level)}, with fitted slope"] = line
+
+    def _write(self, ax: Axes, matrix: pd.DataFrame) -> None:
+        values = matrix.to_numpy(float)
+        for y, x in np.argwhere(np.isfinite(values)):
+            value = values[y, x]
+            red, green, blue, _ = self.colours(self.norm(value))
+            placed = value > 0 or self.plot.scale != "log"
+            light = not placed or 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
+            look: style.Look = {
+                "ha": "center",
+                "va": "center",
+                "color": "black" if light else "white",
+            }
+            at = matrix.columns[x], matrix.index[y]
+            # lines of a ratio may go through it
+            look["path_effects"] = [withStroke(linewidth=1.6, foreground=(red, green, blue))]
+            ax.text(*at, _compact(value), size=5.0, zorder=3, **look)
+
+
+def _axis_scale(values: pd.Index) -> Scale:
+    """Sizes and rates stand on a logarithmic axis, exponents and what may be zero or less on a linear one.
+
+    The name of `values` is that of their column.
+    """
+    return "log" if (values > 0).all() and values.name not in EXPONENTS else "linear"
+
+
+def _compact(value: float) -> str:
+    """Two digits in as little room as possible: `.97`, `3e−4`, `1`, `2.5`, `25`, `640`, `3e4`."""
+    if 0 < abs(value) < 0.01 or abs(value) >= 1000:
+        words = f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    elif abs(value) < 1:
+        words = f"{value:.2f}".replace("0.", ".", 1)
+    else:
+        words = f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+    return words.replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,70 @@
+"""Sets within sets as boxes."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch
+
+from scaling_limits.plots.nested_sets import NestedSet, Options
+from scaling_limits.plotting import style, text
+from scaling_limits.plotting.colours import SETS
+
+_LINE, _CHARACTER, _MARGIN = 0.24, 0.075, 0.16  # inches
+_EMPTY = 0.3  # of a set that contains nothing, below its label
+
+
+def boxes(plot: Options) -> pd.DataFrame:
+    """Return a row for each set, outer sets first: `label`, `level` (0: the outermost), `dashed`, and its box in inches
+    (`left`, `bottom`, `width`, `height`).
+    """
+    placed: list[dict[str, object]] = []
+    _place(plot.outermost, 0.0, 0.0, _size(plot.outermost)[1], 0, placed)
+    return pd.DataFrame(placed)
+
+
+def _size(one: NestedSet) -> tuple[float, float]:
+    """Width and height of a box that has room for its label and, below it, for the boxes of what it contains."""
+    inner = [_size(part) for part in one.contains]
+    across = sum(width for width, _ in inner) + _MARGIN * (len(inner) + 1)
+    label = text.length(one.label) * _CHARACTER + 2 * _MARGIN
+    below = max((height for _, height in inner), default=_EMPTY)
+    return max(across, label), below + _LINE + 2 * _MARGIN
+
+
+def _place(
+    one: NestedSet,
+    left: float,
+    bottom: float,
+    height: float,
+    level: int,
+    placed: list[dict[str, object]],
+) -> None:
+    """Boxes that stand side by side are equally high, and in the middle of what contains them."""
+    width = _size(one)[0]
+    box = {"left": left, "bottom": bottom, "width": width, "height": height}
+    placed.append({"label": one.label, "level": level, "dashed": one.dashed, **box})
+    inner = [_size(part)[0] for part in one.contains]
+    lack = width - sum(inner) - _MARGIN * (len(inner) + 1)
+    x = left + _MARGIN + lack / 2
+    for part, own in zip(one.contains, inner, strict=True):
+        _place(part, x, bottom + _MARGIN, height - _LINE - 2 * _MARGIN, level + 1, placed)
+        x += own + _MARGIN
+
+
+def draw_box(ax: Axes, box: pd.Series) -> None:
+    """Draw a row of `boxes` with its label; inner sets are darker."""
+    inset = 0.02
+    ax.add_patch(
+        FancyBboxPatch(
+            (box["left"] + inset, box["bottom"] + inset),
+            box["width"] - 2 * inset,
+            box["height"] - 2 * inset,
+            boxstyle="round,pad=0,rounding_size=0.12",
+            facecolor="none" if box["dashed"] else SETS[min(int(box["level"]), len(SETS) - 1)],
+            edgecolor="black",
+            linestyle="dashed" if box["dashed"] else "solid",
+            clip_on=False,
+        )
+    )
+    centre = box["left"] + box["width"] / 2
+    top = box["bottom"] + box["height"] - _MARGIN / 2 - _LINE / 2
+    ax.text(centre, top, str(box["label"]), size=style.NORMAL, ha="center", va="center")

@@ -1,0 +1,200 @@
+"""The notebook of a figure: the cells that draw its kind of plot, executed with the same result each time."""
+
+import ast
+import copy
+import importlib
+import inspect
+import os
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+import nbformat
+import papermill
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from papermill.engines import papermill_engines
+from papermill.exceptions import PapermillExecutionError
+
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.files import unwritable, write_file
+from scaling_limits.plots import registry
+from scaling_limits.plots.options import PlotOptions
+from scaling_limits.plotting.engine import NAME, InProcess
+
+_SETTINGS = {"MPLBACKEND": "agg", "SOURCE_DATE_EPOCH": "0"}
+
+papermill_engines.register(NAME, InProcess)
+
+
+def execute(
+    notebook: Path | str, folder: Path | str, output: Path | str, failed: Path | str
+) -> None:
+    """Run a figure's notebook for the record, and write it without times or machine paths.
+
+    It runs in this process. What cells print to standard error (warnings, which name files of the machine) is not kept.
+
+    Args:
+        notebook: the file; of its cells, that with the tag `kind` becomes the description of the figure's kind of plot,
+            and that with the tag `drawing` the cells that draw it.
+        folder: the figure's folder.
+        output: the file to write.
+        failed: where the notebook is left, as far as it got, if a cell fails; then `output` does not exist.
+
+    Raises:
+        ScalingLimitsError: a cell fails, or the kind of plot has no lines to show.
+        WriteError: a file cannot be written.
+    """
+    output, failed = Path(output), Path(failed)
+    relative = Path(os.path.relpath(folder)).as_posix()
+    _import_seaborn()
+    source = filled(nbformat.read(Path(notebook), as_version=4), Path(folder))  # type: ignore[no-untyped-call]
+    failed.parent.mkdir(parents=True, exist_ok=True)
+    output.unlink(missing_ok=True)
+    try:
+        with _surroundings():
+            done = papermill.execute_notebook(
+                copy.deepcopy(source),
+                os.path.relpath(failed),
+                parameters={"record": True},
+                cwd=relative,
+                engine_name=NAME,
+                kernel_name="python3",
+                request_save_on_cell_execute=False,
+                progress_bar=False,
+            )
+    except PapermillExecutionError as error:
+        raise ScalingLimitsError(
+            f"{Path(notebook).name} failed for {relative}: {error.ename}: {error.evalue}\n"
+            f"The notebook as far as it got, with the traceback: {failed}"
+        ) from error
+    except OSError as error:
+        # papermill writes that file in the end, whatever becomes of the cells
+        raise unwritable(failed, error) from error
+    _strip(done, source)
+    write_file(output, nbformat.writes(done) + "\n")  # type: ignore[no-untyped-call]
+    failed.unlink()
+
+
+def filled(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    """Return a notebook whose tagged cells are replaced by those of the kind of plot in a figure's folder."""
+    # it imports seaborn, which `execute` has imported without SciPy
+    from scaling_limits.plots.figure_folder import plot_of
+
+    cells = []
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags", [])
+        if "kind" in tags:
+            cells.append(new_markdown_cell(_description(plot_of(folder).kind)))  # type: ignore[no-untyped-call]
+        elif "drawing" in tags:
+            cells += map(new_code_cell, drawing_cells(plot_of(folder)))
+        else:
+            cells.append(cell)
+    whole = copy.deepcopy(notebook)
+    whole.cells = cells
+    _number(whole)
+    return whole
+
+
+def drawing_cells(plot: PlotOptions) -> list[str]:
+    """Return the cells that draw a plot from `figure` and `table`, and leave the figure of matplotlib as `picture`.
+
+    Raises:
+        ScalingLimitsError: the kind's `draw` is not what `contract.Kind` says.
+    """
+    kind = registry.part(plot.kind)
+    if hasattr(kind, "cells"):
+        cells: list[str] = kind.cells(plot)
+        return cells
+    return [_statements(kind)]
+
+
+def _statements(kind: ModuleType) -> str:
+    """Return the body of a kind's `draw` as the statements of a cell, after imports of the names that it uses."""
+    source = textwrap.dedent(inspect.getsource(kind.draw))
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    last = body[-1]
+    if not isinstance(last, ast.Return) or last.value is None:
+        raise ScalingLimitsError(f"{kind.__name__}.draw should end with a return")
+    lines = source.splitlines()
+    last_line = lines[last.lineno - 1 :]
+    last_line[0] = last_line[0].replace("return ", "picture = ", 1)
+    text = textwrap.dedent("\n".join([*lines[body[0].lineno - 1 : last.lineno - 1], *last_line]))
+    names = [name for name in _free_names(function) if name in vars(kind)]
+    imports = [f"from {kind.__name__} import {', '.join(names)}"] if names else []
+    arguments = [argument.arg for argument in function.args.args]
+    bound = [] if arguments == ["figure", "table"] else [f"{', '.join(arguments)} = figure, table"]
+    cell = "\n".join([*imports, *bound, text])
+    try:
+        compile(cell, kind.__name__, "exec")
+    except SyntaxError as error:
+        raise ScalingLimitsError(
+            f"{kind.__name__}.draw should be statements with one return, at their end: {error.msg}"
+        ) from None
+    return cell
+
+
+def _description(kind: str) -> str:
+    """Return the name of a kind of plot as a heading, over what its module says of it."""
+    title = kind.replace("_", " ").capitalize()
+    return f"# {title}\n\n{inspect.getdoc(registry.part(kind))}"
+
+
+def _free_names(function: ast.FunctionDef) -> list[str]:
+    """Return the names that a function reads and does not bind."""
+    nodes = [node for statement in function.body for node in ast.walk(statement)]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    bound = {argument.arg for argument in function.args.args}
+    bound |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    bound |= {alias.asname or alias.name for node in nodes for alias in getattr(node, "names", ())}
+    return sorted({name.id for name in names} - bound)
+
+
+def _number(notebook: nbformat.NotebookNode) -> None:
+    """Give the cells of a notebook ids that are the same each time."""
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number:02d}"
+
+
+def _strip(done: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
+    done.metadata = source.metadata
+    # run again it is the reader's, who changes it
+    done.cells = [c for c in done.cells if "injected-parameters" not in c.metadata.get("tags", [])]
+    _number(done)
+    for cell in done.cells:
+        for key in ("papermill", "execution"):
+            cell.metadata.pop(key, None)
+
+
+def _import_seaborn() -> None:
+    """Import seaborn as if SciPy, which it can do without, were not there: a third of the time that a drawing imports.
+
+    No figure is drawn with what it takes from there, `scipy.stats`. Whoever imports SciPy afterwards has it.
+    """
+    if {"scipy", "seaborn"} & set(sys.modules):
+        return
+    # Python's own word for a module that must not be found
+    sys.modules["scipy"] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module("seaborn")
+    finally:
+        del sys.modules["scipy"]
+
+
+@contextmanager
+def _surroundings() -> Iterator[None]:
+    """Keep the screen and the clock away."""
+    before = {name: os.environ.get(name) for name in _SETTINGS}
+    os.environ.update(_SETTINGS)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

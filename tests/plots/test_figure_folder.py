@@ -1,0 +1,213 @@
+"""Reading a figure's folder, what stands beside the drawing, and the files that are left."""
+
+import dataclasses
+import errno
+import json
+import os
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+from matplotlib.text import Text
+from plotting_records import NOTES, VERDICT, Drawn
+
+import scaling_limits
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.files import WriteError
+from scaling_limits.plots.figure_folder import FigureFolder, find
+
+
+@pytest.fixture
+def folder(rates_folder: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(rates_folder, tmp_path / "f")
+
+
+def with_verdicts(folder: FigureFolder, *names: str) -> FigureFolder:
+    said = [
+        VERDICT | {"verdict": name, "statement": f"It {name} {k}."} for k, name in enumerate(names)
+    ]
+    return dataclasses.replace(folder, verdicts=tuple(said))
+
+
+def test_saved_files_are_the_same_each_time(folder: Path, rates: Drawn) -> None:
+    opened, contents = FigureFolder.open(folder), []
+    for name, record in (("edited", False), ("figure", True)):
+        before = {path.name for path in folder.iterdir()}
+        shown = opened.save(rates.figure, record=record)
+        files = [f"{name}.{suffix}" for suffix in ("png", "pdf", "svg")]
+        assert {path.name for path in folder.iterdir()} - before == set(files)
+        contents.append([(folder / file).read_bytes() for file in files])
+    assert contents[0] == contents[1]
+    assert b"<dc:date>" not in contents[0][2]
+    assert b"CreationDate" not in contents[0][1]
+    assert shown._repr_png_()[:4] == b"\x89PNG"
+    assert len(shown.png) < len(contents[0][0])
+    assert repr(shown) == "mupc/fig5"
+
+
+def test_boxes_are_warned_of(
+    folder: Path, rates: Drawn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = FigureFolder.open(folder)
+    opened.save(rates.figure)
+    assert capsys.readouterr().err == ""
+    hidden = rates.figure.text(0, 0, "宽", visible=False)
+    label = rates.figure.text(0, 0, "data 宽度\n🦊")
+    try:
+        with warnings.catch_warnings():
+            # matplotlib's own, a line for each character and file
+            warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+            opened.save(rates.figure)
+    finally:
+        hidden.remove()
+        label.remove()
+    assert capsys.readouterr().err == (
+        "warning: mupc/fig5: 'data 宽度 🦊' is drawn with boxes for characters that DejaVu Sans lacks: "
+        "'宽' (U+5BBD), '度' (U+5EA6), '🦊' (U+1F98A)\n"
+    )
+
+
+def test_a_full_disk_leaves_no_partial_figure(
+    folder: Path, rates: Drawn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def full(source: Path, target: Path) -> None:
+        if target.suffix == ".pdf":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(WriteError, match=r"cannot write .*figure\.pdf: No space left on device"):
+        FigureFolder.open(folder).save(rates.figure, record=True)
+    assert sorted(path.name for path in folder.glob("figure.*")) == ["figure.json", "figure.png"]
+    assert not list(folder.glob("*.tmp"))
+
+
+def test_what_is_written_on_a_page(folder: Path) -> None:
+    opened = FigureFolder.open(folder)
+    said = with_verdicts(opened, "holds", "holds", "holds", "fails", "untested")
+    page = said.page([(6.0, 2.0)])
+    (title, verdicts), (notes,) = (part.texts for part in (page._top, page._bottom))
+    assert title.get_text() == "Transfer of the rate over the width"
+    assert verdicts.get_text() == "Claims: 3 hold, 1 fails, 1 untested. Preset smoke."
+    assert notes.get_text().split("\n") == [*NOTES, "Fails here: It fails 3."]
+    lines = [
+        with_verdicts(opened, *names).page([(6.0, 2.0)])._top.texts[1].get_text()
+        for names in ((), ("holds",), ("fails", "fails"))
+    ]
+    smoke = "Preset smoke."
+    assert lines == [smoke, f"Claims: 1 holds. {smoke}", f"Claims: 2 fail. {smoke}"]
+    elsewhere = dataclasses.replace(said, judged_elsewhere=("one",)).page([(6.0, 2.0)])
+    words = "Claims: 3 hold, 1 fails, 1 untested; 1 judged by cells that are not drawn."
+    assert elsewhere._top.texts[1].get_text() == f"{words} {smoke}"
+
+
+def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:
+    said = json.loads((folder / "figure.json").read_text())
+    (folder / "figure.json").write_text(json.dumps(said | {"page": "bare"}))
+    bare = with_verdicts(FigureFolder.open(folder), "fails").page([(6.0, 2.0)])
+    full = with_verdicts(dataclasses.replace(FigureFolder.open(folder), bare=False), "fails").page(
+        [(6.0, 2.0)]
+    )
+    words, heights, axes = [], [], []
+    for page in (bare, full):
+        page.bodies[0].axes(1, 1)[0, 0].set(xlabel="rate", ylabel="loss")
+        figure = page.settle()
+        shown = (text.get_text() for text in figure.findobj(Text))
+        words.append(
+            {said for said in shown if "rate" in said or "Claims" in said or "smoke" in said}
+        )
+        heights.append(figure.get_size_inches()[1])
+        axes.append(page.bodies[0].area.axes[0].get_window_extent().size)
+    assert words[0] == {"rate"}
+    assert len(words[1]) > 2
+    assert 2.0 < heights[0] < 2.2 < heights[1]
+    assert axes[0] == pytest.approx(axes[1], rel=0.02)
+
+
+def test_long_words_are_wrapped_and_the_page_grows(folder: Path) -> None:
+    opened = FigureFolder.open(folder)
+    short, long = (
+        dataclasses.replace(opened, title="T" + " and more" * k, notes=("n" + " of it" * k,))
+        for k in (0, 30)
+    )
+    pages = [each.page([(3.0, 2.0)]) for each in (short, long)]
+    heights = [page.figure.get_size_inches()[1] for page in pages]
+    assert heights[1] > heights[0] + 0.5
+    assert pages[1]._top.texts[0].get_text().count("\n") >= 3
+    assert pages[0].figure.get_size_inches()[0] > 3  # the narrowest that is read with ease
+
+
+def test_figures_are_found_and_loaded(
+    rates_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = rates_folder.parents[3]
+    assert find("mupc/fig5", "smoke", root) == rates_folder
+    table = scaling_limits.load("mupc/fig5", root=root)
+    assert set(table["title"]) == {"main", "control"}
+    below = root / "results" / "smoke"
+    monkeypatch.chdir(below)
+    assert scaling_limits.load("mupc/fig5").equals(table)
+    for figure, preset in (("mupc/fig6", "smoke"), ("mupc/fig5", "laptop")):
+        with pytest.raises(ScalingLimitsError) as caught:
+            find(figure, preset)
+        said = str(caught.value)
+        assert said.startswith(f"{figure}: was not computed at the preset {preset} in {below} or ")
+        assert f"scaling-limits run {figure} --preset {preset}." in said
+        assert said.endswith("Computed there: at smoke: mupc/fig5")
+        assert "did you mean" not in said
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScalingLimitsError, match=r"Computed there: nothing$"):
+        scaling_limits.load("mupc/fig5")
+    with pytest.raises(ScalingLimitsError, match=r"in .*nowhere\. To compute it"):
+        scaling_limits.load("mupc/fig5", root=tmp_path / "nowhere")
+    for wrong in ({"figure": None}, {"figure": "mupc/fig5", "root": 3}):
+        with pytest.raises(ScalingLimitsError, match=": should be a name or a path, not "):
+            scaling_limits.load(**wrong)  # type: ignore[arg-type]
+
+
+def test_descriptions(folder: Path) -> None:
+    opened = FigureFolder.open(folder)
+    assert opened.describe().startswith("## mupc/fig5: Transfer of the rate")
+    assert "**tanh**" in opened.describe()
+    assert opened.describe_notes().splitlines()[:-1] == [f"- {note}" for note in NOTES]
+    assert "summary.html" in opened.describe_notes()
+    assert opened.describe_verdicts() == (
+        "- **holds**: The best rates do not depend on the width. (measured 0.123; "
+        "interval 0 to 0.5; threshold: at most 1 octave; source: Fig 5) "
+        "The optimum is resolved in 4 of 5 panels."
+    )
+    untested = VERDICT | {
+        "verdict": "untested",
+        "value": None,
+        "interval": None,
+        "registered": "The paper is silent.",
+    }
+    words = dataclasses.replace(opened, verdicts=(untested,)).describe_verdicts()
+    assert "**untested**" in words
+    assert "measured" not in words
+    assert words.endswith("*Registered deviation:* The paper is silent.")
+    assert "No claim" in dataclasses.replace(opened, verdicts=()).describe_verdicts()
+
+
+def test_a_missing_or_broken_file_is_named(folder: Path) -> None:
+    (folder / "verdicts.json").write_text("[{")
+    with pytest.raises(ScalingLimitsError, match=r"verdicts\.json cannot be read"):
+        FigureFolder.open(folder)
+    (folder / "verdicts.json").write_text("[]")
+    (folder / "cells.parquet").unlink()
+    with pytest.raises(ScalingLimitsError, match=r"not complete.*cells\.parquet"):
+        FigureFolder.open(folder)
+
+
+def test_an_unknown_kind_or_option_is_refused(folder: Path) -> None:
+    description = json.loads((folder / "figure.json").read_text())
+    (folder / "figure.json").write_text(json.dumps(description | {"kind": "map"}))
+    with pytest.raises(ScalingLimitsError, match="did you mean 'maps'"):
+        FigureFolder.open(folder)
+    description["plot"]["colour"] = "red"
+    (folder / "figure.json").write_text(json.dumps(description))
+    with pytest.raises(ScalingLimitsError, match="colour"):
+        FigureFolder.open(folder)

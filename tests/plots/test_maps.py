@@ -1,0 +1,220 @@
+"""What maps show, read from their artists."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from plotting_records import TRAIN, Drawn, Rows, cells, drawn, write_folder
+
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plots.maps import drawing
+
+PLOT: dict[str, Any] = {
+    "kind": "maps",
+    "quantity": {"metric": "gradient_cosine", "per": "step"},
+    "x": "width",
+    "y": "depth",
+    "scale": "linear",
+    "best": None,
+    "limits": [0, 1],
+    "panels": [{"grid": "main", "along": "step", "values": [0, 10]}],
+    "ratio_lines": [1, 16],
+}
+
+
+def mark(ax: Axes, shape: str) -> tuple[float, float]:
+    """Where the optimum (*) or that of the reference (o) stands."""
+    (line,) = [line for line in ax.lines if line.get_marker() == shape]
+    return float(line.get_xdata()[0]), float(line.get_ydata()[0])
+
+
+def mesh(ax: Axes) -> QuadMesh:
+    (found,) = [c for c in ax.collections if isinstance(c, QuadMesh)]
+    return found
+
+
+def hatched(ax: Axes) -> Any:
+    """The cells that are hatched, [y, x]."""
+    return [c for c in ax.collections if c.get_hatch()]
+
+
+@pytest.fixture(scope="module")
+def cosines(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """Values over sizes at two steps; one pair of sizes is not there."""
+
+    def value(width: int, depth: int) -> dict[str, Any]:
+        return {"gradient_cosine": dict.fromkeys((0, 5, 10), 0.9 / (1 + depth / width))}
+
+    rows = cells("main", value, width=(4, 16, 64), depth=(2, 4))[:-1]
+    return drawn(write_folder(tmp_path_factory.mktemp("maps") / "f", PLOT, rows))
+
+
+def test_exponents_stand_on_linear_axes(tmp_path: Path) -> None:
+    """Also where all of them are positive."""
+
+    def value(seed: int, input_damping_exponent: float, output_damping_exponent: float) -> Any:
+        apart = (input_damping_exponent + 1) ** 2 + (output_damping_exponent - 1) ** 2
+        return {"train_loss": 1 + apart}
+
+    axes = {"input_damping_exponent": (-2.0, -1.0, 0.0), "output_damping_exponent": (0.5, 1.0, 2.0)}
+    plot = {"kind": "maps", "quantity": TRAIN, "panels": [{"grid": "main", "along": "seed"}]}
+    plot |= dict(zip("xy", axes, strict=True))
+    (ax,) = drawn(write_folder(tmp_path / "f", plot, cells("main", value, seed=(0,), **axes))).axes
+    assert mark(ax, "*") == (-1.0, 1.0)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-2.5, 0.5), (0.25, 2.5))
+    assert ax.get_xticks().tolist() == [-2, -1, 0]
+    assert ax.get_yticks().tolist() == [0.5, 1, 2]
+
+
+def test_a_level_set_is_drawn_where_the_claim_fits_it(tmp_path: Path) -> None:
+    """A quantity of depth^p learning_rate: the line has the slope -1/p, and ends where the grid does."""
+
+    def value(width: int, depth: int, learning_rate: float) -> dict[str, Any]:
+        power = 1.0 if width == 8 else 0.5
+        return {"train_loss": (4 * depth**power * learning_rate) ** -0.3 * (width < 32) + 0.1}
+
+    axes = {"width": (8, 16, 32), "depth": (1, 2, 4), "learning_rate": (2.0**-4, 0.125, 0.25, 0.5)}
+    panels = [{"grid": "main", "along": "width"}]
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "learning_rate", "y": "depth", "panels": panels}
+    found = drawn(
+        write_folder(tmp_path / "f", plot | {"level_set": 1.1}, cells("main", value, **axes))
+    )
+    lines = [[line for line in ax.lines if len(line.get_xdata()) == 2] for ax in found.axes]
+    for (line,), power in zip(lines[:2], (1.0, 0.5), strict=True):
+        x, y = (np.asarray(data, float) for data in line.get_data())
+        assert 4 * y**power * x == pytest.approx(1, rel=0.02)
+        assert np.log(y[1] / y[0]) / np.log(x[1] / x[0]) == pytest.approx(-1 / power, rel=0.02)
+    assert [text.get_text()[:2] for text in found.axes[0].texts] == ["−1"]
+    assert [text.get_text() for text in found.axes[1].texts] == ["−2.00"]
+    # all values lie below the level
+    assert (lines[2], list(found.axes[2].texts)) == ([], [])
+    assert "level set: training loss = 1.1, with fitted slope" in found.legend
+
+
+def test_optima_and_those_of_the_reference(bowls: Drawn) -> None:
+    small, large, control_small, control_large = bowls.axes
+    assert [mark(ax, "*") for ax in (small, large, control_small)] == [(0.5, 0.5)] * 3
+    assert mark(control_large, "*") == (0.25, 0.5)
+    # the first is the reference unless another one is named
+    assert [mark(ax, "o") for ax in (small, large)] == [(0.5, 0.5)] * 2
+    assert [mark(ax, "o") for ax in (control_small, control_large)] == [(0.25, 0.5)] * 2
+    assert list(bowls.legend)[:2] == ["optimum", "optimum at $N$ = 16; $N$ = 8"]
+
+
+def test_a_reference_that_is_not_there_is_refused(bowls: Drawn, tmp_path: Path) -> None:
+    rows = cells("main", lambda **_: {"train_loss": 1.0}, depth=(2, 4), learning_rate=(0.1, 0.2))
+    panel = {"grid": "main", "along": "width", "reference": 100}
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "learning_rate"}
+    with pytest.raises(ScalingLimitsError, match=r"unknown reference '100\.0'"):
+        drawn(write_folder(tmp_path / "f", plot | {"panels": [panel]}, rows))
+
+
+def test_all_maps_have_the_same_colours(bowls: Drawn, cosines: Drawn) -> None:
+    norms = [mesh(ax).norm for ax in bowls.axes]
+    assert len({(norm.vmin, norm.vmax) for norm in norms}) == 1
+    # of single seeds, not of their means: twice the median is less than the worst, 6.06
+    assert (norms[0].vmin, norms[0].vmax) == pytest.approx((1, 6))
+    assert norms[0](np.sqrt(norms[0].vmin * norms[0].vmax)) == pytest.approx(0.5)
+    assert (mesh(cosines.axes[0]).norm.vmin, mesh(cosines.axes[0]).norm.vmax) == (0, 1)
+    assert mesh(cosines.axes[0]).norm(0.25) == 0.25
+
+
+def test_nearly_diverged_cells_do_not_take_the_colours(bowls: Drawn) -> None:
+    table = bowls.page.table.copy()
+    table.loc[table.index[0], "value"] = 1e12
+    page = type(bowls.page)(bowls.page.figure, table)
+    assert (page.norm.vmin, page.norm.vmax) == (
+        1,
+        2 * table.loc[~table["diverged"], "value"].median(),
+    )
+    best = dataclasses.replace(page.figure, plot=page.plot.model_copy(update={"best": None}))
+    assert type(page)(best, table).norm.vmax == 1e12
+
+
+def test_cells_where_a_seed_diverged_are_hatched_and_explained(bowls: Drawn) -> None:
+    assert "diverged (at least one seed)" in bowls.legend
+    for ax in bowls.axes:
+        (lost,) = hatched(ax)
+        boxes = [path.get_extents() for path in lost.get_paths()]
+        assert [(box.x0, box.y0) for box in boxes] == [pytest.approx((2**-0.5, 2**0.5))]
+        assert np.ma.getmaskarray(mesh(ax).get_array()).reshape(3, 3).tolist() == [
+            [False] * 3,
+            [False] * 3,
+            [False, False, True],
+        ]
+
+
+def test_a_map_of_a_grid_in_which_everything_diverged(tmp_path: Path) -> None:
+    rows = cells("main", lambda **_: {"train_loss": np.nan}, depth=(2, 4), learning_rate=(0.1, 0.2))
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "learning_rate"}
+    panels = {"panels": [{"grid": "main", "along": "width"}]}
+    found = drawn(write_folder(tmp_path / "f", plot | panels, rows))
+    (ax,) = found.axes
+    assert not ax.lines
+    assert len(hatched(ax)) == 1
+
+
+def test_where_all_are_equal_none_is_best(tmp_path: Path) -> None:
+    rows = cells("main", lambda **_: {"train_loss": 0.5}, depth=(2, 4), learning_rate=(0.1, 0.2))
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "learning_rate"}
+    panels = {"panels": [{"grid": "main", "along": "width"}]}
+    found = drawn(write_folder(tmp_path / "f", plot | panels, rows))
+    assert not found.axes[0].lines
+    assert set(found.legend) == {"optimum"}
+
+
+def test_there_is_a_map_for_each_step_with_its_values(cosines: Drawn) -> None:
+    first, last = cosines.axes
+    assert [ax.get_title() for ax in (first, last)] == ["$t$ = 0", "$t$ = 10"]
+    assert (first.get_xlabel(), first.get_ylabel()) == ("width $N$", "depth $L$")
+    assert [tick.get_text() for tick in first.get_xticklabels()] == ["4", "16", "64"]
+    assert [tick.get_text() for tick in first.get_yticklabels()] == ["2", "4"]
+    written = {text.get_position(): text.get_text() for text in first.texts}
+    assert written[4, 2] == ".60"
+    assert written[16, 4] == ".72"
+    assert len(written) == 5
+    # the pair of sizes that is not there is neither written nor hatched
+    assert (64, 4) not in written
+    assert not hatched(first)
+    assert np.ma.getmaskarray(mesh(first).get_array()).sum() == 1
+
+
+def test_numbers_on_maps_are_short_and_have_a_minus_sign() -> None:
+    numbers = (0.97, 3e-4, 1, 2.54, 25, 640, 3e4, -0.009, -0.5)
+    assert [drawing._compact(each) for each in numbers] == [
+        *(".97", "3e−4", "1", "2.5", "25", "640", "3e4", "−9e−3", "−.50")
+    ]
+
+
+def test_cells_end_half_way_between_values(cosines: Drawn) -> None:
+    assert cosines.axes[0].get_xlim() == pytest.approx((2, 128))
+    assert cosines.axes[0].get_ylim() == pytest.approx((2**0.5, 4 * 2**0.5))
+
+
+def test_ratio_lines_pass_through_their_cells(cosines: Drawn) -> None:
+    assert list(cosines.legend) == ["$N = L$", r"$N = 16\,L$"]
+    dotted = next(line for line in cosines.axes[0].lines if line.get_linestyle() == ":")
+    assert dotted.get_xdata() == pytest.approx(16 * dotted.get_ydata())
+
+
+def test_rows_and_columns_are_titled(bowls: Drawn) -> None:
+    assert [ax.get_title(loc="left") for ax in bowls.axes][::2] == ["Transfer\n", ""]
+    assert [ax.get_title() for ax in bowls.axes] == ["$N$ = 8", "$N$ = 16"] * 2
+    assert [ax.get_ylabel() != "" for ax in bowls.axes] == [True, False, True, False]
+    assert [ax.get_xlabel() != "" for ax in bowls.axes] == [False, False, True, True]
+
+
+def test_two_panels_of_one_title_are_two(tmp_path: Path) -> None:
+    def rows(grid: str, width: int) -> Rows:
+        over = {"width": (width,), "depth": (2, 4), "learning_rate": (0.1, 0.2)}
+        return cells(grid, lambda width, **_: {"train_loss": width}, **over)
+
+    panels = [{"grid": grid, "along": "seed", "title": "One"} for grid in ("a", "b")]
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "learning_rate"}
+    folder = write_folder(tmp_path / "f", plot | {"panels": panels}, rows("a", 8) + rows("b", 16))
+    assert [mesh(ax).get_array().mean() for ax in drawn(folder).axes] == [8, 16]

@@ -1,0 +1,179 @@
+"""Tables of results, their numbers by hand."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plotting_records import ACCURACY, TRAIN, Drawn, Rows, cells, drawn, results, write_folder
+
+from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plots.figure_folder import FigureFolder
+from scaling_limits.plots.options import PlotOptions
+from scaling_limits.plots.results_table.drawing import entries
+from scaling_limits.plots.tables import FIRST, table_of
+
+# of two seeds, at width 8 and 16
+VALUES = {"sp": {8: (0.5, 0.7), 16: (0.6, 0.6)}, "mup": {8: (0.5, 0.7), 16: (0.7, 0.65)}}
+
+
+def arm(grid: str, rate: float = 0.1, **axes: Any) -> Rows:
+    """At any other rate it is worse on average, though the first seed is better."""
+
+    def value(width: int, seed: int, learning_rate: float, **_: Any) -> dict[str, Any]:
+        found = VALUES[grid][width][seed]
+        moved = (0.1, -0.2)[seed] if learning_rate != rate else 0
+        return {"test_accuracy": {5: found - 0.25, 9: found + moved}}
+
+    # as cells of the same settings are the same cells
+    axes = {"width": (8, 16), "learning_rate": (0.1,), **axes, "parameterisation": (grid,)}
+    return cells(grid, value, **{"seed": (0, 1), **axes})
+
+
+BOTH = arm("sp") + arm("mup")
+SP: dict[str, Any] = {"grid": "sp", "title": "K-FAC, SP"}
+GAP: dict[str, Any] = {"grid": "mup", "minus": "sp", "title": "K-FAC, muP - SP"}
+
+
+def said(*shown: dict[str, Any], **options: Any) -> dict[str, Any]:
+    usual = {"quantity": ACCURACY, "rows": ["width"], "columns": ["entry"], "best": "max"}
+    return {"kind": "results_table", "entries": list(shown or (SP, GAP)), **usual, **options}
+
+
+def written(
+    tmp_path: Path, records: Rows, /, *shown: dict[str, Any], **options: Any
+) -> dict[Any, Any]:
+    """The text of a table by its headings, those of lines first."""
+    folder = FigureFolder.open(write_folder(tmp_path / "figure", said(*shown, **options), records))
+    table = entries(folder, folder.table())
+    return {
+        (*line, *column): table.loc[line, column]
+        for line, column in itertools.product(table.index, table.columns)
+    }
+
+
+def test_means_and_deviations_over_seeds_and_differences_seed_by_seed(tmp_path: Path) -> None:
+    assert written(tmp_path, BOTH) == {
+        # the standard deviation of 0.5 and 0.7 is 0.1 times the root of two
+        ("8", "K-FAC", "SP"): "60.00 (14.14)",
+        ("16", "K-FAC", "SP"): "60.00 (0.00)",
+        # the seeds differ, their differences do not
+        ("8", "K-FAC", "muP - SP"): "+0.00 (0.00)",
+        # of 0.1 and 0.05
+        ("16", "K-FAC", "muP - SP"): "+7.50 (3.54)",
+    }
+
+
+def test_one_seed_has_no_deviation_and_a_loss_is_no_share(tmp_path: Path) -> None:
+    rows = [row for row in BOTH if row[0]["seed"] == 0]
+    found = written(tmp_path / "a", rows, GAP | {"grid": "sp", "minus": "mup"})
+    assert list(found.values()) == ["+0.00", "\N{MINUS SIGN}10.00"]
+    for settings, records in rows:
+        records.append(("train_loss", 9, None, settings["width"] / 1000))
+    found = written(tmp_path / "b", rows, SP, quantity=TRAIN)
+    assert list(found.values()) == ["0.008", "0.016"]
+
+
+def test_seeds_that_only_one_of_two_grids_has_are_in_no_difference(tmp_path: Path) -> None:
+    rows = arm("sp", seed=(1,)) + arm("mup", width=(16,))
+    assert written(tmp_path, rows) == {
+        ("8", "K-FAC", "SP"): "70.00",
+        ("16", "K-FAC", "SP"): "60.00",
+        ("8", "K-FAC", "muP - SP"): "",  # not there
+        ("16", "K-FAC", "muP - SP"): "+5.00",
+    }
+    with pytest.raises(ScalingLimitsError, match="'mup' and 'sp' share no width, seed"):
+        written(tmp_path / "none", arm("sp", seed=(1,)) + arm("mup", seed=(0,)))
+
+
+def test_over_takes_the_best_of_the_mean_over_seeds_in_each_grid(tmp_path: Path) -> None:
+    """The rates of the two grids may differ, and that of the single best seed is another."""
+    rates = {"learning_rate": (0.1, 0.2)}
+    rows = arm("sp", **rates) + arm("mup", rate=0.2, **rates)
+    assert written(tmp_path / "a", rows, over=["learning_rate"]) == written(tmp_path / "b", BOTH)
+    assert (
+        "55.00"
+        in written(tmp_path / "c", rows, over=["learning_rate"], best="min")["8", "K-FAC", "SP"]
+    )
+
+
+def test_rows_and_columns_are_settings_entries_and_steps(tmp_path: Path) -> None:
+    quantity = ACCURACY | {"per": "step"}
+    rows = [row for row in BOTH if row[0]["seed"] == 0]
+    found = written(tmp_path / "a", rows, quantity=quantity, columns=["step", "entry"])
+    assert {key: words for key, words in found.items() if key[0] == "16"} == {
+        ("16", "5", "K-FAC", "SP"): "35.00",
+        ("16", "9", "K-FAC", "SP"): "60.00",
+        ("16", "5", "K-FAC", "muP - SP"): "+10.00",
+        ("16", "9", "K-FAC", "muP - SP"): "+10.00",
+    }
+    optimisers = [{"grid": "mup", "title": "B"}, {"grid": "sp", "title": "A"}]
+    usual = {"rows": ["entry", "width"], "columns": ["learning_rate"]}
+    found = written(tmp_path / "b", rows, *optimisers, **usual)
+    # entries in their own order, values in increasing order
+    assert found == {
+        ("B", "8", "0.1"): "50.00",
+        ("B", "16", "0.1"): "70.00",
+        ("A", "8", "0.1"): "50.00",
+        ("A", "16", "0.1"): "60.00",
+    }
+    # a single entry need not be named, and a table may be a single number
+    one = written(tmp_path / "c", rows[:1], SP, rows=["width"], columns=["learning_rate"])
+    assert one == {("8", "0.1"): "50.00"}
+
+
+def test_what_diverged_is_a_cross_and_takes_its_differences_along(tmp_path: Path) -> None:
+    rows = arm("sp") + arm("mup")
+    rows[2][1].append(("test_accuracy", 10, None, np.nan))  # width 8, the second seed
+    found = written(tmp_path, rows)
+    assert [words for key, words in found.items() if key[0] == "8"] == ["×", "×"]
+    assert "×" not in "".join(words for key, words in found.items() if key[0] == "16")
+
+
+def test_the_table_behind_is_tidy() -> None:
+    found = table_of(PlotOptions.model_validate(said()), results(BOTH))
+    assert tuple(found.columns[: len(FIRST)]) == FIRST
+    assert found[["panel", "title", "grid"]].drop_duplicates().to_numpy().tolist() == [
+        [0, "K-FAC, SP", "sp"],
+        [1, "K-FAC, muP - SP", "mup"],
+    ]
+    assert len(found) == 8
+    # the cell of a difference is that from which is taken
+    assert set(found.loc[found["panel"] == 1, "parameterisation"]) == {"mup"}
+
+
+def test_a_column_that_is_nowhere_in_the_table_is_refused(tmp_path: Path) -> None:
+    rows = arm("sp", learning_rate=(0.1, 0.2))
+    with pytest.raises(ScalingLimitsError, match="varies not only over width and seed: learning"):
+        written(tmp_path, rows, SP)
+
+
+@pytest.fixture(scope="module")
+def picture(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """Two groups of columns, one of them with a long heading over narrow columns; one number diverged."""
+    rows = arm("sp") + arm("mup")
+    rows[2][1].append(("test_accuracy", 10, None, np.nan))
+    other = {"grid": "mup", "title": "Shampoo with a very long name of its own, muP"}
+    plot = said(SP, GAP, other, symbols={"width": "M"})
+    return drawn(write_folder(tmp_path_factory.mktemp("table") / "f", plot, rows))
+
+
+def test_a_picture_has_every_heading_once_and_no_overlaps(picture: Drawn) -> None:
+    (ax,) = picture.figure.subfigs[1].axes
+    words = [text.get_text() for text in ax.texts]
+    assert words.count("K-FAC") == 1
+    assert {"width $M$", "SP", "muP", "muP - SP", "8", "16", "×"} <= set(words)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    for one, other in itertools.combinations(boxes, 2):
+        width = min(one.x1, other.x1) - max(one.x0, other.x0)
+        assert min(width, min(one.y1, other.y1) - max(one.y0, other.y0)) <= 0
+    assert max(box.x1 for box in boxes) <= ax.bbox.x1 + 1
+    # the group's heading stands in the middle of its columns, over a rule as wide as they are
+    at = {text.get_text(): text.get_position()[0] for text in ax.texts}
+    assert at["K-FAC"] == pytest.approx((at["SP"] + at["muP - SP"]) / 2, abs=5)
+    rules = [line for line in ax.lines if line.get_ydata()[0] == 1]
+    assert [len(rules), rules[0].get_xdata()[0] < at["SP"]] == [2, True]
+    assert {"diverged (at least one seed)", "( ): standard deviation over seeds"} == set(
+        picture.legend
+    )
