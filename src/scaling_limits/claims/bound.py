@@ -19,6 +19,7 @@ from scaling_limits.claims.measurement import (
 )
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
+    Bounds,
     Table,
     decide,
     extreme_of,
@@ -90,11 +91,9 @@ class Claim(SteppedClaim):
             UndecidedError: no point lies in the region, every cell there diverged and that is no evidence, or the best
                 should be at least a number and may lie outside its grid.
         """
-        low = -np.inf if self.at_least is None else self.at_least
-        high = np.inf if self.at_most is None else self.at_most
+        allowed = Bounds.between(self.at_least, self.at_most)
         smallest = self.at_least is not None
         extreme = np.min if smallest else np.max
-        limit = f"at least {setting(low)}" if smallest else f"at most {setting(high)}"
         generator = generator_of(self)
         extremes: list[tuple[float, str]] = []
         sampled, num_points, scale = [], 0, None
@@ -127,12 +126,12 @@ class Claim(SteppedClaim):
         best = "best " if self.over else ""
         over = f"{num_points} points" + (f" at {len(steps)} steps" if self.at is not None else "")
         return Measurement(
-            holds=decide(value, interval, low, high),
+            holds=decide(value, interval, *allowed),
             value=value,
             interval=interval,
-            threshold=limit,
+            threshold=str(allowed),
             detail=f"the {'smallest' if smallest else 'largest'} {best}{quantity_name(self)} over {over} is "
-            f"{with_interval(value, interval)} ({where}); it should be {limit}",
+            f"{with_interval(value, interval)} ({where}); it should be {allowed}",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

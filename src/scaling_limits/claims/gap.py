@@ -21,11 +21,10 @@ from scaling_limits.claims.measurement import (
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     Points,
+    best_ratio_interval,
     by_size,
     decide,
-    extreme_of,
     generator_of,
-    interval_of,
     quantity_name,
     ratio_of,
     table_of,
@@ -106,12 +105,7 @@ class Claim(BestClaim):
             if not 0 < other.value < np.inf:
                 raise UndecidedError(f"every cell of one arm diverged at {other.where}")
             value, sampled = float(ratio_of(value, other.value)), ratio_of(sampled, other.sampled)
-        # the best of several settings is the luckier the more there are, which may be more in one arm
-        interval = (
-            extreme_of(value, sampled, least=0.0, logarithmic=True)
-            if self.over
-            else interval_of(sampled)
-        )
+        interval = best_ratio_interval(value, sampled, self.over)
         below = 1 - self.margin
         what = "the ratio changes to" if len(ratios) > 1 else "that is"
         return Measurement(

@@ -22,6 +22,7 @@ from scaling_limits.claims.measurement import (
     with_interval,
 )
 from scaling_limits.claims.points import (
+    Bounds,
     Points,
     decide,
     generator_of,
@@ -121,8 +122,7 @@ class Claim(ClaimBase):
             UndecidedError: a level set has too few crossings or only cells that diverged, there is a single value of
                 `growing_along`, or a value is not positive.
         """
-        low, high = bounds(self)
-        threshold = _threshold(self)
+        allowed = bounds(self)
         slopes: dict[tuple[object, ...], list[_Slope]] = {}
         generator = generator_of(self)
         table = table_of(self, results, self.columns)
@@ -134,26 +134,24 @@ class Claim(ClaimBase):
             if self.growing_along and len(sizes) < 2:
                 raise UndecidedError(f"there is only one {prose(self.growing_along)}")
             judged = sizes[-1].less(sizes[0]) if self.growing_along else sizes[0]
-            judged_slopes.append((decide(judged.value, judged.interval, low, high), judged))
+            judged_slopes.append((decide(judged.value, judged.interval, *allowed), judged))
             steps = [large.less(small) for small, large in pairwise(sizes)]
             judged_slopes += [
                 (False, step) for step in steps if (step.interval or (step.value,))[-1] < -1e-9
             ]
         holds = together([answer for answer, _ in judged_slopes])
-
-        def beyond(slope: _Slope) -> float:
-            ends = slope.interval or (slope.value, slope.value)
-            return max(low - ends[0], ends[1] - high)
-
-        worst = max((slope for answer, slope in judged_slopes if answer is holds), key=beyond)
+        worst = max(
+            (slope for answer, slope in judged_slopes if answer is holds),
+            key=lambda slope: allowed.beyond(slope.value, slope.interval),
+        )
         x, y = self.over
         return Measurement(
             holds=holds,
             value=worst.value,
             interval=worst.interval,
-            threshold=threshold,
+            threshold=str(allowed),
             detail=f"the level set {quantity_name(self)} = {setting(self.level)} has the slope d log {prose(y)} / "
-            f"d log {prose(x)}{worst.where}, {with_interval(worst.value, worst.interval)}; it should be {threshold}",
+            f"d log {prose(x)}{worst.where}, {with_interval(worst.value, worst.interval)}; it should be {allowed}",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
@@ -161,12 +159,11 @@ class Claim(ClaimBase):
         return _Simulation(self, recorded)
 
 
-def bounds(claim: Claim) -> tuple[float, float]:
+def bounds(claim: Claim) -> Bounds:
     """Return the smallest and the largest slope that the claim allows; with `growing_along`, differences of slopes."""
     if claim.expected is not None:
-        return claim.expected - claim.tolerance, claim.expected + claim.tolerance
-    low, high = claim.at_least, claim.at_most
-    return -np.inf if low is None else low, np.inf if high is None else high
+        return Bounds.about(claim.expected, claim.tolerance)
+    return Bounds.between(claim.at_least, claim.at_most)
 
 
 def surface(
@@ -216,14 +213,6 @@ def _too_few(claim: Claim, fit: LevelSetFit, means: np.ndarray, where: str) -> s
         f"the level set {quantity_name(claim)} = {setting(claim.level)} crosses {fit.counts[0]} rows and columns "
         f"of the grid{where}, {MIN_CROSSINGS} are needed: {why}"
     )
-
-
-def _threshold(claim: Claim) -> str:
-    if claim.expected is not None:
-        return f"{setting(claim.expected)} ± {setting(claim.tolerance)}"
-    if claim.at_most is not None:
-        return f"at most {setting(claim.at_most)}"
-    return f"at least {setting(claim.at_least)}"
 
 
 def _plane(claim: Claim, part: pd.DataFrame) -> tuple[float, np.ndarray, float]:

@@ -18,11 +18,10 @@ from scaling_limits.claims.measurement import (
 )
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
+    best_ratio_interval,
     by_size,
     decide,
-    extreme_of,
     generator_of,
-    interval_of,
     quantity_name,
     ratio_of,
     table_of,
@@ -85,12 +84,7 @@ class Claim(BestClaim):
             sampled.append(points.draws(generator).min(axis=0))
         value = float(ratio_of(best[1], best[0]))
         ratios = ratio_of(sampled[1], sampled[0])
-        # the best of several settings is the luckier the more of them are nearly as good, which the size may change
-        interval = (
-            extreme_of(value, ratios, least=0.0, logarithmic=True)
-            if columns
-            else interval_of(ratios)
-        )
+        interval = best_ratio_interval(value, ratios, self.over)
         holds = decide(value, interval, self.bound, np.inf)
         larger = 1 if value >= self.bound else 0
         reason = open_edge(sizes[ends[larger]], columns, tolerance=0.0)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from scaling_limits.claims.base import ClaimBase, Region
-from scaling_limits.claims.measurement import Interval, UndecidedError, prose
+from scaling_limits.claims.measurement import Interval, UndecidedError, prose, setting
 from scaling_limits.claims.spread import Scale, Spread, spreads_of
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.metrics import words_of
@@ -89,6 +89,16 @@ def interval_of(low: np.ndarray, high: np.ndarray | None = None) -> Interval | N
     return float(np.sort(low)[ends[0]]), float(np.sort(high)[ends[1]])
 
 
+def best_ratio_interval(value: float, ratios: np.ndarray, over: Collection[str]) -> Interval | None:
+    """Return the 95% interval of a ratio of two best values over the hyperparameters `over`.
+
+    The best of several settings is the luckier the more of them are nearly as good, which may differ between the two.
+    """
+    if not over:
+        return interval_of(ratios)
+    return extreme_of(value, ratios, least=0.0, logarithmic=True)
+
+
 def extreme_of(
     value: float,
     sampled: np.ndarray,
@@ -121,6 +131,38 @@ def extreme_of(
     else:
         high, low = max(high, 2 * value - low), min(low, 2 * value - high)
     return max(low, least), high if most is None else min(high, max(most, value))
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest value that a claim allows; infinite on a side without a bound."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def between(cls, at_least: float | None, at_most: float | None) -> Bounds:
+        """Return the bounds of a rule of which either side may be absent."""
+        return cls(
+            -np.inf if at_least is None else at_least, np.inf if at_most is None else at_most
+        )
+
+    @classmethod
+    def about(cls, expected: float, tolerance: float) -> Bounds:
+        """Return the bounds within `tolerance` of an expected value."""
+        return cls(expected - tolerance, expected + tolerance)
+
+    def beyond(self, value: float, interval: Interval | None) -> float:
+        """Return the distance of the interval's farther end beyond the bounds."""
+        first, last = interval or (value, value)
+        return max(self.low - first, last - self.high)
+
+    def __str__(self) -> str:
+        if np.isinf(self.low):
+            return f"at most {setting(self.high)}"
+        if np.isinf(self.high):
+            return f"at least {setting(self.low)}"
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        return f"{setting(round(middle, 9))} ± {setting(round(half, 9))}"
 
 
 def decide(value: float, interval: Interval | None, low: float, high: float) -> bool | None:

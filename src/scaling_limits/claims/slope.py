@@ -21,6 +21,7 @@ from scaling_limits.claims.measurement import (
     with_interval,
 )
 from scaling_limits.claims.points import (
+    Bounds,
     decide,
     fit_log_slope,
     generator_of,
@@ -61,21 +62,6 @@ Exponent = Annotated[
 ]
 
 
-class Bounds(NamedTuple):
-    """The smallest and the largest slope that the claim allows; infinite on a side without a bound."""
-
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        if math.isinf(self.low):
-            return f"at most {setting(self.high)}"
-        if math.isinf(self.high):
-            return f"at least {setting(self.low)}"
-        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        return f"{setting(round(middle, 9))} ± {setting(round(half, 9))}"
-
-
 class _Fit(NamedTuple):
     slope: float
     holds: bool | None
@@ -86,8 +72,7 @@ class _Fit(NamedTuple):
     @property
     def beyond(self) -> float:
         """The distance of the interval's farther end beyond the bounds."""
-        first, last = self.interval or (self.slope, self.slope)
-        return max(self.bounds.low - first, last - self.bounds.high)
+        return self.bounds.beyond(self.slope, self.interval)
 
 
 class Claim(ClaimBase):
@@ -214,13 +199,10 @@ def _bounds(claim: Claim, cells: pd.DataFrame) -> Bounds:
             )
         (expected,) = predicted
     if expected is None:
-        at_least, at_most = claim.at_least, claim.at_most
-        return Bounds(
-            -math.inf if at_least is None else at_least, math.inf if at_most is None else at_most
-        )
+        return Bounds.between(claim.at_least, claim.at_most)
     if math.isinf(expected):
         return Bounds(claim.tolerance, math.inf)
-    return Bounds(expected - claim.tolerance, expected + claim.tolerance)
+    return Bounds.about(expected, claim.tolerance)
 
 
 def _settings(cells: pd.DataFrame) -> list[str]:

@@ -22,6 +22,7 @@ from scaling_limits.claims.measurement import (
 )
 from scaling_limits.claims.points import (
     TAIL,
+    Bounds,
     Table,
     decide,
     log_slope,
@@ -163,8 +164,8 @@ class Claim(ClaimBase):
             UndecidedError: see `sides` and `differences`; or the reference diverged.
         """
         reference = compared[0] if compared else None
-        rule = f"at least {setting(self.at_least)}"
-        threshold = rule if self.at_most is None else f"at most {setting(self.at_most)}"
+        allowed = Bounds.between(self.at_least, self.at_most)
+        threshold = str(allowed)
         own, other = sides(self, results, reference)
         if not np.isfinite(own.rows["value"]).all():
             return diverged(threshold, "training diverged, so there is no slope")
@@ -174,15 +175,15 @@ class Claim(ClaimBase):
                     threshold, "training diverged, so there is no slope to compare with"
                 )
             raise UndecidedError("training diverged in the reference, so it has no slope")
-        low = -np.inf if self.at_least is None else self.at_least
-        high = np.inf if self.at_most is None else self.at_most
-        judged = []
-        for each in differences(self, own, other):
-            ends = each.interval or (each.mean, each.mean)
-            beyond = max(low - ends[0], ends[1] - high)
-            judged.append((decide(each.mean, each.interval, low, high), beyond, each))
-        holds = together([answer for answer, *_ in judged])
-        _, _, worst = max((each for each in judged if each[0] is holds), key=lambda each: each[1])
+        judged = [
+            (decide(each.mean, each.interval, *allowed), each)
+            for each in differences(self, own, other)
+        ]
+        holds = together([answer for answer, _ in judged])
+        worst = max(
+            (each for answer, each in judged if answer is holds),
+            key=lambda each: allowed.beyond(each.mean, each.interval),
+        )
         where = "".join(
             f" at {prose(column)} {setting(value)}"
             for column, value in zip(self.each, worst.group, strict=True)
