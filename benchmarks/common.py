@@ -94,17 +94,22 @@ def of_figure(
 def data(cell: Cell) -> Arrays:
     """Random samples of the cell's shapes, or random tokens: what they show does not matter for the time."""
     draw, dataset = np.random.default_rng(0), cell.dataset
-    length = dataset.sequence_length
+    length, context = dataset.sequence_length, dataset.context_size
 
-    def labels(count: int) -> NDArray[np.int32]:
-        shape = count if length is None else (count, length)
+    def words(*shape: int) -> NDArray[np.int32]:
         return draw.integers(0, dataset.num_classes, shape, np.int32)
+
+    if context is not None:
+        train, test = words(dataset.num_train), words(dataset.num_test)
+        contexts = words(dataset.num_train, context), words(dataset.num_test, context)
+        return Arrays(contexts[0], train, train, contexts[1], test, test, words(8, 4))
 
     def inputs(count: int) -> NDArray[np.float32]:
         return draw.standard_normal((count, cell.network.input_dim), np.float32)
 
     targets = np.eye(dataset.target_dim, dtype=np.float32)
-    train, test = labels(dataset.num_train), labels(dataset.num_test)
+    shape = () if length is None else (length,)
+    train, test = words(dataset.num_train, *shape), words(dataset.num_test, *shape)
     if length is not None:
         return Arrays(train, train, train, test, test, test)
     x_train, x_test = inputs(dataset.num_train), inputs(dataset.num_test)
