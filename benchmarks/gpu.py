@@ -68,7 +68,8 @@ def step(given: argparse.Namespace) -> None:
     cell = common.of_figure(given.figure, given.grid, given.width, given.depth, loaded(given))
     size, took = cell.cells_per_batch, {}
     for count in (FEW, MORE):
-        short = cell.model_copy(update={"num_steps": count, "measurements": ()})
+        plain = {"measurements": (), "averaged_records": None}
+        short = cell.model_copy(update={"num_steps": count, **plain})
         data = common.data(short)
         begun = time.perf_counter()
         train = loop.compile_shard(short, data)
