@@ -85,8 +85,8 @@ FAULTS = (
     Fault(
         name="tolerance-of-a-part",
         file="algorithms/predictive_coding/descent.py",
-        right="return state, done + 1, optax.tree.norm(slopes)",
-        wrong="return state, done + 1, optax.tree.norm(slopes[-1])",
+        right="return state, done + 1, optax.tree.norm(gradients)",
+        wrong="return state, done + 1, optax.tree.norm(gradients[-1])",
         why="the norm of the topmost layers' gradient alone",
         tests=(f"{_OPTIONS}::test_inference_ends_with_the_first_step_below_the_tolerance",),
     ),
@@ -166,7 +166,7 @@ FAULTS = (
     ),
     Fault(
         name="corners-are-left-uphill",
-        file="algorithms/predictive_coding/corners.py",
+        file="algorithms/predictive_coding/kinks.py",
         right="jnp.where(left > 0, -1.0, 0.0)",
         wrong="jnp.where(left < 0, -1.0, 0.0)",
         why="activities at a corner move to where the energy rises, or stay where it falls",

@@ -71,13 +71,30 @@ def test_a_variable_that_decides_numbers_is_replaced_or_removed(
         monkeypatch.setenv(other, os.environ.get(other, ""))
     runtime.isolate()
     assert os.environ.get(name) == runtime._ENVIRONMENT.get(name)
-    assert (name in capsys.readouterr().err) == (name not in runtime._ENVIRONMENT)
+    named = capsys.readouterr().err
+    assert (name in named) == (name not in runtime._ENVIRONMENT or name == "XLA_FLAGS")
+
+
+def test_flags_that_decide_no_number_are_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for other in runtime._ENVIRONMENT | runtime._UNCHECKED:
+        monkeypatch.setenv(other, os.environ.get(other, ""))
+    dump, deciding = "--xla_dump_to=DIR", "--xla_gpu_autotune_level=4"
+    monkeypatch.setenv("XLA_FLAGS", f"{dump} {deciding}")
+    runtime.isolate()
+    assert os.environ["XLA_FLAGS"] == f"{runtime._ENVIRONMENT['XLA_FLAGS']} {dump}"
+    assert f"{deciding} of XLA_FLAGS" in capsys.readouterr().err
+    runtime.isolate()
+    assert os.environ["XLA_FLAGS"].split().count(dump) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_variables_that_decide_no_number_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     harmless = ("JAX_COMPILATION_CACHE_DIR", "JAX_LOG_COMPILES", "XLA_PYTHON_CLIENT_MEM_FRACTION")
     for name in (*harmless, *(runtime._ENVIRONMENT | runtime._UNCHECKED)):
         monkeypatch.setenv(name, "0.5")
+    monkeypatch.setenv("XLA_FLAGS", "")
     runtime.isolate()
     assert [os.environ[name] for name in harmless] == ["0.5"] * len(harmless)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SerializeAsAny
 
-from scaling_limits.strict import Strict
+from scaling_limits.strict import Extended, Strict
 
 _TRACED: dict[str, Any] = {"traced": True}
 
@@ -21,6 +21,14 @@ TracedOrNone = Annotated[float | None, Field(json_schema_extra=_TRACED)]
 Compiled = Literal["quickly", "partly"] | None
 """How a program is compiled: None, with all optimisations; partly, with some; quickly, with none, which makes it a
 slower one."""
+
+
+Fields = dict[str, Any]
+"""Fields of the specification of a part, by name."""
+
+
+class CellSettings(Extended):
+    """Settings of one cell: the base of the classes composed of the `Settings` that its parts declare."""
 
 
 class DatasetSpec(Strict):
@@ -96,7 +104,7 @@ class RoleScaling(Strict):
     output_damping: Traced = 1.0
 
 
-class AlgorithmSpec(Strict):
+class AlgorithmSpec(Extended):
     """Of which loss and how weight gradients are computed. An algorithm with options derives its own from this.
 
     `file` is that of an algorithm of the user's own, from the project's folder or absolute.
@@ -107,7 +115,7 @@ class AlgorithmSpec(Strict):
     loss: str = "mean_squared_error"
 
 
-class OptimiserSpec(Strict):
+class OptimiserSpec(Extended):
     """An update rule; one with numbers of its own derives its own from this.
 
     The learning rates are those of the roles (`RoleScaling`). Feedback weights have a decay that is added to their

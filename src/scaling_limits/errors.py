@@ -9,7 +9,18 @@ class ScalingLimitsError(Exception):
 
 
 class ConfigurationError(ScalingLimitsError):
-    """The configuration, or the figure asked for, is not valid."""
+    """The configuration, or the figure asked for, is not valid.
+
+    Args:
+        key: the dotted path of the key in question, which says where it stands in a file; None if there is none.
+        problem: what is wrong, and what would be valid.
+        place: the file and line, where they are known.
+    """
+
+    def __init__(self, key: str | None, problem: object, *, place: object = None) -> None:
+        named = [part for part in (place, key, problem) if part is not None]
+        super().__init__(": ".join(map(str, named)))
+        self.key = key
 
 
 class DatasetError(ScalingLimitsError):

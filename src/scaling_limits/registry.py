@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
+from typing import Generic, TypeVar, cast
 
 from scaling_limits.errors import ConfigurationError, unknown
 
+Part = TypeVar("Part", covariant=True)
+"""The contract of a room: a `Protocol` that the module of each part has."""
+
 
 @dataclass(frozen=True)
-class Registry:
+class Registry(Generic[Part]):
     """Names of one kind of thing and the modules that declare them: the project's `own`, and those that installed
     packages add as entry points of `group`, if it has one. What declares defines at least what is `needed`.
     """
@@ -53,21 +57,22 @@ class Registry:
             module = importlib.import_module(declaring)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-            raise ConfigurationError(f"{where} cannot be imported: {problem}") from error
+            raise ConfigurationError(None, f"{where} cannot be imported: {problem}") from error
         if "jax" in sys.modules and not had_jax:
             raise ConfigurationError(
-                f"{where} imports JAX when it is read; what declares imports it inside its functions"
+                None,
+                f"{where} imports JAX when it is read; what declares imports it inside its functions",
             )
         for word in self.needed:
             if not hasattr(module, word):
                 raise ConfigurationError(
-                    f"{where} defines no '{word}'; a {self.kind} has {', '.join(self.needed)}"
+                    None, f"{where} defines no '{word}'; a {self.kind} has {', '.join(self.needed)}"
                 )
         return module
 
-    def get(self, name: str) -> ModuleType:
+    def get(self, name: str) -> Part:
         """The module that computes `name`, imported; raises as `part` does."""
-        return importlib.import_module(self.module(name))
+        return cast(Part, importlib.import_module(self.module(name)))
 
     def module(self, name: str) -> str:
         """The dotted name of the module that computes `name`; raises as `part` does."""
@@ -79,7 +84,7 @@ class Registry:
 
     def _declaring(self, name: str) -> str:
         if name not in self.modules:
-            raise ConfigurationError(unknown(self.kind, name, self.modules))
+            raise ConfigurationError(None, unknown(self.kind, name, self.modules))
         return self.modules[name]
 
     @cached_property
@@ -90,12 +95,16 @@ class Registry:
         for entry in sorted(found, key=lambda entry: (entry.name, _package(entry))):
             where = f"{self.group}: '{entry.name}' of the package '{_package(entry)}'"
             if entry.name in self.own:
-                raise ConfigurationError(f"{where} is one of the project; choose another name")
+                raise ConfigurationError(
+                    None, f"{where} is one of the project; choose another name"
+                )
             if entry.name in added:
                 other = _package(added[entry.name])
-                raise ConfigurationError(f"{where} is one of the package '{other}' as well")
+                raise ConfigurationError(None, f"{where} is one of the package '{other}' as well")
             if entry.attr or entry.extras:
-                raise ConfigurationError(f"{where}: '{entry.value}' should be a module's name")
+                raise ConfigurationError(
+                    None, f"'{entry.value}' should be a module's name", place=where
+                )
             added[entry.name] = entry
         return added
 

@@ -58,6 +58,13 @@ _HARMLESS = (
     "XLA_PYTHON_CLIENT_",
 )
 """Prefixes of those that decide no number."""
+_HARMLESS_FLAGS = (
+    "--xla_dump_",
+    "--xla_force_host_platform_device_count=",
+    "--xla_gpu_dump_",
+    "--xla_gpu_memory_limit_slop_factor=",
+)
+"""Prefixes of a user's flags in XLA_FLAGS that decide no number; they are added to the project's."""
 
 _OPTIONS: dict[str, Any] = {
     "jax_default_prng_impl": "threefry2x32",
@@ -77,7 +84,11 @@ NUMERICAL_LIBRARIES = ("jax", "jaxlib", "flax", "optax", "numpy")
 
 
 def isolate() -> None:
-    """Set the environment variables that decide numbers, and remove those that would decide other ones; says which."""
+    """Set the environment variables that decide numbers, and remove those that would decide other ones; says which.
+
+    Flags in XLA_FLAGS that decide no number are kept.
+    """
+    harmless, deciding = _flags()
     removed = sorted(
         name
         for name in os.environ
@@ -86,8 +97,17 @@ def isolate() -> None:
     for name in removed:
         del os.environ[name]
     os.environ.update(_ENVIRONMENT | _UNCHECKED)
+    os.environ["XLA_FLAGS"] = " ".join([_ENVIRONMENT["XLA_FLAGS"], *harmless])
+    removed += [f"{flag} of XLA_FLAGS" for flag in deciding]
     if removed:
         print(f"ignored, as they may decide numbers: {', '.join(removed)}", file=sys.stderr)
+
+
+def _flags() -> tuple[list[str], list[str]]:
+    """The flags of XLA_FLAGS besides the project's: those that decide no number, and the others."""
+    flags = set(os.environ.get("XLA_FLAGS", "").split()) - set(_ENVIRONMENT["XLA_FLAGS"].split())
+    harmless = sorted(flag for flag in flags if flag.startswith(_HARMLESS_FLAGS))
+    return harmless, sorted(flags.difference(harmless))
 
 
 def configure(
@@ -120,7 +140,7 @@ def configure(
             jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     if device_class() != device:
         raise ConfigurationError(
-            f"resources.device: {device}, but JAX computes on {device_class()}; see docs/gpu.md"
+            "resources.device", f"{device}, but JAX computes on {device_class()}; see docs/gpu.md"
         )
 
 
@@ -129,13 +149,16 @@ def _compare() -> None:
     import jax
 
     expected = {name: value for name, value in _OPTIONS.items() if name in jax.config.values}
-    found = {name: getattr(v, "value", v) for name, v in jax.config.values.items()}
-    for name, value in (expected | _ENVIRONMENT).items():
-        own = found[name] if name in expected else os.environ.get(name)
+    options = {name: getattr(v, "value", v) for name, v in jax.config.values.items()}
+    harmless, _ = _flags()
+    environment = _ENVIRONMENT | {"XLA_FLAGS": " ".join([_ENVIRONMENT["XLA_FLAGS"], *harmless])}
+    for name, value in (expected | environment).items():
+        own = options[name] if name in expected else os.environ.get(name)
         if own != value:
             raise ConfigurationError(
+                None,
                 f"JAX was imported before with {name} = {own!r}, which may decide other numbers than {value!r}; call "
-                "scaling_limits.train, or scaling_limits.runtime.configure, before importing JAX"
+                "scaling_limits.train, or scaling_limits.runtime.configure, before importing JAX",
             )
 
 

@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from toy_networks import EXACT, UNEQUAL, build, data, descent, unstacked
 
 from scaling_limits.algorithms.predictive_coding import (
-    CORNERS,
+    KINKED,
     Options,
     computation,
     equilibrium,
@@ -41,9 +41,7 @@ def problem(activation="tanh", loss="mean_squared_error", skip=True, scheme="sp_
     )
     x, y = data(output_dim=3, one_hot=loss == "cross_entropy")
     numbers = {"inference_tolerance": TOLERANCE, "seed": 3}
-    return Problem(
-        network, params, scaling, x, y, options(loss, activation not in CORNERS), numbers
-    )
+    return Problem(network, params, scaling, x, y, options(loss, activation not in KINKED), numbers)
 
 
 def solve(of):
@@ -101,8 +99,8 @@ def test_the_energy_has_no_slope_there(activation, loss, skip):
     assert float(found.metrics["inference_residual"]) <= TOLERANCE
     assert float(found.metrics["inference_unreached"]) == 0.0
     hidden = unstacked(found.inputs)[1:]
-    slopes = jax.grad(lambda z: energy(of, z))(hidden)
-    assert max(float(jnp.abs(slope).max()) for slope in slopes) < 2 * TOLERANCE
+    gradients = jax.grad(lambda z: energy(of, z))(hidden)
+    assert max(float(jnp.abs(slope).max()) for slope in gradients) < 2 * TOLERANCE
     assert max(float(jnp.abs(error).max()) for error in unstacked(found.errors)) > 1e-2
 
 
@@ -124,7 +122,7 @@ def test_long_gradient_descent_ends_there():
 )
 def test_at_corners_no_way_leads_down(activation, skip, scheme):
     """By the energy as it is defined, along every activity in both directions and along some of all at once: its slopes
-    at smooth points are zero, and at corners, where some activities rest, no slope leads down on either side.
+    at smooth points are zero, and at kinks, where some activities rest, no slope leads down on either side.
     """
     of = problem(activation, skip=skip, scheme=scheme)
     found = solve(of)

@@ -101,7 +101,9 @@ def lowered(chosen: Cell) -> Any:
         lambda v: jnp.uint32(v) if isinstance(v, int) else kind(v), chosen.traced()
     )
     order = jax.ShapeDtypeStruct((chosen.num_steps + 1, chosen.batch_size), jnp.int32)
-    initial = jax.eval_shape(lambda n: loop.drawn(chosen, networks.build(net), n), numbers)
+    initial = jax.eval_shape(
+        lambda n: loop.initial_weights(chosen, networks.build(net), n), numbers
+    )
     program = jax.jit(loop.cell_function(chosen))
     return program.lower(numbers, order, initial, loop.Data(*arrays))
 

@@ -80,7 +80,7 @@ def changed(quantity: str, power: float) -> dict[str, Any]:
     ],
 )
 def test_refused(settings: Any, message: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"^(parameterisation )?{message}"):
+    with pytest.raises(ConfigurationError, match=rf"^(parameterisation: )?{message}"):
         cell(**settings)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from scaling_limits import networks
 from scaling_limits.algorithms.layerwise import rollout, weight_gradients
-from scaling_limits.algorithms.predictive_coding import computation, corners, descent, exact
+from scaling_limits.algorithms.predictive_coding import computation, descent, exact, kinks
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
 from scaling_limits.errors import ConfigurationError
@@ -98,7 +98,7 @@ def test_relu_networks_have_minima_at_corners_and_descent_may_end_in_others() ->
     def ends() -> Any:
         forward = problem.activities()
         start = tuple(jnp.zeros_like(stack) for stack in forward[:-1])
-        solved = corners.settle(problem, start, tolerance)
+        solved = kinks.settle(problem, start, tolerance)
         descended = descent.infer(problem, forward).inputs[1:]
         return forward[:-1], solved.hidden, solved.residual, descended
 
@@ -109,7 +109,7 @@ def test_relu_networks_have_minima_at_corners_and_descent_may_end_in_others() ->
         return np.concatenate([np.moveaxis(stack, 1, 0).reshape(6, -1) for stack in stacks], axis=1)
 
     z, start, end = (by_sample(stacks) for stacks in (solved, forward, descended))
-    # less is left of steps that go to and fro at a corner
+    # less is left of steps that go to and fro at a kink
     others = np.linalg.norm(end - z, axis=1) > 0.05 * np.linalg.norm(start - z, axis=1)
     measured = jax.jit(lambda: equilibrium_distance.measure(of))()
     assert measured["equilibrium_residual"] < 1e-10

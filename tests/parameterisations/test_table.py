@@ -277,19 +277,28 @@ def test_rows_are_unique_and_name_their_source():
         (lambda: numbers("sp"), "sp_gaussian .* or sp_uniform"),
         (lambda: numbers("mupcc"), "did you mean 'mupc'"),
         (lambda: find_row("mup", "adamw"), "did you mean 'adam'"),
-        (lambda: numbers("mup", factors=OUTPUT), "has no output_scale"),
-        (lambda: numbers("mup", exponents=Exponents(0.5)), "has no depth_exponent"),
-        (lambda: numbers("mean_field", exponents=Exponents(0.5, 0.5)), "has no depth_lr_exponent"),
+        (lambda: numbers("mup", factors=OUTPUT), r"output_scale: parameterisation \w+ has none"),
+        (
+            lambda: numbers("mup", exponents=Exponents(0.5)),
+            r"depth_exponent: parameterisation \w+ has none",
+        ),
+        (
+            lambda: numbers("mean_field", exponents=Exponents(0.5, 0.5)),
+            r"depth_lr_exponent: parameterisation \w+ has none",
+        ),
         (
             lambda: numbers("sp_uniform", exponents=Exponents(energy_weight_exponent=0.0)),
-            "has no energy_weight_exponent",
+            r"energy_weight_exponent: parameterisation \w+ has none",
         ),
-        (lambda: numbers("mean_field", skip=True), "mean_field needs depth_exponent"),
+        (
+            lambda: numbers("mean_field", skip=True),
+            "depth_exponent: parameterisation mean_field needs it",
+        ),
         (
             lambda: numbers("depth_mup", skip=True, exponents=Exponents(0.5)),
-            "depth_mup needs depth_lr_exponent",
+            "depth_lr_exponent: parameterisation depth_mup needs it",
         ),
-        (lambda: numbers("pc_mup"), "pc_mup needs energy_weight_exponent"),
+        (lambda: numbers("pc_mup"), "energy_weight_exponent: parameterisation pc_mup needs it"),
         (
             lambda: numbers("gnt_mup", feedback_dim=3),
             "gnt_mup has no feedback weights for sgd; take sp_gaussian or sp_uniform or tp_mup",

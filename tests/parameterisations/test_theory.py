@@ -88,7 +88,7 @@ def test_predictions_are_taken_from_a_cells_settings():
     assert found == predicted(0.75, 0.5)
     with pytest.raises(ConfigurationError, match="predicted for sgd and adam, not for kfac"):
         depth_exponents_of({**settings, "optimiser": "kfac"})
-    with pytest.raises(ConfigurationError, match="needs depth_exponent"):
+    with pytest.raises(ConfigurationError, match=r"depth_exponent: .* needs it"):
         depth_exponents_of(settings | {"depth_exponent": None})
     with pytest.raises(ConfigurationError, match="unknown parameterisation 'mine'"):
         depth_exponents_of(settings | {"parameterisation": "mine"})

@@ -16,7 +16,7 @@ from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.measured import Measured
 from scaling_limits.training.loop import compile_shard
-from scaling_limits.training.step import drawn
+from scaling_limits.training.step import initial_weights
 from toys import BACKPROPAGATION, EXACT, cell
 
 Results = list[dict[str, Measured]]
@@ -146,7 +146,7 @@ def test_orthogonal_weights_keep_the_norm(width: int) -> None:
         dtype="float64",
     )
     network = networks.build(c.network)
-    weights = drawn(c, network, c.traced()).forward
+    weights = initial_weights(c, network, c.traced()).forward
     first, hidden, last = (np.asarray(stack["linear"]["kernel"]) for stack in weights)
     for kernel in (*first, *hidden, *last):
         product = kernel @ kernel.T if kernel.shape[0] < kernel.shape[1] else kernel.T @ kernel

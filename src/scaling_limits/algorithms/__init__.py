@@ -1,26 +1,21 @@
-"""Algorithms by name. Each is a module with
+"""Algorithms by name: modules with the functions of `contract.Algorithm`.
 
-`init(problem) -> its state before training`, `()` if it has none,
-`update(problem, state) -> (gradients, state, metrics)`, gradients being `Weights`,
-`errors(problem) -> the errors e_l of all nodes`,
-
-of a `Problem`. One that trains feedback weights declares their settings (`feedback.FeedbackWeights`) and gives
-gradients of both groups of weights; while feedback weights are trained alone, only these move. Optimisers that need
-more than gradients go with algorithms that have
-
-`observed_update(problem, state) -> (gradients, state, metrics, operations)`, with what optimisers need by name.
-
-Errors are per sample, target minus prediction, stacked as the nodes are. No algorithm imports another, nor the
-training loop, nor the limits that it is tested against. A file of the user's own is such a module as well.
+One that trains feedback weights declares their settings (`feedback.FeedbackWeights`) and gives gradients of both groups
+of weights; while feedback weights are trained alone, only these move. Optimisers that need more than gradients require
+a `contract.ObservedAlgorithm`. No algorithm imports another, the training loop, or the limits that it is tested
+against. A user's own file is such a module as well.
 """
 
-from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 from scaling_limits.algorithms import own
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.registry import Registry
 
-registry = Registry(
+if TYPE_CHECKING:
+    from scaling_limits.algorithms.contract import Algorithm
+
+registry: "Registry[Algorithm]" = Registry(
     "algorithm",
     {
         "backpropagation": "scaling_limits.algorithms.backpropagation",
@@ -37,6 +32,6 @@ def module(spec: AlgorithmSpec) -> str:
     return registry.module(spec.name) if spec.file is None else spec.file
 
 
-def get(spec: AlgorithmSpec) -> ModuleType:
+def get(spec: AlgorithmSpec) -> "Algorithm":
     """The imported module of an algorithm; raises as `module` does."""
-    return registry.get(spec.name) if spec.file is None else own.load(spec.file)
+    return registry.get(spec.name) if spec.file is None else cast("Algorithm", own.load(spec.file))

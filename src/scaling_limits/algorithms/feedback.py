@@ -1,9 +1,8 @@
 """What algorithms that train feedback weights take. Symbols: `feedback` psi, `feedback_learning_rate` tau' (pc-tp)."""
 
-from typing import Any
-
 from pydantic import Field
 
+from scaling_limits.cells import CellSettings
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.settings import Activation
 from scaling_limits.strict import Strict
@@ -28,7 +27,7 @@ class FeedbackWeights(Strict):
     )
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse feedback nodes for networks that have none.
 
     Raises:
@@ -37,5 +36,6 @@ def refuse(settings: Any) -> None:
     plain = not getattr(settings, "skip", False)
     if settings.network != "mlp" or not plain or settings.activation_position != "after_weight":
         raise ConfigurationError(
-            "feedback: feedback nodes are those of an mlp without skips, with activation_position: after_weight"
+            "feedback",
+            "feedback nodes are those of an mlp without skips, with activation_position: after_weight",
         )

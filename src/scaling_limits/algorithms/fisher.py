@@ -1,5 +1,7 @@
 """Derivatives of the log-likelihood by a network's output, whose second moment is the Fisher information."""
 
+from typing import TYPE_CHECKING, cast
+
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
@@ -7,6 +9,9 @@ from jaxtyping import Float
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.losses import registry
 from scaling_limits.losses.outputs import each_token
+
+if TYPE_CHECKING:
+    from scaling_limits.losses.contract import Likelihood
 
 KINDS = ("exact", "sampled")
 
@@ -24,20 +29,19 @@ def directions(
         ConfigurationError: for an unknown kind or loss.
     """
     if kind not in KINDS:
-        raise ConfigurationError(unknown("Fisher information", kind, KINDS))
+        raise ConfigurationError(None, unknown("Fisher information", kind, KINDS))
     if tokens > 1:
         return _of_sequences(kind, loss, outputs, key, tokens)
-    found: Array = registry.get(loss).directions(kind, outputs, key)
-    return found
+    return cast("Likelihood", registry.get(loss)).directions(kind, outputs, key)
 
 
 def _of_sequences(
     kind: str, loss: str, outputs: Float[Array, "batch out"], key: Array, tokens: int
 ) -> Float[Array, "directions batch out"]:
     each = each_token(outputs, tokens)
-    found: Array = directions(kind, loss, each.reshape(-1, each.shape[-1]), key) / tokens**0.5
+    result: Array = directions(kind, loss, each.reshape(-1, each.shape[-1]), key) / tokens**0.5
     if kind == "sampled":
-        return found.reshape(1, *outputs.shape)
+        return result.reshape(1, *outputs.shape)
     # one for each output of each token, zero at the others
-    alone = jnp.eye(tokens, dtype=found.dtype)[None, :, None, :, None]
-    return (found.reshape(-1, 1, *each.shape) * alone).reshape(-1, *outputs.shape)
+    alone = jnp.eye(tokens, dtype=result.dtype)[None, :, None, :, None]
+    return (result.reshape(-1, 1, *each.shape) * alone).reshape(-1, *outputs.shape)

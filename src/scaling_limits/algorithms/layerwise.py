@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Params, Scaling, Segment, Stacks
 
-NodeStep = Callable[[Segment, Array, Any], tuple[Array, Any]]
+NodeStep = Callable[[Segment, Array, PyTree], tuple[Array, PyTree]]
 
 
 def upwards(
-    segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[Any]
-) -> tuple[Array, tuple[Any, ...]]:
+    segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[PyTree]
+) -> tuple[Array, tuple[PyTree, ...]]:
     """`step(segment, carry, entry) -> (carry, result)` over the nodes of `segments`, from below.
 
     `entries` has a tree of stacked leaves `[count, ...]` for every segment; so have the results.
@@ -30,10 +29,10 @@ def upwards(
 
 
 def downwards(
-    segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[Any]
-) -> tuple[Array, tuple[Any, ...]]:
+    segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[PyTree]
+) -> tuple[Array, tuple[PyTree, ...]]:
     """As `upwards`, from above."""
-    results: list[Any] = []
+    results: list[PyTree] = []
     for segment, stacked in reversed(list(zip(segments, entries, strict=True))):
         carry, result = _through(segment, step, carry, stacked, reverse=True)
         results.insert(0, result)
@@ -43,7 +42,7 @@ def downwards(
 def rollout(problem: Problem, errors: Stacks) -> Stacks:
     """The activities z_l = p_l(z_{l-1}) + e_l of all nodes, at their errors."""
 
-    def step(segment: Segment, z: Array, entry: Any) -> tuple[Array, Array]:
+    def step(segment: Segment, z: Array, entry: PyTree) -> tuple[Array, Array]:
         params, error = entry
         z = segment.apply(params, problem.scaling, z) + error
         return z, z
@@ -53,7 +52,11 @@ def rollout(problem: Problem, errors: Stacks) -> Stacks:
 
 
 def pull(
-    segment: Segment, params: Any, scaling: Scaling, x: Array, cotangent: Float[Array, "batch out"]
+    segment: Segment,
+    params: PyTree,
+    scaling: Scaling,
+    x: Array,
+    cotangent: Float[Array, "batch out"],
 ) -> Float[Array, "batch in"]:
     """`J^T cotangent` with the Jacobian J of one node at its input `x`."""
     _, pullback = jax.vjp(lambda x: segment.apply(params, scaling, x), x)
@@ -64,7 +67,7 @@ def pull(
 def backward_pass(problem: Problem, inputs: Stacks, cotangent: Float[Array, "batch out"]) -> Stacks:
     """The derivative of `cotangent . f` by every node's output, at the given inputs of the nodes."""
 
-    def step(segment: Segment, cotangent: Array, entry: Any) -> tuple[Array, Array]:
+    def step(segment: Segment, cotangent: Array, entry: PyTree) -> tuple[Array, Array]:
         params, x = entry
         return pull(segment, params, problem.scaling, x, cotangent), cotangent
 
@@ -104,8 +107,8 @@ def weight_gradients(problem: Problem, inputs: Stacks, errors: Stacks) -> Params
 
 
 def _through(
-    segment: Segment, step: NodeStep, carry: Array, stacked: Any, *, reverse: bool
-) -> tuple[Array, Any]:
+    segment: Segment, step: NodeStep, carry: Array, stacked: PyTree, *, reverse: bool
+) -> tuple[Array, PyTree]:
     if segment.count == 1:
         # unlike in a loop, a result that nothing uses is not computed
         carry, result = step(segment, carry, jax.tree.map(lambda leaf: leaf[0], stacked))

@@ -43,7 +43,9 @@ def declaration(file: str) -> ModuleType | None:
     module = load(file)
     if "jax" in sys.modules and not imported:
         raise ConfigurationError(
-            f"{file}: imports JAX when it is read; a file that declares Settings imports it inside its functions"
+            None,
+            "imports JAX when it is read; a file that declares Settings imports it inside its functions",
+            place=file,
         )
     return module
 
@@ -60,7 +62,7 @@ def check(name: str, file: str) -> None:
         text = Path(file).read_text(encoding="utf-8")
         _parsed(text)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
-        raise ConfigurationError(f"{where}: cannot be read as Python: {error}") from None
+        raise ConfigurationError(None, f"cannot be read as Python: {error}", place=where) from None
     _check(where, file, text)
 
 
@@ -71,32 +73,38 @@ def _check(where: str, file: str, text: str) -> None:
     for function in FUNCTIONS:
         if function not in defined:
             raise ConfigurationError(
-                f"{where}: defines no function '{function}'; an algorithm has {', '.join(FUNCTIONS)}"
+                None,
+                f"defines no function '{function}'; an algorithm has {', '.join(FUNCTIONS)}",
+                place=where,
             )
     beside = {path.stem for path in Path(file).parent.glob("*.py")}
     for module in sorted(_imported(text)):
         if module.startswith(".") or module in beside:
             raise ConfigurationError(
-                f"{where}: imports '{module}', a file beside it; cells depend on one file of an algorithm"
+                None,
+                f"imports '{module}', a file beside it; cells depend on one file of an algorithm",
+                place=where,
             )
     further = _imported(text) - sys.stdlib_module_names - {"scaling_limits", *NUMERICAL_LIBRARIES}
     # a fifth of a second, where there is something to look up
     for module in sorted(further.difference(packages_distributions() if further else ())):
         raise ConfigurationError(
-            f"{where}: imports '{module}', which is of no installed package; cells would not depend on it"
+            None,
+            f"imports '{module}', which is of no installed package; cells would not depend on it",
+            place=where,
         )
 
 
 def _imported(text: str) -> set[str]:
     """The packages that a file imports, wherever in it; those from beside it by their dots."""
-    found = set()
+    result = set()
     for part in ast.walk(_parsed(text)):
         if isinstance(part, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in part.names}
+            result |= {alias.name.partition(".")[0] for alias in part.names}
         elif isinstance(part, ast.ImportFrom):
             module = part.module or ""
-            found.add("." * part.level + module if part.level else module.partition(".")[0])
-    return found
+            result.add("." * part.level + module if part.level else module.partition(".")[0])
+    return result
 
 
 def names(file: str) -> frozenset[str]:

@@ -25,14 +25,14 @@ def results_of(name: str, root: Path) -> Path:
         ConfigurationError: there is neither, or no figure in it.
     """
     if not name:
-        raise ConfigurationError("two results are compared: make diff A=... B=...")
+        raise ConfigurationError(None, "two results are compared: make diff A=... B=...")
     folder = root / RESULTS / name
     folder = folder if folder.is_dir() else Path(name)
     if not folder.is_dir():
         run = sorted(path.name for path in (root / RESULTS).glob("*") if figures_in(path))
-        raise ConfigurationError(unknown("preset with results, or folder", name, run))
+        raise ConfigurationError(None, unknown("preset with results, or folder", name, run))
     if not figures_in(folder):
-        raise ConfigurationError(f"{name}: no figure's {PROVENANCE} lies below {folder}")
+        raise ConfigurationError(name, f"no figure's {PROVENANCE} lies below {folder}")
     return folder
 
 

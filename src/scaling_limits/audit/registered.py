@@ -33,6 +33,6 @@ def registered_failures(entries: Iterable[Mapping[str, Any]]) -> dict[Key, str]:
         for preset in failure.presets:
             key = (failure.paper, failure.figure, failure.claim, preset)
             if key in texts:
-                raise ConfigurationError(f"registered twice: {', '.join(key)}")
+                raise ConfigurationError(None, f"registered twice: {', '.join(key)}")
             texts[key] = failure.text
     return texts

@@ -6,13 +6,14 @@ Reading a configuration imports all of them, so pandas and SciPy are imported in
 from collections.abc import Mapping
 from functools import cache
 from inspect import isabstract
+from types import ModuleType
 from typing import Protocol, cast
 
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.registry import Registry
 
-registry = Registry(
+registry: Registry[ModuleType] = Registry(
     "kind of claim",
     {
         kind: f"scaling_limits.claims.{kind}"
@@ -57,8 +58,10 @@ def _model(kind: str) -> type[ClaimBase]:
     model = cast(Kind, registry.part(kind)).Claim
     where = f"kind of claim '{kind}': {model.__module__}.Claim"
     if not issubclass(model, ClaimBase):
-        raise ConfigurationError(f"{where} should be derived from {ClaimBase.__module__}.ClaimBase")
+        raise ConfigurationError(
+            None, f"{where} should be derived from {ClaimBase.__module__}.ClaimBase"
+        )
     if isabstract(model):
         missing = ", ".join(sorted(model.__abstractmethods__))
-        raise ConfigurationError(f"{where} does not define {missing}")
+        raise ConfigurationError(None, f"{where} does not define {missing}")
     return model

@@ -198,7 +198,7 @@ def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame)
     """
     if column not in table:
         raise ConfigurationError(
-            f"claim '{claim.id}': {key}: {unknown('column', column, table.columns)}"
+            None, f"claim '{claim.id}': {key}: {unknown('column', column, table.columns)}"
         )
 
 
@@ -253,8 +253,9 @@ def table_of(
             str(c) for c in group if c not in identifying and group[c].astype(str).nunique() > 1
         ]
         raise ConfigurationError(
+            None,
             f"claim '{claim.id}': several values stand at one point of {', '.join(key)}; "
-            f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`"
+            f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`",
         )
     exact = "limit" in table and bool(table["limit"].notna().all())
     table["lost"] = ~np.isfinite(table["value"])

@@ -59,7 +59,8 @@ def check(given: Given, names: Sequence[str], budget: float) -> None:
     )
     if each > budget:
         raise ConfigurationError(
-            f"preset '{configuration.main.preset}' costs too much: {said}. Most of it: {_dearest(found)}"
+            None,
+            f"preset '{configuration.main.preset}' costs too much: {said}. Most of it: {_dearest(found)}",
         )
     print(f"Within the budget: {said}.")
 

@@ -126,7 +126,8 @@ def require_project(root: Path) -> None:
     """Raise ConfigurationError where no project lies."""
     if not (root / "config" / "config.yaml").is_file():
         raise ConfigurationError(
-            f"{root.absolute()} has no config/config.yaml: run in the project's folder, or with --directory DIR"
+            None,
+            f"{root.absolute()} has no config/config.yaml: run in the project's folder, or with --directory DIR",
         )
 
 
@@ -143,10 +144,10 @@ def words_of(entries: Sequence[str]) -> Tree:
             # the base loader leaves numbers text: a source digest may look like one
             value = yaml.load(text, Loader=yaml.BaseLoader)
         except yaml.YAMLError as error:
-            raise ConfigurationError(f"--set {entry}: {error}") from None
+            raise ConfigurationError(None, f"--set {entry}: {error}") from None
         parts = key.split(".")
         if not (equals and all(parts)):
-            raise ConfigurationError(f"--set {entry}: should be KEY=VALUE, as data.path=DIR")
+            raise ConfigurationError(None, f"--set {entry}: should be KEY=VALUE, as data.path=DIR")
         for part in reversed(parts):
             value = {part: value}
         words = merge(words, _tree(value, _SET))
@@ -184,7 +185,7 @@ def refuse_figure_alone(configuration: Configuration, name: str) -> None:
     if papers:
         figures = ", ".join(f"{paper}/{name}" for paper in papers)
         raise ConfigurationError(
-            f"unknown figure '{name}'; did you mean {figures}? A figure is <paper>/<figure>"
+            None, f"unknown figure '{name}'; did you mean {figures}? A figure is <paper>/<figure>"
         )
 
 

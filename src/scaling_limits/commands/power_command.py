@@ -87,7 +87,9 @@ def rows(preset: str, claims: Claims, root: Path, jobs: int) -> list[Row]:
         if (folder / figure / "cells.parquet").exists()
     ]
     if not work:
-        raise ConfigurationError(f"no figure was computed at the preset {preset}: make figures")
+        raise ConfigurationError(
+            None, f"no figure was computed at the preset {preset}: make figures"
+        )
     # no forks: JAX, which a caller may have loaded, has threads
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         return list(pool.map(_row, *zip(*work, strict=True), chunksize=2))

@@ -23,7 +23,7 @@ def shown(configuration: Configuration, full_name: str) -> str:
     paper, slash, name = full_name.partition("/")
     if not slash:
         refuse_figure_alone(configuration, full_name)
-        raise ConfigurationError(f"'{full_name}': a figure is <paper>/<figure>")
+        raise ConfigurationError(None, f"'{full_name}': a figure is <paper>/<figure>")
     figure = configuration.figure(paper, name)
     said, _ = configuration.paper(paper).figure(name)
     lines = [f"{full_name}, preset {configuration.main.preset}: {figure.title}"]

@@ -39,7 +39,7 @@ def audit(
     """
     if allow_missing and not stored:
         raise ConfigurationError(
-            "--allow-missing: without --stored no figure is missing; add --stored"
+            "--allow-missing", "without --stored no figure is missing; add --stored"
         )
     configuration = given.configuration()
     figures = [] if target is None else chosen(configuration, [target])
@@ -99,7 +99,7 @@ def report(given: Given, names: Sequence[str], further: Sequence[str]) -> int:
     if not there:
         command = " ".join(["scaling-limits run", *names, "--preset", preset])
         raise ConfigurationError(
-            f"none of the figures asked for was drawn at the preset {preset}: {command}"
+            None, f"none of the figures asked for was drawn at the preset {preset}: {command}"
         )
     file = f"results/{preset}/report.html"
     # the index is of what is there, too
@@ -134,7 +134,8 @@ def command(given: Given, targets: Sequence[str], *quiet: str) -> list[str]:
     """
     if importlib.util.find_spec("snakemake") is None:
         raise ConfigurationError(
-            "Snakemake is not installed; install the extra that has it: pip install 'scaling-limits[workflow]'"
+            None,
+            "Snakemake is not installed; install the extra that has it: pip install 'scaling-limits[workflow]'",
         )
     # -P: a file in the project's folder with the name of a module is not imported in its place
     words = [sys.executable, "-P", "-m", "snakemake", *targets, *given.for_snakemake()]

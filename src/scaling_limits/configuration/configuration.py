@@ -11,7 +11,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from scaling_limits.cells import Cell, digest
+from scaling_limits.cells import Cell, CellSettings, digest
 from scaling_limits.configuration import drawn, forms, judgeable, own_parts
 from scaling_limits.configuration.costs.packing import shards
 from scaling_limits.configuration.files import raise_together, read_tree, validate, yaml_files
@@ -48,7 +48,7 @@ class Point:
     """A cell of an experiment, with the grid it belongs to and the settings it came from."""
 
     grid: str
-    settings: Any
+    settings: CellSettings
     cell: Cell
 
 
@@ -69,18 +69,20 @@ class Configuration:
         folder = self.root / "config" / "papers"
         for file in yaml_files(self.root, "config/papers"):
             raise ConfigurationError(
-                f"config/papers/{file.name}: a paper is a folder, config/papers/<slug>/paper.yaml and its experiments"
+                None,
+                f"config/papers/{file.name}: a paper is a folder, config/papers/<slug>/paper.yaml and its experiments",
             )
         slugs = sorted(path.parent.name for path in folder.glob("*/paper.yaml"))
         for slug in slugs:
             if slug in _RULES or not _SLUG.fullmatch(slug):
                 raise ConfigurationError(
+                    None,
                     f"config/papers/{slug}: a slug has lower-case letters and '-' only, "
-                    f"and is none of {', '.join(_RULES)}"
+                    f"and is none of {', '.join(_RULES)}",
                 )
         if OWN in slugs:
             raise ConfigurationError(
-                f"config/papers/{OWN}: '{OWN}' are the experiments in config/experiments/"
+                None, f"config/papers/{OWN}: '{OWN}' are the experiments in config/experiments/"
             )
         own = yaml_files(self.root, own_parts.FOLDER)
         return [*slugs, OWN] if own else slugs
@@ -292,8 +294,9 @@ class Configuration:
             return stand_in if here else name
         if slug == OWN:
             raise ConfigurationError(
+                None,
                 f"dataset '{name}': there is no {name}.npz below data.path ({self.main.data.path}); it has to hold "
-                "x_train and x_test [n, H, W, C], y_train and y_test [n], labels from 0"
+                "x_train and x_test [n, H, W, C], y_train and y_test [n], labels from 0",
             )
         return self._substitute(slug, stand_in)
 
@@ -319,10 +322,11 @@ class Configuration:
     ) -> Point:
         """A cell of a grid; those of an experiment that are `known` differ in more than the seed."""
 
-        def refuse(problem: object) -> ConfigurationError:
+        def refuse(error: ConfigurationError) -> ConfigurationError:
             said = merge(composed.grids[grid].measurements, composed.grids[grid].settings)
-            where = ", ".join(map(str, _spoken_of(str(problem), said))) or said.origin.file
-            return ConfigurationError(f"{where}: experiments.{experiment}.grids.{grid}: {problem}")
+            path = (error.key or "").removeprefix("measurements.").split(".")
+            place = origin_at(said, path) if path[0] in said else said.origin.file
+            return ConfigurationError(f"experiments.{experiment}.grids.{grid}", error, place=place)
 
         try:
             dataset = values.get("dataset")
@@ -341,7 +345,7 @@ class Configuration:
     @cache
     def _library(self, slug: str) -> Library:
         if slug not in self.papers:
-            raise ConfigurationError(unknown("paper", slug, self.papers))
+            raise ConfigurationError(None, unknown("paper", slug, self.papers))
         faults = self.own.faults if slug == OWN else {}
         return Library(self.root, slug, _presets(self.root), self.vocabulary.names, faults)
 
@@ -359,7 +363,8 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     root = Path(root)
     if not (root / "config" / "config.yaml").exists():
         raise ConfigurationError(
-            "config/config.yaml: is not there; run this in the project's folder, or name that with --directory"
+            None,
+            "config/config.yaml: is not there; run this in the project's folder, or name that with --directory",
         )
     said = read_tree(root / "config" / "config.yaml", "config/config.yaml")
     given = located(overrides or {}, _GIVEN)
@@ -370,7 +375,7 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     presets = _presets(root)
     if main.preset not in presets:
         problem = unknown("preset", main.preset, presets)
-        raise ConfigurationError(f"{origin_at(said, ('preset',))}: preset: {problem}")
+        raise ConfigurationError("preset", problem, place=origin_at(said, ("preset",)))
     file = f"config/presets/{main.preset}.yaml"
     written = read_tree(root / file, file)
     forms.refuse_unknown(written, "key", Preset.model_fields)
@@ -379,7 +384,7 @@ def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Config
     for slug, word in user.items():
         if slug not in configuration.papers:
             problem = unknown("paper", slug, configuration.papers)
-            raise ConfigurationError(f"{word.origin}: papers: {problem}")
+            raise ConfigurationError("papers", problem, place=word.origin)
     return configuration
 
 
@@ -388,7 +393,7 @@ def _refuse_data_path(root: Path, main: Main, said: Tree) -> None:
     if path is not None and not (root / path).is_dir():
         problem = "is a file, not a folder" if (root / path).exists() else "is not there"
         raise ConfigurationError(
-            f"{origin_at(said, ('data', 'path'))}: data.path: {path} {problem}"
+            "data.path", f"{path} {problem}", place=origin_at(said, ("data", "path"))
         )
 
 
@@ -427,7 +432,7 @@ def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
         },
     }
     if not composed.grids and words.only(settings):
-        raise ConfigurationError(f"{words.origin}: grids: an experiment needs one at least")
+        raise ConfigurationError("grids", "an experiment needs one at least", place=words.origin)
     for name, node in composed.grids.items():
         _refuse_axes(name, node.settings)
     return validate(Experiment, words, content)
@@ -447,12 +452,16 @@ def _refuse_axes(grid: str, settings: Tree) -> None:
         seen: list[Any] = []
         if values == [] and key not in LISTS:
             where = origin_at(settings, (key,))
-            raise ConfigurationError(f"{where}: grids.{grid}.{key}: an axis needs a value at least")
+            raise ConfigurationError(
+                f"grids.{grid}.{key}", "an axis needs a value at least", place=where
+            )
         for value in values if is_axis(key, values) else ():
             number = _number(value)
             if number in seen:
                 where = origin_at(settings, (key,))
-                raise ConfigurationError(f"{where}: grids.{grid}.{key}: {value} stands there twice")
+                raise ConfigurationError(
+                    f"grids.{grid}.{key}", f"{value} stands there twice", place=where
+                )
             seen.append(number)
 
 
@@ -475,13 +484,3 @@ def _values(grid: Grid) -> Iterator[dict[str, Any]]:
     axes = {k: v if is_axis(k, v) else [v] for k, v in grid.settings.items()}
     for values in itertools.product(*axes.values()):
         yield dict(zip(axes, values, strict=True))
-
-
-def _spoken_of(problem: str, said: Tree) -> list[Origin]:
-    """Where the settings and measurements stand that a problem names, or whose values it quotes."""
-    words = re.split(r"; did you mean|\. Valid:", problem)[0]
-    named = [key for key in said if re.search(rf"\b{re.escape(key)}\b", words)]
-    if not named:
-        quoted = re.findall(r"'(\w+)'", words)
-        named = [key for key in said if any(word in str(said.value(key)) for word in quoted)]
-    return list(dict.fromkeys(origin_at(said, (key,)) for key in named))

@@ -51,7 +51,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     if found is not None:
         lines += [located(said, name, each) for each in _misplaced(found, words, paper)]
     if found is None or lines:
-        raise ConfigurationError("\n".join(dict.fromkeys(lines)))
+        raise ConfigurationError(None, "\n".join(dict.fromkeys(lines)))
     return found
 
 
@@ -79,7 +79,7 @@ def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> N
     if problems:
         said, _ = paper.figure(name)
         lines = dict.fromkeys(located(said, name, problem) for problem in problems)
-        raise ConfigurationError("\n".join(lines))
+        raise ConfigurationError(None, "\n".join(lines))
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def misplaced(paper: Paper, name: str) -> Iterator[None]:
         yield
     except MisplacedError as error:
         said, _ = paper.figure(name)
-        raise ConfigurationError(located(said, name, error)) from None
+        raise ConfigurationError(None, located(said, name, error)) from None
 
 
 def refuse_unused_grids(paper: Paper, experiment: str) -> None:
@@ -118,7 +118,7 @@ def refuse_unused_grids(paper: Paper, experiment: str) -> None:
             if grid not in used:
                 problem = unknown("grid", grid, used)
                 raise ConfigurationError(
-                    f"{node.origin}: grids.{name}: no figure shows or judges it: {problem}"
+                    f"grids.{name}", f"no figure shows or judges it: {problem}", place=node.origin
                 )
 
 

@@ -119,7 +119,7 @@ def yaml_files(root: Path, folder: str) -> list[Path]:
     there = [path for path in (root / folder).glob("*.y*ml") if path.name[0] != "."]
     for path in there:
         if path.suffix == ".yml":
-            raise ConfigurationError(f"{folder}/{path.name}: rename it to {path.stem}.yaml")
+            raise ConfigurationError(None, f"{folder}/{path.name}: rename it to {path.stem}.yaml")
     return sorted(path for path in there if path.suffix == ".yaml" and not path.is_dir())
 
 
@@ -148,9 +148,9 @@ def _mapping(path: Path, file: str, parse: Callable[[str], Any], kind: type[T]) 
         content = parse(text)
     except Exception as error:
         # besides its own errors, PyYAML lets through what values stumble over, as a month 13
-        raise ConfigurationError(f"{file}: cannot be read: {error}") from error
+        raise ConfigurationError(None, f"cannot be read: {error}", place=file) from error
     if not isinstance(content, kind):
-        raise ConfigurationError(f"{file}: should be a mapping of keys to values")
+        raise ConfigurationError(None, "should be a mapping of keys to values", place=file)
     return content
 
 
@@ -194,7 +194,7 @@ def validate(
             if any(location[: len(place)] == place for place in told_of):
                 continue
             lines.append(f"{origin_at(said, location)}: {path}{dotted(location)}: {problem}")
-        raise ConfigurationError("\n".join(dict.fromkeys(lines))) from None
+        raise ConfigurationError(None, "\n".join(dict.fromkeys(lines))) from None
 
 
 def explained(
@@ -224,7 +224,7 @@ def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
         raise next(iter(errors.values()))
     if errors:
         lines = (line for text in errors for line in text.splitlines())
-        raise ConfigurationError("\n".join(dict.fromkeys(lines)))
+        raise ConfigurationError(None, "\n".join(dict.fromkeys(lines)))
     return found
 
 

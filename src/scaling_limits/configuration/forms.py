@@ -52,7 +52,7 @@ def refuse_unknown(tree: Tree, kind: str, valid: Collection[str], path: str = ""
     for key, word in tree.items():
         if key not in valid:
             problem = _MOVED.get(key) or unknown(kind, key, valid)
-            raise ConfigurationError(f"{word.origin}: {path}{key}: {problem}")
+            raise ConfigurationError(f"{path}{key}", problem, place=word.origin)
 
 
 def refuse_misfits(tree: Tree, path: str = "") -> None:
@@ -66,7 +66,7 @@ def refuse_misfits(tree: Tree, path: str = "") -> None:
         for error in misfits(plain(tree.only(_TYPES)), _TYPES, ())
     ]
     if lines:
-        raise ConfigurationError("\n".join(lines))
+        raise ConfigurationError(None, "\n".join(lines))
 
 
 def mapping(word: Word, path: str) -> Tree:
@@ -75,7 +75,9 @@ def mapping(word: Word, path: str) -> Tree:
         return word
     if word.value is None:
         return Tree(word.origin)
-    raise ConfigurationError(f"{word.origin}: {path}: should be a mapping, not {word.value!r:.80}")
+    raise ConfigurationError(
+        path, f"should be a mapping, not {word.value!r:.80}", place=word.origin
+    )
 
 
 def place(
@@ -118,7 +120,7 @@ def _setting(word: Word, path: str) -> Word:
     try:
         value = expanded(content)
     except ValueError as error:
-        raise ConfigurationError(f"{word.origin}: {path}: {error}") from None
+        raise ConfigurationError(path, error, place=word.origin) from None
     return word if value is content else Leaf(value, word.origin)
 
 
@@ -149,7 +151,7 @@ def _presets(
     for name, change in changes.items():
         if name not in presets:
             raise ConfigurationError(
-                f"{change.origin}: {path}{name}: {unknown('preset', name, presets)}"
+                f"{path}{name}", unknown("preset", name, presets), place=change.origin
             )
         checked[name] = place(mapping(change, path + name), words, settings, f"{path}{name}.")
     return checked
@@ -165,7 +167,7 @@ def refuse_new_grids(place: Tree, change: Tree, path: str = "") -> None:
     for name, node in change.tree("grids").items():
         if name not in nodes:
             problem = unknown("grid", name, nodes)
-            raise ConfigurationError(f"{node.origin}: {path}grids: {problem}")
+            raise ConfigurationError(f"{path}grids", problem, place=node.origin)
         below = nodes[name]
         if isinstance(node, Tree) and isinstance(below, Tree):
             refuse_new_grids(below, node, f"{path}grids.{name}.")
@@ -189,10 +191,10 @@ def figures(tree: Tree, known: Collection[str] | None = None, path: str = "") ->
         figure = mapping(word, name)
         if known is not None and name not in known:
             raise ConfigurationError(
-                f"{figure.origin}: {path}figures: {unknown('figure', name, known)}"
+                f"{path}figures", unknown("figure", name, known), place=figure.origin
             )
         if not NAME.fullmatch(name):
-            raise ConfigurationError(f"{figure.origin}: {path}figures.{name}: {NAMED}")
+            raise ConfigurationError(f"{path}figures.{name}", NAMED, place=figure.origin)
         where = f"{path}figures.{name}."
         refuse_unknown(figure, "word", FIGURE, where)
         refuse_misfits(figure, where)

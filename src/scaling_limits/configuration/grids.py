@@ -55,7 +55,7 @@ def _walk(
             continue  # taken away
         name = "_".join((*path, key))
         if name in nodes:
-            raise ConfigurationError(f"{word.origin}: grids: two grids are called '{name}'")
+            raise ConfigurationError("grids", f"two grids are called '{name}'", place=word.origin)
         own = _inherited(key, beside, base, ())
         said = merge(above.settings, own.only(settings))
         measured = merge(above.measurements, own.tree("measurements"))
@@ -78,7 +78,7 @@ def _inherited(key: str, beside: Tree, base: Base, chain: tuple[str, ...]) -> Tr
     word, name = own["extends"], str(own.value("extends"))
     if name in chain:
         circle = " -> ".join((*chain, key, name))
-        raise ConfigurationError(f"{word.origin}: extends: {circle} never ends")
+        raise ConfigurationError("extends", f"{circle} never ends", place=word.origin)
     if name != key and isinstance(beside.get(name), Tree):
         below = _inherited(name, beside, base, (*chain, key))
     else:

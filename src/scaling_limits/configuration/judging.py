@@ -36,12 +36,12 @@ def refuse_unknown(judging: Tree) -> None:
     shape = {**RULE, **dict.fromkeys(fields, RULE)}
     for problem in misfits(plain(judging, nulls=True), shape, ()):
         key = ".".join(map(str, problem.path))
-        raise ConfigurationError(f"{origin_at(judging, problem.path)}: judging.{key}: {problem}")
+        raise ConfigurationError(f"judging.{key}", problem, place=origin_at(judging, problem.path))
 
 
 def _refuse(key: str, word: Word, valid: Collection[str]) -> None:
     if key not in valid:
-        raise ConfigurationError(f"{word.origin}: judging: {unknown('word', key, valid)}")
+        raise ConfigurationError("judging", unknown("word", key, valid), place=word.origin)
 
 
 def combined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,13 +50,11 @@ class Library:
                 or what it names of the user's own is wrong.
         """
         if name not in self.experiments:
-            raise ConfigurationError(
-                f"{self.folder}: {unknown('experiment', name, self.experiments)}"
-            )
+            raise ConfigurationError(self.folder, unknown("experiment", name, self.experiments))
         if not forms.NAME.fullmatch(name):
-            raise ConfigurationError(f"{self.folder}/{name}.yaml: {forms.NAMED}")
+            raise ConfigurationError(None, f"{self.folder}/{name}.yaml: {forms.NAMED}")
         if name in self._faults:
-            raise ConfigurationError(self._faults[name])
+            raise ConfigurationError(None, self._faults[name])
         if name not in self._read:
             besides = forms.SHARED | forms.OWN if self.slug == OWN else frozenset()
             words = forms.EXPERIMENT | besides

@@ -53,14 +53,14 @@ def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
         for name, path in paths.items():
             origin = origin_at(said, (*kind.split("."), name))
             if not forms.NAME.fullmatch(name):
-                raise ConfigurationError(f"{origin}: {kind}: '{name}': {forms.NAMED}")
+                raise ConfigurationError(kind, f"'{name}': {forms.NAMED}", place=origin)
             found.append(OwnPart(kind, name, root / Path(path), origin))
     rows = origin_at(said, (_ROWS,))
     found += [OwnPart(_ROWS, _named(row), row, rows) for row in names.parameterisations]
     for kind, name, _, origin in found:
         if name in _taken(kind):
             raise ConfigurationError(
-                f"{origin}: {kind}: '{name}' is one of the project; choose another name"
+                kind, f"'{name}' is one of the project; choose another name", place=origin
             )
     return found
 
@@ -155,17 +155,17 @@ def refuse_unusable(part: OwnPart) -> None:
     if isinstance(file, Row):
         return
     if kind == _DATASETS and not file.is_file():
-        raise ConfigurationError(f"{origin}: {kind}.{name}: {file} is not there")
+        raise ConfigurationError(f"{kind}.{name}", f"{file} is not there", place=origin)
     if kind == _ALGORITHMS:
         try:
             algorithms.own.check(name, file.as_posix())
             algorithms.own.declaration(file.as_posix())
         except ConfigurationError as error:
-            raise ConfigurationError(f"{origin}: {error}") from None
+            raise ConfigurationError(None, error, place=origin) from None
         except Exception as error:
             # the file's own, from what it does when it is imported for its settings
             problem = f"{file}: cannot be imported: {error!r}"
-            raise ConfigurationError(f"{origin}: {kind}.{name}: {problem}") from error
+            raise ConfigurationError(f"{kind}.{name}", problem, place=origin) from error
 
 
 def _clash(part: OwnPart, everywhere: Sequence[OwnPart]) -> str | None:

@@ -102,7 +102,9 @@ class Paper:
         for experiment in (*self.library.experiments, None):
             for name, figure in self.library.figures(experiment).items():
                 if name in found:
-                    raise ConfigurationError(f"{figure.origin}: figure '{name}' stands twice")
+                    raise ConfigurationError(
+                        None, f"figure '{name}' stands twice", place=figure.origin
+                    )
                 found[name] = experiment
         return {name: found[name] for name in sorted(found, key=natural)}
 
@@ -134,7 +136,7 @@ class Paper:
         if faults:
             raise faults[0]
         where = said or self.library.folder
-        raise ConfigurationError(f"{where}: {unknown_figure(name, self.figures)}")
+        raise ConfigurationError(None, unknown_figure(name, self.figures), place=where)
 
     def _experiment(self, name: str, chain: tuple[str, ...]) -> Tree:
         written = self.library.experiment(name)
@@ -157,7 +159,7 @@ class Paper:
             bases = self.library.shared(experiment).tree("bases")
             if name not in bases:
                 valid = (*bases, *beside)
-                raise ConfigurationError(f"{word.origin}: extends: {unknown('base', name, valid)}")
+                raise ConfigurationError("extends", unknown("base", name, valid), place=word.origin)
             return self._base(name, experiment, ())
 
         return base
@@ -174,7 +176,7 @@ class Paper:
         if name in self.library.experiments:
             return self._experiment(name, chain).without("description")
         valid = (*bases, *self.library.experiments)
-        raise ConfigurationError(f"{word.origin}: extends: {unknown('base', name, valid)}")
+        raise ConfigurationError("extends", unknown("base", name, valid), place=word.origin)
 
     def _layers(self, below: Tree, written: Tree, change: Tree) -> Tree:
         own = written.without("extends", "presets")
@@ -209,8 +211,10 @@ class Paper:
         for key, word in said.only(self.library.settings).items():
             if not _reached(word, [node.settings.get(key) for node in grids.values()]):
                 raise ConfigurationError(
-                    f"{word.origin}: {place}{key}: changes nothing, as every grid says {key} itself; "
-                    f"say it under `grids`, of {', '.join(grids)}"
+                    f"{place}{key}",
+                    f"changes nothing, as every grid says {key} itself; "
+                    f"say it under `grids`, of {', '.join(grids)}",
+                    place=word.origin,
                 )
 
     def _check_changes(self) -> None:
@@ -229,7 +233,7 @@ class Paper:
             for name, word in user.tree(f"{kind}s").items():
                 if name not in names():
                     where = f"{word.origin}: papers.{library.slug}.{kind}s"
-                    raise ConfigurationError(f"{where}: {unknown(kind, name, names())}")
+                    raise ConfigurationError(None, unknown(kind, name, names()), place=where)
 
 
 def _reached(word: Word, found: Sequence[Word | None]) -> bool:
@@ -243,4 +247,4 @@ def _reached(word: Word, found: Sequence[Word | None]) -> bool:
 def _refuse_circle(word: Word, name: str, chain: tuple[str, ...]) -> None:
     if name in chain:
         circle = " -> ".join((*chain, name))
-        raise ConfigurationError(f"{word.origin}: extends: {circle} never ends")
+        raise ConfigurationError("extends", f"{circle} never ends", place=word.origin)

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from pydantic import Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from scaling_limits import algorithms, limits, losses, measurements, networks, optimisers
+from scaling_limits.cells import CellSettings
 from scaling_limits.configuration.files import dotted, explain, told
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.networks import settings as network_settings
 from scaling_limits.parameterisations import settings as parameterisation_settings
+from scaling_limits.registry import Registry
 from scaling_limits.strict import Strict
 from scaling_limits.training import settings as training_settings
 
@@ -31,7 +33,7 @@ COMMON: tuple[ModuleType, ...] = (
     training_settings,
 )
 """What all cells declare, room by room: each has `Settings`, and may have `refuse`."""
-_REGISTRIES = {
+_REGISTRIES: Mapping[str, Registry[object]] = {
     "network": networks.registry,
     "algorithm": algorithms.registry,
     "limit": limits.registry,
@@ -95,16 +97,18 @@ def choose(
     for key in ("algorithm", "optimiser"):
         if key not in names:
             valid = ", ".join(_REGISTRIES[key].modules)
-            raise ConfigurationError(f"{key}: is needed. Valid: {valid}")
+            raise ConfigurationError(key, f"is needed. Valid: {valid}")
     file = _own_file(str(names["algorithm"]), user_algorithms)
     found = {
-        key: registry.part(str(names[key]))
-        for key, registry in _REGISTRIES.items()
+        key: _part(key, str(names[key]))
+        for key in _REGISTRIES
         if key in names and not (key == "algorithm" and file)
     }
     if hasattr(found["loss"], "Settings"):
         # none would reach the loss: its functions take outputs and targets alone
-        raise ConfigurationError(f"loss: '{names['loss']}' declares Settings, and a loss has none")
+        raise ConfigurationError(
+            "loss", f"'{names['loss']}' declares Settings, and a loss has none"
+        )
     algorithm = found["algorithm"] if file is None else algorithms.own.declaration(file)
     return Parts(
         found["network"],
@@ -117,6 +121,14 @@ def choose(
     )
 
 
+def _part(key: str, name: str) -> ModuleType:
+    """The part of the registry of `key` with this name."""
+    registry = _REGISTRIES[key]
+    if name not in registry.modules:
+        raise ConfigurationError(key, unknown(key, name, registry.modules))
+    return registry.part(name)
+
+
 def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
     """The file of an algorithm of the user's own; None for one of the project."""
     known = algorithms.registry.modules
@@ -125,11 +137,11 @@ def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
         algorithms.own.check(algorithm, file)
         return file
     if algorithm not in known:
-        raise ConfigurationError(unknown("algorithm", algorithm, [*known, *user]))
+        raise ConfigurationError("algorithm", unknown("algorithm", algorithm, [*known, *user]))
     return None
 
 
-def compose(values: Mapping[str, Any], parts: Parts) -> Any:
+def compose(values: Mapping[str, Any], parts: Parts) -> CellSettings:
     """The settings that the chosen parts declare together, validated: an instance of a class derived from theirs.
 
     Raises:
@@ -139,7 +151,7 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
     model = _composed(tuple(_declared(parts)))
     for key in values:
         if key not in model.model_fields:
-            raise ConfigurationError(f"{key}: {_idle(key, values[key])}")
+            raise ConfigurationError(key, _idle(key, values[key]))
     whole = _whole_numbers(model)
     try:
         settings = model.model_validate(
@@ -151,11 +163,11 @@ def compose(values: Mapping[str, Any], parts: Parts) -> Any:
         problem = explain(entry, "setting", model.model_fields)
         if entry["type"] == "missing":
             problem = f"is needed{_where_declared(key)}"
-        raise ConfigurationError(f"{key}: {problem}") from None
+        raise ConfigurationError(key, problem) from None
     for key, value in values.items():
         # a number may be written as text, but `true` would be 1
         if isinstance(value, bool) and not isinstance(getattr(settings, key), bool):
-            raise ConfigurationError(f"{key}: should be a number, not {str(value).lower()}")
+            raise ConfigurationError(key, f"should be a number, not {str(value).lower()}")
     for declaring in (*COMMON, *(part for part in parts if part not in parts.computed)):
         if hasattr(declaring, "refuse"):
             declaring.refuse(settings)
@@ -192,8 +204,9 @@ def _declared(parts: Iterable[ModuleType]) -> list[type[Strict]]:
 
 
 @cache
-def _composed(classes: tuple[type[Strict], ...]) -> type[Strict]:
-    return create_model("Settings", __base__=(Names, *classes))
+def _composed(classes: tuple[type[Strict], ...]) -> type[CellSettings]:
+    bases: tuple[type[Strict], ...] = (Names, *classes, CellSettings)
+    return cast(type[CellSettings], create_model("Settings", __base__=bases))
 
 
 @cache
@@ -239,7 +252,7 @@ def _owners(wanted: Any) -> str:
     return ", or ".join(f"{key}: {' or '.join(names)}" for key, names in found.items())
 
 
-def _refuse_unobserved(parts: Parts, settings: Any) -> None:
+def _refuse_unobserved(parts: Parts, settings: CellSettings) -> None:
     """Refuse an optimiser that needs more beside gradients than the algorithm gives."""
     missing = set(getattr(parts.optimiser, "NEEDS", ())) - set(
         getattr(parts.algorithm, "OBSERVES", ())
@@ -247,17 +260,19 @@ def _refuse_unobserved(parts: Parts, settings: Any) -> None:
     if missing:
         owners = _owners(lambda part: missing <= set(getattr(part, "OBSERVES", ())))
         raise ConfigurationError(
-            f"optimiser: '{settings.optimiser}' needs the {' and '.join(sorted(missing))} of every linear operation, "
-            f"which it has only with {owners}"
+            "optimiser",
+            f"'{settings.optimiser}' needs the {' and '.join(sorted(missing))} of every linear operation, "
+            f"which it has only with {owners}",
         )
     if "fisher" in getattr(parts.optimiser, "NEEDS", ()) and not hasattr(parts.loss, "directions"):
         raise ConfigurationError(
-            f"optimiser: '{settings.optimiser}' needs the Fisher information of a likelihood, "
-            f"which the loss '{settings.loss}' does not say"
+            "optimiser",
+            f"'{settings.optimiser}' needs the Fisher information of a likelihood, "
+            f"which the loss '{settings.loss}' does not say",
         )
 
 
-def _refuse_unread(settings: Any, parts: Parts) -> None:
+def _refuse_unread(settings: CellSettings, parts: Parts) -> None:
     """Refuse changes of a row's numbers that no chosen part reads; an algorithm of the user's own may read all."""
     if parts.file is not None or not settings.exponent_changes:
         return
@@ -268,5 +283,5 @@ def _refuse_unread(settings: Any, parts: Parts) -> None:
             if quantity in special - reads:
                 owners = _owners(lambda part, q=quantity: q in getattr(part, "READS", ()))
                 raise ConfigurationError(
-                    f"exponent_changes.{role}.{quantity}: acts only with {owners}; leave it out"
+                    f"exponent_changes.{role}.{quantity}", f"acts only with {owners}; leave it out"
                 )

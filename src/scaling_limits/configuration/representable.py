@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scaling_limits.cells import Cell, OptimiserSpec, RoleScaling
+from scaling_limits.cells import Cell, CellSettings, OptimiserSpec, RoleScaling
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.parameterisations.powers import EXPONENTS
 from scaling_limits.parameterisations.table import Factors
@@ -40,10 +40,10 @@ def refuse_settings(settings: Strict, dtype: str) -> None:
     for name, valid in _bounds(type(settings), dtype):
         value = said[name]
         if value is not None and not _inside(value, valid, dtype):
-            raise ConfigurationError(f"{name}: {_told(value, valid, dtype)}")
+            raise ConfigurationError(name, _told(value, valid, dtype))
 
 
-def refuse_scaling(scaling: dict[str, RoleScaling], settings: Any, dtype: str) -> None:
+def refuse_scaling(scaling: dict[str, RoleScaling], settings: CellSettings, dtype: str) -> None:
     """Refuse numbers of a row that are not 0, but become 0 or infinite. Initial weights may: weights of 0 are a limit.
 
     Raises:
@@ -56,13 +56,13 @@ def refuse_scaling(scaling: dict[str, RoleScaling], settings: Any, dtype: str) -
             if value and not _inside(abs(value), least, dtype):
                 keys = " or ".join(_entering(settings)) or "parameterisation"
                 raise ConfigurationError(
-                    f"{keys}: {name} of the role {role}: {_told(value, least, dtype)}"
+                    keys, f"{name} of the role {role}: {_told(value, least, dtype)}"
                 )
 
 
 def refuse_numbers(
     cell: Cell,
-    settings: Any,
+    settings: CellSettings,
     factors: Mapping[str, RoleScaling],
     rates: Mapping[str, str],
     dtype: str,
@@ -79,18 +79,18 @@ def refuse_numbers(
             # what a setting says itself has the bounds that it declares
             own = not isinstance(value, float) or value == said.get(name)
             if not (own or value == 0 or _inside(abs(value), valid, dtype)):
-                raise ConfigurationError(f"{_key(settings, name)}: {_told(value, valid, dtype)}")
+                raise ConfigurationError(_key(settings, name), _told(value, valid, dtype))
     for name, value, role, factor in _products(cell, settings, factors, rates):
         if not _inside(value * factor, valid, dtype):
             product = f"{value:g} times {factor:g}, the row's factor of the role {role},"
             raise ConfigurationError(
-                f"{_key(settings, name)}: {product} {_counts_as(value * factor, dtype)}. "
-                f"{_valid(valid.over(factor))}"
+                _key(settings, name),
+                f"{product} {_counts_as(value * factor, dtype)}. {_valid(valid.over(factor))}",
             )
 
 
 def _products(
-    cell: Cell, settings: Any, factors: Mapping[str, RoleScaling], rates: Mapping[str, str]
+    cell: Cell, settings: CellSettings, factors: Mapping[str, RoleScaling], rates: Mapping[str, str]
 ) -> Iterator[tuple[str, float, str, float]]:
     """Yield the numbers that a row's factors multiply, for each trained role: key, value, role, factor."""
     numbers = vars(cell.optimiser)
@@ -178,13 +178,13 @@ def _valid(valid: Interval) -> str:
     return f"Valid: {valid.low:.9g} to {valid.high:.9g}"
 
 
-def _key(settings: Any, name: str) -> str:
+def _key(settings: CellSettings, name: str) -> str:
     """The setting that a number comes from: of its name, else that which its name ends in, as `input_damping`."""
     given = (key for key in type(settings).model_fields if getattr(settings, key) is not None)
     return max((key for key in given if name.endswith(key)), key=len, default=name)
 
 
-def _entering(settings: Any) -> list[str]:
+def _entering(settings: CellSettings) -> list[str]:
     """The factors and exponents of a row's numbers that are not at their defaults."""
     fields = type(settings).model_fields
     known = (*Factors.__dataclass_fields__, *EXPONENTS, "exponent_changes")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from scaling_limits.cells import (
     AlgorithmSpec,
     Cell,
+    CellSettings,
     DatasetSpec,
     MeasurementSpec,
     NetworkSpec,
@@ -36,7 +37,7 @@ from scaling_limits.training import settings as training_settings
 class Resolved(NamedTuple):
     """Validated settings, an instance of what their parts declare together, and the cell that they make."""
 
-    settings: Any
+    settings: CellSettings
     cell: Cell
 
     def reseeded(self, seed: int) -> "Resolved":
@@ -114,7 +115,8 @@ class Resolver:
         )
         if not (num_steps or cell.measurements):
             raise ConfigurationError(
-                "num_steps: with 0 nothing is trained, and nothing is measured at step 0: name a measurement"
+                "num_steps",
+                "with 0 nothing is trained, and nothing is measured at step 0: name a measurement",
             )
         representable.refuse_numbers(cell, settings, parameterisation.scaling, rates, dtype)
         for computed in parts.computed:
@@ -128,7 +130,7 @@ class Resolver:
 
     def _parameterisation(
         self,
-        settings: Any,
+        settings: CellSettings,
         network: NetworkSpec,
         layers: Iterable[Layer],
         optimiser: ModuleType,
@@ -182,22 +184,23 @@ def _known(declared: type[Strict], names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in declared.model_fields)
 
 
-def _exponents(settings: Any, optimiser: ModuleType) -> dict[str, Any]:
+def _exponents(settings: CellSettings, optimiser: ModuleType) -> dict[str, Any]:
     """Those of the settings, and those that the optimiser supplies; e_B is 0 where nothing preconditions."""
     supplied = optimiser.exponents(settings) if hasattr(optimiser, "exponents") else {}
     return {"preconditioner_exponent": 0.0, **_declared(settings, EXPONENTS), **supplied}
 
 
-def _augmentation(settings: Any, dataset: DatasetSpec) -> tuple[str, ...] | None:
+def _augmentation(settings: CellSettings, dataset: DatasetSpec) -> tuple[str, ...] | None:
     """What training images are changed by, each named once; raises ConfigurationError for data that are no images."""
     if settings.augmentation and len(dataset.input_shape) < 2:
         raise ConfigurationError(
-            f"augmentation: is of images, the data have {dataset.input_shape[0]} inputs; leave it out"
+            "augmentation",
+            f"is of images, the data have {dataset.input_shape[0]} inputs; leave it out",
         )
     return tuple(sorted(set(settings.augmentation))) or None
 
 
-def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmSpec:
+def _algorithm(settings: CellSettings, parts: Parts, inference_step: float) -> AlgorithmSpec:
     part = parts.algorithm
     model: type[AlgorithmSpec] = getattr(part, "Options", AlgorithmSpec)
     options = _declared(settings, model.model_fields)
@@ -206,7 +209,7 @@ def _algorithm(settings: Any, parts: Parts, inference_step: float) -> AlgorithmS
     return model(name=settings.algorithm, file=parts.file, **options)
 
 
-def _optimiser(settings: Any, part: ModuleType) -> OptimiserSpec:
+def _optimiser(settings: CellSettings, part: ModuleType) -> OptimiserSpec:
     model: type[OptimiserSpec] = getattr(part, "Spec", OptimiserSpec)
     options = _declared(settings, model.model_fields)
     if hasattr(part, "options"):
@@ -221,7 +224,7 @@ def _layers(network: NetworkSpec, parts: Parts) -> tuple[Layer, ...]:
 
 
 def _at_rates(
-    scaling: Mapping[str, RoleScaling], settings: Any, rates: Mapping[str, str]
+    scaling: Mapping[str, RoleScaling], settings: CellSettings, rates: Mapping[str, str]
 ) -> dict[str, RoleScaling]:
     """Replace each role's learning-rate factor by its learning rate; `rates` names the settings of trained roles."""
 

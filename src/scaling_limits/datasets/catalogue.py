@@ -4,15 +4,19 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scaling_limits.datasets import keras_npz, local
 from scaling_limits.datasets.description import DatasetInfo
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.registry import Registry
 
+if TYPE_CHECKING:
+    from scaling_limits.datasets.contract import Dataset
+
 _PACKAGE = "scaling_limits.datasets"
 
-registry = Registry(
+registry: "Registry[Dataset]" = Registry(
     "dataset",
     {
         name: f"{_PACKAGE}.{name}"
@@ -63,7 +67,7 @@ def names(user: Mapping[str, Path]) -> list[str]:
     taken = sorted(set(user) & set(registry.modules) - set(_ARCHIVES))
     if taken:
         raise ConfigurationError(
-            f"data.datasets: '{taken[0]}' is a dataset of the project; choose another name"
+            "data.datasets", f"'{taken[0]}' is a dataset of the project; choose another name"
         )
     return sorted([*registry.modules, *user])
 
@@ -93,7 +97,7 @@ def module(name: str, user: Mapping[str, Path]) -> str:
     """
     valid = names(user)
     if name not in valid:
-        raise ConfigurationError(unknown("dataset", name, valid))
+        raise ConfigurationError("dataset", unknown("dataset", name, valid))
     return keras_npz.__name__ if name in user else registry.module(name)
 
 

@@ -48,10 +48,10 @@ class Copies:
 def forms(source: Source) -> list[str]:
     """Describe the files that `find` looks for."""
     names = ", ".join(payload.name for payload in source.payloads)
-    found = [f"{names} (each with or without .gz)", source.archive]
+    result = [f"{names} (each with or without .gz)", source.archive]
     if source.encode is not None:
-        found += ["an .npz file named after the dataset", "train*.parquet with test*.parquet"]
-    return [form for form in found if form]
+        result += ["an .npz file named after the dataset", "train*.parquet with test*.parquet"]
+    return [form for form in result if form]
 
 
 def find(source: Source, root: Path) -> Copies:
@@ -87,17 +87,17 @@ def _folders(source: Source, root: Path) -> dict[Path, list[Path]]:
         return re.search(source.folder, name.lower()) is not None or _bare(name) in names
 
     level = [root] if fits(root) else [folder for folder in _listing(root).folders if fits(folder)]
-    found = {}
+    result = {}
     for _ in range(_DEPTH):
         listings = {folder: _listing(folder) for folder in level}
-        found.update({folder: listing.files for folder, listing in listings.items()})
+        result.update({folder: listing.files for folder, listing in listings.items()})
         level = [
             inner
             for listing in listings.values()
             if len(listing.folders) <= _MOST_FOLDERS
             for inner in listing.folders
         ]
-    return found
+    return result
 
 
 class _Listing(NamedTuple):
@@ -110,12 +110,12 @@ def _listing(folder: Path) -> _Listing:
     try:
         # scandir does not ask the file system about each of what may be thousands of entries
         with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+            result = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return _Listing([], [])
     return _Listing(
-        [folder / entry.name for entry in found if entry.is_dir()],
-        [folder / entry.name for entry in found if entry.is_file()],
+        [folder / entry.name for entry in result if entry.is_dir()],
+        [folder / entry.name for entry in result if entry.is_file()],
     )
 
 
@@ -139,9 +139,9 @@ def _npz(source: Source, files: Iterable[Path]) -> list[tuple[Path, ...]]:
 
 def _parquet(folders: Iterable[list[Path]]) -> list[tuple[Path, ...]]:
     """The shards of both splits, for each folder that has some of either."""
-    found = []
+    result = []
     for files in folders:
         shards = [file for file in files if re.fullmatch(r"(train|test)\b.*\.parquet", file.name)]
         if len({file.name.startswith("train") for file in shards}) == 2:
-            found.append(tuple(shards))
-    return found
+            result.append(tuple(shards))
+    return result

@@ -1,10 +1,10 @@
 """What every dataset takes, and what becomes of it in a cell."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import DatasetSpec
+from scaling_limits.cells import CellSettings, DatasetSpec
 from scaling_limits.datasets.description import DatasetInfo
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.strict import Strict
@@ -41,7 +41,7 @@ class Settings(Strict):
     )
 
 
-def spec(settings: Any, info: DatasetInfo) -> DatasetSpec:
+def spec(settings: CellSettings, info: DatasetInfo) -> DatasetSpec:
     """The prepared dataset of these settings.
 
     Raises:
@@ -69,55 +69,57 @@ def spec(settings: Any, info: DatasetInfo) -> DatasetSpec:
     )
 
 
-def _sequence_length(settings: Settings, info: DatasetInfo) -> int | None:
-    length = settings.sequence_length
+def _sequence_length(settings: CellSettings, info: DatasetInfo) -> int | None:
+    length: int | None = settings.sequence_length
     if not info.is_sequence:
         if length is not None:
             raise ConfigurationError(
-                f"sequence_length: dataset '{info.name}' is no text of tokens; leave it out"
+                "sequence_length", f"dataset '{info.name}' is no text of tokens; leave it out"
             )
         return None
     shortest = min(info.num_train, info.num_test)
     if length is None:
         raise ConfigurationError(
-            f"sequence_length: dataset '{info.name}' needs it, at most {shortest}"
+            "sequence_length", f"dataset '{info.name}' needs it, at most {shortest}"
         )
     if length > shortest:
         raise ConfigurationError(
-            f"sequence_length: {length} is more than the {shortest} tokens of dataset '{info.name}'"
+            "sequence_length",
+            f"{length} is more than the {shortest} tokens of dataset '{info.name}'",
         )
     return length
 
 
 def _count(key: str, wanted: int | None, available: int, name: str) -> int:
     if wanted is not None and wanted > available:
-        raise ConfigurationError(
-            f"{key}: {wanted} is more than the {available} of dataset '{name}'"
-        )
+        raise ConfigurationError(key, f"{wanted} is more than the {available} of dataset '{name}'")
     return available if wanted is None else wanted
 
 
-def _refuse_for_texts(settings: Any, info: DatasetInfo) -> None:
+def _refuse_for_texts(settings: CellSettings, info: DatasetInfo) -> None:
     """What is of pixels, targets that are no words, and limits, which take vectors from the data."""
     needed = {"input_shape": None, "normalisation": "none", "targets": "one_hot", "limit": None}
     for key, value in needed.items():
         if getattr(settings, key) != value:
             valid = "leave it out" if value is None else f"use '{value}'"
             raise ConfigurationError(
-                f"{key}: {getattr(settings, key)!r} is not for texts, as dataset '{info.name}' is; {valid}"
+                key,
+                f"{getattr(settings, key)!r} is not for texts, as dataset '{info.name}' is; {valid}",
             )
 
 
-def _target_dim(settings: Settings, info: DatasetInfo) -> int:
+def _target_dim(settings: CellSettings, info: DatasetInfo) -> int:
     has_classes = info.num_targets is None
     if (settings.targets == "real") == has_classes:
         has, use = ("classes", "'one_hot'") if has_classes else ("real targets", "'real'")
         raise ConfigurationError(
-            f"targets: '{settings.targets}' is not for dataset '{info.name}', which has {has}; use {use}"
+            "targets",
+            f"'{settings.targets}' is not for dataset '{info.name}', which has {has}; use {use}",
         )
     if settings.targets == "scalar" and info.num_classes != 2:
         raise ConfigurationError(
-            f"targets: 'scalar' needs two classes, dataset '{info.name}' has {info.num_classes}; use 'one_hot'"
+            "targets",
+            f"'scalar' needs two classes, dataset '{info.name}' has {info.num_classes}; use 'one_hot'",
         )
     dims = {
         "one_hot": info.num_classes,
@@ -127,9 +129,9 @@ def _target_dim(settings: Settings, info: DatasetInfo) -> int:
     }
     target_dim = dims[settings.targets]
     if target_dim is None:
-        raise ConfigurationError("target_dim: gaussian targets need it")
+        raise ConfigurationError("target_dim", "gaussian targets need it")
     if settings.target_dim not in (None, target_dim):
         raise ConfigurationError(
-            f"target_dim: targets: '{settings.targets}' have {target_dim} here; leave it out"
+            "target_dim", f"targets: '{settings.targets}' have {target_dim} here; leave it out"
         )
-    return target_dim
+    return int(target_dim)

@@ -93,7 +93,9 @@ def theory_problem(name: str, grid: GridCells) -> str | None:
     for settings, _ in grid.points:
         try:
             if not getattr(settings, "residual", False):
-                raise ConfigurationError("powers of depth are predicted for residual networks only")
+                raise ConfigurationError(
+                    None, "powers of depth are predicted for residual networks only"
+                )
             depth_exponents_of(settings.model_dump())
         except ConfigurationError as error:
             return f"the grid '{name}': {error}"

@@ -1,12 +1,16 @@
 """Closed forms, recursions and infinite-size computations that training is compared with.
 
-Those that stand for a training run are registered here: modules with `refuse(cell)`, which raises ConfigurationError
-for a cell that the limit does not describe, and `compute(cell, arrays)`, which returns what training would measure.
+Those that replace a training run are registered here: modules with the functions of `contract.Limit`.
 """
+
+from typing import TYPE_CHECKING
 
 from scaling_limits.registry import Registry
 
-registry = Registry(
+if TYPE_CHECKING:
+    from scaling_limits.limits.contract import Limit
+
+registry: "Registry[Limit]" = Registry(
     "limit",
     {
         "depth_recursion": "scaling_limits.limits.depth_recursion",

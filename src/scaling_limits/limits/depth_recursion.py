@@ -34,6 +34,7 @@ from scaling_limits.limits.gaussian_moments import ActivationMoments
 from scaling_limits.limits.linear_cells import curve, require, weights
 from scaling_limits.measured import Measured
 from scaling_limits.networks.blocks import distances, quarter_blocks, quarters
+from scaling_limits.networks.work import Count
 
 Array = np.ndarray
 
@@ -86,12 +87,13 @@ def refuse(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
         **own,
     )
     if cell.network.num_hidden_layers < 2:
-        raise ConfigurationError(f"depth: limit {cell.limit} is for at least one residual block")
+        raise ConfigurationError("depth", f"limit {cell.limit} is for at least one residual block")
     scale = weights(cell, "output").scale
     if not math.isclose(scale * cell.network.width, 1.0, rel_tol=1e-6):
         raise ConfigurationError(
-            f"parameterisation: limit {cell.limit} is for output weights of standard deviation 1 / width, not "
-            f"{scale:.4g} at width {cell.network.width}"
+            "parameterisation",
+            f"limit {cell.limit} is for output weights of standard deviation 1 / width, not "
+            f"{scale:.4g} at width {cell.network.width}",
         )
 
 
@@ -355,7 +357,7 @@ class Kets:
         return overlap
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Of each step and layer, forward and backward, products with all tokens' moments so far and their fields."""
     blocks, batch = cell.network.num_hidden_layers - 1, cell.batch_size
     tokens = num_tokens(cell)

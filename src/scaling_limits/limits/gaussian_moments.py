@@ -79,8 +79,8 @@ def moments(
         return ActivationMoments(*[np.full(covariances.shape, np.nan)] * 5)
     spacing = min(_LARGEST_SPACING, SPACING / max(largest, 1.0) ** 0.5)
     x = np.linspace(-_END, _END, min(round(2 * _END / spacing) + 1, MOST_NODES))
-    found = [_row(activation, x, *each, columns) for each in zip(rows, covariances, strict=True)]
-    return ActivationMoments(*(np.array(part) for part in zip(*found, strict=True)))
+    result = [_row(activation, x, *each, columns) for each in zip(rows, covariances, strict=True)]
+    return ActivationMoments(*(np.array(part) for part in zip(*result, strict=True)))
 
 
 def _row(
@@ -141,8 +141,8 @@ def _gelu() -> Activation:
     from scipy.special import ndtr
 
     def density(u: Array) -> Array:
-        found: Array = np.exp(-(u**2) / 2) / (2.0 * np.pi) ** 0.5
-        return found
+        result: Array = np.exp(-(u**2) / 2) / (2.0 * np.pi) ** 0.5
+        return result
 
     return Activation(
         value=lambda u: u * ndtr(u),

@@ -58,10 +58,10 @@ def require(cell: Cell, **own: tuple[Any, Sequence[Any]] | None) -> None:
     for name, fact in facts.items():
         if fact is None:
             continue
-        found, allowed = fact
-        if found not in allowed:
+        result, allowed = fact
+        if result not in allowed:
             words = " or ".join(repr(value) for value in allowed)
-            raise ConfigurationError(f"{name}: limit {cell.limit} is for {words}, not {found!r}")
+            raise ConfigurationError(name, f"limit {cell.limit} is for {words}, not {result!r}")
 
 
 def curve(cell: Cell, losses: np.ndarray) -> dict[str, Measured]:

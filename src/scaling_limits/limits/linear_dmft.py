@@ -26,7 +26,6 @@ point over all steps) with drive = C forward, E backward.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -37,6 +36,7 @@ from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.limits.linear_cells import curve, require, weights
 from scaling_limits.measured import Measured
+from scaling_limits.networks.work import Count
 
 Array = np.ndarray
 
@@ -74,8 +74,9 @@ def refuse(cell: Cell) -> None:
             f"{role} {rate:.4g}" for role, rate in zip(_roles(cell), rates, strict=True)
         )
         raise ConfigurationError(
-            f"parameterisation: limit {cell.limit} is for the same learning rate in all weights, when these are "
-            f"scaled to unit variance (as in mean_field); they are {named}"
+            "parameterisation",
+            f"limit {cell.limit} is for the same learning rate in all weights, when these are "
+            f"scaled to unit variance (as in mean_field); they are {named}",
         )
 
 
@@ -250,7 +251,7 @@ def _overlap(
     return overlap
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Of each step and pair of weights, forward and backward, products with all fields so far."""
     depth, outputs = cell.network.num_hidden_layers + 1, cell.network.output_dim
     for step in range(cell.num_steps):

@@ -14,7 +14,7 @@ weights are trained as well takes the first step like this, as from zero their g
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -25,6 +25,7 @@ from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.limits.linear_cells import curve, require
 from scaling_limits.measured import Measured
+from scaling_limits.networks.work import Count
 
 Array = np.ndarray
 LARGEST_OUTPUT = 1e-6
@@ -58,7 +59,7 @@ def refuse(cell: Cell) -> None:
     Raises:
         ConfigurationError: naming what is different.
     """
-    optimiser: Any = cell.optimiser
+    optimiser = cell.optimiser
     start = _scale(cell, "output") * cell.network.width**0.5
     hidden = {"input", *(["hidden"] if cell.network.num_hidden_layers > 1 else [])}
     require(
@@ -76,21 +77,24 @@ def refuse(cell: Cell) -> None:
     )
     if optimiser.other_power:
         raise ConfigurationError(
-            f"damping_rule: limit {cell.limit} is for 'rescaled' or 'fixed', not 'heuristic', by which damping of the "
-            "output's inputs vanishes beside them as networks widen"
+            "damping_rule",
+            f"limit {cell.limit} is for 'rescaled' or 'fixed', not 'heuristic', by which damping of the "
+            "output's inputs vanishes beside them as networks widen",
         )
     if start > LARGEST_OUTPUT:
         raise ConfigurationError(
-            f"output_init_exponent: limit {cell.limit} starts at an output of zero, and that of width "
-            f"{cell.network.width} has {start:.3g} of its hidden units' size; take 64, at more than the base width"
+            "output_init_exponent",
+            f"limit {cell.limit} starts at an output of zero, and that of width "
+            f"{cell.network.width} has {start:.3g} of its hidden units' size; take 64, at more than the base width",
         )
     if cell.num_steps > 1 and set(cell.frozen) != hidden:
         raise ConfigurationError(
-            f"frozen: limit {cell.limit} is for {sorted(hidden)}, not {sorted(cell.frozen)}, or for num_steps: 1, "
-            f"not {cell.num_steps}: after the first step other weights move as well"
+            "frozen",
+            f"limit {cell.limit} is for {sorted(hidden)}, not {sorted(cell.frozen)}, or for num_steps: 1, "
+            f"not {cell.num_steps}: after the first step other weights move as well",
         )
     if "output" in cell.frozen:
-        raise ConfigurationError(f"frozen: limit {cell.limit} trains the output weights")
+        raise ConfigurationError("frozen", f"limit {cell.limit} trains the output weights")
 
 
 def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
@@ -101,7 +105,7 @@ def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
     )
     kernel, kernel_test = hidden_kernel(cell, x, x), hidden_kernel(cell, x_test, x)
     rate, ridge = _step(cell, float(np.trace(kernel)) / len(x))
-    momentum: Any = getattr(cell.optimiser, "momentum", 0.0)
+    momentum: float = getattr(cell.optimiser, "momentum", 0.0)
     coefficients = regression(
         kernel, y, ridge=len(x) * ridge, rate=rate, momentum=momentum, num_steps=_num_updates(cell)
     )
@@ -257,7 +261,7 @@ def _scale(cell: Cell, role: str) -> float:
 
 def _step(cell: Cell, mean: float) -> tuple[float, float]:
     """Of a mean variance of hidden units: r c^2 / (1 + rho_B), and rho_A / M."""
-    optimiser: Any = cell.optimiser
+    optimiser = cell.optimiser
     numbers, width = cell.scaling["output"], cell.network.width
 
     def damping(side: str, eigenvalue: float) -> float:
@@ -287,7 +291,7 @@ def _accuracies(outputs: Float[Array, "times n out"], y: Float[Array, "n out"]) 
     return shares
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Kernels of all pairs of samples, layer by layer, and the eigenvectors of the training set's."""
     samples, tested = cell.dataset.num_train, cell.dataset.num_test
     pairs = samples * (samples + tested)

@@ -21,13 +21,13 @@ For kinks, as of relu and abs, E[phi'' phi''] is infinite where two samples are 
 """
 
 from functools import partial
-from typing import Any
 
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.limits import depth_recursion
 from scaling_limits.limits.gaussian_moments import SMOOTH, SPACING, moments, smooth
 from scaling_limits.measured import Measured
+from scaling_limits.networks.work import Count
 
 
 def refuse(cell: Cell) -> None:
@@ -55,7 +55,7 @@ def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
     return depth_recursion.measured(cell, arrays, hidden.branch, partial(moments, activation))
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The recursion's, and the activation at all nodes for each block and pair of tokens."""
     depth_recursion.work(cell, count)
     blocks, tokens = cell.network.num_hidden_layers - 1, depth_recursion.num_tokens(cell)

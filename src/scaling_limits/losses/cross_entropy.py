@@ -4,22 +4,24 @@ probabilities sigma = softmax(f).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from jax import Array
 
+    from scaling_limits.cells import CellSettings
 
-def refuse(settings: Any) -> None:
+
+def refuse(settings: CellSettings) -> None:
     """Refuse targets that are no classes.
 
     Raises:
         ConfigurationError: naming the key.
     """
     if settings.targets != "one_hot":
-        raise ConfigurationError("loss: 'cross_entropy' needs targets: one_hot")
+        raise ConfigurationError("loss", "'cross_entropy' needs targets: one_hot")
 
 
 def summed(outputs: Array, targets: Array, tokens: int) -> Array:

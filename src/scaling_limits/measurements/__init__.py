@@ -1,14 +1,17 @@
 """Measurements: pure functions of a network in training, taken after chosen numbers of updates.
 
-A measurement is a module with `AXES`, the axes of each metric beside the training step, and
-`measure(context) -> {metric: array}`. If what stands along an axis is not 0, 1, ..., it has `labels(network_spec) ->
-{axis: numbers}` as well. What it needs of a cell, if it is not defined for all, stands in `requirements`.
+Each is a module with the functions of `contract.Measurement`.
 """
+
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell, MeasurementSpec
 from scaling_limits.registry import Registry
 
-registry = Registry(
+if TYPE_CHECKING:
+    from scaling_limits.measurements.contract import Measurement
+
+registry: "Registry[Measurement]" = Registry(
     "measurement",
     {
         name: f"scaling_limits.measurements.{name}"

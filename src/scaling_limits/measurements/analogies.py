@@ -5,7 +5,7 @@ Source: second-order Fig. 4 left and Fig. S.8, with the rule of Mikolov et al. (
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import lacking
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"analogy_accuracy": ()}
 
@@ -59,8 +60,8 @@ def refuse(cell: Cell) -> None:
     if cell.dataset.context_size is None:
         raise lacking("analogies", f"is of texts; dataset '{cell.dataset.name}' has no analogies")
     network = cell.network
-    found = network.name, network.activation, network.num_hidden_layers
-    if found != ("mlp", "linear", 1):
+    result = network.name, network.activation, network.num_hidden_layers
+    if result != ("mlp", "linear", 1):
         raise lacking(
             "analogies",
             "is of mlps of two linear layers, as CBOW is; network is "
@@ -68,7 +69,7 @@ def refuse(cell: Cell) -> None:
         )
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The products of all questions with all words, taken as ten for each word: how many there are is in the data."""
     words = cell.network.input_dim
     count.multiply_adds(10.0 * words**2 * cell.network.width)

@@ -1,25 +1,26 @@
 """What measurements make of the weights of every layer, or of trees like them."""
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from scaling_limits.networks.network import Network
 
 
-def by_layer(network: Network, number: Callable[..., Array], *trees: Any) -> Float[Array, " layer"]:
+def by_layer(
+    network: Network, number: Callable[..., Array], *trees: PyTree
+) -> Float[Array, " layer"]:
     """Return `number` of the kernel `[out, in]` of every layer, in the order of the network's `layers`."""
 
     def of_stack(*stacks: Array) -> Array:
-        found: Array = jax.lax.map(lambda layers: number(*layers), stacks)
-        return found
+        result: Array = jax.lax.map(lambda layers: number(*layers), stacks)
+        return result
 
-    found = zip(network.segments, jax.tree.map(of_stack, *trees), strict=True)
+    result = zip(network.segments, jax.tree.map(of_stack, *trees), strict=True)
     return jnp.concatenate(
-        [part["kernel"] for segment, stack in found for _, part in segment.by_weight(stack)]
+        [part["kernel"] for segment, stack in result for _, part in segment.by_weight(stack)]
     )
 
 

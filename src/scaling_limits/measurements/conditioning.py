@@ -6,7 +6,7 @@ pass of the first sample of the next batch, whatever trains the weights: in line
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import activity_hessian as required
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {
     "condition_number": (),
@@ -74,7 +75,7 @@ def refuse(cell: Cell) -> None:
     required("conditioning", cell)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Jacobians and pivots of all layers, then products with the Hessian and its inverse."""
     network = cell.network
     width, hidden = network.width, network.num_hidden_layers

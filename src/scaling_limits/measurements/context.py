@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Params, Stacks
 
 
-def _no_direction() -> tuple[Params, Params, Any]:
+def _no_direction() -> tuple[Params, Params, PyTree]:
     raise NotImplementedError("a context outside of training has no optimiser")
 
 
@@ -34,9 +34,9 @@ class Context:
     x_test: Float[Array, "samples input"]
     y_test: Float[Array, "samples output"]
     algorithm: Any
-    state: Any = ()
-    optimiser: Mapping[str, Any] = field(default_factory=dict)
-    direction: Callable[[], tuple[Params, Params, Any]] = _no_direction
+    state: PyTree = ()
+    optimiser: Mapping[str, PyTree] = field(default_factory=dict)
+    direction: Callable[[], tuple[Params, Params, PyTree]] = _no_direction
     reference: Float[Array, "some input"] | None = None
     analogies: Int[Array, "questions 4"] | None = None
     has_classes: bool = True

@@ -5,7 +5,7 @@ Source: second-order Fig. S.17 (mean eigenvalues are traces over sizes), Sec. 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import weight_labels as labels
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -65,7 +66,7 @@ def refuse(cell: Cell) -> None:
         raise lacking("curvature", "is of weights that are trained; frozen should be empty")
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """An update that is not made."""
     count.gradient()
     count.update(count.trained)

@@ -1,11 +1,11 @@
 """Extreme eigenvalues of a symmetric matrix that is known by its products."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from scaling_limits.networks.draws import seed_key
 
@@ -59,7 +59,7 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
         both = jnp.asarray([0, -1])
         return values[both], vectors[:, both].T
 
-    def several(carried: Any) -> Any:
+    def several(carried: PyTree) -> PyTree:
         number, state, *_ = carried
         until = jnp.minimum(number + CHECKED_EVERY, count)
         state = jax.lax.fori_loop(number, until, step, state)
@@ -69,7 +69,7 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
         residual = jnp.linalg.norm(chosen @ state[1] - value * (chosen @ state[0]))
         return until, state, values, coefficients, residual > 1e-9 * jnp.abs(value)
 
-    def going(carried: Any) -> Array:
+    def going(carried: PyTree) -> Array:
         number, *_, is_open = carried
         more: Array = is_open & (number < count)
         return more
@@ -79,5 +79,5 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
     state = (none, none, first / jnp.linalg.norm(first))
     start = (jnp.int32(0), state, pair[:, 0], pair, jnp.bool_(True))
     _, (basis, _, _), values, coefficients, _ = jax.lax.while_loop(going, several, start)
-    found = (coefficients @ basis).reshape(2, *like.shape)
-    return Extremes(values[0], values[1], found[0], found[1])
+    result = (coefficients @ basis).reshape(2, *like.shape)
+    return Extremes(values[0], values[1], result[0], result[1])

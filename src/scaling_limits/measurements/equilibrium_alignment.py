@@ -5,7 +5,7 @@ Source: pc-tp Fig. S.1 and Theorem 4.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -44,7 +45,7 @@ def refuse(cell: Cell) -> None:
     linear_equilibrium("equilibrium_alignment", cell)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The errors of the cell's own algorithm and those of exact inference."""
     count.errors()
     count.errors(exact_inference(cell.algorithm.loss))

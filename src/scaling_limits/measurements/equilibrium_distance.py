@@ -7,7 +7,7 @@ Source: pcn-limits Sec. 5 and A.8, where 100,000, 200 and 800 steps stand for on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import stepwise_inference
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scaling_limits.algorithms.problem import Problem
     from scaling_limits.measurements.context import Context
     from scaling_limits.networks.network import Stacks
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {
     "activity_distance": (),
@@ -41,7 +42,7 @@ def measure(context: Context) -> dict[str, Array]:
     from jax.flatten_util import ravel_pytree
 
     from scaling_limits.algorithms.layerwise import rollout, weight_gradients
-    from scaling_limits.algorithms.predictive_coding.equilibrium import settle
+    from scaling_limits.algorithms.predictive_coding.equilibrium import solve
 
     problem = context.problem
     tolerance = jnp.asarray(_TOLERANCE[str(problem.y.dtype)], problem.y.dtype)
@@ -49,17 +50,17 @@ def measure(context: Context) -> dict[str, Array]:
     forward, own = problem.activities(), rollout(problem, errors)
     starts = jax.tree.map(lambda e: jnp.stack([e, jnp.zeros_like(e)]), errors[:-1])
     # both in one program
-    ends = jax.vmap(lambda start: settle(problem, start, tolerance))(starts)
+    ends = jax.vmap(lambda start: solve(problem, start, tolerance))(starts)
     end, other = (jax.tree.map(lambda leaf, i=i: leaf[i], ends) for i in range(2))
     at_end = (*end.errors, problem.output_error(end.activities[-1][0])[None])
     wanted = ravel_pytree(weight_gradients(problem, problem.inputs(end.activities), at_end))[0]
-    found = ravel_pytree(context.gradients(problem))[0]
+    result = ravel_pytree(context.gradients(problem))[0]
     way = _distances(problem, forward, other.activities)
     apart = _distances(problem, end.activities, other.activities)
     left = _distances(problem, own, end.activities), _distances(problem, forward, end.activities)
     return {
         "activity_distance": jnp.linalg.norm(left[0]) / jnp.linalg.norm(left[1]),
-        "gradient_distance": jnp.linalg.norm(found - wanted) / jnp.linalg.norm(wanted),
+        "gradient_distance": jnp.linalg.norm(result - wanted) / jnp.linalg.norm(wanted),
         # a distance that is not a number is not a small one
         "other_equilibria": jnp.where(jnp.isnan(apart), jnp.nan, apart > _SAME * way).mean(),
         "equilibrium_residual": ends.residual.max(),
@@ -80,7 +81,7 @@ def refuse(cell: Cell) -> None:
     stepwise_inference("equilibrium_distance", cell)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The gradients of the cell's own algorithm, and two equilibria."""
     from scaling_limits.algorithms.predictive_coding import Options, work
 

@@ -7,7 +7,7 @@ zero: a layer that no error has reached points nowhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -67,7 +68,7 @@ def refuse(cell: Cell) -> None:
         )
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The errors of three algorithms, the last one twice: undamped and damped."""
     count.errors()
     count.forward()

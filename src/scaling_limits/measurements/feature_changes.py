@@ -6,7 +6,7 @@ paper's Delta h_l), else the preactivations u_l, as in networks for images (Delt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -32,7 +33,7 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     return {"activity_change": jnp.concatenate(changes)}
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Activities now and before training."""
     count.forward()
     count.forward()

@@ -5,7 +5,7 @@ Source: depth-mup Def. 7.6, Sec. 10.4, Fig. 17-19, at lambda = 1/4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell, NetworkSpec
 from scaling_limits.measurements.requirements import lacking
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
 
@@ -46,6 +47,6 @@ def refuse(cell: Cell) -> None:
         raise lacking("feature_increments", lack)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Activities."""
     count.forward()

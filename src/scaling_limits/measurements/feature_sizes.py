@@ -5,7 +5,7 @@ Source: depth-mup Fig. 8 and 9, and Claim 7.3 for blocks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.networks.blocks import quarter_blocks, quarters
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {
     "activity_rms": ("index",),
@@ -38,7 +39,7 @@ def measure(context: Context) -> dict[str, Array]:
     *hidden, output = activities
     # layer by layer, as convolutions have layers of several sizes
     sizes = jnp.concatenate([rms(stack) for stack in hidden])
-    found = {
+    result = {
         "activity_rms": sizes[jnp.asarray(quarters(len(sizes) - 1))],
         "output_rms": rms(output)[0],
     }
@@ -50,8 +51,8 @@ def measure(context: Context) -> dict[str, Array]:
     ]
     if added:
         blocks = jnp.concatenate(added)
-        found["block_rms"] = blocks[jnp.asarray(quarter_blocks(len(blocks))) - 1]
-    return found
+        result["block_rms"] = blocks[jnp.asarray(quarter_blocks(len(blocks))) - 1]
+    return result
 
 
 def metrics(cell: Cell) -> set[str]:
@@ -59,6 +60,6 @@ def metrics(cell: Cell) -> set[str]:
     return set(AXES) if cell.network.has_branches else set(AXES) - {"block_rms"}
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Activities."""
     count.forward()

@@ -5,7 +5,7 @@ Source: pc-tp (S.164).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell, NetworkSpec
 from scaling_limits.measurements.requirements import lacking
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"feedback_reconstruction": ("layer",)}
 
@@ -37,7 +38,7 @@ def refuse(cell: Cell) -> None:
         raise lacking("feedback_reconstruction", lack)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Activities, and through all feedback nodes at once."""
     count.forward()
     count.at_once(count.above_input)

@@ -5,7 +5,7 @@ Source: pcn-limits Fig. 1 (the cosine). All layers are concatenated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"gradient_cosine": (), "gradient_relative_error": ()}
 
@@ -34,7 +35,7 @@ def measure(context: Context) -> dict[str, Array]:
     }
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Two gradients, their product and three norms."""
     count.gradient()
     count.backpropagation()

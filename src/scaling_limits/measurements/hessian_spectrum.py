@@ -6,7 +6,7 @@ Source: mupc Fig. A.1 to A.6, Eq. 20: H = D + O, the blocks on the diagonal and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell, NetworkSpec
 from scaling_limits.measurements.requirements import activity_hessian as required
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {
     "hessian_eigenvalue": ("index",),
@@ -57,7 +58,7 @@ def refuse(cell: Cell) -> None:
     required("hessian_spectrum", cell)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Two decompositions of dense matrices without vectors."""
     count.forward(1)
     count.multiply_adds(2 * 4 / 3 * (cell.network.num_hidden_layers * cell.network.width) ** 3)

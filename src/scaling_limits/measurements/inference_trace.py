@@ -6,7 +6,7 @@ Source: mupc Fig. A.10, A.11, A.34 and A.35, Eq. 4.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell, NetworkSpec
 from scaling_limits.measurements.requirements import exact_inference, stepwise_inference
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from scaling_limits.measurements.context import Context
     from scaling_limits.networks.network import Stacks
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {
     "activity_norm": ("inference_step", "layer"),
@@ -100,7 +101,7 @@ def refuse(cell: Cell) -> None:
     stepwise_inference("inference_trace", cell)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Inference with all layers at every step, and the analytic solution."""
     count.errors()
     count.errors(exact_inference(cell.algorithm.loss))

@@ -6,16 +6,17 @@ regression with the kernel K = h h^T of the last hidden layer, which the network
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits import networks
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import lacking
 
 if TYPE_CHECKING:
-    from jaxtyping import Array
+    from jaxtyping import Array, PyTree
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"kernel_distance": ()}
 
@@ -43,8 +44,8 @@ def measure(context: Context) -> dict[str, Array]:
     def features(x: Array) -> Array:
         entering = network.observed(context.initial, problem.scaling, x, network.shifts(x))[1]
         (own,) = jax.tree.leaves(entering[-1])
-        found: Array = own[0]
-        return found
+        result: Array = own[0]
+        return result
 
     trained, tested = features(context.x_train), features(context.x_test)
     kernel, count = trained @ trained.T, len(trained)
@@ -58,7 +59,7 @@ def measure(context: Context) -> dict[str, Array]:
     rate = rate / (1.0 + damping.get("output", 0.0))
     root = cho_factor(kernel + ridge * jnp.eye(count, dtype=kernel.dtype))
 
-    def step(_: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
+    def step(_: PyTree, state: tuple[Array, Array]) -> tuple[Array, Array]:
         coefficients, velocity = state
         errors = context.y_train - kernel @ coefficients
         velocity = numbers["momentum"] * velocity + rate * cho_solve(root, errors)
@@ -78,8 +79,8 @@ def refuse(cell: Cell) -> None:
     Raises:
         ConfigurationError: says what the measurement is for, and what it found.
     """
-    optimiser: Any = cell.optimiser
-    facts: dict[str, tuple[Any, list[Any]]] = {
+    optimiser = cell.optimiser
+    facts: dict[str, tuple[PyTree, list[PyTree]]] = {
         "optimiser": (optimiser.name, ["kfac", "foof"]),
         "loss": (cell.algorithm.loss, ["mean_squared_error"]),
         "batch_size": (cell.batch_size, [cell.dataset.num_train]),
@@ -87,10 +88,10 @@ def refuse(cell: Cell) -> None:
         "augmentation": (cell.augmentation or "none", ["none"]),
         "kl_clip": (getattr(optimiser, "kl_clip", None), [None]),
     }
-    for name, (found, allowed) in facts.items():
-        if found not in allowed:
+    for name, (result, allowed) in facts.items():
+        if result not in allowed:
             words = " or ".join(repr(value) for value in allowed)
-            raise lacking("kernel_distance", f"is for {name}: {words}, this is {found!r}")
+            raise lacking("kernel_distance", f"is for {name}: {words}, this is {result!r}")
     if cell.network.num_statistics is not None:
         raise lacking(
             "kernel_distance",
@@ -101,7 +102,7 @@ def refuse(cell: Cell) -> None:
         raise lacking("kernel_distance", "is of output weights that are trained; frozen has them")
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Features and outputs, the kernel and its decomposition, and half of all updates of its coefficients."""
     samples, tested = cell.dataset.num_train, cell.dataset.num_test
     count.forward(samples + 2 * tested)

@@ -6,7 +6,7 @@ Source: mupc Fig. 2 (insets), A.20, Sec. A.4. In linear networks it is a quadrat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements import conditioning, inference_trace
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from scaling_limits.measurements.context import Context
     from scaling_limits.networks.network import Stacks
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {
     "landscape_curvature": ("index",),
@@ -78,7 +79,7 @@ def refuse(cell: Cell) -> None:
     linear_equilibrium("landscape", cell)
     required("landscape", cell)
     stepwise_inference("landscape", cell)
-    options: Any = cell.algorithm
+    options = cell.algorithm
     if options.activity_decay is not None:
         raise lacking("landscape", "is of the energy without activity_decay; leave that out")
 
@@ -86,7 +87,7 @@ def refuse(cell: Cell) -> None:
 memory = conditioning.memory
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Both eigenvectors, inference at every step, and where it leads to."""
     conditioning.work(cell, count)
     inference_trace.work(cell, count)

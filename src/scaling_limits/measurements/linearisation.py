@@ -6,17 +6,18 @@ Source: depth-mup Def. 7.7 and Claim 7.6 for blocks of one layer, Sec. 9 for sev
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import lacking
 from scaling_limits.networks import layers_of
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Float
+    from jaxtyping import Array, Float, PyTree
 
     from scaling_limits.measurements.context import Context
     from scaling_limits.networks.network import Scaling, Segment
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"linearisation_distance": ()}
 
@@ -44,7 +45,7 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def _distance(
-    segment: Segment, scaling: Scaling, now: Any, first: Any, x: Float[Array, "batch units"]
+    segment: Segment, scaling: Scaling, now: PyTree, first: PyTree, x: Float[Array, "batch units"]
 ) -> Float[Array, ""]:
     """That of one block."""
     import jax
@@ -72,7 +73,7 @@ def refuse(cell: Cell) -> None:
         )
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Activities, and of all blocks what they compute now and at first, with the derivative."""
     blocks = [layer for layer in layers_of(cell.network) if layer.role == "hidden"]
     count.forward()

@@ -5,7 +5,7 @@ Source: mupc Fig. 6, A.32 and A.33, Eq. 30 and 31; Theorem 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import linear_equilibrium
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"loss_over_energy": ()}
 
@@ -39,7 +40,7 @@ def refuse(cell: Cell) -> None:
     linear_equilibrium("loss_over_energy", cell)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The errors of the batch, the derivatives of the outputs by all nodes at any one sample, and their triangle."""
     count.forward()
     count.jacobians(1)

@@ -5,7 +5,7 @@ Source: mupc Fig. A.29.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import labels
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -31,6 +32,6 @@ def measure(context: Context) -> dict[str, Array]:
     }
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Activities."""
     count.forward()

@@ -9,7 +9,7 @@ is sqrt(M) for independent factors (omega = 1/2) and M for aligned ones (omega =
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits import networks
 from scaling_limits.cells import Cell
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"output_alignment": (), "output_alignment_exponent": ()}
 
@@ -54,7 +55,7 @@ def refuse(cell: Cell) -> None:
         )
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Activities now and before training."""
     count.forward()
     count.forward()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"test_loss": (), "test_accuracy": ()}
 
@@ -44,7 +45,7 @@ def metrics(cell: Cell) -> set[str]:
     return {"test_loss"} if cell.dataset.targets == "real" else {*AXES}
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The outputs of the test set, and of the samples whose statistics batch norm takes."""
     count.forward(cell.dataset.num_test + (cell.network.num_statistics or 0))
 

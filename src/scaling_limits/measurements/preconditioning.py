@@ -6,7 +6,7 @@ and output layers, as the rates of SGD's muP.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import weight_labels as labels
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -35,7 +36,7 @@ def measure(context: Context) -> dict[str, Array]:
     return {"preconditioned_ratio": norms[0] / norms[1]}
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """An update that is not made, and its norms."""
     count.gradient()
     count.update(count.trained)

@@ -1,14 +1,12 @@
 """What several measurements ask of a cell and count; without JAX, as it is asked when the configuration is read."""
 
-from typing import Any
-
-from scaling_limits.cells import Cell
+from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.errors import ConfigurationError
 
 
 def lacking(measurement: str, lack: str) -> ConfigurationError:
     """The error to raise for a measurement that is not defined for a cell."""
-    return ConfigurationError(f"measurements.{measurement}: {lack}")
+    return ConfigurationError(f"measurements.{measurement}", lack)
 
 
 def linear_equilibrium(measurement: str, cell: Cell) -> None:
@@ -55,17 +53,17 @@ def stepwise_inference(measurement: str, cell: Cell) -> None:
     """
     inference = getattr(cell.algorithm, "inference", None)
     if inference not in ("gradient_descent", "adam"):
-        found = "" if inference is None else f" with inference '{inference}'"
+        result = "" if inference is None else f" with inference '{inference}'"
         raise lacking(
             measurement,
             "is of algorithm: predictive_coding with inference: gradient_descent or adam, this is "
-            f"'{cell.algorithm.name}'{found}",
+            f"'{cell.algorithm.name}'{result}",
         )
     if getattr(cell.algorithm, "inference_tolerance", None) is not None:
         raise lacking(measurement, "is of all steps; leave inference_tolerance out")
 
 
-def exact_inference(loss: str) -> Any:
+def exact_inference(loss: str) -> AlgorithmSpec:
     """Options of the algorithm whose errors are those of the closed form, as costs are counted by."""
     from scaling_limits.algorithms.predictive_coding import Options
 

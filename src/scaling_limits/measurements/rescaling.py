@@ -7,7 +7,7 @@ Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import lacking, linear_equilibrium
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_expected": ()}
 
@@ -69,7 +70,7 @@ def refuse(cell: Cell) -> None:
         raise lacking("rescaling", lack)
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The derivatives of the outputs by all nodes, of any one sample."""
     count.forward(1)
     count.jacobians(1)

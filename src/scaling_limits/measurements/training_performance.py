@@ -5,7 +5,7 @@ Source: second-order Fig. 3 and Fig. S.7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.requirements import lacking
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 AXES: dict[str, tuple[str, ...]] = {"train_accuracy": ()}
 
@@ -39,7 +40,7 @@ def refuse(cell: Cell) -> None:
         )
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The outputs of the training set, and of the samples whose statistics batch norm takes."""
     count.forward(cell.dataset.num_train + (cell.network.num_statistics or 0))
 

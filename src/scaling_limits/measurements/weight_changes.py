@@ -7,7 +7,7 @@ does not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.measurements.layers import weight_labels as labels
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from scaling_limits.measurements.context import Context
+    from scaling_limits.networks.work import Count
 
 __all__ = ["AXES", "labels", "measure"]
 
@@ -44,7 +45,7 @@ def measure(context: Context) -> dict[str, Array]:
     }
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Norms of all weights, now and before, and eigenvalues of their products."""
     count.weights(6)
     for layer in count.layers:

@@ -1,15 +1,16 @@
 """Networks by name: structure only. Scales come in through `scaling`, so a parameterisation is traced."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scaling_limits.cells import NetworkSpec
 from scaling_limits.registry import Registry
 
 if TYPE_CHECKING:
+    from scaling_limits.networks.contract import Architecture
     from scaling_limits.networks.layers import Layer
     from scaling_limits.networks.network import Network
 
-registry = Registry(
+registry: "Registry[Architecture[Any]]" = Registry(
     "network",
     {
         "cnn": "scaling_limits.networks.convolutional",
@@ -31,8 +32,7 @@ DEFAULT = "mlp"
 
 def build(spec: NetworkSpec) -> "Network":
     """The network that `spec` describes; raises ConfigurationError for an unknown name."""
-    network: Network = registry.get(spec.name).build(spec)
-    return network
+    return registry.get(spec.name).build(spec)
 
 
 def layers_of(spec: NetworkSpec) -> "tuple[Layer, ...]":

@@ -3,13 +3,12 @@
 import math
 import zlib
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from scaling_limits.errors import ConfigurationError, unknown
 
@@ -28,7 +27,7 @@ def layer_key(key: Array, purpose: str, layer: int | Array) -> Array:
 
 
 def scaled_draws(
-    key: Array, purpose: str, layers: tuple[int, int], std: Array | float, leaf: Any, how: str
+    key: Array, purpose: str, layers: tuple[int, int], std: Array | float, leaf: PyTree, how: str
 ) -> Float[Array, "count out in"]:
     """`std` times the unit draws of `layers`, the first and their number, each with the shape and dtype of `leaf`.
 
@@ -45,9 +44,9 @@ def scaled_draws(
     # by NumPy, what is cut out needs no program of its own
     of = jnp if isinstance(key, jax.core.Tracer) else np
 
-    def one(layer: int) -> Any:
-        drawn = _scaled_draw(key, _checksum(purpose), layer, std, shape, leaf.dtype, how)
-        return of.asarray(drawn).reshape(-1)[:size].reshape(leaf.shape)
+    def one(layer: int) -> PyTree:
+        entries = _scaled_draw(key, _checksum(purpose), layer, std, shape, leaf.dtype, how)
+        return of.asarray(entries).reshape(-1)[:size].reshape(leaf.shape)
 
     return jnp.asarray(of.stack([one(layer) for layer in range(first, first + count)]))
 
@@ -59,7 +58,7 @@ def _scaled_draw(
     layer: Array,
     std: Array,
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: PyTree,
     how: str,
 ) -> Array:
     return jnp.asarray(std, dtype) * unit_draw(_folded(key, purpose, layer), how, shape, dtype)
@@ -74,7 +73,7 @@ def _checksum(purpose: str) -> np.uint32:
 
 
 def unit_draw(
-    key: Array, distribution: str, shape: tuple[int, ...], dtype: Any
+    key: Array, distribution: str, shape: tuple[int, ...], dtype: PyTree
 ) -> Float[Array, "..."]:
     """Draw one matrix `[out, in]`, or a vector of entries, to be scaled by `init_std` afterwards.
 
@@ -97,5 +96,5 @@ def unit_draw(
         q = q * jnp.sign(jnp.diagonal(r))[None, :]
         return q if shape[0] >= shape[1] else q.T
     raise ConfigurationError(
-        unknown("init distribution", distribution, ["normal", "uniform", "orthogonal"])
+        None, unknown("init distribution", distribution, ["normal", "uniform", "orthogonal"])
     )

@@ -13,12 +13,12 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from scaling_limits.networks.draws import scaled_draws, seed_key
 
-Params = tuple[Any, ...]
-Scaling = Mapping[str, Mapping[str, Any]]
+Params = tuple[PyTree, ...]
+Scaling = Mapping[str, Mapping[str, PyTree]]
 Stacks = tuple[Array, ...]
 
 
@@ -28,8 +28,8 @@ class Weights(NamedTuple):
     `feedback` is empty in networks without feedback nodes.
     """
 
-    forward: Any
-    feedback: Any = ()
+    forward: PyTree
+    feedback: PyTree = ()
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Segment:
     residual: bool = False
 
     @property
-    def roles(self) -> Any:
+    def roles(self) -> PyTree:
         """Whose numbers the weights have: one name for all, or one for each, a prefix of their tree."""
         return dict(self.weights) or self.role
 
-    def by_weight(self, stack: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def by_weight(self, stack: Mapping[str, PyTree]) -> list[tuple[str, PyTree]]:
         """What belongs to each weight in a tree like the nodes' weights, with the name of its numbers, in the order of
         the network's `layers`.
         """
@@ -61,31 +61,33 @@ class Segment:
         own = self.weights or tuple((name, self.role) for name in stack)
         return [(role, stack[name]) for name, role in own]
 
-    def numbers(self, scaling: Scaling) -> Any:
+    def numbers(self, scaling: Scaling) -> PyTree:
         """What a node is called with: its role's numbers, or those of each of its weights by name."""
         return jax.tree.map(lambda role: scaling[role], self.roles)
 
-    def apply(self, params: Any, scaling: Scaling, x: Array, statistics: Any = ()) -> Array:
+    def apply(self, params: PyTree, scaling: Scaling, x: Array, statistics: PyTree = ()) -> Array:
         """One node of the segment: `params` without the stacking axis, `x` and the result `[batch,
         units]`. With `statistics`, it normalises by these instead of by those of `x`.
         """
         collections = {"params": params, **({"statistics": statistics} if statistics else {})}
-        y: Any = self.node.apply(collections, x, self.numbers(scaling))
+        y: PyTree = self.node.apply(collections, x, self.numbers(scaling))
         return cast(Array, y)
 
-    def observe(self, params: Any, scaling: Scaling, x: Array, shift: Any) -> tuple[Array, Any]:
+    def observe(
+        self, params: PyTree, scaling: Scaling, x: Array, shift: PyTree
+    ) -> tuple[Array, PyTree]:
         """As `apply`, with `shift` added to what comes out of every kernel, and what enters each."""
         collections = {"params": params, "perturbations": _renamed(shift, "output")}
         y, sown = self._sown("intermediates", collections, scaling, x)
         return y, _renamed(sown, "kernel")
 
-    def statistics(self, params: Any, scaling: Scaling, x: Array) -> tuple[Array, Any]:
+    def statistics(self, params: PyTree, scaling: Scaling, x: Array) -> tuple[Array, PyTree]:
         """As `apply`, and what it normalises by; nothing if it does not normalise."""
         return self._sown("statistics", {"params": params}, scaling, x)
 
     def _sown(
-        self, collection: str, variables: Any, scaling: Scaling, x: Array
-    ) -> tuple[Array, Any]:
+        self, collection: str, variables: PyTree, scaling: Scaling, x: Array
+    ) -> tuple[Array, PyTree]:
         y, changed = self.node.apply(variables, x, self.numbers(scaling), mutable=[collection])
         sown = changed.get(collection, {})
         # flax keeps a tuple of all calls, and each is called once
@@ -117,7 +119,7 @@ class Network:
         """L, the number of nodes."""
         return sum(segment.count for segment in self.segments)
 
-    def init(self, key: Array, scaling: Scaling, distribution: str, dtype: Any) -> Params:
+    def init(self, key: Array, scaling: Scaling, distribution: str, dtype: PyTree) -> Params:
         """Unit draws, which depend on (key, layer) only, times each role's `init_std`.
 
         Raises:
@@ -129,7 +131,9 @@ class Network:
             params.append(drawn)
         return tuple(params)
 
-    def init_feedback(self, key: Array, scaling: Scaling, distribution: str, dtype: Any) -> Params:
+    def init_feedback(
+        self, key: Array, scaling: Scaling, distribution: str, dtype: PyTree
+    ) -> Params:
         """The weights of the feedback nodes, as `init` draws the others; raises as it does."""
         feedback, x = [], self._input(dtype)
         for segment, back in zip(self.segments, (None, *self.feedback), strict=False):
@@ -138,7 +142,7 @@ class Network:
                 feedback.append(_draw(back, "feedback", x, key, scaling, distribution)[1])
         return tuple(feedback)
 
-    def _input(self, dtype: Any) -> jax.ShapeDtypeStruct:
+    def _input(self, dtype: PyTree) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct((1, self.input_dim), dtype)
 
     def forward(
@@ -160,13 +164,15 @@ class Network:
         that it is each sample's own. No more samples are held at once than there are in `reference`.
         """
 
-        def normalising(segment: Segment, y: Array, stacked: Any) -> tuple[Array, Any]:
+        def normalising(segment: Segment, y: Array, stacked: PyTree) -> tuple[Array, PyTree]:
             return segment.statistics(stacked, scaling, y)
 
-        def normalised(segment: Segment, y: Array, entry: tuple[Any, Any]) -> tuple[Array, None]:
+        def normalised(
+            segment: Segment, y: Array, entry: tuple[PyTree, PyTree]
+        ) -> tuple[Array, None]:
             return segment.apply(entry[0], scaling, y, entry[1]), None
 
-        entries: list[tuple[Any, Any]] = []
+        entries: list[tuple[PyTree, PyTree]] = []
         for segment, stacked in zip(self.segments, params, strict=True):
             step = partial(normalising, segment)
             reference, statistics = _through(segment, step, reference, stacked)
@@ -205,7 +211,7 @@ class Network:
         multipliers: derivatives by them, at zero, are the cotangents there.
         """
 
-        def step(segment: Segment, y: Array, entry: tuple[Any, Any]) -> tuple[Array, Any]:
+        def step(segment: Segment, y: Array, entry: tuple[PyTree, PyTree]) -> tuple[Array, PyTree]:
             return segment.observe(entry[0], scaling, y, entry[1])
 
         observed = []
@@ -237,7 +243,7 @@ class Network:
         return Network(tuple(segments), self.input_dim, self.linear)
 
 
-def top_of(stacks: tuple[Any, ...], network: Network) -> tuple[Any, ...]:
+def top_of(stacks: tuple[PyTree, ...], network: Network) -> tuple[PyTree, ...]:
     """Those slices of a full network's stacks (or parameters) that belong to `network =
     full.top(count)`.
     """
@@ -308,22 +314,22 @@ def shift_up(stacks: Stacks, last: Array) -> Stacks:
 
 
 @cache
-def _shapes(segment: Segment, x: jax.ShapeDtypeStruct) -> tuple[Any, Any]:
+def _shapes(segment: Segment, x: jax.ShapeDtypeStruct) -> tuple[PyTree, PyTree]:
     """Shapes of a node's output and of its variables, from that of its input; its numbers do not matter."""
     numbers = jax.tree.map(lambda _: {"multiplier": 1.0, "branch": 1.0}, segment.roles)
     key = jax.eval_shape(lambda: seed_key(0))
-    shapes: tuple[Any, Any] = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
+    shapes: tuple[PyTree, PyTree] = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
     return shapes
 
 
 def _draw(
-    segment: Segment, purpose: str, x: Any, key: Array, scaling: Scaling, distribution: str
-) -> tuple[Any, Any]:
+    segment: Segment, purpose: str, x: PyTree, key: Array, scaling: Scaling, distribution: str
+) -> tuple[PyTree, PyTree]:
     """The shape of a segment's output and its stacked weights, from the shape of its input."""
     y, variables = _shapes(segment, x)
     layers, own = (segment.first, segment.count), dict(segment.weights)
 
-    def draw(path: Any, leaf: Any) -> Array:
+    def draw(path: PyTree, leaf: PyTree) -> Array:
         name, role = purpose + jax.tree_util.keystr(path), own.get(path[0].key, segment.role)
         return scaled_draws(key, name, layers, scaling[role]["init_std"], leaf, distribution)
 
@@ -340,9 +346,9 @@ def _batched(
 
 
 def _run(
-    segment: Segment, stacked: Any, scaling: Scaling, x: Array, *, keep: bool
-) -> tuple[Array, Any]:
-    def step(x: Array, params: Any) -> tuple[Array, Array | None]:
+    segment: Segment, stacked: PyTree, scaling: Scaling, x: Array, *, keep: bool
+) -> tuple[Array, PyTree]:
+    def step(x: Array, params: PyTree) -> tuple[Array, Array | None]:
         y = segment.apply(params, scaling, x)
         return y, y if keep else None
 
@@ -350,13 +356,16 @@ def _run(
 
 
 def _through(
-    segment: Segment, step: Callable[[Array, Any], tuple[Array, Any]], x: Array, entries: Any
-) -> tuple[Array, Any]:
+    segment: Segment,
+    step: Callable[[Array, PyTree], tuple[Array, PyTree]],
+    x: Array,
+    entries: PyTree,
+) -> tuple[Array, PyTree]:
     """`step(x, entry) -> (y, kept)` of all nodes of a segment, of entries and results `[count, ...]`."""
     if segment.count == 1:
         y, kept = step(x, jax.tree.map(lambda leaf: leaf[0], entries))
         return y, jax.tree.map(lambda leaf: leaf[None], kept)
-    through: tuple[Array, Any] = jax.lax.scan(step, x, entries)
+    through: tuple[Array, PyTree] = jax.lax.scan(step, x, entries)
     return through
 
 

@@ -1,13 +1,12 @@
 """Nodes of fully connected networks, all built from one linear operation."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "linear": lambda x: x,
@@ -18,7 +17,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "erf": jax.scipy.special.erf,
 }
 
-RoleNumbers = Mapping[str, Any]
+RoleNumbers = Mapping[str, PyTree]
 
 VARIANCE_ADDED = 1e-5
 """PyTorch's default: a channel, or a layer, of equal numbers becomes zero."""

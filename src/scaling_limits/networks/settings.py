@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.cells import CellSettings, DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.strict import Strict
 
@@ -58,7 +58,7 @@ class LayerNorm(Strict):
 
 
 def structure(
-    settings: Any, dataset: DatasetSpec, *, of_sequences: bool = False, **options: Any
+    settings: CellSettings, dataset: DatasetSpec, *, of_sequences: bool = False, **options: Any
 ) -> NetworkSpec:
     """What a cell holds of a network between these data, plain unless its `options` say otherwise.
 
@@ -67,8 +67,9 @@ def structure(
     """
     if dataset.sequence_length is not None and not of_sequences:
         raise ConfigurationError(
-            f"network: {settings.network} takes no sequences of tokens, as dataset '{dataset.name}' has; "
-            "use transformer"
+            "network",
+            f"{settings.network} takes no sequences of tokens, as dataset '{dataset.name}' has; "
+            "use transformer",
         )
     plain = {"activation_position": "before_weight", "skip": False, "mean_subtraction": False}
     return NetworkSpec(
@@ -87,7 +88,7 @@ def batch_norm(dataset: DatasetSpec) -> dict[str, Any]:
     return {"num_statistics": min(1024, dataset.num_train)}
 
 
-def refuse_batch_norm(settings: Any) -> None:
+def refuse_batch_norm(settings: CellSettings) -> None:
     """Refuse algorithms that take each sample by itself, for networks that normalise a batch's samples together.
 
     Raises:
@@ -95,8 +96,9 @@ def refuse_batch_norm(settings: Any) -> None:
     """
     if settings.algorithm != "backpropagation":
         raise ConfigurationError(
-            f"algorithm: '{settings.algorithm}' takes each sample by itself, and batch norm ties those of a batch "
-            f"together; with network: {settings.network} use backpropagation"
+            "algorithm",
+            f"'{settings.algorithm}' takes each sample by itself, and batch norm ties those of a batch "
+            f"together; with network: {settings.network} use backpropagation",
         )
 
 
@@ -108,9 +110,10 @@ def refuse(settings: Settings) -> None:
     """
     if settings.num_hidden_layers < 1:
         raise ConfigurationError(
-            f"depth: {settings.depth} {settings.depth_kind} leave no hidden layer"
+            "depth", f"{settings.depth} {settings.depth_kind} leave no hidden layer"
         )
     if settings.depth_kind == "block_layers" and not hasattr(settings, "block_depth"):
         raise ConfigurationError(
-            "depth_kind: block_layers counts the layers in blocks of network: mlp; use blocks or weight_layers"
+            "depth_kind",
+            "block_layers counts the layers in blocks of network: mlp; use blocks or weight_layers",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -13,6 +13,9 @@ from scaling_limits.strict import Strict
 
 if TYPE_CHECKING:
     import optax
+    from jaxtyping import PyTree
+
+    from scaling_limits.networks.work import Count
 
 
 __all__ = ["Settings", "Spec", "build"]
@@ -29,7 +32,9 @@ class Settings(Strict):
     epsilon: float = Field(default=1e-8, gt=0, description="times the row's, of each role")
 
 
-def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.GradientTransformation:
+def build(
+    numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
+) -> optax.GradientTransformation:
     """Gradients over the root of the mean of their squares."""
     import optax
 
@@ -38,7 +43,7 @@ def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.Gradi
     )
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Reads gradients, two averages and weights; writes averages and weights."""
     count.weights(7)
 

@@ -3,27 +3,28 @@
 Source: Grosse & Martens 2016, which second-order clips by on ImageNet (App. B.2).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
+from jaxtyping import PyTree
 
 
 class State(NamedTuple):
     """Of the rule that gives directions, by role, and the sum of past directions."""
 
-    inner_states: Any
-    trace: Any
+    inner_states: PyTree
+    trace: PyTree
 
 
 def clipped(
     directions: optax.GradientTransformationExtraArgs,
-    rates: Any,
-    multipliers: Any,
+    rates: PyTree,
+    multipliers: PyTree,
     *,
-    bound: Any,
-    momentum: Any,
+    bound: PyTree,
+    momentum: PyTree,
 ) -> optax.GradientTransformationExtraArgs:
     """`-rate` times the sum of past `nu d`, each step's times `momentum` at the next.
 
@@ -38,28 +39,28 @@ def clipped(
     """
     velocity = optax.trace(decay=momentum)
 
-    def init(params: Any) -> State:
+    def init(params: PyTree) -> State:
         return State(directions.init(params).inner_states, velocity.init(params))
 
     def update(
-        gradients: Any, state: State, params: Any = None, **operations: Any
-    ) -> tuple[Any, State]:
-        found, inner = directions.update(
+        gradients: PyTree, state: State, params: PyTree = None, **operations: PyTree
+    ) -> tuple[PyTree, State]:
+        result, inner = directions.update(
             gradients, optax.PartitionState(state.inner_states), params, **operations
         )
         lengths = jax.tree.map(lambda rate, factor: (rate * factor) ** 2, rates, multipliers)
         moved = jax.tree.map(
-            lambda length, d, g: length * optax.tree.vdot(d, g), lengths, found, gradients
+            lambda length, d, g: length * optax.tree.vdot(d, g), lengths, result, gradients
         )
         nu = shortening(sum(jax.tree.leaves(moved)), bound)
-        kept, trace = velocity.update(optax.tree.scale(nu, found), state.trace)
+        kept, trace = velocity.update(optax.tree.scale(nu, result), state.trace)
         update = jax.tree.map(lambda rate, own: optax.tree.scale(-rate, own), rates, kept)
         return update, State(inner.inner_states, trace)
 
     return optax.GradientTransformationExtraArgs(init, update)
 
 
-def shortening(moved: Any, bound: Any) -> jax.Array:
+def shortening(moved: PyTree, bound: PyTree) -> jax.Array:
     """nu: 1 where nothing moves, too."""
     above = moved > bound
     return jnp.where(above, jnp.sqrt(bound / jnp.where(above, moved, 1.0)), 1.0)

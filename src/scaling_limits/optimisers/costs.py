@@ -1,21 +1,20 @@
 """What preconditioning costs, from a cell's sizes alone; without jax."""
 
-from typing import Any
-
 from scaling_limits import networks
 from scaling_limits.cells import Cell
 from scaling_limits.networks.layers import Layer
+from scaling_limits.networks.work import Count
 
 
 def fisher_directions(cell: Cell) -> int:
     """How many rows each sample adds to a factor of the Fisher information."""
-    options: Any = cell.algorithm
+    options = cell.algorithm
     return cell.network.output_dim if options.fisher == "exact" else 1
 
 
-def kronecker(cell: Cell, count: Any, directions: int) -> None:
+def kronecker(cell: Cell, count: Count, directions: int) -> None:
     """Factors of A, and of B where there are `directions`: their products, decompositions and solutions."""
-    options: Any = cell.optimiser
+    options = cell.optimiser
     for layer in count.updated:
         rows = cell.batch_size * layer.positions
         size = _solved(rows, layer.inputs, options.accumulated)
@@ -30,9 +29,9 @@ def kronecker(cell: Cell, count: Any, directions: int) -> None:
     _read(cell, count, 3 if directions else 2)
 
 
-def shampoo(cell: Cell, count: Any) -> None:
+def shampoo(cell: Cell, count: Count) -> None:
     """Both moments, or the smaller one, and its decomposition."""
-    options: Any = cell.optimiser
+    options = cell.optimiser
     for layer in count.updated:
         rows = cell.batch_size * layer.positions
         sizes = (layer.inputs, layer.outputs)
@@ -51,7 +50,7 @@ def shampoo(cell: Cell, count: Any) -> None:
 
 def copies(cell: Cell, directions: int) -> float:
     """What is held beside gradients, in copies of the weights: operations, factors and their roots."""
-    options: Any = cell.optimiser
+    options = cell.optimiser
     layers = _layers(cell)
     numbers = 0.0
     for layer in layers:
@@ -92,7 +91,7 @@ def _factor(rows: int, size: int, solved: int) -> float:
     return solved**2 * float(max(rows, size) if solved < size else rows) + _DECOMPOSING * solved**3
 
 
-def _read(cell: Cell, count: Any, passes: int) -> None:
+def _read(cell: Cell, count: Count, passes: int) -> None:
     """Passes over operations, and the update of weights with momentum."""
     count.activities(passes, count.updated)
     count.weights(5)

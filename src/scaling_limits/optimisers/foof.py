@@ -6,7 +6,7 @@ Source: second-order (2) with e_A = 1 and e_B = 0, (S.81); Benzing 2022.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.cells import Cell
 from scaling_limits.errors import ConfigurationError
@@ -22,6 +22,10 @@ from scaling_limits.optimisers.preconditioned import KroneckerSpec as Spec
 
 if TYPE_CHECKING:
     import optax
+    from jaxtyping import PyTree
+
+    from scaling_limits.cells import CellSettings, Fields
+    from scaling_limits.networks.work import Count
 
 
 __all__ = ["Settings", "Spec", "build"]
@@ -35,7 +39,7 @@ class Settings(KroneckerSettings):
     """As of K-FAC's first factor."""
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse what the damping rule does not take, and the rule that takes two factors.
 
     Raises:
@@ -44,11 +48,12 @@ def refuse(settings: Any) -> None:
     refuse_kronecker(settings)
     if settings.damping_rule == "heuristic":
         raise ConfigurationError(
-            "damping_rule: 'heuristic' weighs two factors, and foof has one; take rescaled or fixed"
+            "damping_rule",
+            "'heuristic' weighs two factors, and foof has one; take rescaled or fixed",
         )
 
 
-def options(settings: Any) -> dict[str, Any]:
+def options(settings: CellSettings) -> Fields:
     """The damping rule as numbers, and how factors accumulate."""
     damping = kronecker_damping(settings)
     idle = ("output_damping", "other_power")
@@ -56,13 +61,13 @@ def options(settings: Any) -> dict[str, Any]:
     return {**own, **accumulation(settings)}
 
 
-def exponents(settings: Any) -> dict[str, float]:
+def exponents(settings: CellSettings) -> dict[str, float]:
     """e_A and e_B, d_A and d_B of the row."""
     return kronecker_exponents(settings, 1.0, 0.0)
 
 
 def build(
-    numbers: Mapping[str, Any], factors: Mapping[str, Any]
+    numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
 ) -> optax.GradientTransformationExtraArgs:
     """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
     from scaling_limits.optimisers import kronecker
@@ -70,7 +75,7 @@ def build(
     return kronecker.preconditioned(numbers, factors, exponents=(1, 0))
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The factors."""
     costs.kronecker(cell, count, 0)
 

@@ -1,10 +1,10 @@
 """One rule for both groups of weights: in each, every role has its own learning rate and direction."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import jax
 import optax
+from jaxtyping import PyTree
 
 from scaling_limits import optimisers
 from scaling_limits.cells import Cell
@@ -14,10 +14,10 @@ from scaling_limits.optimisers.clipping import clipped
 
 def rules(
     cell: Cell,
-    numbers: Mapping[str, Any],
-    scaling: Mapping[str, Any],
+    numbers: Mapping[str, PyTree],
+    scaling: Mapping[str, PyTree],
     network: Network,
-    schedule: Any = 1.0,
+    schedule: PyTree = 1.0,
 ) -> dict[str, optax.GradientTransformationExtraArgs]:
     """The update rules of a cell's `forward` weights and, if there are any, of its `feedback` weights.
 
@@ -28,7 +28,7 @@ def rules(
     """
     build = optimisers.registry.get(cell.optimiser.name).build
 
-    def rule(segments: Sequence[Segment], schedule: Any, decay: Any | None) -> Any:
+    def rule(segments: Sequence[Segment], schedule: PyTree, decay: PyTree | None) -> PyTree:
         def of(role: str) -> optax.GradientTransformation:
             if role in cell.frozen:
                 return optax.set_to_zero()
@@ -41,7 +41,7 @@ def rules(
         by_role = {role: of(role) for role in jax.tree.leaves(roles)}
         return optax.partition(by_role, roles, mask_compatible_extra_args=True)
 
-    def bounded() -> Any:
+    def bounded() -> PyTree:
         plain = {name: number for name, number in numbers.items() if name != "momentum"}
         roles = tuple(segment.roles for segment in network.segments)
         names = jax.tree.leaves(roles)
@@ -57,23 +57,23 @@ def rules(
 
     if "kl_clip" in numbers:
         return {"forward": bounded()}
-    found = {"forward": rule(network.segments, schedule, None)}
+    result = {"forward": rule(network.segments, schedule, None)}
     if network.feedback:
-        found["feedback"] = rule(network.feedback, 1.0, numbers["feedback_weight_decay"])
-    return found
+        result["feedback"] = rule(network.feedback, 1.0, numbers["feedback_weight_decay"])
+    return result
 
 
 def updated(
     rule: optax.GradientTransformationExtraArgs,
     gradients: Params,
     weights: Params,
-    state: Any,
+    state: PyTree,
     operations: Mapping[str, Params],
-) -> tuple[Params, Any]:
+) -> tuple[Params, PyTree]:
     """A group's weights and the state of its rule after an update; `operations` is what the optimiser needs beside."""
     updates, state = rule.update(gradients, state, weights, **operations)
     return jax.tree.map(lambda p, u: p + u.astype(p.dtype), weights, updates), state
 
 
-def _times(factor: Any) -> optax.GradientTransformation:
+def _times(factor: PyTree) -> optax.GradientTransformation:
     return optax.stateless(lambda direction, _: optax.tree.scale(factor, direction))

@@ -6,7 +6,7 @@ Source: second-order (2) with e_A = e_B = 1, (S.73)-(S.76); convolutions by Gros
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,10 @@ from scaling_limits.optimisers.preconditioned import (
 
 if TYPE_CHECKING:
     import optax
+    from jaxtyping import PyTree
+
+    from scaling_limits.cells import CellSettings, Fields
+    from scaling_limits.networks.work import Count
 
 
 __all__ = ["Settings", "Spec", "build"]
@@ -61,12 +65,12 @@ class Spec(KroneckerSpec):
     kl_clip: TracedOrNone = None
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse what the damping rule does not take; raises ConfigurationError."""
     refuse_kronecker(settings)
 
 
-def options(settings: Any) -> dict[str, Any]:
+def options(settings: CellSettings) -> Fields:
     """The damping rule as numbers, and how factors accumulate."""
     damping = kronecker_damping(settings)
     if settings.output_damping is not None:
@@ -74,13 +78,13 @@ def options(settings: Any) -> dict[str, Any]:
     return {**damping, **accumulation(settings)}
 
 
-def exponents(settings: Any) -> dict[str, float]:
+def exponents(settings: CellSettings) -> dict[str, float]:
     """e_A and e_B, d_A and d_B of the row."""
     return kronecker_exponents(settings, 1.0, 1.0)
 
 
 def build(
-    numbers: Mapping[str, Any], factors: Mapping[str, Any]
+    numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
 ) -> optax.GradientTransformationExtraArgs:
     """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
     from scaling_limits.optimisers import kronecker
@@ -88,11 +92,11 @@ def build(
     return kronecker.preconditioned(numbers, factors, exponents=(1, 1))
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """A pass down of the log-likelihood's derivatives, and both factors."""
     count.backward(cell.batch_size * costs.fisher_directions(cell))
     costs.kronecker(cell, count, costs.fisher_directions(cell))
-    options: Any = cell.optimiser
+    options = cell.optimiser
     if options.kl_clip is not None:
         count.weights(4)  # gradients and directions, which are scaled
 

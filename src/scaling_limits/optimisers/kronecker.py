@@ -12,13 +12,13 @@ and by Woodbury's identity, as C need not be in the span of D.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
 from jax import Array
 from jax.lax.linalg import cholesky, triangular_solve
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from scaling_limits.optimisers.layers import (
     Matrices,
@@ -44,7 +44,7 @@ class Factor(NamedTuple):
     rows: Float[Array, "n size"] | None = None
 
     @classmethod
-    def of(cls, rows: Float[Array, "rows size"], scale: Any) -> "Factor":
+    def of(cls, rows: Float[Array, "rows size"], scale: PyTree) -> "Factor":
         """`scale rows^T rows`, by its rows if these are fewer than its size."""
         size = rows.shape[1]
         kept = rows if len(rows) < size else None
@@ -99,7 +99,7 @@ class Damped(NamedTuple):
 
 
 def preconditioned(
-    numbers: Mapping[str, Any], factors: Mapping[str, Any], *, exponents: tuple[int, int]
+    numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree], *, exponents: tuple[int, int]
 ) -> optax.GradientTransformationExtraArgs:
     """Gradients times A to the power -e_A and B to -e_B, `exponents` (e_A, e_B) being 0 or 1, then momentum.
 
@@ -115,19 +115,19 @@ def preconditioned(
         if kept:
             batch = {side: scale * root.T @ root for side, (root, scale) in roots.items()}
             kept = {s: accumulate(kept[s], batch[s], count, numbers) for s in sides}
-            found = {side: Factor.of_matrix(kept[side]) for side in sides}
+            result = {side: Factor.of_matrix(kept[side]) for side in sides}
         else:
-            found = {side: Factor.of(*root) for side, root in roots.items()}
-        damping = dampings(numbers, factors, {s: f.mean() for s, f in found.items()})
+            result = {side: Factor.of(*root) for side, root in roots.items()}
+        damping = dampings(numbers, factors, {s: f.mean() for s, f in result.items()})
         seen = {f"{side}_damping": damping[side] for side in sides}
-        seen |= {f"{side}_trace": found[side].trace for side in sides}
-        return Preconditioned(_direction(gradient, operations, found, damping), kept, seen)
+        seen |= {f"{side}_trace": result[side].trace for side in sides}
+        return Preconditioned(_direction(gradient, operations, result, damping), kept, seen)
 
     return layer_by_layer(layer, sides, numbers)
 
 
 def dampings(
-    numbers: Mapping[str, Any], factors: Mapping[str, Any], means: Mapping[str, Array]
+    numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree], means: Mapping[str, Array]
 ) -> dict[str, Array]:
     """rho_A and rho_B by side, `means` being the mean eigenvalues m: `c factor m^p m_other^q`, or the smallest one.
 
@@ -146,31 +146,31 @@ def dampings(
 
 
 def _roots(
-    operations: Operations, factors: Mapping[str, Any], sides: list[str]
-) -> dict[str, tuple[Array, Any]]:
+    operations: Operations, factors: Mapping[str, PyTree], sides: list[str]
+) -> dict[str, tuple[Array, PyTree]]:
     """Of each side rows and a number, whose `number rows^T rows` is the batch's factor."""
-    found: dict[str, tuple[Array, Any]] = {}
+    result: dict[str, tuple[Array, PyTree]] = {}
     if "input" in sides:
         entering = rows(operations["inputs"])
-        found["input"] = entering, 1.0 / len(entering)
+        result["input"] = entering, 1.0 / len(entering)
     if "output" in sides:
         batch = len(operations["inputs"])
-        found["output"] = rows(operations["fisher"]), 1.0 / (factors["multiplier"] ** 2 * batch)
-    return found
+        result["output"] = rows(operations["fisher"]), 1.0 / (factors["multiplier"] ** 2 * batch)
+    return result
 
 
 def _direction(
     gradient: Float[Array, "out in"],
     operations: Operations,
-    found: Mapping[str, Factor],
+    result: Mapping[str, Factor],
     damping: Mapping[str, Array],
 ) -> Float[Array, "out in"]:
     """(B + rho_B)^-1 G (A + rho_A)^-1."""
-    damped = {side: factor.damped(damping[side]) for side, factor in found.items()}
+    damped = {side: factor.damped(damping[side]) for side, factor in result.items()}
     # what becomes of G is `left right`: C^T X, or G itself as `left` alone
     left, right = gradient, None
     if "input" in damped:
-        if found["input"].rows is not None:
+        if result["input"].rows is not None:
             left, right = rows(operations["cotangents"]).T, rows(operations["inputs"])
         left = damped["input"].solved(left)
     if "output" in damped:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 Operations = Mapping[str, Array]
 Matrices = dict[str, Array]
@@ -38,7 +38,7 @@ Layer = Callable[[Array, Operations, Matrices, Array], Preconditioned]
 
 
 def layer_by_layer(
-    layer: Layer, sides: Sequence[str], numbers: Mapping[str, Any]
+    layer: Layer, sides: Sequence[str], numbers: Mapping[str, PyTree]
 ) -> optax.GradientTransformationExtraArgs:
     """`layer` for every weight, then momentum, if `numbers` have it.
 
@@ -46,8 +46,8 @@ def layer_by_layer(
     """
     accumulated = "factor_decay" in numbers
 
-    def init(params: Any) -> State:
-        def zeros(side: str) -> Any:
+    def init(params: PyTree) -> State:
+        def zeros(side: str) -> PyTree:
             axis = 2 if side == "input" else 1
             return jax.tree.map(
                 lambda p: jnp.zeros((len(p), p.shape[axis], p.shape[axis]), p.dtype), params
@@ -60,8 +60,8 @@ def layer_by_layer(
         )
 
     def update(
-        gradients: Any, state: State, params: Any = None, **operations: Any
-    ) -> tuple[Any, State]:
+        gradients: PyTree, state: State, params: PyTree = None, **operations: PyTree
+    ) -> tuple[PyTree, State]:
         def of_layer(gradient: Array, *others: Array) -> Preconditioned:
             each = dict(zip((*operations, *state.factors), others, strict=True))
             own, kept = (
@@ -70,14 +70,14 @@ def layer_by_layer(
             return layer(gradient, own, kept, state.updates)
 
         others = (*operations.values(), *state.factors.values())
-        found = jax.tree.map(partial(_stacked, of_layer), gradients, *others)
+        result = jax.tree.map(partial(_stacked, of_layer), gradients, *others)
 
-        def part(field: str, *name: str) -> Any:
-            def of(layers: Preconditioned) -> Any:
-                found = getattr(layers, field)
-                return found[name[0]] if name else found
+        def part(field: str, *name: str) -> PyTree:
+            def of(layers: Preconditioned) -> PyTree:
+                result = getattr(layers, field)
+                return result[name[0]] if name else result
 
-            return jax.tree.map(of, found, is_leaf=lambda v: isinstance(v, Preconditioned))
+            return jax.tree.map(of, result, is_leaf=lambda v: isinstance(v, Preconditioned))
 
         factors = {side: part("factors", side) for side in state.factors}
         seen = {name: part("seen", name) for name in state.seen}
@@ -89,7 +89,7 @@ def layer_by_layer(
     return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))
 
 
-def _stacked(run: Callable[..., Any], *stacks: Array) -> Any:
+def _stacked(run: Callable[..., PyTree], *stacks: Array) -> PyTree:
     """`run` for each layer of a stack, one after the other: on a CPU batches of products are slow."""
     if len(stacks[0]) > 1:
         return jax.lax.map(lambda layers: run(*layers), stacks)
@@ -100,7 +100,7 @@ def accumulate(
     old: Float[Array, "size size"],
     batch: Float[Array, "size size"],
     count: Array,
-    numbers: Mapping[str, Any],
+    numbers: Mapping[str, PyTree],
 ) -> Float[Array, "size size"]:
     """`factor_decay old + factor_weight batch`, and the first batch's as it is (second-order S.75, S.79)."""
     decay, weight = (
@@ -110,7 +110,7 @@ def accumulate(
     return decay * old + weight * batch
 
 
-def smallest(dtype: Any) -> float:
+def smallest(dtype: PyTree) -> float:
     """What a factor over its trace is damped by at least, 16 machine epsilons: less does not survive rounding."""
     return 16 * float(np.finfo(dtype).eps)
 

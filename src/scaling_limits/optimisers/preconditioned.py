@@ -4,11 +4,11 @@ Symbols (second-order): `damping` rho', `averaging_weight` tau = 1 - xi; of Kron
 d_A, `output_damping` rho_B', `output_damping_exponent` d_B.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import OptimiserSpec, Traced, TracedOrNone
+from scaling_limits.cells import CellSettings, Fields, OptimiserSpec, Traced, TracedOrNone
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.strict import Strict
 
@@ -69,7 +69,7 @@ class KroneckerSpec(Spec):
     smallest_damping: Traced = 0.0
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse a weight of averages where there are none, and the lack of it.
 
     Raises:
@@ -77,27 +77,28 @@ def refuse(settings: Any) -> None:
     """
     averaged = settings.accumulation == "averaged"
     if averaged and settings.averaging_weight is None:
-        raise ConfigurationError("averaging_weight: accumulation: averaged needs it")
+        raise ConfigurationError("averaging_weight", "accumulation: averaged needs it")
     if not averaged and settings.averaging_weight is not None:
         raise ConfigurationError(
-            "averaging_weight: acts only with accumulation: averaged; leave it out"
+            "averaging_weight", "acts only with accumulation: averaged; leave it out"
         )
 
 
-def refuse_kronecker(settings: Any) -> None:
+def refuse_kronecker(settings: CellSettings) -> None:
     """Refuse sums, and exponents and dampings that the rule does not take; raises as `refuse`."""
     refuse(settings)
     if settings.accumulation == "summed":
         raise ConfigurationError(
-            f"accumulation: 'summed' acts only with optimiser: shampoo, this is '{settings.optimiser}'; take averaged"
+            "accumulation",
+            f"'summed' acts only with optimiser: shampoo, this is '{settings.optimiser}'; take averaged",
         )
     if settings.damping_rule != "fixed":
         for key in ("input_damping_exponent", "output_damping", "output_damping_exponent"):
             if getattr(settings, key, None) is not None:
-                raise ConfigurationError(f"{key}: acts only with damping_rule: fixed; leave it out")
+                raise ConfigurationError(key, "acts only with damping_rule: fixed; leave it out")
 
 
-def accumulation(settings: Any) -> dict[str, Any]:
+def accumulation(settings: CellSettings) -> Fields:
     """The numbers of `Spec` that say how factors accumulate (second-order S.75, S.79)."""
     if settings.accumulation == "none":
         return {"accumulated": False}
@@ -106,7 +107,7 @@ def accumulation(settings: Any) -> dict[str, Any]:
     return {"accumulated": True, "factor_decay": decay, "factor_weight": weight}
 
 
-def kronecker_damping(settings: Any) -> dict[str, float]:
+def kronecker_damping(settings: CellSettings) -> dict[str, float]:
     """The numbers of `KroneckerSpec` that the rule comes to, so that rules share a program."""
     rho = settings.damping
     if settings.damping_rule == "heuristic":
@@ -116,7 +117,7 @@ def kronecker_damping(settings: Any) -> dict[str, float]:
     return {"input_damping": rho, "own_power": own, "output_damping": rho, "other_power": other}
 
 
-def kronecker_exponents(settings: Any, e_a: float, e_b: float) -> dict[str, float]:
+def kronecker_exponents(settings: CellSettings, e_a: float, e_b: float) -> dict[str, float]:
     """Of the row e_A and e_B, and d_A and d_B that the rule takes, -1 and 1 being those of (8).
 
     Under the rescaled one, damping over a mean eigenvalue grows as the size of the factor.

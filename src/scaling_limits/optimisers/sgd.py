@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -13,6 +13,9 @@ from scaling_limits.strict import Strict
 
 if TYPE_CHECKING:
     import optax
+    from jaxtyping import PyTree
+
+    from scaling_limits.networks.work import Count
 
 
 __all__ = ["Settings", "Spec", "build"]
@@ -24,14 +27,16 @@ class Settings(Strict):
     momentum: float = Field(default=0.0, ge=0, lt=1, description="decay of the sum of gradients")
 
 
-def build(numbers: Mapping[str, Any], factors: Mapping[str, Any]) -> optax.GradientTransformation:
+def build(
+    numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
+) -> optax.GradientTransformation:
     """The sum of past gradients, each step's times `momentum` at the next."""
     import optax
 
     return optax.trace(decay=numbers["momentum"])
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Reads gradients, averages and weights; writes averages and weights."""
     count.weights(5)
 

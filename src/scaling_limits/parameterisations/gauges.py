@@ -49,7 +49,8 @@ def init_and_rate(row: Row, role: str) -> InitAndRate:
     """
     if row.update_rule not in PRECONDITIONED:
         raise ConfigurationError(
-            f"{row.scheme}, {row.update_rule}: (b, c) are exponents of SGD and of what preconditions its gradients"
+            None,
+            f"{row.scheme}, {row.update_rule}: (b, c) are exponents of SGD and of what preconditions its gradients",
         )
 
     def power(quantity: str) -> Exponent:
@@ -72,7 +73,8 @@ def variance_and_rate(row: Row, role: str) -> VarianceAndRate:
     """
     if row.update_rule != "adam":
         raise ConfigurationError(
-            f"{row.scheme}, {row.update_rule}: c is the exponent of an effective learning rate, which a row of adam has"
+            None,
+            f"{row.scheme}, {row.update_rule}: c is the exponent of an effective learning rate, for rows of adam",
         )
 
     def power(quantity: str) -> Exponent:
@@ -99,7 +101,7 @@ def output_scaled(row: Row, gauge: float) -> OutputScaled:
     d = (last.c - hidden.c) * 0.5
     if last.b != hidden.b + d:
         raise ConfigurationError(
-            f"{row.scheme}: its output is not a hidden layer over a power of the width"
+            row.scheme, "its output is not a hidden layer over a power of the width"
         )
     c = hidden.c - a_l * 2.0 + d * 2.0
     a_1 = (first.c - c) * 0.5 + d

@@ -5,10 +5,9 @@ gamma', `energy_weight_exponent` of gamma_L (pc-tp); `branch_multiplier` a, `dep
 `depth_exponent` alpha (pcn-limits, depth-mup); `output_init_exponent` b_L (second-order).
 """
 
-from typing import Any
-
 from pydantic import Field
 
+from scaling_limits.cells import CellSettings
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.parameterisations.powers import FEEDBACK_ROLES
 from scaling_limits.strict import Strict
@@ -59,7 +58,7 @@ class EnergyWeights(Strict):
     output_energy_weight: float = Field(default=1.0, gt=0, description="of the last layer")
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse what scales residual branches or feedback weights where there are none, and powers of a ratio of one.
 
     Raises:
@@ -69,7 +68,8 @@ def refuse(settings: Any) -> None:
     for role, changes in settings.exponent_changes.items():
         if "branch" in changes and not (residual and role == "hidden"):
             raise ConfigurationError(
-                f"exponent_changes.{role}.branch: acts only on the role hidden with skip: true; leave it out"
+                f"exponent_changes.{role}.branch",
+                "acts only on the role hidden with skip: true; leave it out",
             )
     if not residual:
         given = {
@@ -79,16 +79,17 @@ def refuse(settings: Any) -> None:
         }
         for key, is_given in given.items():
             if is_given:
-                raise ConfigurationError(f"{key}: scales residual branches; it needs skip: true")
+                raise ConfigurationError(key, "scales residual branches; it needs skip: true")
     if settings.output_init_exponent not in (None, 1.0) and settings.width == settings.base_width:
         raise ConfigurationError(
-            f"output_init_exponent: {settings.output_init_exponent:g} acts on nothing at the base width "
-            f"{settings.base_width}; take 1 there"
+            "output_init_exponent",
+            f"{settings.output_init_exponent:g} acts on nothing at the base width "
+            f"{settings.base_width}; take 1 there",
         )
     if not hasattr(settings, "feedback"):
         for role in FEEDBACK_ROLES:
             for quantity in settings.exponent_changes.get(role, {}):
                 raise ConfigurationError(
-                    f"exponent_changes.{role}.{quantity}: acts only with an algorithm that trains feedback weights; "
-                    "leave it out"
+                    f"exponent_changes.{role}.{quantity}",
+                    "acts only with an algorithm that trains feedback weights; leave it out",
                 )

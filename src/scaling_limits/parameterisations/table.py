@@ -127,10 +127,10 @@ class Exponents:
             given = getattr(self, name) is not None
             if given and name not in row.exponents(skip=True):
                 raise ConfigurationError(
-                    f"parameterisation {row.scheme} has no {name}; leave it unset"
+                    name, f"parameterisation {row.scheme} has none; leave it unset"
                 )
             if not given and name in row.exponents(skip=skip) - set(USUAL):
-                raise ConfigurationError(f"parameterisation {row.scheme} needs {name}")
+                raise ConfigurationError(name, f"parameterisation {row.scheme} needs it")
 
 
 @dataclass(frozen=True)
@@ -154,19 +154,23 @@ def find_row(scheme: str, update_rule: str, rows: Sequence[Row] = TABLE) -> Row:
     schemes = {row.scheme for row in rows}
     if scheme == "sp" and "sp" not in schemes:
         raise ConfigurationError(
-            "parameterisation 'sp' is ambiguous: say sp_gaussian (variance 1/fan_in) or "
-            "sp_uniform (PyTorch's default, variance 1/(3 fan_in))"
+            "parameterisation",
+            "'sp' is ambiguous: say sp_gaussian (variance 1/fan_in) or "
+            "sp_uniform (PyTorch's default, variance 1/(3 fan_in))",
         )
     if scheme not in schemes:
-        raise ConfigurationError(unknown("parameterisation", scheme, schemes))
+        raise ConfigurationError("parameterisation", unknown("parameterisation", scheme, schemes))
     found = [row for row in rows if row.scheme == scheme and row.update_rule == update_rule]
     if len(found) > 1:
         raise ConfigurationError(
-            f"parameterisation {scheme} has two rows for {update_rule}; give yours another name"
+            "parameterisation",
+            f"{scheme} has two rows for {update_rule}; give yours another name",
         )
     if not found:
         rules = [row.update_rule for row in rows if row.scheme == scheme]
-        raise ConfigurationError(unknown(f"update rule of {scheme}", update_rule, rules))
+        raise ConfigurationError(
+            "parameterisation", unknown(f"update rule of {scheme}", update_rule, rules)
+        )
     return found[0]
 
 
@@ -210,11 +214,14 @@ def resolve(
     if feedback_dim is not None and not row.has_feedback:
         others = sorted({r.scheme for r in rows if r.update_rule == optimiser and r.has_feedback})
         raise ConfigurationError(
-            f"parameterisation {scheme} has no feedback weights for {optimiser}; take {' or '.join(others)}"
+            "parameterisation",
+            f"{scheme} has no feedback weights for {optimiser}; take {' or '.join(others)}",
         )
     exponents.check(row, skip=skip)
     if factors.output_scale != 1.0 and not any(power.output_scale for power in row.powers()):
-        raise ConfigurationError(f"parameterisation {scheme} has no output_scale; leave it at 1")
+        raise ConfigurationError(
+            "output_scale", f"parameterisation {scheme} has none; leave it at 1"
+        )
     fan_ins = {"input": input_dim, "hidden": width, "output": width}
     if feedback_dim is not None:
         fan_ins.update(feedback_hidden=width, feedback_output=feedback_dim)
@@ -237,8 +244,9 @@ def resolve(
         if lost or math.isinf(number):
             beyond = "infinite" if number else "0"
             raise ConfigurationError(
-                f"parameterisation {scheme}: {quantity} of the role {role} is {beyond} in double precision at width "
-                f"{width}, depth {depth}; exponents and exponent_changes should leave a number"
+                "parameterisation",
+                f"{scheme}: {quantity} of the role {role} is {beyond} in double precision at width "
+                f"{width}, depth {depth}; exponents and exponent_changes should leave a number",
             )
         return number
 
@@ -276,12 +284,12 @@ def check_changes(changes: ExponentChanges, layers: Iterable[str] = ()) -> None:
     scaled = {**dict.fromkeys(layers, of_layer), **SCALED}
     for role, quantities in changes.items():
         if role not in scaled:
-            raise ConfigurationError(f"exponent_changes: {unknown('role or layer', role, scaled)}")
+            raise ConfigurationError("exponent_changes", unknown("role or layer", role, scaled))
         for quantity, axes in quantities.items():
             if quantity not in scaled[role]:
                 problem = unknown("scaled quantity", quantity, scaled[role])
-                raise ConfigurationError(f"exponent_changes.{role}: {problem}")
+                raise ConfigurationError(f"exponent_changes.{role}", problem)
             for axis in axes:
                 if axis not in AXES:
                     problem = unknown("scaling axis", axis, AXES)
-                    raise ConfigurationError(f"exponent_changes.{role}.{quantity}: {problem}")
+                    raise ConfigurationError(f"exponent_changes.{role}.{quantity}", problem)

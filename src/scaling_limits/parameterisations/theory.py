@@ -308,7 +308,7 @@ def depth_exponents_of(settings: Mapping[str, Any]) -> DepthExponents:
     optimiser = settings["optimiser"]
     if optimiser not in ("sgd", "adam"):
         raise ConfigurationError(
-            f"optimiser: powers of depth are predicted for sgd and adam, not for {optimiser}"
+            "optimiser", f"powers of depth are predicted for sgd and adam, not for {optimiser}"
         )
     row = find_row(settings["parameterisation"], optimiser)
     # a table of cells has NaN where a cell has no such setting

@@ -88,8 +88,9 @@ def _refuse_unreached(measurements: Mapping[str, MeasurementPlan], cell: Cell) -
         for step in plan.steps:
             if step != "end" and step > cell.num_steps:
                 raise ConfigurationError(
-                    f"measurements.{name}: step {step} is never reached, as num_steps is {cell.num_steps}; valid are 0 "
-                    f"to {cell.num_steps}, and 'end'"
+                    f"measurements.{name}",
+                    f"step {step} is never reached, as num_steps is {cell.num_steps}; valid are 0 "
+                    f"to {cell.num_steps}, and 'end'",
                 )
 
 
@@ -112,11 +113,12 @@ def _found(data: Any, folder: Path) -> tuple[Path | None, Path | None]:
         return file, None
     if not isinstance(data, str | Path):
         raise ConfigurationError(
-            f"data: should be arrays by name ({', '.join(_KEYS)}) or a path, not {type(data).__name__}"
+            "data",
+            f"should be arrays by name ({', '.join(_KEYS)}) or a path, not {type(data).__name__}",
         )
     path = Path(os.path.expanduser(data))
     if not path.exists():
-        raise ConfigurationError(f"data: {path} is not there")
+        raise ConfigurationError("data", f"{path} is not there")
     return (path, None) if path.is_file() else (None, path)
 
 

@@ -3,9 +3,11 @@
 A kind is a folder, or in a package a module, with what `contract.Kind` says.
 """
 
+from types import ModuleType
+
 from scaling_limits.registry import Registry
 
-registry = Registry(
+registry: Registry[ModuleType] = Registry(
     "kind of plot",
     {
         "composite": "scaling_limits.plots.composite",

@@ -124,7 +124,8 @@ class PlotOptions(Strict):
         if not (isinstance(options, type) and issubclass(options, PlotOptions)):
             needed = f"{PlotOptions.__module__}.{PlotOptions.__name__}"
             raise ConfigurationError(
-                f"{registry.kind} '{kind}': {part.__name__}.Options should be a subclass of {needed}"
+                None,
+                f"{registry.kind} '{kind}': {part.__name__}.Options should be a subclass of {needed}",
             )
         return options
 

@@ -6,14 +6,13 @@ Nothing here runs Python per step: a scan goes over the measured steps, a loop o
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Int
+from jaxtyping import Array, Int, PyTree
 
 from scaling_limits import measurements, networks
 from scaling_limits.cells import Cell, Compiled
@@ -23,7 +22,10 @@ from scaling_limits.measured import Measured
 from scaling_limits.measurements.context import Context
 from scaling_limits.networks.network import Weights
 from scaling_limits.training.state import State
-from scaling_limits.training.step import Data, Training, data_of, drawn, numbers_of
+from scaling_limits.training.step import Data, Training, data_of, initial_weights, numbers_of
+
+if TYPE_CHECKING:
+    from scaling_limits.measurements.contract import Measurement
 
 Program = Callable[[dict[str, Any], Array, Weights, Data], dict[str, dict[str, Array]]]
 
@@ -66,7 +68,7 @@ def _known(name: str, value: str | bool) -> bool:
 class Schedule:
     """At which steps training stops to measure, and for each measurement at which of them it is due."""
 
-    modules: dict[str, ModuleType]
+    modules: dict[str, "Measurement"]
     stops: list[int]
     due: dict[str, list[bool]]
 
@@ -148,7 +150,7 @@ def _trained(
     curves = {name: jnp.zeros(parts or total, s.dtype) for name, s in shapes.items()}
     carried = (state, curves)
 
-    def step(index: Array, carried: Any) -> Any:
+    def step(index: Array, carried: PyTree) -> PyTree:
         state, curves = carried
         state, metrics = advance(state, index)
         if parts is None:
@@ -158,7 +160,9 @@ def _trained(
             kept = {name: curves[name].at[part].add(value) for name, value in metrics.items()}
         return state, kept
 
-    def interval(carried: Any, entry: tuple[Array, Array, dict[str, Array]]) -> tuple[Any, Any]:
+    def interval(
+        carried: PyTree, entry: tuple[Array, Array, dict[str, Array]]
+    ) -> tuple[PyTree, PyTree]:
         start, stop, due = entry
         carried = lax.fori_loop(start, stop, step, carried)
         context = _context(training, carried[0], stop, initial)
@@ -171,7 +175,7 @@ def _trained(
     return {"curves": curves, **schedule.kept(measured)}
 
 
-def _part(step: Any, total: int, parts: int) -> Any:
+def _part(step: PyTree, total: int, parts: int) -> PyTree:
     """The index of the equal part of training, k of steps with step / total in [k, k + 1) / parts."""
     return step * parts // total
 
@@ -209,11 +213,11 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
     run = cell_function(cell)
     size = cell.cells_per_batch
     data = data_of(cell, arrays)
-    draw = partial(drawn, cell, networks.build(cell.network))
+    draw = partial(initial_weights, cell, networks.build(cell.network))
     if size > 1:
         draw, run = jax.vmap(draw), jax.vmap(run, in_axes=(0, 0, 0, None))
 
-    def arguments(cells: list[Cell]) -> tuple[Any, ...]:
+    def arguments(cells: list[Cell]) -> tuple[PyTree, ...]:
         numbers, orders = _arguments(cells, size)
         # by programs of their own: other cells have weights of these shapes, too
         return numbers, orders, draw(numbers), data

@@ -4,13 +4,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import PyTree
 
 from scaling_limits import networks
 from scaling_limits.cells import Cell
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.network import Weights
-from scaling_limits.training.step import Data, Training, data_of, drawn, numbers_of
+from scaling_limits.training.step import Data, Training, data_of, initial_weights, numbers_of
 
 
 def check(cell: Cell, arrays: Arrays) -> None:
@@ -28,7 +29,7 @@ def check(cell: Cell, arrays: Arrays) -> None:
 
     def followed(numbers: dict[str, Any], order: Any, data: Data) -> None:
         training = Training(cell, numbers, order, data)
-        weights = drawn(cell, networks.build(cell.network), numbers)
+        weights = initial_weights(cell, networks.build(cell.network), numbers)
         problem = training.problem(weights, jnp.int32(0), order[0])
         algorithm = training.algorithm
         _alike("errors", "errors", algorithm.errors(problem), problem.activities())
@@ -49,7 +50,7 @@ def check(cell: Cell, arrays: Arrays) -> None:
         jax.eval_shape(followed, numbers_of(cell), order, data_of(cell, arrays))
     except _UnlikeError as error:
         raise ConfigurationError(
-            f"algorithms.{cell.algorithm.name}: {cell.algorithm.file}: {error}"
+            f"algorithms.{cell.algorithm.name}", f"{cell.algorithm.file}: {error}"
         ) from None
 
 
@@ -57,21 +58,21 @@ class _UnlikeError(Exception):
     """What the algorithm gives is not what is asked of it."""
 
 
-def _alike(function: str, what: str, given: Any, asked: Any) -> None:
+def _alike(function: str, what: str, given: PyTree, asked: PyTree) -> None:
     if _described(given) != _described(asked):
         raise _UnlikeError(
             f"{function} gives {what} of shapes {_described(given)}; asked for are {_described(asked)}"
         )
 
 
-def _described(tree: Any) -> str:
+def _described(tree: PyTree) -> str:
     return str(jax.tree.map(lambda value: list(jnp.shape(value)), tree))
 
 
-def _scalars(metrics: Any) -> None:
+def _scalars(metrics: PyTree) -> None:
     if not isinstance(metrics, dict) or "train_loss" not in metrics:
-        found = ", ".join(sorted(metrics)) if isinstance(metrics, dict) else type(metrics).__name__
-        raise _UnlikeError(f"metrics of update have no train_loss, but {found or 'nothing'}")
+        result = ", ".join(sorted(metrics)) if isinstance(metrics, dict) else type(metrics).__name__
+        raise _UnlikeError(f"metrics of update have no train_loss, but {result or 'nothing'}")
     for name, value in metrics.items():
         if jnp.shape(value) != ():
             raise _UnlikeError(

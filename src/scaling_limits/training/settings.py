@@ -1,9 +1,10 @@
 """What every training takes. Symbols: `learning_rate` eta."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from scaling_limits.cells import CellSettings
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.strict import Strict
 
@@ -67,7 +68,7 @@ class Settings(Strict):
     )
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse smoothing of other targets than labels, steps and epochs together or neither, training without a rate or a
     rate without training, a rate of weights that stay as drawn, and warm-up without cosine.
 
@@ -76,56 +77,60 @@ def refuse(settings: Any) -> None:
     """
     if settings.label_smoothing and settings.loss != "cross_entropy":
         raise ConfigurationError(
-            f"label_smoothing: acts on labels, with loss: cross_entropy, not '{settings.loss}'; leave it out"
+            "label_smoothing",
+            f"acts on labels, with loss: cross_entropy, not '{settings.loss}'; leave it out",
         )
     if settings.num_steps is None and settings.num_epochs is None:
-        raise ConfigurationError("num_steps: is needed, or num_epochs")
+        raise ConfigurationError("num_steps", "is needed, or num_epochs")
     if settings.num_steps is not None and settings.num_epochs is not None:
         raise ConfigurationError(
-            "num_epochs: num_steps says how many updates there are as well; leave one of them out"
+            "num_epochs", "num_steps says how many updates there are as well; leave one of them out"
         )
     if settings.num_steps == 0 and settings.learning_rate is not None:
         raise ConfigurationError(
-            "learning_rate: with num_steps: 0 nothing is trained; leave it out"
+            "learning_rate", "with num_steps: 0 nothing is trained; leave it out"
         )
     if settings.num_steps != 0 and settings.learning_rate is None:
-        raise ConfigurationError("learning_rate: is needed, a number above 0")
+        raise ConfigurationError("learning_rate", "is needed, a number above 0")
     if settings.warmup is not None and settings.learning_rate_schedule != "cosine":
         raise ConfigurationError(
-            "warmup: acts before learning_rate_schedule: cosine, this is "
-            f"'{settings.learning_rate_schedule}'; leave it out"
+            "warmup",
+            "acts before learning_rate_schedule: cosine, this is "
+            f"'{settings.learning_rate_schedule}'; leave it out",
         )
     if settings.averaged_records is not None and settings.limit is not None:
-        raise ConfigurationError("averaged_records: acts on training, not on a limit; leave it out")
+        raise ConfigurationError(
+            "averaged_records", "acts on training, not on a limit; leave it out"
+        )
     if settings.outer_learning_rate is not None and {"input", "output"} <= set(settings.frozen):
         raise ConfigurationError(
-            "outer_learning_rate: input and output weights are frozen; leave it out"
+            "outer_learning_rate", "input and output weights are frozen; leave it out"
         )
 
 
-def rate_key(settings: Any, role: str) -> str:
+def rate_key(settings: CellSettings, role: str) -> str:
     """The setting that is the learning rate of a role's weights."""
     if role in ("input", "output") and settings.outer_learning_rate is not None:
         return "outer_learning_rate"
     return "feedback_learning_rate" if role.startswith("feedback") else "learning_rate"
 
 
-def warmup_steps(settings: Any, num_steps: int) -> int | None:
+def warmup_steps(settings: CellSettings, num_steps: int) -> int | None:
     """Updates of the warm-up, at least one; None without it."""
     return None if settings.warmup is None else max(1, round(settings.warmup * num_steps))
 
 
-def averaged_records(settings: Any, num_steps: int) -> int | None:
+def averaged_records(settings: CellSettings, num_steps: int) -> int | None:
     """Parts of training that metrics are averaged over; raises ConfigurationError for more of them than updates."""
     parts: int | None = settings.averaged_records
     if parts is not None and parts > num_steps:
         raise ConfigurationError(
-            f"averaged_records: {parts} parts of {num_steps} updates; valid are 1 to {num_steps}"
+            "averaged_records", f"{parts} parts of {num_steps} updates; valid are 1 to {num_steps}"
         )
     return parts
 
 
-def num_steps(settings: Any, num_train: int) -> int:
+def num_steps(settings: CellSettings, num_train: int) -> int:
     """Updates; an epoch leaves out an incomplete last batch."""
     per_epoch: int = num_train // min(settings.batch_size, num_train)
     steps: int = (

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from jaxtyping import PyTree
+
 from scaling_limits.networks.network import Weights
 
 
@@ -12,6 +14,6 @@ class State(NamedTuple):
     """
 
     weights: Weights
-    network: Any
+    network: PyTree
     optimiser: Weights
     algorithm: Any

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from jaxtyping import Array, Int
+from jaxtyping import Array, Int, PyTree
 
 from scaling_limits import algorithms, networks, optimisers
 from scaling_limits.algorithms.problem import Problem
@@ -22,6 +22,9 @@ from scaling_limits.networks.network import Network, Params, Weights
 from scaling_limits.optimisers import groups
 from scaling_limits.training.augmentation import augmented
 from scaling_limits.training.state import State
+
+if TYPE_CHECKING:
+    from scaling_limits.algorithms.contract import Algorithm, ObservedAlgorithm
 
 
 class Data(NamedTuple):
@@ -38,7 +41,7 @@ class Data(NamedTuple):
 
 def data_of(cell: Cell, arrays: Arrays) -> Data:
     """A cell's samples on the device: real numbers with its dtype, indices of a text as they are stored."""
-    parts: list[Any] = [arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test]
+    parts: list[PyTree] = [arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test]
     if cell.dataset.context_size is not None:
         parts.append(arrays.analogies)
     dtypes = [cell.dtype if part.dtype.kind == "f" else part.dtype for part in parts]
@@ -50,14 +53,14 @@ def numbers_of(cell: Cell) -> dict[str, Any]:
     real = np.dtype(cell.dtype).type
 
     def typed(value: float) -> np.number[Any]:
-        found: np.number[Any] = np.uint32(value) if isinstance(value, int) else real(value)
-        return found
+        result: np.number[Any] = np.uint32(value) if isinstance(value, int) else real(value)
+        return result
 
     numbers: dict[str, Any] = jax.tree.map(typed, cell.traced())
     return numbers
 
 
-def drawn(cell: Cell, network: Network, numbers: Mapping[str, Any]) -> Weights:
+def initial_weights(cell: Cell, network: Network, numbers: Mapping[str, PyTree]) -> Weights:
     """The weights of a cell at initialisation, by its traced `numbers`."""
     key = seed_key(numbers["seed"])
     how = numbers["scaling"], cell.init_distribution, jnp.dtype(cell.dtype)
@@ -69,7 +72,7 @@ class Training:
     """What stays the same in a cell's training: its traced numbers, the samples of all batches, the data."""
 
     cell: Cell
-    numbers: Mapping[str, Any]
+    numbers: Mapping[str, PyTree]
     order: Int[Array, "steps batch"]
     data: Data
 
@@ -79,7 +82,7 @@ class Training:
         return networks.build(self.cell.network)
 
     @cached_property
-    def algorithm(self) -> Any:
+    def algorithm(self) -> "Algorithm":
         """The algorithm's module."""
         return algorithms.get(self.cell.algorithm)
 
@@ -170,7 +173,7 @@ class Training:
         """The state after a step, and the metrics of the batch before it."""
         return self._updated(state, index, self.order[index], list(self.rules))
 
-    def direction(self, state: State, index: Array) -> tuple[Params, Params, Any]:
+    def direction(self, state: State, index: Array) -> tuple[Params, Params, PyTree]:
         """The gradients of a step, what the optimiser makes of them without momentum, rates and bounds; its state."""
         numbers = {**self.numbers["optimiser"], "momentum": 0.0}
         if "kl_clip" in numbers:
@@ -200,10 +203,13 @@ class Training:
         moved = State(Weights(**weights), state.network, Weights(**states), algorithm_state)
         return moved, metrics
 
-    def _gradients(self, problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Any], Any]:
+    def _gradients(
+        self, problem: Problem, state: PyTree
+    ) -> tuple[Weights, PyTree, dict[str, Any], Any]:
         """What the algorithm's update gives, and what the optimiser needs beside."""
         needed = optimisers.needs(self.cell.optimiser.name)
         if not needed:
             return *self.algorithm.update(problem, state), {}
-        *updated, operations = self.algorithm.observed_update(problem, state)
-        return *updated, {name: operations[name] for name in needed}
+        algorithm = cast("ObservedAlgorithm", self.algorithm)
+        gradients, state, metrics, operations = algorithm.observed_update(problem, state)
+        return gradients, state, metrics, {name: operations[name] for name in needed}

@@ -1,8 +1,9 @@
 """Backpropagation of the loss."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from scaling_limits.cells import AlgorithmSpec, Cell
+from scaling_limits.networks.work import Count
 
 OBSERVES = ("inputs", "cotangents", "fisher")
 """What it gives optimisers beside gradients, of every linear operation."""
@@ -14,6 +15,6 @@ class Options(AlgorithmSpec):
     fisher: Literal["exact", "sampled"] | None = None
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Up to the output and down again."""
     count.backpropagation()

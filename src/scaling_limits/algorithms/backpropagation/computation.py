@@ -1,10 +1,10 @@
 """Backpropagation of the loss."""
 
 from dataclasses import replace
-from typing import Any
 
 import jax
 from jax import Array
+from jaxtyping import PyTree
 
 from scaling_limits.algorithms.fisher import directions
 from scaling_limits.algorithms.layerwise import backward_pass
@@ -18,7 +18,7 @@ def init(problem: Problem) -> tuple[()]:
     return ()
 
 
-def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]]:
+def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, Array]]:
     """Gradient of the batch-mean loss (pcn-limits Eq. 1); of the options only `loss` is used.
 
     Metrics: `train_loss`, that loss.
@@ -32,8 +32,8 @@ def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]
 
 
 def observed_update(
-    problem: Problem, state: Any
-) -> tuple[Weights, Any, dict[str, Array], dict[str, Params]]:
+    problem: Problem, state: PyTree
+) -> tuple[Weights, PyTree, dict[str, Array], dict[str, Params]]:
     """As `update`, in the same pass with what there is of every linear operation: trees like the weights.
 
     `inputs [count, batch, ..., in]` are what its kernel is applied to, `cotangents [count, batch, ...,

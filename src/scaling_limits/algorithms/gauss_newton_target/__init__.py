@@ -1,10 +1,9 @@
 """The Gauss-Newton target of every layer (pc-tp Prop. 3.3)."""
 
-from typing import Any
-
 from pydantic import Field
 
 from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
+from scaling_limits.networks.work import Count
 from scaling_limits.strict import Strict
 
 
@@ -25,7 +24,7 @@ class Options(AlgorithmSpec):
     preconditioner_exponent: TracedOrNone = None
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """A decomposition of what every node does to the outputs, for each sample."""
     count.forward()
     count.jacobians()

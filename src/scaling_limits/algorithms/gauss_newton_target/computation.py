@@ -6,13 +6,11 @@ and by least squares, `e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L`, with
 backpropagation, e_B = 0, and the target, e_B = 1.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from scaling_limits.algorithms.layerwise import output_jacobians, weight_gradients
 from scaling_limits.algorithms.problem import Problem
@@ -24,7 +22,7 @@ def init(problem: Problem) -> tuple[()]:
     return ()
 
 
-def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]]:
+def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, Array]]:
     """Each node's own rule with the undamped errors, at the forward pass; of the options only
     `loss` and `preconditioner_exponent` e_B, a number (1 if it is not given), are used.
 

@@ -1,17 +1,18 @@
 """Predictive coding: activities are inferred, then each node's weights follow its own error."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from scaling_limits.algorithms.predictive_coding.reach import steps_from_zeros
 from scaling_limits.algorithms.predictive_coding.stages import stages
-from scaling_limits.cells import AlgorithmSpec, Cell, TracedOrNone
+from scaling_limits.algorithms.predictive_coding.zero_start import steps_from_zeros
+from scaling_limits.cells import AlgorithmSpec, Cell, CellSettings, Fields, TracedOrNone
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.work import Count
 from scaling_limits.parameterisations.settings import EnergyWeights
 
 STEPWISE = ("gradient_descent", "adam")
-CORNERS = ("relu", "abs")
+KINKED = ("relu", "abs")
 """Activations that have one, at which an equilibrium may lie."""
 LEAST_TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
 """Residuals that round-off allows."""
@@ -75,7 +76,7 @@ class Options(AlgorithmSpec):
 
     `sequential` inference updates the layers from the output down, each from the new values above it; with
     `fixed_predictions` the predictions and their derivatives stay those of the initial activities. `smooth` says that
-    the network has no corners, at which an equilibrium may lie; absent where steps end in a network without any.
+    the network has no kinks, at which an equilibrium may lie; absent where steps end in a network without any.
     """
 
     inference: Literal["gradient_descent", "adam", "exact", "equilibrium"]
@@ -90,16 +91,16 @@ class Options(AlgorithmSpec):
     activity_decay: TracedOrNone = None
 
 
-def options(settings: Any, inference_step: float) -> dict[str, Any]:
+def options(settings: CellSettings, inference_step: float) -> Fields:
     """The options as numbers; `inference_step` is the row's factor of the activity learning rate."""
     given = {name: getattr(settings, name) for name in Settings.model_fields}
     chosen = {name: value for name, value in given.items() if name in Options.model_fields}
     if settings.inference == "exact":
         return chosen
-    corners = settings.activation in CORNERS
+    kinks = settings.activation in KINKED
     if settings.inference == "equilibrium":
-        return chosen | {"smooth": not corners}
-    if corners:
+        return chosen | {"smooth": not kinks}
+    if kinks:
         # for what measures how far steps are from an equilibrium
         chosen["smooth"] = False
     if settings.num_inference_steps == "num_hidden_layers":
@@ -111,14 +112,14 @@ def options(settings: Any, inference_step: float) -> dict[str, Any]:
 
 def metrics(cell: Cell) -> set[str]:
     """What it records at every step."""
-    options: Any = cell.algorithm
-    found = {"train_loss", "inferred_loss", "energy"}
+    options = cell.algorithm
+    result = {"train_loss", "inferred_loss", "energy"}
     if options.inference == "equilibrium":
-        found |= {"inference_residual", "inference_unreached"}
-    return found if options.inference_tolerance is None else {*found, "inference_steps"}
+        result |= {"inference_residual", "inference_unreached"}
+    return result if options.inference_tolerance is None else {*result, "inference_steps"}
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse settings of inference that are missing, idle, or do not go together.
 
     Raises:
@@ -135,68 +136,74 @@ def refuse(settings: Any) -> None:
         for key in idle:
             if getattr(settings, key) is not None:
                 raise ConfigurationError(
-                    f"{key}: {settings.inference} inference takes no steps; leave it out"
+                    key, f"{settings.inference} inference takes no steps; leave it out"
                 )
     else:
         for key in required:
             if getattr(settings, key) is None:
-                raise ConfigurationError(f"{key}: {settings.inference} inference needs it")
+                raise ConfigurationError(key, f"{settings.inference} inference needs it")
         if settings.inference == "adam" and settings.inference_order == "sequential":
             raise ConfigurationError(
-                "inference_order: adam moves all activities at once; use synchronous"
+                "inference_order", "adam moves all activities at once; use synchronous"
             )
         if settings.activity_initialisation == "zeros":
             needed, given = steps_from_zeros(settings), settings.num_inference_steps
             if needed is None:
                 raise ConfigurationError(
-                    "fixed_predictions: those of activity_initialisation: zeros are zeros, so only the lowest weights "
-                    "would ever learn; use forward or normal"
+                    "fixed_predictions",
+                    "those of activity_initialisation: zeros are zeros, so only the lowest weights "
+                    "would ever learn; use forward or normal",
                 )
             if given != "num_hidden_layers" and given < needed:
                 raise ConfigurationError(
-                    f"num_inference_steps: activity_initialisation: zeros needs {needed} here; {given} leave "
-                    "activities at zero, so the weights above them would never learn"
+                    "num_inference_steps",
+                    f"activity_initialisation: zeros needs {needed} here; {given} leave "
+                    "activities at zero, so the weights above them would never learn",
                 )
 
 
-def _refuse_exact(settings: Any) -> None:
+def _refuse_exact(settings: CellSettings) -> None:
     linear = settings.network == "mlp" and settings.activation == "linear"
     if not linear or settings.loss != "mean_squared_error":
         raise ConfigurationError(
-            "inference: 'exact' is a closed form of linear mlps and mean_squared_error, network is "
+            "inference",
+            "'exact' is a closed form of linear mlps and mean_squared_error, network is "
             f"'{settings.network}', activation '{settings.activation}', loss '{settings.loss}'; "
-            "use inference 'gradient_descent'"
+            "use inference 'gradient_descent'",
         )
     if settings.layer_norm:
         raise ConfigurationError(
-            "layer_norm: true makes nodes that are not linear, and inference 'exact' is of linear mlps; use false, or "
-            "inference 'gradient_descent'"
+            "layer_norm",
+            "true makes nodes that are not linear, and inference 'exact' is of linear mlps; use false, or "
+            "inference 'gradient_descent'",
         )
     _refuse_step_changes(settings)
 
 
-def _refuse_equilibrium(settings: Any) -> None:
+def _refuse_equilibrium(settings: CellSettings) -> None:
     if settings.inference_tolerance is None:
-        raise ConfigurationError("inference_tolerance: equilibrium inference needs it")
+        raise ConfigurationError("inference_tolerance", "equilibrium inference needs it")
     least = LEAST_TOLERANCES[settings.dtype]
     if settings.inference_tolerance < least:
         raise ConfigurationError(
-            f"inference_tolerance: {settings.inference_tolerance:g} is below what {settings.dtype} reaches, {least:g}; "
-            "give a larger one, or dtype: float64"
+            "inference_tolerance",
+            f"{settings.inference_tolerance:g} is below what {settings.dtype} reaches, {least:g}; "
+            "give a larger one, or dtype: float64",
         )
     _refuse_step_changes(settings)
 
 
-def _refuse_step_changes(settings: Any) -> None:
+def _refuse_step_changes(settings: CellSettings) -> None:
     for quantity in settings.exponent_changes.get("inference", {}):
         raise ConfigurationError(
-            f"exponent_changes.inference.{quantity}: acts only with inference: {' or '.join(STEPWISE)}; leave it out"
+            f"exponent_changes.inference.{quantity}",
+            f"acts only with inference: {' or '.join(STEPWISE)}; leave it out",
         )
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """The closed form, or steps of inference: with a tolerance, as many as there may be."""
-    options: Any = cell.algorithm
+    options = cell.algorithm
     count.forward()
     if options.inference == "exact":
         outputs, batch = cell.network.output_dim, cell.batch_size
@@ -215,7 +222,7 @@ def work(cell: Cell, count: Any) -> None:
 
 def memory(cell: Cell) -> dict[str, float]:
     """What the loop over steps carries, or the closed form."""
-    options: Any = cell.algorithm
+    options = cell.algorithm
     if options.inference == "exact":
         return {"units": 4}
     if options.inference == "equilibrium":
@@ -226,7 +233,7 @@ def memory(cell: Cell) -> dict[str, float]:
     return {"units": 8}
 
 
-def _equilibrium_work(cell: Cell, count: Any) -> None:
+def _equilibrium_work(cell: Cell, count: Count) -> None:
     """As many iterations as wide networks take; how many there will be is not known."""
     with count.repeated(ITERATIONS):
         # slopes and residual at the new point, its energy, and the products
@@ -241,13 +248,13 @@ def _equilibrium_work(cell: Cell, count: Any) -> None:
     count.forward()
 
 
-def _inference_work(cell: Cell, count: Any) -> None:
-    options: Any = cell.algorithm
+def _inference_work(cell: Cell, count: Count) -> None:
+    options = cell.algorithm
     sequential = options.inference_order == "sequential"
     count.at_once(count.above_input)
     done = 0
-    for end, reach in stages(options, cell.network.num_hidden_layers, cell.compiled):
-        reached = count.topmost(reach)
+    for end, num_moving in stages(options, cell.network.num_hidden_layers, cell.compiled):
+        reached = count.topmost(num_moving)
         with count.repeated(end - done):
             if not options.fixed_predictions:
                 count.at_once(reached)

@@ -12,9 +12,8 @@ is dF/dW_l without gamma_l, as in pc-tp S.33.
 linear networks (`exact`), *equilibrium* where they would end in others (`equilibrium`).
 """
 
-from typing import Any
-
 from jax import Array
+from jaxtyping import PyTree
 
 from scaling_limits.algorithms.layerwise import weight_gradients
 from scaling_limits.algorithms.predictive_coding import descent, equilibrium, exact
@@ -28,7 +27,7 @@ def init(problem: Problem) -> tuple[()]:
     return ()
 
 
-def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]]:
+def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, Array]]:
     """Each node's own rule at the inferred activities, a batch mean.
 
     `problem.numbers["activity_learning_rate"]` is the step beta on the gradient of the batch mean of F

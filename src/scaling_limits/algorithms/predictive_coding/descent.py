@@ -30,12 +30,12 @@ a step multiplies by the rate (Adam: before its averages), all hidden layers and
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
+from jaxtyping import PyTree
 
 from scaling_limits.algorithms.layerwise import downwards, pull
 from scaling_limits.algorithms.predictive_coding.inferred import Inferred
@@ -51,7 +51,7 @@ from scaling_limits.networks.network import (
     top_of,
 )
 
-State = tuple[Stacks, Any]
+State = tuple[Stacks, PyTree]
 """Displacements, and what Adam keeps."""
 Step = Callable[[State, Array], tuple[State, Stacks]]
 """The state after the step of this number, from 1, and the gradient that it follows."""
@@ -71,8 +71,8 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     relax = _relax_to_tolerance if with_tolerance else _relax
     done: Array | int = 0
     norm = jnp.asarray(jnp.inf, problem.y.dtype)
-    for end, reach in stages(problem.options, num_hidden, problem.compiled):
-        part = top(reach)
+    for end, num_moving in stages(problem.options, num_hidden, problem.compiled):
+        part = top(num_moving)
         moved, done, norm = relax(part, top_of(displacements, part.network), done, norm, end)
         displacements = with_top(displacements, moved)
     points = layers.points(displacements)
@@ -87,7 +87,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     )
 
 
-def trace(problem: Problem, forward: Stacks, observe: Callable[[Stacks, Stacks], Any]) -> Any:
+def trace(problem: Problem, forward: Stacks, observe: Callable[[Stacks, Stacks], PyTree]) -> PyTree:
     """What `observe` makes of the hidden activities, with the initial ones beside them, before the first step of
     inference and after every one: a tree of its own form with an axis of `num_inference_steps + 1` in front.
 
@@ -97,7 +97,7 @@ def trace(problem: Problem, forward: Stacks, observe: Callable[[Stacks, Stacks],
     layers = top(problem.network.num_weight_layers - 1)
     begin, step = _steps(layers)
 
-    def observed(state: State, number: Array) -> tuple[State, Any]:
+    def observed(state: State, number: Array) -> tuple[State, PyTree]:
         moved, _ = step(state, number)
         return moved, observe(layers.activities(moved[0]), layers.inputs)
 
@@ -140,18 +140,18 @@ def _relax_to_tolerance(
     begin, step = _steps(layers)
     tolerance = jnp.asarray(layers.problem.numbers["inference_tolerance"], norm.dtype)
 
-    def goes_on(carried: tuple[State, Array, Array]) -> Array:
+    def unfinished(carried: tuple[State, Array, Array]) -> Array:
         _, done, norm = carried
         # what has diverged goes on
         return (done < end) & ~(norm < tolerance)
 
     def go(carried: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
         state, done, _ = carried
-        state, slopes = step(state, done + 1)
-        return state, done + 1, optax.tree.norm(slopes)
+        state, gradients = step(state, done + 1)
+        return state, done + 1, optax.tree.norm(gradients)
 
     first = (begin(displacements), jnp.asarray(done, jnp.int32), norm)
-    (displacements, _), done, norm = jax.lax.while_loop(goes_on, go, first)
+    (displacements, _), done, norm = jax.lax.while_loop(unfinished, go, first)
     return displacements, done, norm
 
 
@@ -180,13 +180,13 @@ def _synchronous_step(layers: Layers, rate: Array, rule: optax.GradientTransform
             for segment, error in zip(layers.network.segments, errors, strict=True)
         )
         explained = jax.tree.map(jnp.negative, pullback(weighted)[0])
-        slopes = add_shifted_down(explained, layers.below * displacements[0][0], weighted)
+        gradients = add_shifted_down(explained, layers.below * displacements[0][0], weighted)
         for decay in layers.decay(displacements):
-            slopes = jax.tree.map(jnp.add, slopes, decay)
-        slopes = jax.tree.map(lambda slope: layers.share * slope, slopes)
-        updates, rule_state = rule.update(slopes, rule_state)
+            gradients = jax.tree.map(jnp.add, gradients, decay)
+        gradients = jax.tree.map(lambda slope: layers.sample_weight * slope, gradients)
+        updates, rule_state = rule.update(gradients, rule_state)
         moved = jax.tree.map(lambda d, u: d - rate * u, displacements, updates)
-        return (moved, rule_state), slopes
+        return (moved, rule_state), gradients
 
     return step
 
@@ -194,7 +194,7 @@ def _synchronous_step(layers: Layers, rate: Array, rule: optax.GradientTransform
 def _sequential_step(layers: Layers, rate: Array) -> Step:
     *hidden, output = layers.network.segments
     *hidden_params, output_params = layers.problem.params
-    step_size = rate * layers.share
+    step_size = rate * layers.sample_weight
 
     def step(state: State, number: Array) -> tuple[State, Stacks]:
         displacements, _ = state
@@ -202,7 +202,7 @@ def _sequential_step(layers: Layers, rate: Array) -> Step:
         changes = layers.changes(layers.problem.predictions(points), number)
         decay = layers.decay(displacements)
 
-        def update(segment: Segment, explained: Array, entry: Any) -> tuple[Array, Any]:
+        def update(segment: Segment, explained: Array, entry: PyTree) -> tuple[Array, PyTree]:
             params, point, change, old, *decay = entry
             weight = layers.weight(segment)
             slope = sum(decay, weight * (old - change) - explained)
@@ -221,8 +221,8 @@ def _sequential_step(layers: Layers, rate: Array) -> Step:
         slope = sum((d[0][0] for d in decay), layers.below * lowest - explained)
         lowest = lowest - step_size * slope
         new = shift_down(lowest, (*(new for new, _ in moved), at_output[None]))
-        slopes = shift_down(slope, (*(slope for _, slope in moved), at_output[None]))
-        return (new, ()), jax.tree.map(lambda slope: layers.share * slope, slopes)
+        gradients = shift_down(slope, (*(slope for _, slope in moved), at_output[None]))
+        return (new, ()), jax.tree.map(lambda slope: layers.sample_weight * slope, gradients)
 
     return step
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from scaling_limits.algorithms.predictive_coding import corners, smooth
+from scaling_limits.algorithms.predictive_coding import kinks, smooth
 from scaling_limits.algorithms.predictive_coding.inferred import Inferred
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks
@@ -27,15 +27,15 @@ class Equilibrium(NamedTuple):
     iterations: Int[Array, ""]
 
 
-def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Equilibrium:
+def solve(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Equilibrium:
     """The equilibrium that iterations from these errors of the hidden nodes lead to; networks are taken as smooth where
     the options do not say.
     """
     if problem.options.smooth is not False:
-        ended = smooth.settle(problem, errors, tolerance)
+        ended = smooth.solve(problem, errors, tolerance)
         return Equilibrium(ended.errors, ended.activities, ended.residual, ended.iterations)
-    rested = corners.settle(problem, errors, tolerance)
-    own, output = corners.errors_at(problem, rested.hidden)
+    rested = kinks.solve(problem, errors, tolerance)
+    own, output = kinks.errors_at(problem, rested.hidden)
     activities = (*rested.hidden, output[None])
     return Equilibrium(own, activities, rested.residual, rested.iterations)
 
@@ -44,16 +44,16 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     """That from the `forward` pass, to the tolerance `problem.numbers["inference_tolerance"]`."""
     tolerance = jnp.asarray(problem.numbers["inference_tolerance"], problem.y.dtype)
     start = tuple(jnp.zeros_like(stack) for stack in forward[:-1])
-    found = settle(problem, start, tolerance)
-    output = found.activities[-1][0]
+    result = solve(problem, start, tolerance)
+    output = result.activities[-1][0]
     return Inferred(
-        errors=(*found.errors, problem.output_error(output)[None]),
-        inputs=problem.inputs(found.activities),
+        errors=(*result.errors, problem.output_error(output)[None]),
+        inputs=problem.inputs(result.activities),
         output=output,
         metrics={
-            "inference_steps": jnp.asarray(found.iterations, output.dtype),
-            "inference_residual": found.residual.max(),
+            "inference_steps": jnp.asarray(result.iterations, output.dtype),
+            "inference_residual": result.residual.max(),
             # a residual that is not a number is not at most the tolerance
-            "inference_unreached": (~(found.residual <= tolerance)).mean(dtype=output.dtype),
+            "inference_unreached": (~(result.residual <= tolerance)).mean(dtype=output.dtype),
         },
     )

@@ -17,13 +17,13 @@ B_l: this rank is kept exactly, so that condition numbers far beyond 1e16 come o
 up to about 1e13.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.scipy.linalg import cho_solve
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PyTree
 
 from scaling_limits.algorithms.predictive_coding.inferred import energy_weight
 from scaling_limits.algorithms.problem import Problem
@@ -71,8 +71,8 @@ class ActivityHessian(NamedTuple):
         top = (self.output @ z[-1]) @ self.output
         if self.bend is not None:
             top += self.bend @ z[-1]
-        found = errors.at[:-1].add(-pulled).at[-1].add(top)
-        return found if self.shift is None else found + self.shift * z
+        result = errors.at[:-1].add(-pulled).at[-1].add(top)
+        return result if self.shift is None else result + self.shift * z
 
     def diagonal(self) -> Float[Array, "hidden units units"]:
         """The blocks (l, l)."""
@@ -124,12 +124,12 @@ class Elimination(NamedTuple):
         )
         layers = (h.jacobians, h.weights[1:], above)
 
-        def down(w: Array, entry: Any) -> tuple[Array, Array]:
+        def down(w: Array, entry: PyTree) -> tuple[Array, Array]:
             (jacobian, weight, pivot), own = entry
             divided = pivot.times(w)
             return own + (weight * divided) @ jacobian, divided
 
-        def up(z: Array, entry: Any) -> tuple[Array, Array]:
+        def up(z: Array, entry: PyTree) -> tuple[Array, Array]:
             (jacobian, weight, pivot), own = entry
             z = own + weight * pivot.times(jacobian @ z)
             return z, z
@@ -168,12 +168,12 @@ def activity_hessian(problem: Problem) -> ActivityHessian:
     )
     of_loss = jax.hessian(problem.sample_loss)(predicted, y[0])
     root = jnp.sqrt(weight) * _root(of_loss)
-    found = ActivityHessian(weights, jacobians, root @ jax.jacrev(predict)(z[-1]))
+    result = ActivityHessian(weights, jacobians, root @ jax.jacrev(predict)(z[-1]))
     if bent:
         error = weight * output_error(name, predicted[None], y)[0]
-        found = found._replace(bend=-jax.hessian(lambda z: error @ predict(z))(z[-1]))
+        result = result._replace(bend=-jax.hessian(lambda z: error @ predict(z))(z[-1]))
     decay = problem.numbers.get("activity_decay")
-    return found if decay is None else found.shifted(jnp.asarray(decay, z.dtype))
+    return result if decay is None else result.shifted(jnp.asarray(decay, z.dtype))
 
 
 def eliminate(hessian: ActivityHessian) -> Elimination:
@@ -233,10 +233,10 @@ def _full(hessian: ActivityHessian) -> Elimination:
         """P^{-1}, C P^{-1}, and the number of negative eigenvalues of P."""
         factor = jnp.linalg.cholesky(weight * identity + c)
         done = jnp.isfinite(factor[-1, -1])
-        found: tuple[Array, Array, Array] = jax.lax.cond(
+        result: tuple[Array, Array, Array] = jax.lax.cond(
             done, positive, indefinite, c, weight, factor
         )
-        return found
+        return result
 
     def step(c: Array, entry: tuple[Array, Array]) -> tuple[Array, tuple[Full, Array]]:
         jacobian, weight = entry
@@ -254,7 +254,7 @@ def _full(hessian: ActivityHessian) -> Elimination:
     return Elimination(hessian, _on_top(Full(first), above), negative.sum() + lowest)
 
 
-def _on_top(first: Any, stacked: Any) -> Any:
+def _on_top(first: PyTree, stacked: PyTree) -> PyTree:
     """The first layer's before those of the layers above it."""
     return jax.tree.map(lambda a, others: jnp.concatenate([a[None], others]), first, stacked)
 
@@ -262,14 +262,14 @@ def _on_top(first: Any, stacked: Any) -> Any:
 def _jacobians(problem: Problem, segment: Segment, z: Activities) -> Array:
     """B_l of the layers above the first, at their inputs."""
 
-    def of_node(entry: tuple[Any, Array]) -> Array:
+    def of_node(entry: tuple[PyTree, Array]) -> Array:
         params, z = entry
-        found: Array = jax.jacrev(lambda z: segment.apply(params, problem.scaling, z[None])[0])(z)
-        return found
+        result: Array = jax.jacrev(lambda z: segment.apply(params, problem.scaling, z[None])[0])(z)
+        return result
 
     # one after another: what a Jacobian is made of is larger than it
-    found: Array = jax.lax.map(of_node, (problem.params[1], z[:-1]))
-    return found
+    result: Array = jax.lax.map(of_node, (problem.params[1], z[:-1]))
+    return result
 
 
 def _none(z: Activities) -> Array:

@@ -5,13 +5,13 @@ batch takes them together.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, PyTree
 
 from scaling_limits.networks.network import Stacks
 
@@ -56,14 +56,14 @@ def iterated(
     falls no more, `MOST_ITERATIONS` times at most.
     """
 
-    def unsettled(state: AnyState) -> Array:
+    def unconverged(state: AnyState) -> Array:
         return (state.residual > tolerance) & ~state.stalled
 
-    def goes_on(state: AnyState) -> Array:
-        going: Array = unsettled(state).any() & (state.iterations < MOST_ITERATIONS)
+    def unfinished(state: AnyState) -> Array:
+        going: Array = unconverged(state).any() & (state.iterations < MOST_ITERATIONS)
         return going
 
-    return jax.lax.while_loop(goes_on, lambda state: iterate(state, unsettled(state)), begin)
+    return jax.lax.while_loop(unfinished, lambda state: iterate(state, unconverged(state)), begin)
 
 
 def slack(energy: PerSample) -> PerSample:
@@ -100,7 +100,7 @@ def largest(stacks: Stacks) -> PerSample:
 
 def conjugate_gradients(
     product: Callable[[Stacks], Stacks],
-    slopes: Stacks,
+    gradients: Stacks,
     precondition: Callable[[Stacks], Stacks],
     enough: PerSample,
 ) -> Stacks:
@@ -110,11 +110,11 @@ def conjugate_gradients(
     or after `NUM_PRODUCTS` products. Where it is not convex at once, it is the preconditioned gradient.
     """
 
-    def goes_on(carried: Any) -> Array:
+    def unfinished(carried: PyTree) -> Array:
         going: Array = (carried[0] < NUM_PRODUCTS) & carried[-1].any()
         return going
 
-    def step(carried: Any) -> Any:
+    def step(carried: PyTree) -> PyTree:
         number, solution, rest, conditioned, along, active = carried
         applied = product(along)
         curvature = dot(along, applied)
@@ -130,12 +130,12 @@ def conjugate_gradients(
         active = active & (norm(renewed) > enough)
         return number + 1, solution, renewed, again, add(again, share, along), active
 
-    rest = jax.tree.map(jnp.negative, slopes)
+    rest = jax.tree.map(jnp.negative, gradients)
     conditioned = precondition(rest)
-    zero = jax.tree.map(jnp.zeros_like, slopes)
+    zero = jax.tree.map(jnp.zeros_like, gradients)
     start = (jnp.int32(0), zero, rest, conditioned, conditioned, jnp.ones(enough.shape, bool))
-    found: Stacks = jax.lax.while_loop(goes_on, step, start)[1]
-    return found
+    result: Stacks = jax.lax.while_loop(unfinished, step, start)[1]
+    return result
 
 
 def step_size(

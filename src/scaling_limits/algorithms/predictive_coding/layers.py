@@ -53,7 +53,7 @@ class Layers:
         return options
 
     @property
-    def share(self) -> float:
+    def sample_weight(self) -> float:
         """What a sample's own energy counts for in the energy whose gradient activities follow."""
         return 1.0 / len(self.problem.y) if self.options.activity_gradient == "batch_mean" else 1.0
 

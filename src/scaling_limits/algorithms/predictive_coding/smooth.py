@@ -1,4 +1,4 @@
-r"""The equilibrium of networks without corners, by Newton's method on the errors.
+r"""The equilibrium of networks without kinks, by Newton's method on the errors.
 
 In the errors e_l of the hidden nodes the activities are a rollout, z_l = p_l(z_{l-1}) + e_l, and a sample's energy is
 
@@ -47,7 +47,7 @@ _FORCING = 0.9, 0.5
 """Of Eisenstat and Walker: the factor of the squared fall of the gradient, and the share at first and at most."""
 
 
-class Settled(NamedTuple):
+class NewtonState(NamedTuple):
     """Where iterations have come to, sample by sample."""
 
     errors: Stacks
@@ -55,15 +55,15 @@ class Settled(NamedTuple):
     activities: Stacks
     """Of all nodes, at these errors."""
     energy: PerSample
-    slopes: Stacks
+    gradients: Stacks
     residual: PerSample
-    share: PerSample
+    forcing: PerSample
     """Of the gradient, which the next direction may leave."""
     stalled: Bool[Array, " batch"]
     iterations: Int[Array, ""]
 
 
-def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Settled:
+def solve(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> NewtonState:
     """The equilibrium that iterations from these errors of the hidden nodes lead to."""
     solver = _Solver(problem, tolerance)
     return iterated(solver.begin(errors), solver.iterate, tolerance)
@@ -76,24 +76,24 @@ class _Solver:
         self._problem = problem
         self._least_fall = tolerance**2
 
-    def begin(self, errors: Stacks) -> Settled:
+    def begin(self, errors: Stacks) -> NewtonState:
         """Where iterations begin."""
-        energy, slopes, activities = self._slopes(errors)
-        return Settled(
+        energy, gradients, activities = self._gradients(errors)
+        return NewtonState(
             errors=errors,
             activities=activities,
             energy=energy,
-            slopes=slopes,
-            residual=self._residual(activities, slopes),
-            share=jnp.full_like(energy, _FORCING[1]),
+            gradients=gradients,
+            residual=self._residual(activities, gradients),
+            forcing=jnp.full_like(energy, _FORCING[1]),
             stalled=jnp.zeros(len(energy), bool),
             iterations=jnp.int32(0),
         )
 
-    def iterate(self, state: Settled, chosen: Bool[Array, " batch"]) -> Settled:
+    def iterate(self, state: NewtonState, chosen: Bool[Array, " batch"]) -> NewtonState:
         """One iteration of the `chosen` samples."""
         direction = self._direction(state)
-        slope = dot(state.slopes, direction)
+        slope = dot(state.gradients, direction)
         rounding = slack(state.energy)
 
         def good(size: PerSample) -> Array:
@@ -101,18 +101,18 @@ class _Solver:
             return energy <= state.energy + DECREASE * size * slope + rounding
 
         errors = add(state.errors, step_size(good, chosen, slope), direction)
-        energy, slopes, activities = self._slopes(errors)
-        residual = self._residual(activities, slopes)
+        energy, gradients, activities = self._gradients(errors)
+        residual = self._residual(activities, gradients)
         # near a smooth minimum the energy stands still while the residual still falls
         fall = jnp.maximum(rounding, self._least_fall)
         still = (energy >= state.energy - fall) & (residual > 0.5 * state.residual)
-        return Settled(
+        return NewtonState(
             errors=errors,
             activities=activities,
             energy=energy,
-            slopes=slopes,
+            gradients=gradients,
             residual=residual,
-            share=_share(state, slopes),
+            forcing=_forcing(state, gradients),
             stalled=state.stalled | (chosen & still),
             iterations=state.iterations + 1,
         )
@@ -123,38 +123,38 @@ class _Solver:
         activities = rollout(problem, (*errors, jnp.zeros_like(problem.y)[None]))
         return energies(problem, errors, activities[-1][0]), activities
 
-    def _slopes(self, errors: Stacks) -> tuple[PerSample, Stacks, Stacks]:
+    def _gradients(self, errors: Stacks) -> tuple[PerSample, Stacks, Stacks]:
         """The energies, their gradients by the errors, and the activities."""
         energy, pullback, activities = jax.vjp(self._energies, errors, has_aux=True)
-        slopes: Stacks = pullback(jnp.ones_like(energy))[0]
-        return energy, slopes, activities
+        gradients: Stacks = pullback(jnp.ones_like(energy))[0]
+        return energy, gradients, activities
 
-    def _residual(self, activities: Stacks, slopes: Stacks) -> PerSample:
+    def _residual(self, activities: Stacks, gradients: Stacks) -> PerSample:
         """The largest entry of |dF/dz|: dF/dz_l is dG/de_l - J_{l+1}^T dG/de_{l+1}."""
         problem = self._problem
         _, pullback = jax.vjp(problem.predictions, problem.inputs(activities))
-        padded = (*slopes, jnp.zeros_like(activities[-1]))
+        padded = (*gradients, jnp.zeros_like(activities[-1]))
         own = shift_down(jnp.zeros_like(problem.x), padded)
         by_input = [a - b for a, b in zip(own, pullback(padded)[0], strict=True)]
         # the first node's input is clamped
         return largest(tuple(by_input[1:]))
 
-    def _direction(self, state: Settled) -> Stacks:
+    def _direction(self, state: NewtonState) -> Stacks:
         """Conjugate gradients for `H p = -slopes`, each sample for itself."""
-        _, product = jax.linearize(lambda e: self._slopes(e)[1], state.errors)
+        _, product = jax.linearize(lambda e: self._gradients(e)[1], state.errors)
 
         def precondition(vector: Stacks) -> Stacks:
             weights = hidden_weights(self._problem)
             return tuple(v / weight for weight, v in zip(weights, vector, strict=True))
 
-        enough = state.share * norm(state.slopes)
-        return conjugate_gradients(product, state.slopes, precondition, enough)
+        enough = state.forcing * norm(state.gradients)
+        return conjugate_gradients(product, state.gradients, precondition, enough)
 
 
-def _share(before: Settled, slopes: Stacks) -> PerSample:
+def _forcing(before: NewtonState, gradients: Stacks) -> PerSample:
     """The share of the gradient that the direction may leave after an iteration that led to these slopes."""
     factor, most = _FORCING
-    fall = over(norm(slopes), norm(before.slopes))
+    fall = over(norm(gradients), norm(before.gradients))
     # one lucky iteration must not ask for a direction much better than the ones before
-    least = jnp.where(factor * before.share**2 > 0.1, factor * before.share**2, 0.0)
+    least = jnp.where(factor * before.forcing**2 > 0.1, factor * before.forcing**2, 0.0)
     return jnp.clip(factor * fall**2, least, most)

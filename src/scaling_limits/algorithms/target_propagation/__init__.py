@@ -1,12 +1,13 @@
 """Target propagation and difference target propagation (pc-tp Sec. 3.1.2, 5)."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from scaling_limits.algorithms import feedback
-from scaling_limits.cells import AlgorithmSpec, Cell, Traced
+from scaling_limits.cells import AlgorithmSpec, Cell, CellSettings, Traced
 from scaling_limits.errors import ConfigurationError
+from scaling_limits.networks.work import Count
 
 
 class Settings(feedback.FeedbackWeights):
@@ -44,7 +45,7 @@ class Options(AlgorithmSpec):
     feedback_noise: float | None = None
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse a loss of feedback weights without the noise that it needs.
 
     Raises:
@@ -52,12 +53,12 @@ def refuse(settings: Any) -> None:
     """
     feedback.refuse(settings)
     if settings.feedback_loss == "difference_reconstruction" and settings.feedback_noise is None:
-        raise ConfigurationError("feedback_noise: difference_reconstruction needs it")
+        raise ConfigurationError("feedback_noise", "difference_reconstruction needs it")
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Targets come down through the feedback nodes, which learn to give back what entered."""
-    options: Any = cell.algorithm
+    options = cell.algorithm
     count.forward()
     count.backward()
     if options.difference_correction:

@@ -9,10 +9,10 @@ its own error `e_l = hhat_l - h_l`.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import jax
 from jax import Array
+from jaxtyping import PyTree
 
 from scaling_limits.algorithms.layerwise import downwards, weight_gradients
 from scaling_limits.algorithms.problem import Problem
@@ -33,7 +33,7 @@ def init(problem: Problem) -> tuple[()]:
     return ()
 
 
-def update(problem: Problem, state: Any) -> tuple[Weights, Any, dict[str, Array]]:
+def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, Array]]:
     """Each node's own rule with the errors of its targets, a batch mean, and the gradients of the
     feedback weights.
 
@@ -66,7 +66,7 @@ def feedback_gradients(problem: Problem) -> Params:
 def _errors(problem: Problem, forward: Stacks) -> Stacks:
     """From the output down, `e_{l-1} = g_l(h_l + e_l) - h_{l-1}`, or `- g_l(h_l)` where corrected."""
 
-    def step(segment: Segment, error: Array, entry: Any) -> tuple[Array, Array]:
+    def step(segment: Segment, error: Array, entry: PyTree) -> tuple[Array, Array]:
         params, above, below = entry
         if problem.options.difference_correction:
             below = segment.apply(params, problem.scaling, above)

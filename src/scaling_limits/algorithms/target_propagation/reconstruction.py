@@ -6,12 +6,10 @@ from the network's output. pc-tp names the latter without its formula: it is tha
 2020, from memory.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from scaling_limits.algorithms.layerwise import downwards, upwards
 from scaling_limits.algorithms.problem import Problem
@@ -50,12 +48,12 @@ def difference_reconstruction_losses(problem: Problem, noise_std: float) -> Floa
     count = network.num_weight_layers - 1
     where = tuple(segment.indices() - 2 for segment in network.feedback)
 
-    def up(segment: Segment, copies: Array, entry: Any) -> tuple[Array, None]:
+    def up(segment: Segment, copies: Array, entry: PyTree) -> tuple[Array, None]:
         params, index, eps = entry
         perturbed = copies.at[index].add(eps)
         return jax.vmap(lambda x: segment.apply(params, scaling, x))(perturbed), None
 
-    def down(segment: Segment, copies: Array, entry: Any) -> tuple[Array, Array]:
+    def down(segment: Segment, copies: Array, entry: PyTree) -> tuple[Array, Array]:
         params, index, eps, above, below = entry
         correction = segment.apply(params, scaling, above) - below
         copies = jax.vmap(lambda x: segment.apply(params, scaling, x) - correction)(copies)

@@ -6,9 +6,10 @@ from typing import Any
 
 from scaling_limits import algorithms, limits, measurements, networks, optimisers
 from scaling_limits.cells import AlgorithmSpec, Cell, NetworkSpec, OptimiserSpec
+from scaling_limits.registry import Registry
 
 Work = Callable[[Cell, Any], None]
-_REGISTRIES = {
+_REGISTRIES: Mapping[str, Registry[object]] = {
     "limit": limits.registry,
     "measurement": measurements.registry,
     "optimiser": optimisers.registry,

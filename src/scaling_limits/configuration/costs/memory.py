@@ -58,8 +58,9 @@ def refuse_too_large(cells: Iterable[Cell], mem_mb: int) -> None:
         return
     needed = cell_bytes(largest)
     raise ConfigurationError(
-        f"resources.mem_mb: {described(largest)} takes about {needed / 1e6:,.0f} MB, more than the {mem_mb:,} that a "
-        f"job may take; set it to {_rounded_up(needed)} where that much is free, or leave such sizes out"
+        "resources.mem_mb",
+        f"{described(largest)} takes about {needed / 1e6:,.0f} MB, more than the {mem_mb:,} that a "
+        f"job may take; set it to {_rounded_up(needed)} where that much is free, or leave such sizes out",
     )
 
 
@@ -72,8 +73,9 @@ def refuse_beyond_machine(cell: Cell) -> None:
     needed, available = cell_bytes(cell), _machine_bytes()
     if needed > available:
         raise ConfigurationError(
+            None,
             f"{described(cell)} takes about {needed / 1e6:,.0f} MB, more than the {available / 1e6:,.0f} of this "
-            "machine; lower width, depth, batch_size, num_steps or the number of samples"
+            "machine; lower width, depth, batch_size, num_steps or the number of samples",
         )
 
 

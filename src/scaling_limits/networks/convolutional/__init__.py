@@ -1,20 +1,18 @@
 """Networks of convolutions and dense layers without biases, for images (pc-tp App. E)."""
 
-from typing import Any
-
-from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.cells import CellSettings, DatasetSpec, NetworkSpec
 from scaling_limits.networks.convolutional.architectures import ARCHITECTURES, image_layers
 from scaling_limits.networks.layers import Layer
 from scaling_limits.networks.settings import batch_norm, refuse_batch_norm, structure
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse what batch norm does not go with; raises ConfigurationError."""
     if ARCHITECTURES[settings.network].batch_norm:
         refuse_batch_norm(settings)
 
 
-def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
+def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
     """The structure that a cell holds."""
     normalised = ARCHITECTURES[settings.network].batch_norm
     options = batch_norm(dataset) if normalised else {}

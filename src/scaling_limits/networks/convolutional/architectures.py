@@ -151,20 +151,20 @@ def image_layers(spec: NetworkSpec) -> tuple[ImageLayer, ...]:
     """
     architecture = ARCHITECTURES[spec.name]
     hidden = _of_depth(spec, architecture.variants)
-    found: list[ImageLayer] = []
+    result: list[ImageLayer] = []
     entering = shape = image_shape(spec, architecture.smallest)
     for number, block in enumerate((*hidden, _OUTPUT), start=1):
         role = "input" if number == 1 else "output" if block is _OUTPUT else "hidden"
         name = f"{role}_{number}" if role == "hidden" and len(hidden) > 2 else role
         features = spec.output_dim if block is _OUTPUT else block.features * spec.width
         layer = ImageLayer(name, role, entering, shape, features, block.kernel, block.padding)
-        found.append(layer)
+        result.append(layer)
         entering = shape = layer.leaving
         if block.kernel is not None and block.pooled:
             shape = _halved(shape)
             while architecture.to_one_position and number == len(hidden) and min(shape[:2]) > 1:
                 shape = _halved(shape)
-    return tuple(found)
+    return tuple(result)
 
 
 def image_shape(spec: NetworkSpec, smallest: int) -> Shape:
@@ -179,8 +179,8 @@ def image_shape(spec: NetworkSpec, smallest: int) -> Shape:
     if len(shape) != 3 or min(shape[:2]) < smallest:
         words = " x ".join(map(str, spec.input_shape or (spec.input_dim,)))
         raise ConfigurationError(
-            f"input_shape: {spec.name} is for images of at least {smallest} x {smallest}, "
-            f"the data have {words}"
+            "input_shape",
+            f"{spec.name} is for images of at least {smallest} x {smallest}, the data have {words}",
         )
     height, width, channels = shape
     return height, width, channels
@@ -198,16 +198,17 @@ def _halved(shape: Shape) -> Shape:
 
 
 def _of_depth(spec: NetworkSpec, variants: Sequence[tuple[Block, ...]]) -> tuple[Block, ...]:
-    found = {len(blocks): blocks for blocks in variants}
-    if spec.num_hidden_layers in found:
-        return found[spec.num_hidden_layers]
+    result = {len(blocks): blocks for blocks in variants}
+    if spec.num_hidden_layers in result:
+        return result[spec.num_hidden_layers]
     wanted = spec.num_hidden_layers + 1
-    if len(found) > 1:
-        there = nearest(wanted, [depth + 1 for depth in found])
+    if len(result) > 1:
+        there = nearest(wanted, [depth + 1 for depth in result])
         raise ConfigurationError(
-            f"depth: {spec.name} has no {wanted} weight layers. Valid: {there}"
+            "depth", f"{spec.name} has no {wanted} weight layers. Valid: {there}"
         )
     raise ConfigurationError(
-        f"depth: {spec.name} has {len(variants[0]) + 1} weight layers "
-        f"({len(variants[0])} hidden_layers), not {wanted}"
+        "depth",
+        f"{spec.name} has {len(variants[0]) + 1} weight layers "
+        f"({len(variants[0])} hidden_layers), not {wanted}",
     )

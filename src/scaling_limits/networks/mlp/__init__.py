@@ -1,10 +1,10 @@
 """Fully connected networks of H hidden layers without biases, with or without skips."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.cells import CellSettings, DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.blocks import layer_names
 from scaling_limits.networks.layers import Layer
@@ -34,7 +34,7 @@ class Settings(LayerNorm):
         return self.skip
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse what acts on residual branches where there are none, and depths that are no number of blocks.
 
     Raises:
@@ -48,20 +48,22 @@ def refuse(settings: Any) -> None:
     }
     for key, is_given in branch.items():
         if is_given and not settings.skip:
-            raise ConfigurationError(f"{key}: acts on residual branches; it needs skip: true")
+            raise ConfigurationError(key, "acts on residual branches; it needs skip: true")
     if block_depth > 1 and kind not in ("blocks", "block_layers"):
         raise ConfigurationError(
-            f"depth_kind: {kind} of blocks of {block_depth} layers is ambiguous; use blocks or block_layers"
+            "depth_kind",
+            f"{kind} of blocks of {block_depth} layers is ambiguous; use blocks or block_layers",
         )
     if kind == "block_layers" and settings.depth % block_depth:
         nearest = max(round(settings.depth / block_depth), 1) * block_depth
         raise ConfigurationError(
-            f"depth: {settings.depth} block_layers are no number of blocks of block_depth: {block_depth} layers; the "
-            f"nearest is {nearest}"
+            "depth",
+            f"{settings.depth} block_layers are no number of blocks of block_depth: {block_depth} layers; the "
+            f"nearest is {nearest}",
         )
 
 
-def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
+def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
     """The structure that a cell holds."""
     return structure(
         settings,

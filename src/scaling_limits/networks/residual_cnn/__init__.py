@@ -5,9 +5,8 @@ stage leaves. The width N is that of what a convolution adds up, its 3 x 3 posit
 """
 
 from dataclasses import dataclass
-from typing import Any
 
-from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.cells import CellSettings, DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.convolutional.architectures import ImageLayer, Shape, image_shape
 from scaling_limits.networks.layers import Layer
@@ -39,7 +38,7 @@ class Stage:
     pooled: Shape
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse widths that are no number of channels, and depths that are no number of stages.
 
     Raises:
@@ -48,18 +47,20 @@ def refuse(settings: Any) -> None:
     if settings.width % _KERNEL**2:
         nearest = max(round(settings.width / _KERNEL**2), 1) * _KERNEL**2
         raise ConfigurationError(
-            f"width: that of {settings.network} is {_KERNEL} x {_KERNEL} positions times channels, which "
-            f"{settings.width} is not; the nearest is {nearest}"
+            "width",
+            f"that of {settings.network} is {_KERNEL} x {_KERNEL} positions times channels, which "
+            f"{settings.width} is not; the nearest is {nearest}",
         )
     if settings.depth_kind != "weight_layers" or settings.depth % _OF_STAGE != 1:
         stages = max(round((settings.depth - 1) / _OF_STAGE), 1)
         raise ConfigurationError(
-            f"depth: {settings.network} has {_OF_STAGE} layers a stage and one above, counted as weight_layers, not "
-            f"{settings.depth} {settings.depth_kind}; the nearest is {stages * _OF_STAGE + 1} weight_layers"
+            "depth",
+            f"{settings.network} has {_OF_STAGE} layers a stage and one above, counted as weight_layers, not "
+            f"{settings.depth} {settings.depth_kind}; the nearest is {stages * _OF_STAGE + 1} weight_layers",
         )
 
 
-def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
+def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
     """The structure that a cell holds."""
     return structure(settings, dataset, input_shape=dataset.input_shape, skip=True)
 
@@ -81,8 +82,9 @@ def plan(spec: NetworkSpec) -> tuple[tuple[Stage, ...], ImageLayer]:
     shape = image_shape(spec, 2**number)
     if shape[0] % 2**number or shape[1] % 2**number:
         raise ConfigurationError(
-            f"input_shape: {number} poolings of {spec.name} do not divide {shape[0]} x {shape[1]}; "
-            f"use multiples of {2**number}"
+            "input_shape",
+            f"{number} poolings of {spec.name} do not divide {shape[0]} x {shape[1]}; "
+            f"use multiples of {2**number}",
         )
     features, stages = spec.width // _KERNEL**2, []
     for stage in range(number):

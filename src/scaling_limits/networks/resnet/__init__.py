@@ -1,10 +1,8 @@
 """Residual networks of convolutions with batch norm, for images (He et al. 2016, the form for CIFAR)."""
 
-from typing import Any
-
 from pydantic import Field
 
-from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.cells import CellSettings, DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.layers import Layer
 from scaling_limits.networks.resnet.blocks import Spec, plan
@@ -20,7 +18,7 @@ class Settings(Strict):
     )
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse another count of the depth than blocks, and what batch norm does not go with.
 
     Raises:
@@ -28,13 +26,14 @@ def refuse(settings: Any) -> None:
     """
     if settings.depth_kind != "blocks":
         raise ConfigurationError(
-            f"depth_kind: the depth of {settings.network} counts its residual blocks, not "
-            f"{settings.depth_kind}; use blocks"
+            "depth_kind",
+            f"the depth of {settings.network} counts its residual blocks, not "
+            f"{settings.depth_kind}; use blocks",
         )
     refuse_batch_norm(settings)
 
 
-def spec(settings: Any, dataset: DatasetSpec) -> NetworkSpec:
+def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
     """The structure that a cell holds."""
     options = {"input_shape": dataset.input_shape, **batch_norm(dataset)}
     return Spec(**dict(structure(settings, dataset, **options)), channels=settings.channels)

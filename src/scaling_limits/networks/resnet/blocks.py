@@ -62,7 +62,8 @@ def plan(spec: Spec) -> tuple[ImageLayer, tuple[ResidualBlock, ...], ImageLayer]
     num_blocks = spec.num_hidden_layers - 1
     if num_blocks not in STAGES:
         raise ConfigurationError(
-            f"depth: {spec.name} has no {num_blocks} blocks. Valid: {nearest(num_blocks, list(STAGES))}"
+            "depth",
+            f"{spec.name} has no {num_blocks} blocks. Valid: {nearest(num_blocks, list(STAGES))}",
         )
     shape = image_shape(spec, _SMALLEST)
     stem = ImageLayer(

@@ -4,11 +4,11 @@ Nodes are the embeddings of tokens and positions, `depth` causal blocks of atten
 output. Symbols: N is `width`, h `num_heads`, d = N/h.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import DatasetSpec, NetworkSpec
+from scaling_limits.cells import CellSettings, DatasetSpec, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.networks.layers import Layer
 from scaling_limits.networks.settings import LayerNorm, structure
@@ -43,7 +43,7 @@ class Spec(NetworkSpec):
     block_fan_ins: Literal["own", "printed"]
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse heads that do not divide the width, another count of the depth than blocks, and losses without tokens.
 
     Raises:
@@ -52,19 +52,22 @@ def refuse(settings: Any) -> None:
     if settings.width % settings.num_heads:
         nearest = max(round(settings.width / settings.num_heads), 1) * settings.num_heads
         raise ConfigurationError(
-            f"width: {settings.num_heads} heads do not divide {settings.width}; the nearest is {nearest}"
+            "width",
+            f"{settings.num_heads} heads do not divide {settings.width}; the nearest is {nearest}",
         )
     if settings.depth_kind != "blocks":
         raise ConfigurationError(
-            f"depth_kind: the depth of transformer counts its blocks, not {settings.depth_kind}; use blocks"
+            "depth_kind",
+            f"the depth of transformer counts its blocks, not {settings.depth_kind}; use blocks",
         )
     if settings.loss != "cross_entropy":
         raise ConfigurationError(
-            f"loss: the outputs of transformer are for tokens, not '{settings.loss}'; use cross_entropy"
+            "loss",
+            f"the outputs of transformer are for tokens, not '{settings.loss}'; use cross_entropy",
         )
 
 
-def spec(settings: Any, dataset: DatasetSpec) -> Spec:
+def spec(settings: CellSettings, dataset: DatasetSpec) -> Spec:
     """The structure that a cell holds.
 
     Raises:
@@ -72,8 +75,9 @@ def spec(settings: Any, dataset: DatasetSpec) -> Spec:
     """
     if dataset.sequence_length is None:
         raise ConfigurationError(
-            f"network: transformer is for sequences of tokens, dataset '{dataset.name}' is none; "
-            "use tiny_shakespeare or sentences"
+            "network",
+            f"transformer is for sequences of tokens, dataset '{dataset.name}' is none; "
+            "use tiny_shakespeare or sentences",
         )
     plain = structure(
         settings,

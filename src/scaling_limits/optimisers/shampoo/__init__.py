@@ -3,11 +3,10 @@
 Source: second-order (3), (S.44)-(S.51), (S.77)-(S.80), with the moments of the batch's gradient.
 """
 
-from typing import Any
-
 from pydantic import Field
 
-from scaling_limits.cells import Cell, Traced
+from scaling_limits.cells import Cell, CellSettings, Fields, Traced
+from scaling_limits.networks.work import Count
 from scaling_limits.optimisers import costs, preconditioned
 from scaling_limits.optimisers.preconditioned import accumulation
 
@@ -31,23 +30,23 @@ class Spec(preconditioned.Spec):
     preconditioner_exponent: Traced
 
 
-def refuse(settings: Any) -> None:
+def refuse(settings: CellSettings) -> None:
     """Refuse a weight of averages where there are none; raises ConfigurationError."""
     preconditioned.refuse(settings)
 
 
-def options(settings: Any) -> dict[str, Any]:
+def options(settings: CellSettings) -> Fields:
     """How moments accumulate."""
     return accumulation(settings)
 
 
-def exponents(settings: Any) -> dict[str, float]:
+def exponents(settings: CellSettings) -> dict[str, float]:
     """e_A = e_B = e of the row."""
     e = settings.preconditioner_exponent
     return {"input_preconditioner_exponent": e, "preconditioner_exponent": e}
 
 
-def work(cell: Cell, count: Any) -> None:
+def work(cell: Cell, count: Count) -> None:
     """Moments and their decompositions."""
     costs.shampoo(cell, count)
 

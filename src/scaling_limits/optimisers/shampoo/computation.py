@@ -11,13 +11,12 @@ second with orthonormal rows, and the moment of the first of its own size.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import jax.numpy as jnp
 import optax
 from jax import Array
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from scaling_limits.optimisers.layers import (
     Matrices,
@@ -34,7 +33,7 @@ _SIDES = ("input", "output")
 
 
 def build(
-    numbers: Mapping[str, Any], factors: Mapping[str, Any]
+    numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
 ) -> optax.GradientTransformationExtraArgs:
     """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
     rho, exponent = numbers["damping"], numbers["preconditioner_exponent"]

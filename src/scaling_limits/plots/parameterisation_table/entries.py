@@ -129,7 +129,7 @@ def _premultipliers(row: Row, entry: TableEntry) -> dict[str, str]:
     }
     stds = [row.role(role).init_std for role in _LAYERS]
     if any(std != stds[0] for std in stds):
-        raise ConfigurationError(f"{row.scheme}: the variance of weights depends on the layer")
+        raise ConfigurationError(row.scheme, "the variance of weights depends on the layer")
     return {**scales, "$b_l$ (variance)": _product(stds[:1] * 2, r"\mathrm{fan\_in}")}
 
 

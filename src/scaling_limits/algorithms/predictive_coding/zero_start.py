@@ -4,13 +4,13 @@ Weights see nothing below them while the activity below is zero, so those above 
 All activations are zero at zero.
 """
 
-from typing import Any
+from scaling_limits.cells import CellSettings
 
 FLAT_AT_ZERO = frozenset({"relu"})
 """Activations without a derivative there, so that no error from above passes a node whose input is zero."""
 
 
-def steps_from_zeros(settings: Any) -> int | None:
+def steps_from_zeros(settings: CellSettings) -> int | None:
     """The least number of steps after which no hidden activity is zero; None if all weights but the lowest would see
     zeros after any number.
 

@@ -1,17 +1,17 @@
-r"""The equilibrium of networks with corners (ReLU), by projected Newton steps on the activities.
+r"""The equilibrium of networks with kinks (ReLU), by projected Newton steps on the activities.
 
-F (pcn-limits Eq. 2) has corners where hidden activities are zero, and is smooth on each orthant of them; with ReLU and
-the mean squared error it is a quadratic form there. At a corner its slope along any direction is a sum over activities,
+F (pcn-limits Eq. 2) has kinks where hidden activities are zero, and is smooth on each orthant of them; with ReLU and
+the mean squared error it is a quadratic form there. At a kink its slope along any direction is a sum over activities,
 of the slope from the right for those that rise and from the left for those that fall. So a point where neither way of
 any one of them leads down is a minimum to first order, and no other method of finding the way down is needed.
 
 An activity that is zero moves to the side on which F falls, and rests where it falls on neither. An iteration takes a
 Newton step, by conjugate gradients among the activities that do not rest, and, where that leaves half of the residual
-or more, one down the slope. Along both each activity ends where it meets its corner, and the step is halved until F
+or more, one down the slope. Along both each activity ends where it meets its kink, and the step is halved until F
 falls: the first finds the minimum of an orthant, the second the orthant of the minimum (Moré and Toraldo 1991 for
 quadratic forms in boxes).
 
-The residual is the largest entry of |dF/dz|, of activities at rest zero. Corners elsewhere, as within a node, are not
+The residual is the largest entry of |dF/dz|, of activities at rest zero. Kinks elsewhere, as within a node, are not
 seen: there the residual stays.
 """
 
@@ -44,7 +44,7 @@ _LEFT_OVER = 0.1
 """Of the slope, by a Newton step within an orthant."""
 
 
-class Settled(NamedTuple):
+class NewtonState(NamedTuple):
     """Where iterations have come to, sample by sample."""
 
     hidden: Stacks
@@ -52,14 +52,14 @@ class Settled(NamedTuple):
     sides: Stacks
     """On which each may move: 1 above zero, -1 below, 0 for none."""
     energy: PerSample
-    slopes: Stacks
+    gradients: Stacks
     """On these sides."""
     residual: PerSample
     stalled: Bool[Array, " batch"]
     iterations: Int[Array, ""]
 
 
-def settle(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Settled:
+def solve(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> NewtonState:
     """The equilibrium that iterations from these errors of the hidden nodes lead to."""
     solver = _Solver(problem)
     hidden = rollout(problem, (*errors, jnp.zeros_like(problem.y)[None]))[:-1]
@@ -79,24 +79,28 @@ class _Solver:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
 
-    def begin(self, hidden: Stacks) -> Settled:
+    def begin(self, hidden: Stacks) -> NewtonState:
         """Where iterations begin."""
-        sides, slopes = self._sides(hidden)
+        sides, gradients = self._sides(hidden)
         energy = self._energies(hidden)
         stalled = jnp.zeros(energy.shape, bool)
-        return Settled(hidden, sides, energy, slopes, largest(slopes), stalled, jnp.int32(0))
+        return NewtonState(
+            hidden, sides, energy, gradients, largest(gradients), stalled, jnp.int32(0)
+        )
 
-    def iterate(self, state: Settled, chosen: Bool[Array, " batch"]) -> Settled:
+    def iterate(self, state: NewtonState, chosen: Bool[Array, " batch"]) -> NewtonState:
         """One iteration of the `chosen` samples."""
         between = self._moved(state, self._newton(state), chosen)
         elsewhere = chosen & (between.residual > 0.5 * state.residual)
-        after = self._moved(between, jax.tree.map(jnp.negative, between.slopes), elsewhere)
+        after = self._moved(between, jax.tree.map(jnp.negative, between.gradients), elsewhere)
         still = after.energy >= state.energy - slack(state.energy)
         stalled = state.stalled | (chosen & still & (after.residual > 0.5 * state.residual))
         return after._replace(stalled=stalled, iterations=state.iterations + 1)
 
-    def _moved(self, state: Settled, direction: Stacks, chosen: Bool[Array, " batch"]) -> Settled:
-        """After a step along a direction, up to the corners on the way."""
+    def _moved(
+        self, state: NewtonState, direction: Stacks, chosen: Bool[Array, " batch"]
+    ) -> NewtonState:
+        """After a step along a direction, up to the kinks on the way."""
 
         def at(size: PerSample) -> Stacks:
             ends = add(state.hidden, size, direction)
@@ -107,39 +111,39 @@ class _Solver:
         def good(size: PerSample) -> Array:
             ends = at(size)
             way = tuple(end - start for end, start in zip(ends, state.hidden, strict=True))
-            slope = dot(state.slopes, way)
+            slope = dot(state.gradients, way)
             allowed = state.energy + DECREASE * slope + slack(state.energy)
             return (slope <= 0) & (self._energies(ends) <= allowed)
 
         hidden = at(step_size(good, chosen, state.energy))
-        sides, slopes = self._sides(hidden)
+        sides, gradients = self._sides(hidden)
         return state._replace(
             hidden=hidden,
             sides=sides,
             energy=self._energies(hidden),
-            slopes=slopes,
-            residual=largest(slopes),
+            gradients=gradients,
+            residual=largest(gradients),
         )
 
     def _energies(self, hidden: Stacks) -> PerSample:
         """The energies of the samples."""
         return energies(self._problem, *errors_at(self._problem, hidden))
 
-    def _slopes(self, hidden: Stacks, sides: Stacks) -> Stacks:
-        """dF/dz, of activities at their corner on the given sides of it."""
+    def _gradients(self, hidden: Stacks, sides: Stacks) -> Stacks:
+        """dF/dz, of activities at their kink on the given sides of it."""
         # as little beside it as there is
         beside = np.finfo(self._problem.y.dtype).tiny
         off = tuple(
             jnp.where(z == 0, side * beside, z) for z, side in zip(hidden, sides, strict=True)
         )
-        slopes: Stacks = jax.grad(lambda z: self._energies(z).sum())(off)
-        return slopes
+        gradients: Stacks = jax.grad(lambda z: self._energies(z).sum())(off)
+        return gradients
 
     def _sides(self, hidden: Stacks) -> tuple[Stacks, Stacks]:
         """On which side each activity may move, and the slopes there."""
         above = jax.tree.map(jnp.ones_like, hidden)
-        right = self._slopes(hidden, above)
-        left = self._slopes(hidden, jax.tree.map(jnp.negative, above))
+        right = self._gradients(hidden, above)
+        left = self._gradients(hidden, jax.tree.map(jnp.negative, above))
 
         def side(z: Array, right: Array, left: Array) -> Array:
             down = jnp.where((right < 0) & (-right >= left), 1.0, jnp.where(left > 0, -1.0, 0.0))
@@ -153,9 +157,9 @@ class _Solver:
         sides = tuple(map(side, hidden, right, left))
         return sides, tuple(map(slope, sides, right, left))
 
-    def _newton(self, state: Settled) -> Stacks:
+    def _newton(self, state: NewtonState) -> Stacks:
         """The direction of Newton's method among the activities that do not rest."""
-        _, product = jax.linearize(lambda z: self._slopes(z, state.sides), state.hidden)
+        _, product = jax.linearize(lambda z: self._gradients(z, state.sides), state.hidden)
 
         def within(vector: Stacks) -> Stacks:
             return tuple(
@@ -164,7 +168,7 @@ class _Solver:
 
         return conjugate_gradients(
             lambda vector: within(product(vector)),
-            state.slopes,
+            state.gradients,
             lambda vector: vector,
-            _LEFT_OVER * norm(state.slopes),
+            _LEFT_OVER * norm(state.gradients),
         )

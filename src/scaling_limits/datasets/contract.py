@@ -1,0 +1,27 @@
+"""The contract of a dataset: what its module defines."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from scaling_limits.datasets.description import DatasetInfo, Samples, Source
+
+
+class Dataset(Protocol):
+    """A dataset that the project knows: constants, and the decoding of its files."""
+
+    @property
+    def INFO(self) -> DatasetInfo:  # noqa: N802
+        """What the configuration knows of the dataset before its files are read."""
+
+    @property
+    def SOURCES(self) -> Sequence[Source]:  # noqa: N802
+        """The forms in which its files are published; none for generated data."""
+
+    def decode(self, payloads: Mapping[str, bytes], /) -> Samples:
+        """The samples, from the contents of one source by name."""
+
+
+if TYPE_CHECKING:
+    from scaling_limits.datasets import cifar10, digits, mnist
+
+    _CHECKED: tuple[Dataset, ...] = (cifar10, digits, mnist)
