@@ -10,10 +10,10 @@ ifneq ($(words $(CURDIR)),1)
 $(error the name of this folder has a space in it, which Snakemake does not allow of the interpreter in .venv: move the project to one without)
 endif
 
-.PHONY: setup lock figures audit power report gallery diff estimate rates show store prune test wheel mutations benchmarks lint format schemas clean
+.PHONY: setup lock figures audit gallery test wheel benchmarks lint format clean
 
 # a mistyped variable would be passed over, and the default run in its place
-VARIABLES := PYTHON PRESET CONFIG ARGS LOG FIGURE BUDGET YES A B
+VARIABLES := PYTHON PRESET CONFIG ARGS LOG FIGURE
 GIVEN := $(foreach name,$(filter-out -%,$(.VARIABLES)),$(if $(findstring command line,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 ifneq ($(UNKNOWN),)
@@ -67,46 +67,14 @@ figures: setup
 audit: setup
 	$(COMMAND) audit $(FIGURE) $(AT) $(FURTHER)
 
-# what the judge tells apart on the grids and with the spread of presets that were run, into docs/power.md
-power: setup
-	$(COMMAND) power $(PRESET) $(CHANGED)
-
-report: figures
-	$(COMMAND) report $(AT) $(FURTHER)
-
 # the figures and verdicts that the README shows: make gallery PRESET=laptop CONFIG="data={path: DIR}"
 gallery: figures
 	mkdir -p docs/gallery
 	for file in $(patsubst config/papers/%/paper.yaml,figures/%/*.png,$(wildcard config/papers/*/paper.yaml)); do \
 	  name=$${file#figures/}; name=$${name%.png}; \
 	  cp $$file docs/gallery/$${name%/*}-$${name#*/}.png; \
-	  cp results/$(PRESET)/$$name/provenance.json docs/gallery/$${name%/*}-$${name#*/}.json; \
 	done
 	cp results/$(PRESET)/audit.md docs/results.md
-
-# what differs between two results, each a preset that was run or a folder: make diff A=smoke B=DIR
-diff: setup
-	@$(COMMAND) diff "$(A)" "$(B)"
-
-# what is still to be computed and what it will cost: make estimate FIGURE=mupc/fig5 PRESET=paper; FIGURE is a paper, too,
-# and all figures if left out. With BUDGET, seconds of one core a figure, it fails if computing from nothing costs more.
-estimate: setup
-	@$(COMMAND) estimate $(FIGURE) $(AT) $(if $(BUDGET),--budget $(BUDGET))
-
-# the rates that jobs are packed by and BUDGET is counted with, anew from the times of this machine's stored cells
-rates: setup
-	@$(COMMAND) rates
-
-# what a figure comes to, each value with the place it is from: make show FIGURE=pc-tp/figS4 PRESET=laptop
-show: setup
-	@$(COMMAND) show $(FIGURE) $(AT)
-
-# the stored cells, and which of them nothing asks for any more; with `prune` those are removed (YES=1: without asking)
-store: setup
-	@$(COMMAND) store list $(CHANGED)
-
-prune: setup
-	@$(COMMAND) store prune $(if $(filter 1,$(YES)),--yes) $(CHANGED)
 
 test: setup
 	$(RUN)/pytest -n 2 --dist loadgroup
@@ -114,10 +82,6 @@ test: setup
 # the wheel with the newest libraries that it admits, in an environment of its own
 wheel: setup
 	$(RUN)/python tests/check_wheel.py
-
-# seed faults in a copy of the source: do the tests notice them?
-mutations: setup
-	$(RUN)/python tests/mutation_check.py
 
 # this machine's speed, written to docs/performance.md
 benchmarks: setup
@@ -137,15 +101,14 @@ lint: setup
 	$(RUN)/ruff format --check
 	$(RUN)/mypy
 
+# the layout of the source, the page of all settings, and the schema by which editors complete an experiment's file
 format: setup
 	$(RUN)/snakefmt Snakefile workflow
 	$(RUN)/ruff check --fix
 	$(RUN)/ruff format
-
-schemas: setup
 	$(RUN)/python -m scaling_limits.configuration.schema
 
-# all but the stored cells, which may have taken weeks; `make prune` removes those that nothing asks for
+# all but the stored cells, which may have taken weeks; `scaling-limits store prune` removes stale ones
 clean:
 	rm -rf .venv .snakemake logs
 	if [ -d results ]; then find results -mindepth 1 -maxdepth 1 ! -name cells -exec rm -rf {} +; fi

@@ -128,7 +128,6 @@ def cells(given: argparse.Namespace) -> None:
             shard,
             store=Store(given.work / "cells"),
             datasets_folder=datasets,
-            accepted_sources=[],
             records=records / f"{number}.parquet",
             meta=given.work / f"{paper}-{experiment}-{number}.json",
         )

@@ -59,9 +59,9 @@ def estimated(
     return estimate(load(root, changes), figures, rates=nominal(), store=store)
 
 
-def keep(store: Store, cell: Cell, source: str | None = None, /, **meta: Any) -> None:
+def keep(store: Store, cell: Cell, key: str | None = None, /, **meta: Any) -> None:
     measured = {"train_loss": Measured(np.zeros(2, np.float32), ("step",), {})}
-    store.save(cell_key(cell, source), StoredCell(measured, meta))
+    store.save(key or cell_key(cell), StoredCell(measured, meta))
 
 
 def test_a_figure_with_nothing_stored(project: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_figure_with_nothing_stored(project: Path) -> None:
     assert found.total.seconds > one.seconds
 
 
-def test_stored_cells_cost_nothing_and_neither_do_those_of_accepted_sources(project: Path) -> None:
+def test_stored_cells_cost_nothing(project: Path) -> None:
     store = Store(project / "results/cells")
     cells = load(project).cells("toy", "transfer")
     for c in cells:
@@ -86,9 +86,8 @@ def test_stored_cells_cost_nothing_and_neither_do_those_of_accepted_sources(proj
     assert (one.cells, one.stored, one.shards, one.jobs) == (8, 4, 1, 1)
     for c in cells:
         if c.network.width == 8:
-            keep(store, c, "0123456789abcdef")
-    accepted = {"accept_source": ["0123456789abcdef"]}
-    one = estimated(project, [("toy", "fig1")], store, **accepted).figures["toy/fig1"]
+            keep(store, c)
+    one = estimated(project, [("toy", "fig1")], store).figures["toy/fig1"]
     assert (one.stored, one.shards, one.jobs, one.flops, one.memory) == (8, 0, 0, 0.0, 0.0)
     assert estimated(project, [("toy", "fig1")], None).figures["toy/fig1"].stored == 0
 
@@ -191,8 +190,8 @@ def test_times_are_those_of_stored_cells(project: Path, capsys: pytest.CaptureFi
         preparing = 60.0 if number == 0 else 1.0
         measured = {"device": "cpu", "seconds": 3.0, "compile_seconds": preparing}
         keep(store, c, cell=c.canonical(), shard=c.shard(), **measured)
-    keep(store, narrow[0], "other", cell={"of": "older code"}, shard="", **measured)
-    keep(store, narrow[0], "foreign")
+    keep(store, narrow[0], "0" * 16, cell={"of": "older code"}, shard="", **measured)
+    keep(store, narrow[0], "1" * 16)
     (store.folder / "00").mkdir(exist_ok=True)
     (store.folder / "00" / "damaged.cell").write_bytes(b"nothing")
     (one,) = timed(store.folder, "cpu")

@@ -158,7 +158,7 @@ def _nested(key: str, value: Any) -> Any:
 
 def test_values_are_read_as_snakemake_reads_those_of_config() -> None:
     for word in (
-        "accept_source=[1234567890123456]",
+        "papers={toy: [1234567890123456]}",
         "data={path: ../d}",
         'data={"path": "a: \\"b\\" \\\\ μ"}',
         "data=",

@@ -517,14 +517,10 @@ def test_what_is_written_fits_the_schemas(name: str) -> None:
         assert (PROJECT / "config/experiments" / schema).resolve().is_file()
 
 
-def test_schemas_are_in_step() -> None:
-    folder = PROJECT / "workflow" / "schemas"
-    written = {p.name: p.read_text("utf-8") for p in folder.glob("*.json")}
-    assert written == {f"{name}.schema.json": as_text(s) for name, s in schemas().items()}, (
-        "run python -m scaling_limits.configuration.schema"
-    )
+def test_the_schema_and_the_page_of_settings_are_in_step() -> None:
+    schema = (PROJECT / "workflow" / "experiment.schema.json").read_text("utf-8")
     settings = (PROJECT / "docs" / "settings.md").read_text("utf-8")
-    assert settings == page(), "run make schemas"
+    assert (schema, settings) == (as_text(), page()), "run make format"
 
 
 def test_changes_in_the_main_file_have_lines(tmp_path: Path) -> None:

@@ -39,7 +39,6 @@ for paper, experiment in (
         configuration.cells(paper, experiment),
         store=Store(folder / "cells"),
         datasets_folder=folder,
-        accepted_sources=[],
         records=folder / f"{paper}.parquet",
         meta=folder / f"{paper}.json",
     )

@@ -63,7 +63,6 @@ def test_its_records_are_those_of_the_pipeline(tmp_path: Path) -> None:
         [cell],
         store=Store(tmp_path / "cells"),
         datasets_folder=tmp_path,
-        accepted_sources=[],
         records=records,
         meta=meta,
     )

@@ -70,7 +70,6 @@ def test_one_more_value_of_an_axis_leaves_the_other_keys() -> None:
 def test_the_digest_of_a_job_does_not_depend_on_order() -> None:
     assert job_digest(MANY) == job_digest(MANY[::-1])
     assert job_digest(MANY) != job_digest(MANY[1:])
-    assert job_digest(MANY) != job_digest(MANY, ["0123456789abcdef"])
 
 
 class Run:
@@ -82,12 +81,11 @@ class Run:
         self.records = folder / "job.parquet"
         self.meta = folder / "job.json"
 
-    def __call__(self, cells: list[Cell], accepted: tuple[str, ...] = ()) -> pd.DataFrame:
+    def __call__(self, cells: list[Cell]) -> pd.DataFrame:
         run_job(
             cells,
             store=self.store,
             datasets_folder=self.datasets,
-            accepted_sources=accepted,
             records=self.records,
             meta=self.meta,
         )
@@ -182,23 +180,6 @@ def test_cells_stored_before_a_failure_are_kept(
     monkeypatch.undo()
     run(cells)
     assert "3 cells: 2 stored, 1 to compute" in capsys.readouterr().err
-
-
-def test_accepted_sources_are_used(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    c = cell(**BACKPROPAGATION)
-    table = run([c])
-    (entry,) = json.loads(run.meta.read_text()).values()
-    monkeypatch.setattr(jobs, "cell_source", lambda c: "new")
-    monkeypatch.setattr(jobs, "cell_key", lambda c, source="new": cell_key(c, source))
-    capsys.readouterr()
-    again = run([c], accepted=(entry["source"],))
-    assert "1 stored, 0 to compute" in capsys.readouterr().err
-    assert json.loads(run.meta.read_text())[cell_key(c, "new")]["source"] == entry["source"]
-    np.testing.assert_array_equal(again["value"], table["value"])
-    run([c])
-    assert "0 stored, 1 to compute" in capsys.readouterr().err
 
 
 def test_data_of_another_origin_are_refused(run: Run) -> None:

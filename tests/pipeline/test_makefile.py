@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from scaling_limits.commands.main import main
-
 PROJECT = Path(__file__).parents[2]
 
 
@@ -28,33 +26,13 @@ CHANGES = ["--preset", "laptop", "--set", "data={path: DIR}"]
 
 @pytest.mark.parametrize(
     ("target", "called"),
-    [("figures", ["run"]), ("audit", ["audit"]), ("report", ["run", "report"])],
+    [("figures", ["run"]), ("audit", ["audit"])],
 )
 def test_further_arguments_are_handed_on_to_snakemake(target: str, called: list[str]) -> None:
     further = "--configfile more.yaml --cores 8"
     given = ["PRESET=laptop", f"ARGS={further}", "CONFIG=data={path: DIR}"]
     made = [[name, *CHANGES, "--", *further.split()] for name in called]
     assert commands(target, *given) == made
-
-
-@pytest.mark.parametrize(
-    ("given", "made"),
-    [
-        ("show FIGURE=mupc/fig5", ["show", "mupc/fig5", *CHANGES]),
-        ("estimate BUDGET=15", ["estimate", *CHANGES, "--budget", "15"]),
-        ("store", ["store", "list", *CHANGES[2:]]),
-        ("prune YES=1", ["store", "prune", "--yes", *CHANGES[2:]]),
-        ("prune", ["store", "prune", *CHANGES[2:]]),
-        ("power", ["power", "laptop", *CHANGES[2:]]),
-        ("diff A=smoke", ["diff", "smoke", ""]),
-        ("rates", ["rates"]),
-    ],
-)
-def test_what_is_called(given: str, made: list[str]) -> None:
-    changed = ["PRESET=laptop", "CONFIG=data={path: DIR}"]
-    assert commands(*given.split(), *changed) == [made]
-    with main.make_context("scaling-limits", made):
-        pass
 
 
 @pytest.mark.parametrize("value", ['data={path: "my data"}', "title=it's $HOME `pwd`"])

@@ -13,17 +13,16 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.figures import _defaults as pipeline_defaults
 from scaling_limits.pipeline.figures import _is_elsewhere as is_elsewhere
-from scaling_limits.pipeline.keys import cell_source
 from scaling_limits.pipeline.notes import differences, filled, on_the_picture
 
 PROJECT = Path(__file__).parents[2]
 EXPERIMENT = "hyperparameter_transfer_tanh"
 
 
-def notes(settings: dict[str, Any] | None = None, meta: Any = None, **main: Any) -> str:
+def notes(settings: dict[str, Any] | None = None, **main: Any) -> str:
     changes = {"mupc": {"experiments": {EXPERIMENT: settings or {}}}}
     configuration = load(PROJECT, {**main, "papers": changes})
-    return " ".join(differences(configuration, "mupc", "fig5", meta or {}))
+    return " ".join(differences(configuration, "mupc", "fig5"))
 
 
 CELLS = pd.DataFrame(
@@ -109,7 +108,7 @@ def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:
     merged = {"mupc": {**changes["mupc"], **stated["mupc"]}}
     configuration = load(PROJECT, {"preset": "paper", "papers": merged})
     assert configuration.stated("mupc", EXPERIMENT)["batch_size"] == "section 5"
-    assert differences(configuration, "mupc", "fig5", {}) == [
+    assert differences(configuration, "mupc", "fig5") == [
         "Differs from the paper: batch_size 32 instead of 64 (section 5).",
         "Differs from the preset paper, where the paper does not say: activation relu instead of tanh.",
         "Mean over 3 seeds.",
@@ -229,19 +228,11 @@ def test_an_archive_below_the_path_is_used_and_another_dataset_takes_its_place_w
     assert "in place of" not in notes(changes, preset="paper", data={"path": str(tmp_path)})
 
 
-def test_cells_of_an_accepted_older_source_are_said() -> None:
-    cell = load(PROJECT, {"preset": "paper"}).points("mupc", EXPERIMENT)[0].cell
-    meta = {"a": {"source": cell_source(cell)}, "b": {"source": "0123456789abcdef"}}
-    assert "accepted older source: 0123456789abcdef" in notes(meta=meta, preset="paper")
-
-
 def test_grids_of_other_figures_are_left_out() -> None:
     """Figures 8 and 9 of depth-mup share an experiment; only 8 shows networks."""
     configuration = load(PROJECT, {"preset": "laptop"})
-    cells = [p.cell for p in configuration.points("depth-mup", "linear_limit")]
-    meta = {str(index): {"source": cell_source(cell)} for index, cell in enumerate(cells)}
     shown = {
-        figure: " ".join(differences(configuration, "depth-mup", figure, meta))
+        figure: " ".join(differences(configuration, "depth-mup", figure))
         for figure in ("fig8", "fig9")
     }
     values = "width 128 to 2048 (5 values) instead of 128 to 8192 (7 values)"
@@ -261,7 +252,7 @@ def test_grids_that_differ_alike_stand_together() -> None:
     papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
     configuration = load(PROJECT, {"preset": "paper", "papers": papers})
     differs = "Differs from the paper"
-    assert differences(configuration, "mupc", "fig5", {}) == [
+    assert differences(configuration, "mupc", "fig5") == [
         f"{differs}: batch_size 32 instead of 64 (Sec. A.4).",
         f"{differs} in depth: width 8 instead of 512 (captions).",
         f"{differs}, except in control_depth: num_steps 10 instead of 937 (Sec. A.4).",
@@ -278,7 +269,7 @@ def test_lists_of_the_same_range_are_told_apart() -> None:
     changes = {"grids": {"width": {"width": moved}}}
     papers = {"mupc": {"experiments": {EXPERIMENT: changes}}}
     text = " ".join(
-        differences(load(PROJECT, {"preset": "paper", "papers": papers}), "mupc", "fig5", {})
+        differences(load(PROJECT, {"preset": "paper", "papers": papers}), "mupc", "fig5")
     )
     before, after = (", ".join(map(str, values)) for values in (wide, moved))
     assert f"in width: width {after} instead of {before} (captions)." in text

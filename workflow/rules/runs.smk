@@ -19,8 +19,6 @@ rule run:
         gpu=int(CONFIG.main.resources.device == "gpu"),
     params:
         # the keys of the cells and, through them, the source: what a rerun is decided by
-        cells=lambda wildcards: job_digest(
-            job_cells(wildcards), CONFIG.main.accept_source
-        ),
+        cells=lambda wildcards: job_digest(job_cells(wildcards)),
     script:
         "../scripts/run.py"

@@ -20,7 +20,6 @@ with logged(snakemake.log[0]):
         cells,
         store=Store("results/cells"),
         datasets_folder=Path("results/datasets"),
-        accepted_sources=configuration.main.accept_source,
         records=Path(snakemake.output.records),
         meta=Path(snakemake.output.meta),
     )

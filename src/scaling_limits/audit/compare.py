@@ -25,7 +25,7 @@ def results_of(name: str, root: Path) -> Path:
         ConfigurationError: there is neither, or no figure in it.
     """
     if not name:
-        raise ConfigurationError(None, "two results are compared: make diff A=... B=...")
+        raise ConfigurationError(None, "two results are compared: scaling-limits diff A B")
     folder = root / RESULTS / name
     folder = folder if folder.is_dir() else Path(name)
     if not folder.is_dir():

@@ -204,40 +204,33 @@ def _markdown(audit: Audit) -> str:
     return "\n".join(lines) + "\n"
 
 
+_JUNIT_COUNTS = {
+    "tests": "testcase",
+    "failures": "failure",
+    "skipped": "skipped",
+    "errors": "error",
+}
+
+
 def _junit(audit: Audit) -> ET.Element:
     root = ET.Element("testsuites", name=f"audit-{audit.preset}")
-    totals: Counter[str] = Counter()
     for paper, group in groupby(audit.verdicts, key=lambda v: v.paper):
         suite = ET.SubElement(root, "testsuite", name=_xml(paper))
-        counts: Counter[str] = Counter()
         for verdict in group:
-            counts["tests"] += 1
-            case = ET.SubElement(
-                suite,
-                "testcase",
-                classname=_xml(f"{verdict.paper}.{verdict.figure}"),
-                name=_xml(verdict.claim),
-            )
+            where = _xml(f"{verdict.paper}.{verdict.figure}")
+            case = ET.SubElement(suite, "testcase", classname=where, name=_xml(verdict.claim))
             problem = problem_of(verdict)
             if problem is not None:
-                counts["failures"] += 1
                 ET.SubElement(case, "failure", message=_xml(problem)).text = _xml(verdict.statement)
             elif verdict.verdict in ("untested", "missing"):
-                counts["skipped"] += 1
                 ET.SubElement(case, "skipped", message=_xml(f"{verdict.verdict}: {verdict.detail}"))
             else:
                 note = f" Registered failure: {verdict.registered}" if verdict.registered else ""
                 ET.SubElement(case, "system-out").text = _xml(verdict.detail + note)
-        totals += counts
-        _set_counts(suite, counts)
-    _set_counts(root, totals)
+    for element in (root, *root):
+        for name, tag in _JUNIT_COUNTS.items():
+            element.set(name, str(len(list(element.iter(tag)))))
     return root
-
-
-def _set_counts(element: ET.Element, counts: Counter[str]) -> None:
-    for name in ("tests", "failures", "skipped"):
-        element.set(name, str(counts[name]))
-    element.set("errors", "0")
 
 
 def _words(outcome: str, number: int) -> str:

@@ -1,6 +1,6 @@
 """What figures will cost: their cells, what of them is stored, and the time and memory of the rest."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling_limits.cells import Cell
@@ -66,7 +66,7 @@ def estimate(
     """Estimate these figures.
 
     Args:
-        configuration: says which cells they need, and which sources are accepted.
+        configuration: says which cells they need.
         figures: (paper, figure) of each.
         rates: what work takes.
         store: where computed cells lie; None counts every cell as missing.
@@ -89,11 +89,6 @@ def estimate(
     return Estimates(found, total)
 
 
-def stored(cell: Cell, store: Store, accepted: Iterable[str]) -> bool:
-    """Whether a store holds a cell, computed by the current source or by one of the accepted source digests."""
-    return any(cell_key(cell, source) in store for source in (None, *accepted))
-
-
 def _experiment(
     configuration: Configuration,
     paper: str,
@@ -103,7 +98,6 @@ def _experiment(
     seen: set[str],
 ) -> Estimate:
     """What the cells cost whose keys are not in `seen`, which they are added to."""
-    accepted = configuration.main.accept_source
     total = Estimate()
     for packed in pack(configuration.shards(paper, experiment), configuration.preset.job_seconds):
         job = [cell for cell in packed if cell_key(cell) not in seen]
@@ -111,7 +105,7 @@ def _experiment(
         missing: dict[str, list[Cell]] = {}
         count = 0
         for cell in job:
-            if store is None or not stored(cell, store, accepted):
+            if store is None or cell_key(cell) not in store:
                 missing.setdefault(cell.shard(), []).append(cell)
                 count += 1
         total += Estimate(cells=len(job), stored=len(job) - count)

@@ -20,7 +20,7 @@ from scaling_limits.records import Results
 PAGE = Path("docs", "power.md")
 _HEAD = """# What the claims' grids tell apart
 
-Made by `make power` from the records of a run: simulated values stand in the place of a claim's own, at the same
+Made by `scaling-limits power` from the records of a run: simulated values replace a claim's own, at the same
 settings and seeds and with the spread that the records show, and are judged as ever. Numbers are the share that holds.
 Rows of figures that the last run had no results of are those of an earlier one.
 

@@ -13,7 +13,7 @@ FOLDER = Path("results", "cells")
 def run(given: Given, *, prune: bool = False, yes: bool = False) -> None:
     """Print the store's table; to `prune`, remove what nothing asks for, after asking unless `yes`.
 
-    What is not configured stays while an experiment of the user's own is wrong: it may be one of its cells.
+    While an experiment of the user's own is invalid, stale cells of no experiment are kept: they may be its cells.
 
     Raises:
         ConfigurationError: the configuration is not valid; nothing is removed.
@@ -25,19 +25,21 @@ def run(given: Given, *, prune: bool = False, yes: bool = False) -> None:
     now = time.time()
     entries = upkeep.survey(given.root / FOLDER, wanted, now)
     print(upkeep.table(entries, now))
-    if any(entry.state is upkeep.State.CONFIGURATION for entry in entries):
+    stale = [entry for entry in entries if entry.state is upkeep.State.STALE]
+    unconfigured = {entry for entry in stale if not entry.experiment}
+    if unconfigured:
         print(
-            "Not configured are also cells of changes (--set, --configfile) that are not given here."
+            "Stale cells of no experiment ('-') may belong to changes (--set, --configfile) that are not given here."
         )
-    removed = upkeep.REMOVABLE - ({upkeep.State.CONFIGURATION} if left_out else set())
-    removable = [entry for entry in entries if entry.state in removed]
+    removable = [entry for entry in entries if entry.state is not upkeep.State.CURRENT]
     if left_out:
-        print("They may also be those of what is left out: they stay until that is mended.")
+        print("They may also belong to what is left out, and are kept until that is mended.")
+        removable = [entry for entry in removable if entry not in unconfigured]
     files = "file" if len(removable) == 1 else "files"
     total = f"{len(removable):,} {files}, {size(sum(entry.size for entry in removable))}"
     if not prune or not removable:
         print(f"Nothing asks for {total}." if removable else "Nothing to remove.")
-    elif yes or _agreed(f"Remove what is stale, damaged or left over, {total}? [y/N] "):
+    elif yes or _agreed(f"Remove stale and damaged files, {total}? [y/N] "):
         upkeep.remove(removable)
         print(f"Removed {total}.")
     else:

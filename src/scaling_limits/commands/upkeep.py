@@ -24,7 +24,7 @@ from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.files import yaml_files
 from scaling_limits.errors import StoreError
 from scaling_limits.figures import OWN
-from scaling_limits.pipeline.keys import cell_key, library_versions
+from scaling_limits.pipeline.keys import cell_key
 
 # a temporary file is renamed within seconds, so an older one belongs to a process that was killed
 SECONDS_OF_WRITING = 3600.0
@@ -32,23 +32,13 @@ NAME = re.compile(r"([0-9a-f]{16})\.(cell|corrupt|cell\.[0-9]+\.tmp)")
 
 
 class State(StrEnum):
-    """What a file of the store is to the configurations and the code as they are now."""
+    """The state of a stored file under the current configurations and code."""
 
     CURRENT = "current"
-    ACCEPTED = "kept by accept_source"
-    SOURCE = "stale: other source"
-    LIBRARIES = "stale: other libraries"
-    CONFIGURATION = "stale: not configured"
+    STALE = "stale"
+    """Nothing asks for the cell with the current code and libraries."""
     DAMAGED = "damaged"
-    LEFTOVER = "left over"
-    WRITING = "being written"
-    UNREADABLE = "cannot be read"
-    FOREIGN = "not a cell"
-
-
-REMOVABLE = frozenset(
-    {State.SOURCE, State.LIBRARIES, State.CONFIGURATION, State.DAMAGED, State.LEFTOVER}
-)
+    """Not a readable cell, or left over by a process that was killed."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +52,13 @@ class Asked:
     """Experiments by the keys of their cells under the current source and libraries."""
     cells: Mapping[str, str] = field(default_factory=dict)
     """Experiments by the digests of their cells alone."""
-    accepted: frozenset[str] = frozenset()
-    """Source digests whose cells are kept."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of the store: `size` in bytes, `modified` in seconds since 1970, `experiment` empty if none asks."""
+    """A file of the store: `size` in bytes, `modified` in seconds since 1970, `experiment` empty if none asks for the
+    cell, whatever computed it.
+    """
 
     path: Path
     state: State
@@ -96,9 +86,7 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
     """
     keys: dict[str, str] = {}
     cells: dict[str, str] = {}
-    accepted: set[str] = set()
     for configuration in wanted:
-        accepted.update(configuration.main.accept_source)
         for slug in configuration.papers:
             for name in configuration.experiments(slug):
                 left_out = slug == OWN and name in configuration.faults
@@ -106,14 +94,16 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
                     experiment = f"{slug}/{name}"
                     cells.setdefault(digest(cell.canonical()), experiment)
                     keys.setdefault(cell_key(cell), experiment)
-    return Asked(keys, cells, frozenset(accepted))
+    return Asked(keys, cells)
 
 
 def survey(folder: Path, wanted: Asked, now: float) -> list[Entry]:
-    """Every file below the store's folder with its state; no file is changed, links to folders are not followed.
+    """Every file of the store with its state; no file is changed, and links are not followed.
+
+    Files that are not the store's, that cannot be read, or that a process may be writing are left out.
 
     Args:
-        folder: the store's folder; one that is not there is an empty store.
+        folder: the store's folder; one that does not exist is an empty store.
         wanted: what is asked of it.
         now: seconds since 1970.
     """
@@ -122,14 +112,16 @@ def survey(folder: Path, wanted: Asked, now: float) -> list[Entry]:
         for name in names:
             path = Path(parent, name)
             try:
-                found = path.lstat()
+                status = path.lstat()
+                judged = (
+                    _judge(path, folder, wanted, now - status.st_mtime)
+                    if stat.S_ISREG(status.st_mode)
+                    else None
+                )
             except OSError:
-                continue  # renamed or removed since
-            if stat.S_ISREG(found.st_mode):
-                state, experiment = _judge(path, folder, wanted, now - found.st_mtime)
-            else:
-                state, experiment = State.FOREIGN, ""
-            entries.append(Entry(path, state, experiment, found.st_size, found.st_mtime))
+                continue  # unreadable, or removed in the meantime
+            if judged is not None:
+                entries.append(Entry(path, *judged, status.st_size, status.st_mtime))
     return sorted(entries, key=lambda entry: entry.path)
 
 
@@ -177,36 +169,23 @@ def _line(
     return experiment, state, f"{len(members):,}", total, newest, oldest
 
 
-def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, str]:
+def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, str] | None:
+    """State and experiment of a file; None if it is not the store's, or may be in the course of being written."""
     name = NAME.fullmatch(path.name)
     if name is None or path.parent != folder / name[1][:2]:
-        return State.FOREIGN, ""
+        return None
     key, kind = name.groups()
     experiment = wanted.keys.get(key, "")
-    if kind == "corrupt":
-        return State.LEFTOVER, experiment
-    if kind != "cell":
-        return (State.LEFTOVER if age > SECONDS_OF_WRITING else State.WRITING), experiment
-    try:
-        content = payload(path)
-    except OSError:
-        return State.UNREADABLE, experiment
-    if content is None:
-        return State.DAMAGED, experiment
-    origin = _origin(content)
+    if kind not in ("cell", "corrupt") and age <= SECONDS_OF_WRITING:
+        return None
+    content = payload(path) if kind == "cell" else None
+    origin = None if content is None else _origin(content)
     if origin is None or origin.key != key:
         # a job would set it aside
         return State.DAMAGED, experiment
     if key in wanted.keys:
         return State.CURRENT, experiment
-    experiment = wanted.cells.get(origin.cell, "")
-    if origin.source in wanted.accepted:
-        return State.ACCEPTED, experiment
-    if not experiment:
-        return State.CONFIGURATION, ""
-    if origin.libraries != library_versions():
-        return State.LIBRARIES, experiment
-    return State.SOURCE, experiment
+    return State.STALE, wanted.cells.get(origin.cell, "")
 
 
 def payload(path: Path) -> bytes | None:
@@ -218,8 +197,6 @@ def payload(path: Path) -> bytes | None:
 class _Origin(NamedTuple):
     key: str
     cell: str
-    source: str
-    libraries: dict[str, str]
 
 
 def meta(payload: bytes) -> dict[str, Any]:
@@ -230,11 +207,9 @@ def meta(payload: bytes) -> dict[str, Any]:
 
 
 def _origin(payload: bytes) -> _Origin | None:
-    """The key and the digest of a cell, and what computed it; None if the file does not say."""
+    """The key of a cell, and its digest; None if the file does not say."""
     try:
         known = meta(payload)
-        return _Origin(
-            known["key"], digest(known["cell"]), str(known["source"]), dict(known["libraries"])
-        )
+        return _Origin(known["key"], digest(known["cell"]))
     except Exception:  # its checksum fits, but a file of someone else's may hold anything
         return None

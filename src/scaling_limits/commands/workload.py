@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scaling_limits.commands.estimate import stored
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.costs.packing import pack, shards
 from scaling_limits.configuration.costs.rates import nominal, shard_seconds
@@ -50,7 +49,7 @@ def workload(
         packed = pack(configuration.shards(paper, experiment), configuration.preset.job_seconds)
         for number, cells in enumerate(packed):
             keys.update(map(cell_key, cells))
-            left = [c for c in cells if not stored(c, store, configuration.main.accept_source)]
+            left = [cell for cell in cells if cell_key(cell) not in store]
             missing[paper, experiment, f"job-{number}"] = {
                 cell_key(cell): shard_seconds(shard, nominal()) / len(shard)
                 for shard in shards(left)

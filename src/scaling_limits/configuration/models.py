@@ -1,4 +1,4 @@
-"""The typed models of the configuration. The JSON schemas in `workflow/schemas/` are generated from them."""
+"""The typed models of the configuration. The JSON schema in `workflow/` is generated from them."""
 
 import os.path
 from pathlib import PurePath
@@ -163,5 +163,4 @@ class Main(OwnNames):
     page: Literal["full", "bare"] = Field(
         default="full", description="pictures with title, claims and notes, or without"
     )
-    accept_source: list[str] = Field(default_factory=list)
     resources: Resources = Resources()

@@ -100,8 +100,8 @@ def choose(
             raise ConfigurationError(key, f"is needed. Valid: {valid}")
     file = _own_file(str(names["algorithm"]), user_algorithms)
     found = {
-        key: _part(key, str(names[key]))
-        for key in _REGISTRIES
+        key: _part(key, registry, str(names[key]))
+        for key, registry in _REGISTRIES.items()
         if key in names and not (key == "algorithm" and file)
     }
     if hasattr(found["loss"], "Settings"):
@@ -116,16 +116,15 @@ def choose(
         found.get("limit"),
         found["loss"],
         found["optimiser"],
-        tuple(measurements.registry.part(name) for name in sorted(measured)),
+        tuple(_part(name, measurements.registry, name) for name in sorted(measured)),
         file,
     )
 
 
-def _part(key: str, name: str) -> ModuleType:
-    """The part of the registry of `key` with this name."""
-    registry = _REGISTRIES[key]
+def _part(key: str, registry: Registry[object], name: str) -> ModuleType:
+    """The part of a registry that a setting or a measurement names."""
     if name not in registry.modules:
-        raise ConfigurationError(key, unknown(key, name, registry.modules))
+        raise ConfigurationError(key, unknown(registry.kind, name, registry.modules))
     return registry.part(name)
 
 

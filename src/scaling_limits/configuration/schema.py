@@ -1,4 +1,4 @@
-"""Write the JSON schemas of the configuration and the page of all settings, as `make schemas` does."""
+"""JSON schemas of the configuration; `make format` writes the one of an experiment, and the page of settings."""
 
 import json
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from scaling_limits.configuration.parts import every_setting
 from scaling_limits.configuration.settings_page import page
 from scaling_limits.plots import registry
 
-FOLDER = Path("workflow", "schemas")
+SCHEMA = Path("workflow", "experiment.schema.json")
 SETTINGS = Path("docs", "settings.md")
 
 _TEXT = {"type": "string"}
@@ -30,7 +30,7 @@ _RANGE_OF = {
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON schemas by file name, as written to `workflow/schemas/`."""
+    """The JSON schema of each kind of file."""
     return {
         "config": Main.model_json_schema(),
         "experiment": _experiment(),
@@ -117,17 +117,16 @@ def _named(part: str) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": {"$ref": f"#/$defs/{part}"}}
 
 
-def as_text(schema: dict[str, Any]) -> str:
-    """A schema as it stands in its file."""
-    return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+def as_text() -> str:
+    """The schema of an experiment, on one line."""
+    schema = schemas()["experiment"]
+    return json.dumps(schema, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def main(folder: Path = FOLDER, settings: Path = SETTINGS) -> None:
-    """Write all schemas below `folder`, and the page of settings."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, schema in schemas().items():
-        (folder / f"{name}.schema.json").write_text(as_text(schema), encoding="utf-8")
-    settings.write_text(page(), encoding="utf-8")
+def main() -> None:
+    """Write the schema and the page of settings."""
+    SCHEMA.write_text(as_text(), encoding="utf-8")
+    SETTINGS.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

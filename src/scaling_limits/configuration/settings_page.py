@@ -10,7 +10,7 @@ from scaling_limits.strict import Strict
 
 _HEAD = """# Settings
 
-Everything that a base, an experiment or a grid may set. Made from the declarations in the code by `make schemas`: edit
+Everything that a base, an experiment or a grid may set. Made from the declarations in the code by `make format`: edit
 those. What no chosen part declares is refused; a setting without a default has to be given where its part is chosen.
 """
 

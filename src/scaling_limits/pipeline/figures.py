@@ -88,7 +88,7 @@ def collect(
             if claim.locates_optimum
         ],
         "notes": notes.on_the_picture(configuration, paper, name, cells),
-        "differences": notes.differences(configuration, paper, name, meta),
+        "differences": notes.differences(configuration, paper, name),
         "grids": sorted(figure.grids),
         "judged_only": sorted(figure.grids.difference(figure.plot.grids)),
         "judged_elsewhere": sorted(

@@ -34,7 +34,6 @@ def run_job(
     *,
     store: Store,
     datasets_folder: Path,
-    accepted_sources: Sequence[str],
     records: Path,
     meta: Path,
 ) -> None:
@@ -44,7 +43,6 @@ def run_job(
         cells: the job's cells, all of one dtype.
         store: where computed cells are looked up and kept.
         datasets_folder: prepared datasets, `<name>.npz`.
-        accepted_sources: source digests whose cells are as good as the current source's.
         records: Parquet file to write.
         meta: JSON file to write.
 
@@ -59,7 +57,7 @@ def run_job(
     missing: dict[str, list[tuple[str, Cell]]] = {}
     for cell in cells:
         key = cell_key(cell)
-        stored = _stored(cell, key, store, accepted_sources)
+        stored = store.load(key)
         if stored is None:
             missing.setdefault(cell.shard(), []).append((key, cell))
         else:
@@ -75,7 +73,7 @@ def run_job(
         left = []
         for key, cell in missing[name]:
             # another job may have computed it in the meantime
-            stored = _stored(cell, key, store, accepted_sources)
+            stored = store.load(key)
             if stored is None:
                 left.append((key, cell))
             else:
@@ -88,11 +86,6 @@ def run_job(
     write_file(records, pd.concat(tables, ignore_index=True).to_parquet(index=False))
     content = {key: found[key].meta for key in sorted(found)}
     write_file(meta, json.dumps(content, sort_keys=True, indent=1))
-
-
-def _stored(cell: Cell, key: str, store: Store, accepted: Sequence[str]) -> StoredCell | None:
-    candidates = [key, *(cell_key(cell, source) for source in accepted)]
-    return next((stored for name in candidates if (stored := store.load(name)) is not None), None)
 
 
 def _in_turn(shards: Sequence[str], locks: Path) -> Iterator[str]:

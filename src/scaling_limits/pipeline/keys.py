@@ -45,15 +45,16 @@ def cell_source(cell: Cell) -> str:
     return source_digest(cell_modules(cell))
 
 
-def cell_key(cell: Cell, source: str | None = None) -> str:
-    """16 hexadecimal digits under which a cell is stored; `source` stands for the current code if given."""
-    source = cell_source(cell) if source is None else source
-    return digest({"cell": cell.canonical(), "source": source, "libraries": library_versions()})
+def cell_key(cell: Cell) -> str:
+    """16 hexadecimal digits under which a cell is stored."""
+    return digest(
+        {"cell": cell.canonical(), "source": cell_source(cell), "libraries": library_versions()}
+    )
 
 
-def job_digest(cells: Iterable[Cell], accepted_sources: Iterable[str] = ()) -> str:
-    """What a job's output depends on: the keys of its cells, and so their source, and which older ones are accepted."""
-    return digest([*sorted(cell_key(cell) for cell in cells), *sorted(accepted_sources)])
+def job_digest(cells: Iterable[Cell]) -> str:
+    """The digest of what a job's output depends on: the keys of its cells, and so their source."""
+    return digest(sorted(cell_key(cell) for cell in cells))
 
 
 def figure_digest(configuration: Configuration, paper: str, name: str) -> str:

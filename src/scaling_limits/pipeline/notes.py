@@ -12,7 +12,6 @@ from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.configuration.words import label
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN, places
-from scaling_limits.pipeline.keys import cell_source
 
 # settings of which one differs between grids of the paper and its reduced version without being worth a line;
 # of seeds there is a line of their own
@@ -69,7 +68,7 @@ def on_the_picture(
     seeds = shown.groupby("grid")["seed"].nunique()
     count = f"{seeds.min()} to {seeds.max()}" if seeds.min() < seeds.max() else str(seeds.max())
     number = "one seed" if count == "1" else f"means over {count} seeds"
-    smaller = differences(configuration, paper, name, {})
+    smaller = differences(configuration, paper, name)
     where = " What differs from the paper: summary.html." if len(smaller) > 1 else ""
     return [f"Data: {' '.join(data)}", f"{', '.join([*sizes, number]).capitalize()}.{where}"]
 
@@ -91,12 +90,10 @@ def _twin(configuration: Configuration, paper: str, name: str) -> str | None:
     return None
 
 
-def differences(
-    configuration: Configuration, paper: str, name: str, meta: Mapping[str, Any]
-) -> list[str]:
+def differences(configuration: Configuration, paper: str, name: str) -> list[str]:
     """Everything in which a figure differs: from the paper where that says something, else from the preset `paper`.
 
-    Substituted data first, then settings, seeds, and cells of other sources kept on purpose.
+    Substituted data first, then settings and seeds.
     """
     figure = configuration.figure(paper, name)
     notes = _substitutions(configuration, paper, figure.experiment)
@@ -114,10 +111,6 @@ def differences(
             found = _differences(original, used, shown, configuration.vocabulary, stated, said=said)
             notes += [f"{words}{difference}." for difference in found]
     notes.append(_seeds(original, used, shown))
-    current = {cell_source(p.cell) for p in configuration.points(paper, figure.experiment)}
-    older = sorted({entry["source"] for entry in meta.values()} - current)
-    if older:
-        notes.append(f"Cells computed by accepted older source: {', '.join(older)}.")
     return notes
 
 
