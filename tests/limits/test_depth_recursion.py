@@ -324,6 +324,39 @@ def test_gaussian_process():
     assert abs(excess).max() < 0.2
 
 
+def excess_kurtosis(width, num_blocks, branch_scale):
+    """Exact excess kurtosis of a coordinate of x^L at initialisation, over networks of this width.
+
+    With Q = |x|^2 / n, one block maps E[x_i^4] to E[x_i^4] + (6 c^2 + 3 c^4) E[Q^2], and multiplies E[Q^2] by
+    (1 + c^2)^2 + (4 c^2 + 2 c^4) / n, E[x_i^2] by 1 + c^2.
+    """
+    square = branch_scale**2
+    fourth, norm = 3.0, 1 + 2 / width
+    for _ in range(num_blocks):
+        fourth += (6 * square + 3 * square**2) * norm
+        norm *= (1 + square) ** 2 + (4 * square + 2 * square**2) / width
+    return fourth / (1 + square) ** (2 * num_blocks) - 3
+
+
+@pytest.mark.parametrize(("width", "num_networks"), [(4, 8192), (128, 512)])
+def test_excess_kurtosis_at_initialisation(width, num_networks):
+    """Note (L5): coordinates of x^L approach Gaussians of variance `forward` as 1/n, within five standard errors."""
+    x, y = (values[:1, :1] for values in batches())
+    limit = depth_recursion.train(
+        x, squared_error(y), output_dim=OUTPUT_DIM, num_blocks=BLOCKS, **SETTINGS
+    )
+    variance = limit.forward[-1, 0, 0]
+    fourth_moments = []
+    for seed in range(num_networks):
+        *_, features = finite_network(x, squared_error(y), width=width, seed=seed, **SETTINGS)
+        fourth_moments.append((features**4).mean() / variance**2)
+    error = np.std(fourth_moments, ddof=1) / np.sqrt(num_networks)
+    expected = excess_kurtosis(width, BLOCKS, SETTINGS["branch_scale"])
+    assert np.mean(fourth_moments) - 3 == pytest.approx(expected, abs=5 * error)
+    # the narrow networks are measurably not Gaussian; the wide ones are within the note's bound
+    assert expected > 5 * error if width == 4 else expected < 0.2
+
+
 def test_batch_of_copies():
     """Copies of one sample in a batch change nothing; the moments are those of one."""
     x, y = batches()
