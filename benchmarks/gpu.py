@@ -158,8 +158,8 @@ if __name__ == "__main__":
     import common
     import jax
 
-    from scaling_limits.configuration.costs.count import counted, flops
-    from scaling_limits.configuration.costs.memory import cell_bytes
+    from scaling_limits.costs.count import counted, flops
+    from scaling_limits.costs.memory import cell_bytes
     from scaling_limits.datasets.preparation import prepare
     from scaling_limits.pipeline.jobs import run_job
     from scaling_limits.store import Store

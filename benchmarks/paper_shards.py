@@ -7,8 +7,8 @@ import sys
 import common
 
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.memory import cell_bytes
-from scaling_limits.configuration.costs.rates import cell_seconds, nominal
+from scaling_limits.costs.memory import cell_bytes
+from scaling_limits.costs.rates import cell_seconds
 from scaling_limits.training.loop import compile_shard
 
 CELLS = (
@@ -37,7 +37,7 @@ def measure(index: int) -> None:
     figure, grid, width, depth = CELLS[index]
     cell = common.of_figure(figure, grid, width, depth, common.preset("paper"))
     step = (seconds(cell, MORE) - seconds(cell, FEW)) / (MORE - FEW)
-    whole, expected = step * cell.num_steps, cell_seconds(cell, nominal())
+    whole, expected = step * cell.num_steps, cell_seconds(cell)
     # of the whole process: JAX and the data are in it
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     line = (

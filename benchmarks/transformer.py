@@ -9,7 +9,7 @@ import common
 from inference_step import Product
 
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.sizes import layers
+from scaling_limits.costs.sizes import layers
 from scaling_limits.training.loop import compile_shard
 
 WIDTHS = (64, 256)

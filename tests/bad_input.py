@@ -24,8 +24,8 @@ from scaling_limits.algorithms.own import FUNCTIONS
 from scaling_limits.commands.main import main
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import load
-from scaling_limits.configuration.costs.memory import refuse_too_large
 from scaling_limits.configuration.readable import refuse_unreadable
+from scaling_limits.costs.memory import refuse_too_large
 from scaling_limits.datasets.loading import load as load_arrays
 from scaling_limits.datasets.preparation import prepare
 from scaling_limits.errors import ScalingLimitsError

@@ -237,7 +237,7 @@ FAULTS = (
     ),
     Fault(
         name="dtypes-share-a-job",
-        file="configuration/costs/packing.py",
+        file="costs/packing.py",
         right="if kind != dtype or cost > room:",
         wrong="if cost > room:",
         why="a process has one precision, so cells of the other are computed in it",

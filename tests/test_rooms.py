@@ -14,7 +14,7 @@ FLOORS = [
         *("datasets", "networks", "parameterisations", "algorithms", "optimisers", "limits"),
         "measurements",
     },
-    {"training"},
+    {"training", "costs"},
     {"figures"},
     {"records"},
     {"claims"},

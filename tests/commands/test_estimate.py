@@ -1,6 +1,5 @@
 """What figures will cost: counts, what is stored, totals, and the command."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,13 @@ import numpy as np
 import pytest
 
 from scaling_limits.cells import Cell
-from scaling_limits.commands import estimate_command, times
+from scaling_limits.commands import estimate_command
 from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate
 from scaling_limits.commands.given import Given, chosen, words_of
 from scaling_limits.commands.readable import aligned, duration, scaled
-from scaling_limits.commands.times import timed
 from scaling_limits.configuration import Configuration, load
-from scaling_limits.configuration.costs.count import flops
-from scaling_limits.configuration.costs.rates import fitted, nominal, shard_seconds
+from scaling_limits.costs.count import flops
+from scaling_limits.costs.rates import shard_seconds
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.measured import Measured
 from scaling_limits.pipeline.keys import cell_key
@@ -56,7 +54,7 @@ def project(tmp_path: Path) -> Path:
 def estimated(
     root: Path, figures: list[tuple[str, str]], store: Store | None = None, **changes: Any
 ) -> Estimates:
-    return estimate(load(root, changes), figures, rates=nominal(), store=store)
+    return estimate(load(root, changes), figures, store=store)
 
 
 def keep(store: Store, cell: Cell, key: str | None = None, /, **meta: Any) -> None:
@@ -71,7 +69,7 @@ def test_a_figure_with_nothing_stored(project: Path) -> None:
     assert (one.cells, one.stored, one.shards, one.jobs) == (8, 0, 2, 1)
     assert one.flops == sum(map(flops, cells))
     shards = [[c for c in cells if c.network.width == width] for width in (8, 16)]
-    assert one.seconds > one.longest > sum(shard_seconds(shard, nominal()) for shard in shards)
+    assert one.seconds > one.longest > sum(shard_seconds(shard) for shard in shards)
     assert 3e8 < one.memory < 5e8
     assert found.total.seconds > one.seconds
 
@@ -150,7 +148,7 @@ def test_the_command_prints_a_table(project: Path, capsys: pytest.CaptureFixture
     ]
     assert lines[1].split()[1:5] == ["8", "0", "2", "1"]
     assert len({len(line) for line in lines[:6]}) == 1
-    assert lines[6].startswith("No cell is stored: times are those of one core of another machine")
+    assert lines[6] == "Times are those of one core of the machine that the presets were made on; expect half to twice."
     assert lines[7].startswith("On 4 idle cores about")
     estimate_command.run(Given(project), ["toy/fig1"], cores=4)
     assert not any(line.startswith("all") for line in capsys.readouterr().out.splitlines())
@@ -168,9 +166,7 @@ def test_the_command_says_what_does_not_fit(
     )
 
 
-def test_a_budget_is_of_all_cells_at_nominal_rates(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_budget_is_of_all_cells(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = Store(project / "results/cells")
     for c in load(project).cells("toy", "transfer"):
         keep(store, c)
@@ -180,37 +176,6 @@ def test_a_budget_is_of_all_cells_at_nominal_rates(
     assert "Within the budget" in capsys.readouterr().out
     with pytest.raises(ConfigurationError, match=r"^preset 'whole' costs too much: .* toy/fig1 \("):
         estimate_command.check(Given(project), figures, 0.5 * total - 0.1)
-
-
-def test_times_are_those_of_stored_cells(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = Store(project / "results/cells")
-    narrow = [c for c in load(project).cells("toy", "transfer") if c.network.width == 8]
-    for number, c in enumerate(narrow):
-        # the second one found the compiled program in the cache
-        preparing = 60.0 if number == 0 else 1.0
-        measured = {"device": "cpu", "seconds": 3.0, "compile_seconds": preparing}
-        keep(store, c, cell=c.canonical(), shard=c.shard(), **measured)
-    keep(store, narrow[0], "0" * 16, cell={"of": "older code"}, shard="", **measured)
-    keep(store, narrow[0], "1" * 16)
-    (store.folder / "00").mkdir(exist_ok=True)
-    (store.folder / "00" / "damaged.cell").write_bytes(b"nothing")
-    (one,) = timed(store.folder, "cpu")
-    assert (one.running, one.preparing) == (3.0, 60.0)
-    assert one.cell.shard() == narrow[0].shard()
-    assert timed(store.folder, "gpu") == []
-    estimate_command.run(Given(project), ["toy/fig3"], cores=2)
-    assert "From the times of 1 stored shards on one core" in capsys.readouterr().out
-    slower = estimate(
-        load(project), SHARED[:1], rates=fitted([one], nominal()), store=None
-    ).total.seconds
-    assert slower > 3 * estimated(project, SHARED[:1]).total.seconds
-
-
-def test_the_nominal_rates_are_written_anew(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = project / "rates.json"
-    monkeypatch.setattr(times, "NOMINAL_FILE", written)
-    times.write_rates(project / "results/cells")
-    assert json.loads(written.read_text()) == pytest.approx(nominal(), rel=0.01)
 
 
 @pytest.mark.parametrize(

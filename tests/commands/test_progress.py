@@ -51,7 +51,7 @@ def done(number: int) -> dict[str, Any]:
 def test_progress_is_of_the_whole_run(
     tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "nominal", lambda: {"figure": 20.0})
+    monkeypatch.setattr(progress, "FIGURE_SECONDS", 20.0)
     run = Progress(tmp_path, "whole", [("toy", "fig1"), ("toy", "fig2")], Console())
     assert run.text() == "planning"
     run.expect(Workload(8, {JOB: {f"{number:016x}": 10.0 for number in range(4)}}))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scaling_limits.configuration.costs import memory
+from scaling_limits.costs import memory
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.training.loop import compile_shard
 from toys import cell

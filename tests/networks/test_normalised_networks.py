@@ -13,7 +13,7 @@ from normalised_networks import plain_myrtle, plain_resnet, plain_vgg, resnet, v
 from scaling_limits import networks
 from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.problem import Problem
-from scaling_limits.configuration.costs.sizes import layers, num_weights
+from scaling_limits.costs.sizes import layers, num_weights
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.losses.outputs import mean_loss

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from equation_networks import backpropagated, check, problem_of, unstacked
 
-from scaling_limits.configuration.costs.sizes import layers, num_weights
+from scaling_limits.costs.sizes import layers, num_weights
 from scaling_limits.errors import ConfigurationError
 from toys import RESIDUAL_CNN, cell
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from equation_networks import BATCH, backpropagated, check, problem_of, unstacked
 
-from scaling_limits.configuration.costs.sizes import layers, num_weights
+from scaling_limits.costs.sizes import layers, num_weights
 from scaling_limits.datasets import sentences
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ConfigurationError

@@ -85,7 +85,7 @@ def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
         if path.is_file() and not set(folders) & set(path.parts)
     }
     assert packed == files
-    assert {"scaling_limits/py.typed", "scaling_limits/configuration/costs/rates.json"} < packed
+    assert "scaling_limits/py.typed" in packed
 
 
 def test_it_trains_a_network(installed: Path, tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.declared import restored
-from scaling_limits.configuration.costs.packing import pack, shards
-from scaling_limits.configuration.costs.rates import nominal, shard_seconds
+from scaling_limits.cells import Cell, digest
+from scaling_limits.costs.packing import pack, shards
+from scaling_limits.costs.rates import shard_seconds
 from scaling_limits.errors import DatasetError
 from scaling_limits.pipeline import jobs
 from scaling_limits.pipeline.jobs import COLUMNS, OutOfMemoryError, run_job
@@ -47,13 +46,13 @@ def test_packing_keeps_every_cell_once_and_one_dtype_a_job(seconds: float) -> No
 def test_small_shards_share_a_job() -> None:
     cells = [c for c in MANY if c.dtype == "float32"]
     assert len(pack(shards(cells), 1e6)) == 1
-    one = shard_seconds(cells[:4], nominal())
+    one = shard_seconds(cells[:4])
     assert len(pack(shards(cells), 1.5 * one)) == 3
 
 
 def test_a_big_shard_is_divided_evenly() -> None:
     cells = [cell(width=512, num_steps=2000, seed=seed) for seed in range(12)]
-    packed = pack(shards(cells), shard_seconds(cells, nominal()) / 4)
+    packed = pack(shards(cells), shard_seconds(cells) / 4)
     assert [len(job) for job in packed] == [3, 3, 3, 3]
     assert [c for job in packed for c in job] == cells
     assert len(pack(shards(cells), 1e-3)) == len(cells)
@@ -117,7 +116,9 @@ def test_records_are_tidy_sorted_and_byte_identical(
     assert all(s == list(range(6)) for s in [*steps["energy"], *steps["train_loss"]])
     assert all(s == [0, 4] for s in steps["gradient_cosine"])
     meta = json.loads(run.meta.read_text())
-    assert {k: restored(v["cell"]) for k, v in meta.items()} == {cell_key(c): c for c in cells}
+    assert {k: digest(v["cell"]) for k, v in meta.items()} == {
+        cell_key(c): digest(c.canonical()) for c in cells
+    }
     content = run.records.read_bytes()
     run.records.unlink()
     run(cells[::-1])

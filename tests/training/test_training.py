@@ -14,7 +14,7 @@ from scaling_limits import networks
 from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs import count
+from scaling_limits.costs import count
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.order import batch_indices
 from scaling_limits.datasets.preparation import prepare

@@ -5,8 +5,8 @@ from functools import cache, wraps
 from pathlib import Path
 
 from scaling_limits.configuration import load
-from scaling_limits.configuration.costs.memory import refuse_too_large
-from scaling_limits.configuration.costs.packing import pack
+from scaling_limits.costs.memory import refuse_too_large
+from scaling_limits.costs.packing import pack
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.configuration.readable import refuse_unreadable
 from scaling_limits.datasets import catalogue

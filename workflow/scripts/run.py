@@ -4,7 +4,7 @@ from pathlib import Path
 
 from scaling_limits import runtime
 from scaling_limits.configuration import load
-from scaling_limits.configuration.costs.packing import pack
+from scaling_limits.costs.packing import pack
 from scaling_limits.pipeline.jobs import run_job
 from scaling_limits.pipeline.scripting import logged
 from scaling_limits.store import Store

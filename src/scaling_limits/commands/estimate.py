@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from scaling_limits.cells import Cell
 from scaling_limits.commands.readable import aligned, duration, scaled, size
 from scaling_limits.configuration import Configuration
-from scaling_limits.configuration.costs.count import flops
-from scaling_limits.configuration.costs.memory import cell_bytes
-from scaling_limits.configuration.costs.packing import pack
-from scaling_limits.configuration.costs.rates import Rates, shard_seconds
+from scaling_limits.costs.count import flops
+from scaling_limits.costs.memory import cell_bytes
+from scaling_limits.costs.packing import pack
+from scaling_limits.costs.rates import FIGURE_SECONDS, JOB_SECONDS, RUN_SECONDS, shard_seconds
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.store import Store
 
@@ -60,7 +60,6 @@ def estimate(
     configuration: Configuration,
     figures: Sequence[tuple[str, str]],
     *,
-    rates: Rates,
     store: Store | None,
 ) -> Estimates:
     """Estimate these figures.
@@ -68,20 +67,19 @@ def estimate(
     Args:
         configuration: says which cells they need.
         figures: (paper, figure) of each.
-        rates: what work takes.
         store: where computed cells lie; None counts every cell as missing.
 
     Raises:
         ConfigurationError: there is no such figure, or the configuration is not valid.
     """
     experiments = [(paper, configuration.figure(paper, name).experiment) for paper, name in figures]
-    drawing = Estimate(seconds=rates["figure"])
-    total = Estimate(seconds=rates["run"] + len(figures) * rates["figure"])
+    drawing = Estimate(seconds=FIGURE_SECONDS)
+    total = Estimate(seconds=RUN_SECONDS + len(figures) * FIGURE_SECONDS)
     seen: set[str] = set()
     known = {}
     for key in dict.fromkeys(experiments):
-        known[key] = _experiment(configuration, *key, rates, store, set())
-        total += _experiment(configuration, *key, rates, store, seen)
+        known[key] = _experiment(configuration, *key, store, set())
+        total += _experiment(configuration, *key, store, seen)
     found = {
         f"{paper}/{name}": known[key] + drawing
         for (paper, name), key in zip(figures, experiments, strict=True)
@@ -93,7 +91,6 @@ def _experiment(
     configuration: Configuration,
     paper: str,
     experiment: str | None,
-    rates: Rates,
     store: Store | None,
     seen: set[str],
 ) -> Estimate:
@@ -110,13 +107,12 @@ def _experiment(
                 count += 1
         total += Estimate(cells=len(job), stored=len(job) - count)
         if missing:
-            total += _job(list(missing.values()), rates)
+            total += _job(list(missing.values()))
     return total
 
 
-def _job(shards: Sequence[Sequence[Cell]], rates: Rates) -> Estimate:
-    seconds = rates["job"]
-    seconds += sum(shard_seconds(shard, rates) for shard in shards)
+def _job(shards: Sequence[Sequence[Cell]]) -> Estimate:
+    seconds = JOB_SECONDS + sum(map(shard_seconds, shards))
     return Estimate(
         shards=len(shards),
         jobs=1,

@@ -6,16 +6,14 @@ from scaling_limits.commands.estimate import Estimates, estimate, table
 from scaling_limits.commands.given import Given, chosen, warn_of_faults
 from scaling_limits.commands.readable import duration
 from scaling_limits.commands.store_command import FOLDER
-from scaling_limits.commands.times import timed
 from scaling_limits.configuration import Configuration
-from scaling_limits.configuration.costs.memory import refuse_too_large
-from scaling_limits.configuration.costs.rates import fitted, nominal
+from scaling_limits.costs.memory import refuse_too_large
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.store import Store
 
 
 def run(given: Given, names: Sequence[str], cores: int) -> None:
-    """Print what is still to be computed for these figures (all if none are named), and how long this machine takes.
+    """Print what is still to be computed for these figures (all if none are named), and how long it takes.
 
     Raises:
         ConfigurationError: an unknown figure, or the configuration is not valid.
@@ -25,16 +23,14 @@ def run(given: Given, names: Sequence[str], cores: int) -> None:
     device = configuration.main.resources.device
     # asks for all cells: what is wrong with them is said at once, before the store is read
     refused = too_large(configuration, figures)
-    times = timed(given.root / FOLDER, device)
-    rates = fitted(times, nominal())
-    found = estimate(configuration, figures, rates=rates, store=Store(given.root / FOLDER))
+    found = estimate(configuration, figures, store=Store(given.root / FOLDER))
     print(table(found))
-    unit = "GPU" if device == "gpu" else "core"
-    print(
-        f"From the times of {len(times):,} stored shards on one {unit}, from half of what they will be to twice."
-        if times
-        else f"No cell is stored: times are those of one core of another machine, not of this {unit}."
+    unit = (
+        "an H100 GPU"
+        if device == "gpu"
+        else "one core of the machine that the presets were made on"
     )
+    print(f"Times are those of {unit}; expect half to twice.")
     wall = duration(found.total.wall_seconds(1 if device == "gpu" else cores))
     print(f"On {'one GPU' if device == 'gpu' else f'{cores} idle cores'} about {wall} in all.")
     for line in refused:
@@ -44,13 +40,13 @@ def run(given: Given, names: Sequence[str], cores: int) -> None:
 def check(given: Given, names: Sequence[str], budget: float) -> None:
     """Print what these figures cost from nothing, and refuse more than `budget` seconds of one core a figure.
 
-    These are seconds at the nominal rates, so that the answer does not depend on the machine or the store.
+    The answer does not depend on the machine or the store.
 
     Raises:
         ConfigurationError: they cost more; or as `run`.
     """
     configuration = given.configuration()
-    found = estimate(configuration, _asked_for(configuration, names), rates=nominal(), store=None)
+    found = estimate(configuration, _asked_for(configuration, names), store=None)
     print(table(found))
     each = found.total.seconds / max(1, len(found.figures))
     said = (

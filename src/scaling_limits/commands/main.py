@@ -213,15 +213,3 @@ def power(given: Given, presets: tuple[str, ...], jobs: int) -> None:
     from scaling_limits.commands import power_command
 
     power_command.run(given, presets, jobs)
-
-
-@main.command()
-@in_directory
-def rates(directory: Path) -> None:
-    """Measure anew what work takes.
-
-    By the times of this machine's stored cells; estimates and jobs are made with it.
-    """
-    from scaling_limits.commands import store_command, times
-
-    times.write_rates(directory / store_command.FOLDER)

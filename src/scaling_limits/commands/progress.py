@@ -10,7 +10,7 @@ from scaling_limits.audit.table import read_verdicts, tally
 from scaling_limits.commands.console import Console
 from scaling_limits.commands.readable import duration
 from scaling_limits.commands.workload import Job, Workload
-from scaling_limits.configuration.costs.rates import nominal
+from scaling_limits.costs.rates import FIGURE_SECONDS
 from scaling_limits.store import Store
 
 _SHARE, _SECONDS = 0.02, 10.0
@@ -152,7 +152,7 @@ class Progress:
         """Estimated seconds of what is not done: of cells, and of judging, drawing and copying figures."""
         planned = self.planned or {}
         steps = planned.get("total", 0) - planned.get("run", 0)
-        figures = planned.get("publish", 0) * nominal()["figure"]
+        figures = planned.get("publish", 0) * FIGURE_SECONDS
         return sum(self._left.values()) + (figures * (1 - self._steps / steps) if steps else 0.0)
 
     def _cells(self, job: Job) -> Mapping[str, float]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scaling_limits.configuration import Configuration
-from scaling_limits.configuration.costs.packing import pack, shards
-from scaling_limits.configuration.costs.rates import nominal, shard_seconds
+from scaling_limits.costs.packing import pack, shards
+from scaling_limits.costs.rates import shard_seconds
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.store import Store
 
@@ -51,7 +51,7 @@ def workload(
             keys.update(map(cell_key, cells))
             left = [cell for cell in cells if cell_key(cell) not in store]
             missing[paper, experiment, f"job-{number}"] = {
-                cell_key(cell): shard_seconds(shard, nominal()) / len(shard)
+                cell_key(cell): shard_seconds(shard) / len(shard)
                 for shard in shards(left)
                 for cell in shard
             }

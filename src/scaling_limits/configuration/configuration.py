@@ -13,7 +13,6 @@ from typing import Any
 
 from scaling_limits.cells import Cell, CellSettings, digest
 from scaling_limits.configuration import drawn, forms, judgeable, own_parts
-from scaling_limits.configuration.costs.packing import shards
 from scaling_limits.configuration.files import raise_together, read_tree, validate, yaml_files
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.library import Library
@@ -31,6 +30,7 @@ from scaling_limits.configuration.recorded import unrecorded
 from scaling_limits.configuration.resolve import Resolved, Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
 from scaling_limits.configuration.vocabulary import LISTS, Vocabulary, is_axis
+from scaling_limits.costs.packing import shards
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import OWN

@@ -5,9 +5,9 @@ from functools import cache
 
 from scaling_limits import measurements
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.declared import algorithm
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.models import Figure
+from scaling_limits.costs.declared import algorithm
 from scaling_limits.errors import unknown
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.written import MisplacedError

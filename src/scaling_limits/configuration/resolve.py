@@ -19,10 +19,10 @@ from scaling_limits.cells import (
     RoleScaling,
 )
 from scaling_limits.configuration import representable
-from scaling_limits.configuration.costs.compiling import compiled
-from scaling_limits.configuration.costs.memory import batch_size
 from scaling_limits.configuration.models import MeasurementPlan, Resources
 from scaling_limits.configuration.parts import Parts, choose, compose
+from scaling_limits.costs.compiling import compiled
+from scaling_limits.costs.memory import batch_size
 from scaling_limits.datasets import catalogue
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.errors import ConfigurationError

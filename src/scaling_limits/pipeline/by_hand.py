@@ -14,11 +14,11 @@ from pydantic import BeforeValidator
 from scaling_limits import runtime
 from scaling_limits.cells import Cell
 from scaling_limits.configuration import own_parts
-from scaling_limits.configuration.costs.memory import refuse_beyond_machine
 from scaling_limits.configuration.files import validate
 from scaling_limits.configuration.models import MeasurementPlan, OwnNames, Resources
 from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.configuration.trees import Origin, Tree
+from scaling_limits.costs.memory import refuse_beyond_machine
 from scaling_limits.datasets import catalogue, keras_npz
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.preparation import prepare

@@ -13,7 +13,7 @@ import pandas as pd
 
 from scaling_limits import limits
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.memory import cell_bytes, described
+from scaling_limits.costs.memory import cell_bytes, described
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import write_file

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from scaling_limits import algorithms, limits, measurements, networks, optimisers
-from scaling_limits.cells import AlgorithmSpec, Cell, NetworkSpec, OptimiserSpec
+from scaling_limits import algorithms, limits, measurements, optimisers
+from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.registry import Registry
 
 Work = Callable[[Cell, Any], None]
@@ -40,24 +40,3 @@ def algorithm(spec: AlgorithmSpec) -> ModuleType | None:
     if spec.file is not None:
         return algorithms.own.declaration(spec.file)
     return algorithms.registry.part(spec.name)
-
-
-def restored(canonical: Mapping[str, Any]) -> Cell:
-    """The cell of its canonical form, as it is stored.
-
-    Raises:
-        ConfigurationError: it has a part that there is no more.
-        ValidationError: it is no cell, or no more.
-    """
-    spec, rule = canonical["algorithm"], canonical["optimiser"]
-    declaring = algorithm(AlgorithmSpec(name=spec["name"], file=spec.get("file")))
-    options: type[AlgorithmSpec] = getattr(declaring, "Options", AlgorithmSpec)
-    numbers: type[OptimiserSpec] = getattr(part("optimiser", rule["name"]), "Spec", OptimiserSpec)
-    net = canonical["network"]
-    structure: type[NetworkSpec] = getattr(networks.registry.part(net["name"]), "Spec", NetworkSpec)
-    own = {
-        "algorithm": options.model_validate(spec),
-        "optimiser": numbers.model_validate(rule),
-        "network": structure.model_validate(net),
-    }
-    return Cell.model_validate({**canonical, **own})

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.declared import algorithm, part, part_memory
-from scaling_limits.configuration.costs.sizes import (
+from scaling_limits.costs.declared import algorithm, part, part_memory
+from scaling_limits.costs.sizes import (
     item_size,
     layers,
     num_units,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from scaling_limits.cells import Cell
-from scaling_limits.configuration.costs.rates import nominal, shard_seconds
+from scaling_limits.costs.rates import shard_seconds
 
 
 def shards(cells: Iterable[Cell]) -> list[list[Cell]]:
@@ -25,10 +25,10 @@ def pack(shards: Iterable[Sequence[Cell]], seconds: float) -> list[list[Cell]]:
     room, dtype = 0.0, ""
     for members in shards:
         kind = members[0].dtype
-        parts = max(1, round(shard_seconds(members, nominal()) / seconds))
+        parts = max(1, round(shard_seconds(members) / seconds))
         for part in np.array_split(np.arange(len(members)), min(parts, len(members))):
             chosen = [members[index] for index in part]
-            cost = shard_seconds(chosen, nominal())
+            cost = shard_seconds(chosen)
             if kind != dtype or cost > room:
                 jobs.append([])
                 room, dtype = seconds, kind

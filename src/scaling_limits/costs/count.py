@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Literal
 
 from scaling_limits.cells import AlgorithmSpec, Cell
-from scaling_limits.configuration.costs import declared
-from scaling_limits.configuration.costs.sizes import (
+from scaling_limits.costs import declared
+from scaling_limits.costs.sizes import (
     above_input,
     item_size,
     layers,
