@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,12 +38,12 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
 
 
 def train(
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     measurements: Mapping[str, Sequence[int | Literal["end"]]] | None = None,
     data: Mapping[str, ArrayLike] | Path | str | None = None,
     *,
     algorithms: Mapping[str, Path | str] | None = None,
-    parameterisations: Sequence[Mapping[str, Any]] | None = None,
+    parameterisations: Sequence[Mapping[str, object]] | None = None,
 ) -> pd.DataFrame:
     """Train one network and return its records, with the numbers that a figure's cell of the same settings has.
 

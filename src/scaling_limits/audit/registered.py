@@ -1,7 +1,7 @@
 """Registered failures: claims that were investigated, do not hold, and are kept in sight."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ class RegisteredFailure(Strict):
     text: str = Field(min_length=1)
 
 
-def registered_failures(entries: Iterable[Mapping[str, Any]]) -> dict[Key, str]:
+def registered_failures(entries: Iterable[Mapping[str, object]]) -> dict[Key, str]:
     """Map (paper, figure, claim, preset) to the registered text.
 
     Raises:

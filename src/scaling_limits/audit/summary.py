@@ -108,15 +108,15 @@ def _distinct(column: pd.Series) -> list[str]:
     return present + ["none"] * bool(column.isna().any())
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None or (isinstance(value, float) and value != value):
         return "none"
     return str(value)
 
 
-def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat(value: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     """The values of nested mappings by dotted names."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, inner in value.items():
         if isinstance(inner, Mapping):
             found |= flat(inner, f"{prefix}{key}.")
@@ -125,10 +125,10 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _entry(value: Any) -> str:
+def _entry(value: object) -> str:
     return ", ".join(map(_text, value)) if isinstance(value, list) else _text(value)
 
 
 def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    content: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
     return content

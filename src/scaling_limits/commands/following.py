@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from scaling_limits.files import unwritable
 
@@ -44,7 +44,7 @@ class Followed:
                 self.process.wait(SECONDS)
         return running
 
-    def events(self) -> Iterator[dict[str, Any]]:
+    def events(self) -> Iterator[dict[str, object]]:
         """Yield the events since the last call."""
         try:
             while content := os.read(self._events, _PIECE):

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 import yaml
@@ -98,7 +97,7 @@ def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callab
             files: tuple[Path, ...],
             entries: Sequence[str],
             preset: str | None = None,
-            **further: Any,
+            **further: object,
         ) -> None:
             require_project(directory)
             given = Given(directory, files, words_of(entries))
@@ -154,7 +153,7 @@ def words_of(entries: Sequence[str]) -> Tree:
     return words
 
 
-def _tree(content: dict[str, Any], origin: Origin) -> Tree:
+def _tree(content: dict[str, object], origin: Origin) -> Tree:
     return Tree(origin, {key: located(value, origin) for key, value in content.items()})
 
 

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,7 +12,7 @@ from scaling_limits.errors import ScalingLimitsError
 class _Commands(click.Group):
     """Commands of which a user's error ends in a line instead of a traceback."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except ScalingLimitsError as error:

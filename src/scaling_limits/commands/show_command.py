@@ -1,7 +1,6 @@
 """What a figure comes to, each value with the place it is from."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import yaml
 
@@ -60,18 +59,18 @@ def _experiment(
         yield _table(measured)
 
 
-def _values(said: Tree) -> dict[str, tuple[Any, Origin]]:
+def _values(said: Tree) -> dict[str, tuple[object, Origin]]:
     return {key: (value, origin_at(said, (key,))) for key, value in plain(said).items()}
 
 
-def _common(said: Sequence[Tree]) -> dict[str, tuple[Any, Origin]]:
+def _common(said: Sequence[Tree]) -> dict[str, tuple[object, Origin]]:
     """What all of these say alike, from the same places."""
     each = [_values(settings) for settings in said]
     first = each[0] if each else {}
     return {key: value for key, value in first.items() if all(o.get(key) == value for o in each)}
 
 
-def _table(values: Mapping[str, tuple[Any, Origin]]) -> str:
+def _table(values: Mapping[str, tuple[object, Origin]]) -> str:
     if not values:
         return "  nothing else"
     lines = [
@@ -81,16 +80,16 @@ def _table(values: Mapping[str, tuple[Any, Origin]]) -> str:
     return aligned(lines, words=3)
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     text = yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True)
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def _part(figure: Figure, part: str) -> Any:
+def _part(figure: Figure, part: str) -> object:
     dumped = figure.model_dump(mode="json", exclude_unset=True)
     return dumped[part]
 
 
-def _indented(content: Any) -> str:
+def _indented(content: object) -> str:
     text = yaml.safe_dump(content, sort_keys=False, width=116, allow_unicode=True)
     return "\n".join(f"  {line}" for line in text.splitlines())

@@ -67,7 +67,7 @@ class Entry:
     modified: float
 
 
-def configurations(root: Path, overrides: Mapping[str, Any]) -> list[Configuration]:
+def configurations(root: Path, overrides: Mapping[str, object]) -> list[Configuration]:
     """Every preset of the project, as configured in its files and, if there are overrides, with these as well.
 
     Raises:
@@ -202,7 +202,7 @@ class _Origin(NamedTuple):
 def meta(payload: bytes) -> dict[str, Any]:
     """What is known of how a cell was computed."""
     with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-        known: dict[str, Any] = json.loads(str(archive["meta"]))
+        known: dict[str, object] = json.loads(str(archive["meta"]))
     return known
 
 

@@ -51,5 +51,5 @@ def _within(key: str, value: Any, caps: Caps) -> Any:
     return [value[round(index * last / (caps.points - 1))] for index in range(caps.points)]
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

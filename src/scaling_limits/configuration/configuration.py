@@ -201,7 +201,7 @@ class Configuration:
         """The cells of an experiment's grids, and what is written of these."""
         if experiment is None:
             return {}
-        points: dict[str, list[tuple[Any, Cell]]] = {}
+        points: dict[str, list[tuple[object, Cell]]] = {}
         for point in self.points(slug, experiment):
             points.setdefault(point.grid, []).append((point.settings, point.cell))
         written = self.paper(slug).written.experiment(experiment).nodes
@@ -313,7 +313,7 @@ class Configuration:
     def _point(
         self,
         grid: str,
-        values: dict[str, Any],
+        values: dict[str, object],
         spec: Experiment,
         slug: str,
         experiment: str,
@@ -350,7 +350,7 @@ class Configuration:
         return Library(self.root, slug, _presets(self.root), self.vocabulary.names, faults)
 
 
-def load(root: Path | str, overrides: Mapping[str, Any] | None = None) -> Configuration:
+def load(root: Path | str, overrides: Mapping[str, object] | None = None) -> Configuration:
     """Read and validate `config/config.yaml` and the preset.
 
     Args:
@@ -438,7 +438,7 @@ def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
     return validate(Experiment, words, content)
 
 
-def _plans(measurements: Tree) -> dict[str, Any]:
+def _plans(measurements: Tree) -> dict[str, object]:
     """When each measurement is taken."""
     return {
         name: {"steps": steps if isinstance(steps, list) else [steps]}
@@ -449,7 +449,7 @@ def _plans(measurements: Tree) -> dict[str, Any]:
 def _refuse_axes(grid: str, settings: Tree) -> None:
     """Refuse axes without values, or with one twice."""
     for key, values in plain(settings).items():
-        seen: list[Any] = []
+        seen: list[object] = []
         if values == [] and key not in LISTS:
             where = origin_at(settings, (key,))
             raise ConfigurationError(
@@ -473,13 +473,13 @@ def _number(value: Any) -> Any:
         return value
 
 
-def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, Any]]]:
+def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, object]]]:
     """Every (grid, settings) of an experiment."""
     for name, grid in spec.grids.items():
         yield from ((name, values) for values in _values(grid))
 
 
-def _values(grid: Grid) -> Iterator[dict[str, Any]]:
+def _values(grid: Grid) -> Iterator[dict[str, object]]:
     """The settings of every cell of a grid."""
     axes = {k: v if is_axis(k, v) else [v] for k, v in grid.settings.items()}
     for values in itertools.product(*axes.values()):

@@ -55,7 +55,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     return found
 
 
-def _expanded(plot: dict[str, Any], words: Words) -> tuple[Any, list[MisplacedError]]:
+def _expanded(plot: dict[str, object], words: Words) -> tuple[object, list[MisplacedError]]:
     """Expand the names in a plot; return it with the errors in its written form."""
     wrong = list(options.PlotOptions.of_content(plot).misfits(plot, ("plot",)))
     try:
@@ -202,7 +202,7 @@ def _words(
     said = composed.words.tree("judging") if composed else Tree(shared.origin)
     judging.refuse_unknown(shared.tree("judging"))
     judging.refuse_unknown(said)
-    usual: dict[str, Any] = plain(shared.tree("judging"), nulls=True)
+    usual: dict[str, object] = plain(shared.tree("judging"), nulls=True)
     return Words(
         label=label(paper.library.slug, name),
         symbols=plain(shared.tree("symbols")),

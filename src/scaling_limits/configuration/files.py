@@ -29,7 +29,7 @@ class _Loader(yaml.CSafeLoader):
     second for the files of a paper.
     """
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+    yaml_implicit_resolvers: dict[str, object] = {}  # noqa: RUF012
     yaml_constructors: typing.ClassVar[dict[Any, Any]] = {}
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -51,7 +51,7 @@ class _Loader(yaml.CSafeLoader):
         seen.add(key)
         return key
 
-    def words(self, node: Any, file: str, way: tuple[str, ...], line: int) -> Word:
+    def words(self, node: object, file: str, way: tuple[str, ...], line: int) -> Word:
         """A node with the lines of its keys; what stands in a list has that of the list."""
         origin = Origin(file, line, way)
         if not isinstance(node, yaml.MappingNode):
@@ -64,7 +64,7 @@ class _Loader(yaml.CSafeLoader):
 
 
 _FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-_SCALARS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
+_SCALARS: tuple[tuple[str, str, str, Callable[[str], object]], ...] = (
     ("null", r"~|null|Null|NULL|", "~nN\0", lambda _: None),
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text[0] in "tT"),
     ("int", r"[-+]?[0-9]+", "-+0123456789", int),
@@ -141,7 +141,7 @@ def read_tree(path: Path, file: str) -> Tree:
     return _mapping(path, file, words, Tree)
 
 
-def _mapping(path: Path, file: str, parse: Callable[[str], Any], kind: type[T]) -> T:
+def _mapping(path: Path, file: str, parse: Callable[[str], object], kind: type[T]) -> T:
     try:
         text = path.read_text(encoding="utf-8")
         _refuse_unbounded(text)
@@ -173,7 +173,7 @@ def _refuse_unbounded(text: str) -> None:
 def validate(
     model: type[M],
     said: Tree,
-    content: Any = None,
+    content: object = None,
     path: str = "",
     written: Callable[[Location], Location] = lambda location: location,
     told_of: Iterable[Location] = (),
@@ -198,7 +198,7 @@ def validate(
 
 
 def explained(
-    model: type[BaseModel], error: ValidationError, content: Any
+    model: type[BaseModel], error: ValidationError, content: object
 ) -> Iterator[tuple[Location, str]]:
     """Yield the place and the explanation of each problem that validating `content` as a model found."""
     for entry in told(error):
@@ -213,7 +213,7 @@ def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
         ScalingLimitsError: what one of them raised.
         ConfigurationError: what several of them raised, each line once.
     """
-    found: list[Any] = []
+    found: list[object] = []
     errors: dict[str, ScalingLimitsError] = {}
     for check in checks:
         try:

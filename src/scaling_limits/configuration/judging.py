@@ -54,7 +54,7 @@ def combined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
 
 
 def claims(
-    entries: Mapping[str, Any], words: Words
+    entries: Mapping[str, object], words: Words
 ) -> tuple[list[ClaimBase], list[MisplacedError]]:
     """Return the claims of a figure that are valid, and what is wrong with the others; an entry of None is left out."""
     valid: list[ClaimBase] = []
@@ -77,7 +77,7 @@ def claims(
     return valid, wrong
 
 
-def _expanded(name: str, entry: Any, words: Words) -> tuple[str, dict[str, Any]]:
+def _expanded(name: str, entry: object, words: Words) -> tuple[str, dict[str, object]]:
     """The kind of a claim and its fields, with its id and all defaults that the entry does not override.
 
     Raises:
@@ -117,5 +117,5 @@ def _expanded(name: str, entry: Any, words: Words) -> tuple[str, dict[str, Any]]
     return kind, {**rule, **statement, **own}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     return value if isinstance(value, list) else [value]

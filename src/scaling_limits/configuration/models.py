@@ -15,7 +15,7 @@ UserPath = Annotated[PurePath, AfterValidator(lambda path: PurePath(os.path.expa
 """A path as a user writes it; `~` is the home folder."""
 
 
-def _refuse_no_step(said: Any) -> Any:
+def _refuse_no_step(said: object) -> object:
     whole = isinstance(said, int) and not isinstance(said, bool) and said >= 0
     # on the command line numbers arrive as text
     if whole or said == "end" or (isinstance(said, str) and said.isdecimal()):
@@ -149,7 +149,7 @@ class Main(OwnNames):
     """`config/config.yaml` and what the command line adds to it."""
 
     preset: str
-    papers: dict[str, Any] = Field(
+    papers: dict[str, object] = Field(
         default_factory=dict, description="changes to papers, after the preset's"
     )
     data: Data = Data()

@@ -86,7 +86,7 @@ class Parts:
 
 
 def choose(
-    values: Mapping[str, Any], measured: Iterable[str], user_algorithms: Mapping[str, Path]
+    values: Mapping[str, object], measured: Iterable[str], user_algorithms: Mapping[str, Path]
 ) -> Parts:
     """The parts that these settings name.
 
@@ -140,7 +140,7 @@ def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
     return None
 
 
-def compose(values: Mapping[str, Any], parts: Parts) -> CellSettings:
+def compose(values: Mapping[str, object], parts: Parts) -> CellSettings:
     """The settings that the chosen parts declare together, validated: an instance of a class derived from theirs.
 
     Raises:
@@ -179,13 +179,13 @@ def compose(values: Mapping[str, Any], parts: Parts) -> CellSettings:
 def _whole_numbers(model: type[Strict]) -> frozenset[str]:
     """The settings that may be whole numbers."""
 
-    def has(kind: Any) -> bool:
+    def has(kind: object) -> bool:
         return kind is int or any(map(has, typing.get_args(kind)))
 
     return frozenset(name for name, field in model.model_fields.items() if has(field.annotation))
 
 
-def _written_out(value: Any) -> Any:
+def _written_out(value: object) -> object:
     """A whole number for text as `1e5`: on the command line numbers arrive as text."""
     if not isinstance(value, str):
         return value
@@ -236,7 +236,7 @@ def _where_declared(key: str) -> str:
     return f" with {owners}" if owners else ""
 
 
-def _idle(key: str, value: Any) -> str:
+def _idle(key: str, value: object) -> str:
     if key not in fields():
         return unknown("setting", key, fields())
     return f"{value} acts only{_where_declared(key)}; leave it out"

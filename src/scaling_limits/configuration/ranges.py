@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 _MOST = 10_000
 
 
-def expanded(value: Any) -> Any:
+def expanded(value: object) -> object:
     """The numbers that a range stands for; anything else as it is.
 
     >>> expanded({"octaves": [-1, 3, 2]}), expanded({"octaves": [0, 1], "of": 0.1}), expanded({"count": 3})
@@ -39,7 +38,7 @@ def expanded(value: Any) -> Any:
         raise ValueError(f"of: should be a number, not {value['of']!r}") from None
 
 
-def _whole(value: Any, least: int, most: int) -> int:
+def _whole(value: object, least: int, most: int) -> int:
     # on the command line numbers arrive as text
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:

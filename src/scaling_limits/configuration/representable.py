@@ -8,7 +8,7 @@ row's 1/16 is 0.
 import typing
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -134,7 +134,7 @@ def _bounds(model: type[Strict], dtype: str) -> list[tuple[str, Interval]]:
     return found
 
 
-def _said(constraint: Any) -> Iterator[tuple[str, float]]:
+def _said(constraint: object) -> Iterator[tuple[str, float]]:
     for key in ("gt", "ge", "lt", "le"):
         if hasattr(constraint, key):
             yield key, getattr(constraint, key)

@@ -61,7 +61,9 @@ class Resolver:
     rows: Sequence[table.Row] = ()
     _known: dict[str, table.Parameterisation] = field(default_factory=dict)
 
-    def resolve(self, values: Mapping[str, Any], plans: Mapping[str, MeasurementPlan]) -> Resolved:
+    def resolve(
+        self, values: Mapping[str, object], plans: Mapping[str, MeasurementPlan]
+    ) -> Resolved:
         """The cell of these settings; those that are None are as if they were not given.
 
         Raises:

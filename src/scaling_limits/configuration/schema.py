@@ -29,7 +29,7 @@ _RANGE_OF = {
 }
 
 
-def schemas() -> dict[str, dict[str, Any]]:
+def schemas() -> dict[str, dict[str, object]]:
     """The JSON schema of each kind of file."""
     return {
         "config": Main.model_json_schema(),
@@ -41,7 +41,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
 
 
-def _experiment() -> dict[str, Any]:
+def _experiment() -> dict[str, object]:
     """An experiment's file, with what one of the user's own may say besides."""
     own = OwnNames.model_json_schema()
     place = _place(forms.EXPERIMENT | forms.SHARED)
@@ -49,7 +49,7 @@ def _experiment() -> dict[str, Any]:
     return {**place, "$defs": {**own["$defs"], **_parts()}}
 
 
-def _parts() -> dict[str, Any]:
+def _parts() -> dict[str, object]:
     """The places that others refer to."""
     return {
         "base": _place(forms.BASE),
@@ -64,7 +64,7 @@ def _parts() -> dict[str, Any]:
     }
 
 
-def _place(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
+def _place(words: Iterable[str], grid: str = "grid") -> dict[str, object]:
     """A place with settings."""
     place = _words(words, grid)
     if "presets" in place["properties"]:
@@ -74,7 +74,7 @@ def _place(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
     return {**place, "$ref": "#/$defs/settings", "unevaluatedProperties": False}
 
 
-def _settings() -> dict[str, Any]:
+def _settings() -> dict[str, object]:
     """All settings, each of one value, a list of them, or a range."""
     properties = {
         name: {"anyOf": [schema, {"items": schema, "type": "array"}, _RANGE, {"type": "null"}]}
@@ -84,7 +84,7 @@ def _settings() -> dict[str, Any]:
 
 
 def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
-    known: dict[str, Any] = {
+    known: dict[str, object] = {
         "grids": {"anyOf": [_named(grid), {"type": "array", "items": _TEXT}]},
         "measurements": _MAPPING,
         "judging": _MAPPING,
@@ -103,7 +103,7 @@ def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _claim() -> dict[str, Any]:
+def _claim() -> dict[str, object]:
     own = {"statement", "source"}
     kinds = {
         kind: {"type": "object", "propertyNames": {"enum": sorted(model.model_fields)}}
@@ -113,7 +113,7 @@ def _claim() -> dict[str, Any]:
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
 
 
-def _named(part: str) -> dict[str, Any]:
+def _named(part: str) -> dict[str, object]:
     return {"type": "object", "additionalProperties": {"$ref": f"#/$defs/{part}"}}
 
 

@@ -19,7 +19,7 @@ class Origin(NamedTuple):
 class Leaf(NamedTuple):
     """A value that is no mapping."""
 
-    value: Any
+    value: object
     origin: Origin
 
 
@@ -53,7 +53,7 @@ class Tree(dict[str, Union[Leaf, "Tree"]]):
 Word = Leaf | Tree
 
 
-def located(content: Any, origin: Origin) -> Word:
+def located(content: object, origin: Origin) -> Word:
     """Plain content as words of one origin, but for words that have theirs; on the command line `null` is text."""
     if isinstance(content, (Leaf, Tree)):
         return content

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from pydantic.fields import FieldInfo
 
@@ -26,7 +25,7 @@ class Vocabulary:
         """All settings."""
         return frozenset(self._fields)
 
-    def default(self, name: str) -> Any:
+    def default(self, name: str) -> object:
         """What a setting is that nobody says."""
         return self._fields[name].default
 
@@ -41,7 +40,7 @@ class Vocabulary:
         return known
 
 
-def is_axis(name: str, value: Any) -> bool:
+def is_axis(name: str, value: object) -> bool:
     """Whether this value of a setting is a list of values."""
     if not isinstance(value, list):
         return False

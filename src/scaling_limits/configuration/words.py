@@ -21,7 +21,7 @@ class Words:
     nodes: Mapping[str, Node]
     metrics: frozenset[str] | None
 
-    def quantity(self, said: Any, path: Path) -> Any:
+    def quantity(self, said: object, path: Path) -> object:
         """A quantity: a word, a word with changes, or written out."""
         if isinstance(said, str):
             said = {"quantity": said}
@@ -38,11 +38,11 @@ class Words:
             raise MisplacedError(path, unknown("metric", metric, self.metrics))
         return said
 
-    def grids(self, said: Any, path: Path) -> list[str]:
+    def grids(self, said: object, path: Path) -> list[str]:
         """The grids of one node, or of several."""
         return [grid for grid, _ in self.titled(said, path)]
 
-    def titled(self, said: Any, path: Path) -> list[tuple[str, str | None]]:
+    def titled(self, said: object, path: Path) -> list[tuple[str, str | None]]:
         """Grids with their titles: below a node, in full for a list of nodes, or as written."""
         if isinstance(said, Mapping):
             return [(self._node(name, path).grids[0], title) for name, title in said.items()]

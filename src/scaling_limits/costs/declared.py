@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
 
 from scaling_limits import algorithms, limits, measurements, optimisers
 from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.registry import Registry
 
-Work = Callable[[Cell, Any], None]
+Work = Callable[[Cell, object], None]
 _REGISTRIES: Mapping[str, Registry[object]] = {
     "limit": limits.registry,
     "measurement": measurements.registry,

@@ -32,14 +32,18 @@ _CALLER = Tree(Origin("train"))
 class _Arguments(OwnNames):
     """The description of a network, without its data."""
 
-    settings: dict[str, Any]
+    settings: dict[str, object]
     measurements: dict[
         str, Annotated[MeasurementPlan, BeforeValidator(lambda steps: {"steps": steps})]
     ]
 
 
 def train(
-    settings: Any, measurements: Any, data: Any, algorithms: Any, parameterisations: Any
+    settings: object,
+    measurements: object,
+    data: object,
+    algorithms: object,
+    parameterisations: object,
 ) -> pd.DataFrame:
     """See `scaling_limits.train`."""
     arguments = validate(
@@ -59,7 +63,7 @@ def train(
         return _trained(arguments, data, Path(folder))
 
 
-def _trained(arguments: _Arguments, data: Any, folder: Path) -> pd.DataFrame:
+def _trained(arguments: _Arguments, data: object, folder: Path) -> pd.DataFrame:
     own, copies = _found(data, folder)
     user = catalogue.archives(copies)
     settings = arguments.settings
@@ -94,7 +98,7 @@ def _refuse_unreached(measurements: Mapping[str, MeasurementPlan], cell: Cell) -
                 )
 
 
-def _found(data: Any, folder: Path) -> tuple[Path | None, Path | None]:
+def _found(data: object, folder: Path) -> tuple[Path | None, Path | None]:
     """The file of an own dataset, and the folder with copies of others; arrays become a file in `folder`.
 
     Raises:
@@ -122,7 +126,7 @@ def _found(data: Any, folder: Path) -> tuple[Path | None, Path | None]:
     return (path, None) if path.is_file() else (None, path)
 
 
-def _array(key: str, values: Any) -> Any:
+def _array(key: str, values: object) -> object:
     if np.ma.is_masked(values):
         raise DatasetError(f"data: '{key}' has masked values; leave out the samples that have them")
     try:

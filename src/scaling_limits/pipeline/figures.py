@@ -50,7 +50,7 @@ def collect(
     cells = _cells(points)
     tables = [pd.read_parquet(path) for path in job_records] or [pd.DataFrame(columns=COLUMNS)]
     records = pd.concat(tables, ignore_index=True).sort_values(COLUMNS[:-1], ignore_index=True)
-    meta: dict[str, Any] = {}
+    meta: dict[str, object] = {}
     for path in job_meta:
         meta.update(json.loads(path.read_text()))
     substitutions = configuration.substitutions(paper, figure.experiment)
@@ -128,7 +128,7 @@ def _is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:
     return bool(judged - of(plot.grids) or tuned.intersection(claim.only))
 
 
-def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, Any]:
+def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, object]:
     """Return the plot as written, the settings in its texts filled from the cells that they are about."""
 
     def filled(text: str, grids: Iterable[str]) -> str:
@@ -200,13 +200,13 @@ def _surroundings(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 def _experiment(
     configuration: Configuration, paper: str, name: str | None
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     if name is None:
         return None
     return {"name": name, **configuration.experiment(paper, name).model_dump(mode="json")}
 
 
-def _columns(settings: dict[str, Any]) -> dict[str, Any]:
+def _columns(settings: dict[str, object]) -> dict[str, object]:
     """Settings as columns: nested ones as JSON text."""
     return {
         key: json.dumps(value, sort_keys=True) if isinstance(value, dict | list | tuple) else value
@@ -214,5 +214,5 @@ def _columns(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, content: Any) -> None:
+def _write(path: Path, content: object) -> None:
     write_file(path, json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")

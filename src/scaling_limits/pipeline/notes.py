@@ -1,7 +1,6 @@
 """What is written on and under a figure, and everything in which it differs from the paper's setting."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -187,11 +186,11 @@ def _number_of_seeds(experiment: Experiment, grid: str) -> int:
     return len(set(seeds)) if isinstance(seeds, list) else 1
 
 
-def _values(experiment: Experiment, grid: str) -> dict[str, Any]:
+def _values(experiment: Experiment, grid: str) -> dict[str, object]:
     return experiment.grids[grid].settings
 
 
-def _instead(key: str, now: Any, then: Any) -> str:
+def _instead(key: str, now: object, then: object) -> str:
     words = [_words(key, value, short=True) for value in (now, then)]
     if words[0] == words[1]:
         # what differs is what the short form leaves out
@@ -199,7 +198,7 @@ def _instead(key: str, now: Any, then: Any) -> str:
     return " instead of ".join(words)
 
 
-def _words(key: str, value: Any, *, short: bool) -> str:
+def _words(key: str, value: object, *, short: bool) -> str:
     """A value; if `short`, of three digits, and a list of many numbers as their range."""
     if value is None:
         return _UNSET.get(key, "none")

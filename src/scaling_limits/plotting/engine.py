@@ -27,7 +27,7 @@ class InProcess(Engine):  # type: ignore[misc]
         cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: object
     ) -> None:
         """Run the cells of `nb_man.nb`, and put their outputs there."""
-        namespace: dict[str, Any] = {"__name__": "__main__"}
+        namespace: dict[str, object] = {"__name__": "__main__"}
         code = [cell for cell in nb_man.nb.cells if cell.cell_type == "code"]
         for count, cell in enumerate(code, start=1):
             nb_man.cell_start(cell)
@@ -40,7 +40,7 @@ class InProcess(Engine):  # type: ignore[misc]
                 break
 
 
-def _run(cell: NotebookNode, namespace: dict[str, Any]) -> bool:
+def _run(cell: NotebookNode, namespace: dict[str, object]) -> bool:
     """Whether the cell failed."""
     new: Any = nbformat.v4.new_output
     formatter: Any = DisplayFormatter()
@@ -67,7 +67,7 @@ def _run(cell: NotebookNode, namespace: dict[str, Any]) -> bool:
     return error is not None
 
 
-def _value(cell: NotebookNode, namespace: dict[str, Any]) -> Any:
+def _value(cell: NotebookNode, namespace: dict[str, object]) -> object:
     """What the last line comes to if it is an expression, else None."""
     tree = ast.parse(cell.source, cell.id)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None

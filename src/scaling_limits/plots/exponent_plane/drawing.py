@@ -4,7 +4,6 @@ Every border comes from `parameterisations.theory`, every mark from slopes of th
 """
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -89,7 +88,7 @@ class ExponentPlane(page.Drawing):
         return depth_exponents_of(self._settings | {X: x, Y: y})
 
     @cached_property
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, object]:
         return dict(self.table.iloc[0])
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -113,7 +113,7 @@ class Options(PlotOptions):
             key: [value] if isinstance(value, str) and key in _LISTS else value
             for key, value in plot.items()
         }
-        entries: list[Any] = []
+        entries: list[object] = []
         for index, entry in enumerate(plot.get("entries") or []):
             place = (*path, "entries", index)
             if isinstance(entry, Mapping):
