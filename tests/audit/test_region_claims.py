@@ -46,6 +46,18 @@ class TestBound:
         claim = {"kind": "bound", "at_most": 2}
         assert decide(claim, tabulate(rows)).verdict == "fails"
 
+    def test_an_interval_reaches_as_far_to_either_side(self, decide, tabulate, map_rows):
+        """By differences where there is a largest value, as of cosines, else by factors."""
+        rows = map_rows(lambda n, d, s: 0.3 + 0.05 * (s - 1) + 0.2 * (n != 16))
+        claim = {"kind": "bound", "at_least": 0.1, "by": ["width", "depth"]}
+        cosine = claim | {"quantity": {"metric": "gradient_cosine"}}
+        verdict = decide(cosine, tabulate(rows, "gradient_cosine"))
+        low, high = verdict.interval
+        assert 0 < low < verdict.value < high < 1
+        assert high - verdict.value == pytest.approx(verdict.value - low)
+        loss = decide(claim, tabulate(rows))
+        assert loss.interval[1] / loss.value == pytest.approx(loss.value / loss.interval[0])
+
     def test_one_seed_has_an_assumed_spread(self, decide, tabulate, map_rows):
         """Ten percent, of a loss or of what a cosine lacks to one."""
         rows = map_rows(lambda n, d, s: 0.995, seeds=1)
