@@ -21,7 +21,7 @@ from scaling_limits import networks  # noqa: E402
 from scaling_limits.algorithms.predictive_coding import equilibrium  # noqa: E402
 from scaling_limits.algorithms.problem import Problem  # noqa: E402
 from scaling_limits.networks.network import Stacks  # noqa: E402
-from scaling_limits.training.step import drawn  # noqa: E402
+from scaling_limits.training.step import initial_weights  # noqa: E402
 
 SIZES = ((64, 32), (128, 8), (128, 32))
 TOLERANCES = (1e-3, 1e-5)
@@ -85,7 +85,7 @@ def problem(**changes: Any) -> Problem:
 
     inputs = draw.standard_normal((cell.batch_size, cell.network.input_dim))
     x, y = labels() if tokens > 1 else inputs, labels()
-    weights = drawn(cell, network, numbers)
+    weights = initial_weights(cell, network, numbers)
     given = weights.forward, scaling, jnp.asarray(x), jnp.asarray(y), cell.algorithm
     return Problem(network, *given, {}, tokens=tokens)
 

@@ -9,7 +9,7 @@ import pytest
 from scaling_limits.cells import Cell
 from scaling_limits.commands import estimate_command
 from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate
-from scaling_limits.commands.given import Given, chosen, words_of
+from scaling_limits.commands.invocation import Invocation, chosen, overrides_of
 from scaling_limits.commands.readable import aligned, duration, scaled
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.costs.count import flops
@@ -136,7 +136,7 @@ def test_figures_are_chosen_by_name_or_paper(project: Path) -> None:
 
 
 def test_the_command_prints_a_table(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    estimate_command.run(Given(project), ["toy"], cores=4)
+    estimate_command.run(Invocation(project), ["toy"], cores=4)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:5] == ["figure", "cells", "stored", "shards", "jobs"]
     assert [line.split()[0] for line in lines[1:6]] == [
@@ -148,17 +148,20 @@ def test_the_command_prints_a_table(project: Path, capsys: pytest.CaptureFixture
     ]
     assert lines[1].split()[1:5] == ["8", "0", "2", "1"]
     assert len({len(line) for line in lines[:6]}) == 1
-    assert lines[6] == "Times are those of one core of the machine that the presets were made on; expect half to twice."
+    assert (
+        lines[6]
+        == "Times are those of one core of the machine that the presets were made on; expect half to twice."
+    )
     assert lines[7].startswith("On 4 idle cores about")
-    estimate_command.run(Given(project), ["toy/fig1"], cores=4)
+    estimate_command.run(Invocation(project), ["toy/fig1"], cores=4)
     assert not any(line.startswith("all") for line in capsys.readouterr().out.splitlines())
 
 
 def test_the_command_says_what_does_not_fit(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    huge = words_of(["papers.toy.experiments.wide.grids.one.width=30000"])
-    estimate_command.run(Given(project, words=huge), ["toy/fig1", "toy/fig3"], cores=2)
+    huge = overrides_of(["papers.toy.experiments.wide.grids.one.width=30000"])
+    estimate_command.run(Invocation(project, overrides=huge), ["toy/fig1", "toy/fig3"], cores=2)
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "refused" in line] == [lines[-1]]
     assert lines[-1].startswith(
@@ -172,10 +175,10 @@ def test_a_budget_is_of_all_cells(project: Path, capsys: pytest.CaptureFixture[s
         keep(store, c)
     total = estimated(project, SHARED).total.seconds
     figures = ["toy/fig1", "toy/fig2"]
-    estimate_command.check(Given(project), figures, 0.5 * total + 0.1)
+    estimate_command.check(Invocation(project), figures, 0.5 * total + 0.1)
     assert "Within the budget" in capsys.readouterr().out
     with pytest.raises(ConfigurationError, match=r"^preset 'whole' costs too much: .* toy/fig1 \("):
-        estimate_command.check(Given(project), figures, 0.5 * total - 0.1)
+        estimate_command.check(Invocation(project), figures, 0.5 * total - 0.1)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from scaling_limits import __version__
 from scaling_limits.audit.table import collect, write_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.commands import workflow
-from scaling_limits.commands.given import Given, chosen, words_of
+from scaling_limits.commands.invocation import Invocation, chosen, overrides_of
 from scaling_limits.commands.main import main
 from scaling_limits.configuration import load
 from scaling_limits.configuration.trees import Origin, located, plain
@@ -109,7 +109,7 @@ def test_it_says_its_version() -> None:
     assert say("--version") == f"scaling-limits, version {__version__}\n"
 
 
-def keys(given: Given) -> list[str]:
+def keys(given: Invocation) -> list[str]:
     return [cell_key(cell) for cell in given.configuration().cells("toy", "transfer")]
 
 
@@ -118,10 +118,14 @@ def test_a_change_is_one_however_it_is_given(project: Path) -> None:
     content = {"preset": "small", **_nested(RATES, [0.5, 1e-3])}
     file.write_text(yaml.safe_dump(content), encoding="utf-8")
     ways = [
-        Given(project, (file,)),
-        Given(project, words=words_of([f"{RATES}=[0.5, 1e-3]", "preset=small"])),
-        Given(project, words=words_of([f"{k}={json.dumps(v)}" for k, v in content.items()])),
-        Given(project, words=words_of([f"{RATES}=[0.5, 0.001]"])).having("preset", "small", "-"),
+        Invocation(project, (file,)),
+        Invocation(project, overrides=overrides_of([f"{RATES}=[0.5, 1e-3]", "preset=small"])),
+        Invocation(
+            project, overrides=overrides_of([f"{k}={json.dumps(v)}" for k, v in content.items()])
+        ),
+        Invocation(project, overrides=overrides_of([f"{RATES}=[0.5, 0.001]"])).having(
+            "preset", "small", "-"
+        ),
     ]
     for given in ways:
         assert keys(given) == keys(ways[0])
@@ -130,7 +134,7 @@ def test_a_change_is_one_however_it_is_given(project: Path) -> None:
         if "--config" in words:
             configuration = load(project, parse_config(words[1:]))
             assert [cell_key(c) for c in configuration.cells("toy", "transfer")] == keys(ways[0])
-    assert keys(Given(project)) != keys(ways[0])
+    assert keys(Invocation(project)) != keys(ways[0])
 
 
 def test_words_win_over_files_and_later_files_over_earlier_ones(project: Path) -> None:
@@ -141,13 +145,15 @@ def test_words_win_over_files_and_later_files_over_earlier_ones(project: Path) -
     ):
         files.append(project / f"{name}.yaml")
         files[-1].write_text(yaml.safe_dump(content), encoding="utf-8")
-    found = Given(project, tuple(files))
+    found = Invocation(project, tuple(files))
     assert found.configuration().main.resources.mem_mb == 4000
-    assert keys(found) == keys(Given(project, words=words_of([f"{RATES}=[0.5, 0.25]"])))
-    words = words_of(["resources.mem_mb=5000", f"{RATES}=0.1", "resources.mem_mb=6000"])
-    found = Given(project, tuple(files), words)
+    assert keys(found) == keys(
+        Invocation(project, overrides=overrides_of([f"{RATES}=[0.5, 0.25]"]))
+    )
+    words = overrides_of(["resources.mem_mb=5000", f"{RATES}=0.1", "resources.mem_mb=6000"])
+    found = Invocation(project, tuple(files), words)
     assert found.configuration().main.resources.mem_mb == 6000
-    assert keys(found) == keys(Given(project, words=words_of([f"{RATES}=0.1"])))
+    assert keys(found) == keys(Invocation(project, overrides=overrides_of([f"{RATES}=0.1"])))
 
 
 def _nested(key: str, value: Any) -> Any:
@@ -164,7 +170,7 @@ def test_values_are_read_as_snakemake_reads_those_of_config() -> None:
         "data=",
         "data={path: null}",
     ):
-        given = Given(Path(), words=words_of([word]))
+        given = Invocation(Path(), overrides=overrides_of([word]))
         _, *handed_on = given.for_snakemake()
         assert load_words(parse_config(handed_on)) == load_words(parse_config([word]))
 
@@ -177,7 +183,7 @@ def load_words(config: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("entry", ["novalue", "=x", "data..path=x", ".=x", "data={path"])
 def test_a_change_of_another_form_is_refused(entry: str) -> None:
     with pytest.raises(ConfigurationError, match="^--set " + entry.replace(".", r"\.")):
-        words_of([entry])
+        overrides_of([entry])
 
 
 def test_show_says_where_each_change_is_from(project: Path) -> None:

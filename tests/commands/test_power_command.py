@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.commands import power_command
-from scaling_limits.commands.given import Given
+from scaling_limits.commands.invocation import Invocation
 from scaling_limits.errors import ConfigurationError
 from toys import parsed_claim
 
@@ -49,7 +49,7 @@ def _run(tmp_path, monkeypatch):
 
 
 def test_every_claim_of_a_figure_that_was_run_has_a_row(run):
-    power_command.run(Given(run), ["smoke"], jobs=1)
+    power_command.run(Invocation(run), ["smoke"], jobs=1)
     lines = (run / "docs" / "power.md").read_text().splitlines()
     assert "## Preset `smoke`" in lines
     assert "1 of 2 claims' grids decide." in lines
@@ -61,11 +61,11 @@ def test_every_claim_of_a_figure_that_was_run_has_a_row(run):
 
 def test_nothing_was_run(run):
     with pytest.raises(ConfigurationError, match="no figure was computed at the preset laptop"):
-        power_command.run(Given(run), ["laptop"], jobs=1)
+        power_command.run(Invocation(run), ["laptop"], jobs=1)
 
 
 def test_what_has_no_results_now_keeps_its_rows_as_long_as_there_are_such_claims(run):
-    power_command.run(Given(run), ["smoke"], jobs=1)
+    power_command.run(Invocation(run), ["smoke"], jobs=1)
     page = run / "docs" / "power.md"
     row = next(line for line in page.read_text().splitlines() if "`falls`" in line)
     kept = row.replace("fig5", "fig6")
@@ -73,7 +73,7 @@ def test_what_has_no_results_now_keeps_its_rows_as_long_as_there_are_such_claims
     page.write_text(page.read_text() + "\n".join([kept, *gone]))
     laptop = page.read_text().split("## Preset `smoke`")[1]
     page.write_text(page.read_text() + "\n## Preset `laptop`" + laptop)
-    power_command.run(Given(run), ["smoke"], jobs=1)
+    power_command.run(Invocation(run), ["smoke"], jobs=1)
     first, second = page.read_text().split("## Preset ")[1:]
     assert first.startswith("`laptop`")
     assert second.startswith("`smoke`")

@@ -13,7 +13,7 @@ import yaml
 
 from scaling_limits.cells import Cell
 from scaling_limits.commands import store_command, upkeep
-from scaling_limits.commands.given import Given, words_of
+from scaling_limits.commands.invocation import Invocation, overrides_of
 from scaling_limits.commands.readable import size
 from scaling_limits.commands.upkeep import Entry, State
 from scaling_limits.configuration import load
@@ -69,7 +69,7 @@ def files(root: Path) -> set[Path]:
 
 
 def prune(root: Path, *changes: str, yes: bool = True) -> None:
-    store_command.run(Given(root, words=words_of(changes)), prune=True, yes=yes)
+    store_command.run(Invocation(root, overrides=overrides_of(changes)), prune=True, yes=yes)
 
 
 def test_an_empty_store(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,7 +278,7 @@ def test_listing_removes_nothing(project: Path, capsys: pytest.CaptureFixture[st
     hour_ago = time.time() - 3600
     for path in paths:
         os.utime(path, (hour_ago, hour_ago))
-    store_command.run(Given(project))
+    store_command.run(Invocation(project))
     assert files(project) == paths
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1:4]] == [
@@ -340,7 +340,7 @@ def test_cells_that_changes_ask_for_are_kept_with_these_only(project: Path) -> N
     path = keep(project, cells_of(project, **content)[0])
     file = project / "more.yaml"
     file.write_text(yaml.safe_dump(content), encoding="utf-8")
-    store_command.run(Given(project, (file,)), prune=True, yes=True)
+    store_command.run(Invocation(project, (file,)), prune=True, yes=True)
     prune(project, "papers.toy.experiments.transfer.num_steps=2")
     assert files(project) == {path}
     prune(project)

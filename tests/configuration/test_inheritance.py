@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from scaling_limits.commands.show_command import shown
-from scaling_limits.configuration import Configuration, drawn, files, library, load
+from scaling_limits.configuration import Configuration, files, library, load, resolved_figure
 from scaling_limits.configuration.ranges import expanded
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.keys import cell_key
@@ -355,7 +355,9 @@ def come_to(root: Path, slug: str, preset: str, names: list[str]) -> Any:
     paper = configuration.paper(slug)
     # with an entry away, a figure may show what its cells would not record
     figures = {
-        name: drawn.figure(paper, name) for name, holder in paper.figures.items() if holder in names
+        name: resolved_figure.figure(paper, name)
+        for name, holder in paper.figures.items()
+        if holder in names
     }
     return [configuration.experiment(slug, name) for name in names], figures
 
@@ -468,7 +470,7 @@ def test_the_same_cells_judge_one_claim_once() -> None:
     for slug in configuration.papers:
         paper = configuration.paper(slug)
         for name in paper.figures:
-            figure = drawn.figure(paper, name)
+            figure = resolved_figure.figure(paper, name)
             for claim in figure.claims:
                 said = claim.model_dump_json(exclude={"id", "statement", "source"})
                 where = f"{slug}/{name} {claim.id}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scaling_limits.figures.metrics import METRICS, Words, words_of
+from scaling_limits.figures.metrics import METRICS, MetricInfo, metric_info
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.measurements import registry
 
@@ -10,22 +10,22 @@ from scaling_limits.measurements import registry
 @pytest.mark.parametrize(
     ("quantity", "words"),
     [
-        ({"metric": "train_loss", "window": 5}, Words("training loss", "log", "min")),
-        ({"metric": "test_accuracy"}, Words("test accuracy", "linear", "max", 1.0)),
+        ({"metric": "train_loss", "window": 5}, MetricInfo("training loss", "log", "min")),
+        ({"metric": "test_accuracy"}, MetricInfo("test accuracy", "linear", "max", 1.0)),
         (
             {"metric": "test_accuracy", "complement": True},
-            Words("1 - test accuracy", "log", "min"),
+            MetricInfo("1 - test accuracy", "log", "min"),
         ),
         (
             {"metric": "error_cosine_bp", "complement": True},
-            Words("1 - cosine similarity", "log", None),
+            MetricInfo("1 - cosine similarity", "log", None),
         ),
-        ({"metric": "train_loss", "label": "loss"}, Words("loss", "log", "min")),
-        ({"metric": "of_my_own"}, Words("of my own", "log", "min")),
+        ({"metric": "train_loss", "label": "loss"}, MetricInfo("loss", "log", "min")),
+        ({"metric": "of_my_own"}, MetricInfo("of my own", "log", "min")),
     ],
 )
 def test_words_of_a_quantity(quantity, words):
-    assert words_of(Quantity(**quantity)) == words
+    assert metric_info(Quantity(**quantity)) == words
 
 
 def test_each_metric_with_words_is_recorded():
@@ -45,4 +45,4 @@ def test_each_metric_with_words_is_recorded():
     ],
 )
 def test_accuracies_are_written_in_percent(quantity, percent):
-    assert words_of(Quantity.model_validate(quantity)).percent == percent
+    assert metric_info(Quantity.model_validate(quantity)).percent == percent

@@ -82,7 +82,9 @@ def test_updates_and_state_keep_the_dtype(name: str, dtype: Any) -> None:
     rule = rule_of(name, dtype=dtype)
     updates, state = rule.update(gradients, rule.init(params), params, **needed)
     assert {leaf.dtype for leaf in jax.tree.leaves(updates)} == {jnp.dtype(dtype)}
-    kept = [leaf.dtype for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+    kept = [
+        leaf.dtype for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)
+    ]
     assert set(kept) == {jnp.dtype(dtype)}
 
 

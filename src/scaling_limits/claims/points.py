@@ -17,7 +17,7 @@ from scaling_limits.claims.base import ClaimBase, Region
 from scaling_limits.claims.measurement import Interval, UndecidedError, prose, setting
 from scaling_limits.claims.spread import Scale, Spread, spreads_of
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.figures.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def table_of(
     if rows["lost"].all() and not may_diverge:
         raise UndecidedError("every cell diverged")
     rows = rows.drop(columns="lost").sort_values(key, ignore_index=True)
-    return Table(rows, words_of(quantity).top, exact)
+    return Table(rows, metric_info(quantity).top, exact)
 
 
 def points_of(table: Table, columns: Sequence[str]) -> Points:

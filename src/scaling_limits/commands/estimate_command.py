@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from scaling_limits.commands.estimate import Estimates, estimate, table
-from scaling_limits.commands.given import Given, chosen, warn_of_faults
+from scaling_limits.commands.invocation import Invocation, chosen, warn_of_faults
 from scaling_limits.commands.readable import duration
 from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.configuration import Configuration
@@ -12,7 +12,7 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.store import Store
 
 
-def run(given: Given, names: Sequence[str], cores: int) -> None:
+def run(given: Invocation, names: Sequence[str], cores: int) -> None:
     """Print what is still to be computed for these figures (all if none are named), and how long it takes.
 
     Raises:
@@ -37,7 +37,7 @@ def run(given: Given, names: Sequence[str], cores: int) -> None:
         print(line)
 
 
-def check(given: Given, names: Sequence[str], budget: float) -> None:
+def check(given: Invocation, names: Sequence[str], budget: float) -> None:
     """Print what these figures cost from nothing, and refuse more than `budget` seconds of one core a figure.
 
     The answer does not depend on the machine or the store.

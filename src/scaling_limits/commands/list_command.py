@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scaling_limits.audit.table import read_verdicts, tally
-from scaling_limits.commands.given import Given, refuse_figure_alone, warn_of_faults
+from scaling_limits.commands.invocation import Invocation, refuse_figure_alone, warn_of_faults
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import Configuration
 from scaling_limits.figures import places
 
 
-def listed(given: Given, papers: Sequence[str]) -> str:
+def listed(given: Invocation, papers: Sequence[str]) -> str:
     """Return a table of figures: name, state at the preset, and title.
 
     Args:
@@ -33,7 +33,9 @@ def listed(given: Given, papers: Sequence[str]) -> str:
     return aligned([("figure", f"at {configuration.main.preset}", "title"), *rows], words=3)
 
 
-def _rows(given: Given, configuration: Configuration, paper: str) -> Iterator[tuple[str, str, str]]:
+def _rows(
+    given: Invocation, configuration: Configuration, paper: str
+) -> Iterator[tuple[str, str, str]]:
     for name in configuration.sound_figures(paper):
         folder = given.root / "results" / configuration.main.preset / paper / name
         state = "not computed"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from scaling_limits.commands.given import Given, configured, in_directory
+from scaling_limits.commands.invocation import Invocation, configured, in_directory
 from scaling_limits.errors import ScalingLimitsError
 
 
@@ -50,7 +50,7 @@ def main() -> None:
 @click.option("-n", "--dry-run", "dry", is_flag=True, help="Only say what would be done.")
 @click.option("--log", is_flag=True, help="Show Snakemake's log instead of progress.")
 def run(
-    given: Given,
+    given: Invocation,
     targets: tuple[str, ...],
     cores: int | None,
     dry: bool,
@@ -72,7 +72,7 @@ def run(
 @main.command("list")
 @click.argument("papers", nargs=-1, metavar="[PAPER]...")
 @configured()
-def list_figures(given: Given, papers: tuple[str, ...]) -> None:
+def list_figures(given: Invocation, papers: tuple[str, ...]) -> None:
     """List papers, their figures and what was computed.
 
     Of each figure its title, and its verdicts at the preset.
@@ -85,7 +85,7 @@ def list_figures(given: Given, papers: tuple[str, ...]) -> None:
 @main.command()
 @click.argument("figure")
 @configured()
-def show(given: Given, figure: str) -> None:
+def show(given: Invocation, figure: str) -> None:
     """Print what a figure comes to.
 
     Each of its values stands beside the place it is from.
@@ -105,7 +105,7 @@ def show(given: Given, figure: str) -> None:
     metavar="SECONDS",
     help="Fail if computing from nothing takes more, of one core a figure on average.",
 )
-def estimate(given: Given, figures: tuple[str, ...], cores: int, budget: float | None) -> None:
+def estimate(given: Invocation, figures: tuple[str, ...], cores: int, budget: float | None) -> None:
     """Print what figures will cost.
 
     Those that are named, those of papers that are named, or all.
@@ -125,7 +125,7 @@ def store() -> None:
 
 @store.command("list")
 @configured(preset=False)
-def list_store(given: Given) -> None:
+def list_store(given: Invocation) -> None:
     """Print what is stored.
 
     How many cells there are of each experiment, how old, and which of them nothing asks for any more.
@@ -138,7 +138,7 @@ def list_store(given: Given) -> None:
 @store.command("prune")
 @configured(preset=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def prune_store(given: Given, yes: bool) -> None:
+def prune_store(given: Invocation, yes: bool) -> None:
     """Remove what nothing asks for.
 
     Kept are cells that any preset asks for, with the project's configuration alone or with the changes given here.
@@ -175,7 +175,7 @@ def diff(first: str, second: str, directory: Path) -> None:
     "--allow-missing", is_flag=True, help="With --stored: report figures without records, and pass."
 )
 def audit(
-    given: Given, target: str | None, stored: bool, allow_missing: bool, further: list[str]
+    given: Invocation, target: str | None, stored: bool, allow_missing: bool, further: list[str]
 ) -> None:
     """Judge all claims, or those of TARGET, a figure or a paper, from the records.
 
@@ -190,7 +190,7 @@ def audit(
 @main.command(cls=_OfSnakemake)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @configured()
-def report(given: Given, targets: tuple[str, ...], further: list[str]) -> None:
+def report(given: Invocation, targets: tuple[str, ...], further: list[str]) -> None:
     """Make a report of what is there.
 
     TARGET is a figure or a paper; without any, all that were drawn at the preset are shown.
@@ -204,7 +204,7 @@ def report(given: Given, targets: tuple[str, ...], further: list[str]) -> None:
 @click.argument("presets", nargs=-1, required=True, metavar="PRESET...")
 @configured(preset=False)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N")
-def power(given: Given, presets: tuple[str, ...], jobs: int) -> None:
+def power(given: Invocation, presets: tuple[str, ...], jobs: int) -> None:
     """Simulate what the judge tells apart.
 
     On the grids and with the spread of presets that were run; the page is docs/power.md.

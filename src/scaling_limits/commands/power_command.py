@@ -11,7 +11,7 @@ from scaling_limits.audit.power import Power, power_of
 from scaling_limits.audit.select import select
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import UndecidedError, prose, setting
-from scaling_limits.commands.given import Given, chosen
+from scaling_limits.commands.invocation import Invocation, chosen
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.files import write_file
@@ -46,7 +46,7 @@ Claims = dict[tuple[str, str], ClaimBase]
 """By figure and name, as the page writes them."""
 
 
-def run(given: Given, presets: Sequence[str], jobs: int) -> None:
+def run(given: Invocation, presets: Sequence[str], jobs: int) -> None:
     """Print the power of the claims at these presets, and write it to `docs/power.md`.
 
     Presets and figures without results keep what the page says of them, as long as there are such claims.

@@ -9,7 +9,7 @@ from scaling_limits.audit.table import read_verdicts, verdict_word
 from scaling_limits.commands import workflow
 from scaling_limits.commands.console import Console
 from scaling_limits.commands.following import started
-from scaling_limits.commands.given import Given, chosen
+from scaling_limits.commands.invocation import Invocation, chosen
 from scaling_limits.commands.progress import Progress
 from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.commands.workload import workload
@@ -20,7 +20,9 @@ from scaling_limits.store import Store
 EXTENSIONS = ("png", "pdf", "svg")
 
 
-def run(given: Given, names: Sequence[str], further: Sequence[str], *, dry: bool, log: bool) -> int:
+def run(
+    given: Invocation, names: Sequence[str], further: Sequence[str], *, dry: bool, log: bool
+) -> int:
     """Compute and draw figures; print progress and the results.
 
     Args:
@@ -59,7 +61,7 @@ def run(given: Given, names: Sequence[str], further: Sequence[str], *, dry: bool
 
 
 def _with_progress(
-    given: Given,
+    given: Invocation,
     configuration: Configuration,
     figures: Sequence[tuple[str, str]],
     targets: Sequence[str],

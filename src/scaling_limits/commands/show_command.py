@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import yaml
 
-from scaling_limits.commands.given import refuse_figure_alone
+from scaling_limits.commands.invocation import refuse_figure_alone
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Figure

@@ -4,13 +4,13 @@ import time
 from pathlib import Path
 
 from scaling_limits.commands import upkeep
-from scaling_limits.commands.given import Given, warn_of_faults
+from scaling_limits.commands.invocation import Invocation, warn_of_faults
 from scaling_limits.commands.readable import size
 
 FOLDER = Path("results", "cells")
 
 
-def run(given: Given, *, prune: bool = False, yes: bool = False) -> None:
+def run(given: Invocation, *, prune: bool = False, yes: bool = False) -> None:
     """Print the store's table; to `prune`, remove what nothing asks for, after asking unless `yes`.
 
     While an experiment of the user's own is invalid, stale cells of no experiment are kept: they may be its cells.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scaling_limits.audit.index import IN_REPORT
 from scaling_limits.audit.table import print_table, problems
-from scaling_limits.commands.given import Given, chosen
+from scaling_limits.commands.invocation import Invocation, chosen
 from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ConfigurationError
 
@@ -19,7 +19,12 @@ PAGE = "summary.html"
 
 
 def audit(
-    given: Given, target: str | None, further: Sequence[str], *, stored: bool, allow_missing: bool
+    given: Invocation,
+    target: str | None,
+    further: Sequence[str],
+    *,
+    stored: bool,
+    allow_missing: bool,
 ) -> int:
     """Judge the claims of all papers, of one, or of a figure.
 
@@ -55,7 +60,7 @@ def audit(
 
 
 def _audit_figure(
-    given: Given,
+    given: Invocation,
     configuration: Configuration,
     figure: tuple[str, str],
     further: Sequence[str],
@@ -81,7 +86,7 @@ def _audit_figure(
     return 1 if failing else 0
 
 
-def report(given: Given, names: Sequence[str], further: Sequence[str]) -> int:
+def report(given: Invocation, names: Sequence[str], further: Sequence[str]) -> int:
     """Gather what is there of the figures named, of all without names, in a report; Snakemake's exit code.
 
     Args:
@@ -114,14 +119,14 @@ def report(given: Given, names: Sequence[str], further: Sequence[str]) -> int:
     return code
 
 
-def snakemake(given: Given, targets: Sequence[str], further: Sequence[str]) -> int:
+def snakemake(given: Invocation, targets: Sequence[str], further: Sequence[str]) -> int:
     """Run Snakemake in the project's folder to its end, its log on the terminal; its exit code. Raises as `command`."""
     process = subprocess.Popen([*command(given, targets), *further], cwd=given.root)
     with signals_left_to(process):
         return process.wait()
 
 
-def command(given: Given, targets: Sequence[str], *quiet: str) -> list[str]:
+def command(given: Invocation, targets: Sequence[str], *quiet: str) -> list[str]:
     """Return how Snakemake is called.
 
     Args:

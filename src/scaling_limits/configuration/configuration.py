@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling_limits.cells import Cell, CellSettings, digest
-from scaling_limits.configuration import drawn, forms, judgeable, own_parts
+from scaling_limits.configuration import allowed_keys, judgeable, own_parts, resolved_figure
 from scaling_limits.configuration.files import raise_together, read_tree, validate, yaml_files
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.library import Library
@@ -186,12 +186,12 @@ class Configuration:
         found: Figure
         found, _ = raise_together(
             [
-                lambda: drawn.figure(paper, name, other_metrics=other_metrics),
+                lambda: resolved_figure.figure(paper, name, other_metrics=other_metrics),
                 lambda: self.points(slug, experiment),
             ]
         )
         grids = self._grid_cells(slug, found.experiment)
-        drawn.refuse_all(
+        resolved_figure.refuse_all(
             paper, name, [*unrecorded(found, grids), *judgeable.problems(found, grids)]
         )
         return found
@@ -221,7 +221,9 @@ class Configuration:
         found, paper = self.figure(slug, name), self.paper(slug)
         grids = self._grid_cells(slug, found.experiment)
         said, experiment = paper.figure(name)
-        lines = [drawn.located(said, name, each) for each in judgeable.warnings(found, grids)]
+        lines = [
+            resolved_figure.located(said, name, each) for each in judgeable.warnings(found, grids)
+        ]
         for grid in sorted(found.grids):
             node = paper.experiment(str(experiment)).grids[grid]
             for key, problem in grids[grid].warnings:
@@ -237,7 +239,9 @@ class Configuration:
         grids = self.experiment(slug, experiment).grids
         checks: list[Any] = [partial(self._of_grid, slug, experiment, grid) for grid in grids]
         if slug == OWN:
-            checks.append(partial(drawn.refuse_unused_grids, self.paper(slug), experiment))
+            checks.append(
+                partial(resolved_figure.refuse_unused_grids, self.paper(slug), experiment)
+            )
         found = raise_together(checks)
         return tuple(itertools.chain.from_iterable(found[: len(grids)]))
 
@@ -263,7 +267,7 @@ class Configuration:
             ConfigurationError: a name that is no setting, with the nearest one.
         """
         said = self.paper(slug).shared(experiment).tree("stated")
-        forms.refuse_unknown(said, "setting", self.vocabulary.names, "stated.")
+        allowed_keys.refuse_unknown(said, "setting", self.vocabulary.names, "stated.")
         return {key: str(value) for key, value in plain(said).items()}
 
     def substitutions(self, slug: str, experiment: str | None) -> dict[str, str]:
@@ -368,7 +372,7 @@ def load(root: Path | str, overrides: Mapping[str, object] | None = None) -> Con
         )
     said = read_tree(root / "config" / "config.yaml", "config/config.yaml")
     given = located(overrides or {}, _GIVEN)
-    said = merge(said, forms.mapping(given, "--config"))
+    said = merge(said, allowed_keys.mapping(given, "--config"))
     main = validate(Main, said.only(said.keys() - {"papers"}))
     _refuse_data_path(root, main, said)
     own = OwnParts(root, own_parts.parts(root, said, main))
@@ -378,8 +382,8 @@ def load(root: Path | str, overrides: Mapping[str, object] | None = None) -> Con
         raise ConfigurationError("preset", problem, place=origin_at(said, ("preset",)))
     file = f"config/presets/{main.preset}.yaml"
     written = read_tree(root / file, file)
-    forms.refuse_unknown(written, "key", Preset.model_fields)
-    user = forms.mapping(said.get("papers", Leaf(None, said.origin)), "papers")
+    allowed_keys.refuse_unknown(written, "key", Preset.model_fields)
+    user = allowed_keys.mapping(said.get("papers", Leaf(None, said.origin)), "papers")
     configuration = Configuration(root, main, validate(Preset, written), user, own)
     for slug, word in user.items():
         if slug not in configuration.papers:
@@ -403,17 +407,20 @@ def _presets(root: Path) -> list[str]:
 
 def _changes(changes: Tree, settings: frozenset[str], path: str) -> Tree:
     """What the user changes of a paper, its words checked."""
-    forms.refuse_unknown(changes, "word", forms.CHANGED_PAPER, path)
-    forms.refuse_misfits(changes.only(forms.SHARED), path)
+    allowed_keys.refuse_unknown(changes, "word", allowed_keys.CHANGED_PAPER, path)
+    allowed_keys.refuse_misfits(changes.only(allowed_keys.SHARED), path)
     checked = Tree(changes.origin, changes)
-    kinds = {"bases": forms.CHANGED_BASE, "experiments": forms.CHANGED_EXPERIMENT - {"figures"}}
+    kinds = {
+        "bases": allowed_keys.CHANGED_BASE,
+        "experiments": allowed_keys.CHANGED_EXPERIMENT - {"figures"},
+    }
     for part, words in kinds.items():
-        checked[part] = forms.named(changes, part, path)
+        checked[part] = allowed_keys.named(changes, part, path)
         for name, word in checked.tree(part).items():
-            inner = forms.mapping(word, name)
+            inner = allowed_keys.mapping(word, name)
             where = f"{path}{part}.{name}."
-            checked.tree(part)[name] = forms.place(inner, words, settings, where)
-    checked["figures"] = forms.figures(changes, path=path)
+            checked.tree(part)[name] = allowed_keys.place(inner, words, settings, where)
+    checked["figures"] = allowed_keys.figures(changes, path=path)
     return checked
 
 

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from scaling_limits.claims import models
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration.files import as_written, explained
+from scaling_limits.configuration.namespace import Namespace
 from scaling_limits.configuration.trees import Tree, Word, origin_at, plain
-from scaling_limits.configuration.words import Words
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.shapes import RULE, misfits
 from scaling_limits.figures.written import MisplacedError
@@ -54,7 +54,7 @@ def combined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
 
 
 def claims(
-    entries: Mapping[str, object], words: Words
+    entries: Mapping[str, object], words: Namespace
 ) -> tuple[list[ClaimBase], list[MisplacedError]]:
     """Return the claims of a figure that are valid, and what is wrong with the others; an entry of None is left out."""
     valid: list[ClaimBase] = []
@@ -77,7 +77,7 @@ def claims(
     return valid, wrong
 
 
-def _expanded(name: str, entry: object, words: Words) -> tuple[str, dict[str, object]]:
+def _expanded(name: str, entry: object, words: Namespace) -> tuple[str, dict[str, object]]:
     """The kind of a claim and its fields, with its id and all defaults that the entry does not override.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from scaling_limits.configuration import forms
+from scaling_limits.configuration import allowed_keys
 from scaling_limits.configuration.files import read_tree, validate, yaml_files
 from scaling_limits.configuration.models import Head
 from scaling_limits.configuration.trees import Origin, Tree, merge
@@ -51,16 +51,16 @@ class Library:
         """
         if name not in self.experiments:
             raise ConfigurationError(self.folder, unknown("experiment", name, self.experiments))
-        if not forms.NAME.fullmatch(name):
-            raise ConfigurationError(None, f"{self.folder}/{name}.yaml: {forms.NAMED}")
+        if not allowed_keys.NAME.fullmatch(name):
+            raise ConfigurationError(None, f"{self.folder}/{name}.yaml: {allowed_keys.NAMED}")
         if name in self._faults:
             raise ConfigurationError(None, self._faults[name])
         if name not in self._read:
-            besides = forms.SHARED | forms.OWN if self.slug == OWN else frozenset()
-            words = forms.EXPERIMENT | besides
+            besides = allowed_keys.SHARED | allowed_keys.OWN if self.slug == OWN else frozenset()
+            words = allowed_keys.EXPERIMENT | besides
             tree = read_tree(self._path(name), f"{self.folder}/{name}.yaml")
-            checked = forms.place(tree, words, self.settings, "", self._presets)
-            self._read[name] = self._with_parts(checked.without(*forms.OWN))
+            checked = allowed_keys.place(tree, words, self.settings, "", self._presets)
+            self._read[name] = self._with_parts(checked.without(*allowed_keys.OWN))
         return self._read[name]
 
     def shared(self, experiment: str | None) -> Tree:
@@ -71,7 +71,7 @@ class Library:
             return Tree(self._paper.origin)
         own = self.experiment(experiment)
         extended = own.value("extends")
-        words = own.only(forms.SHARED)
+        words = own.only(allowed_keys.SHARED)
         if extended in self.experiments and extended not in (experiment, *own.tree("bases")):
             return merge(self.shared(extended), words)
         return words
@@ -82,8 +82,8 @@ class Library:
         if self.slug == OWN:
             return Tree(Origin(self.folder))
         tree = read_tree(self._path(_SHARED), file)
-        forms.refuse_unknown(tree, "word", forms.PAPER)
-        forms.refuse_misfits(tree)
+        allowed_keys.refuse_unknown(tree, "word", allowed_keys.PAPER)
+        allowed_keys.refuse_misfits(tree)
         validate(Head, tree.only(Head.model_fields))
         return self._with_parts(tree)
 
@@ -91,16 +91,18 @@ class Library:
         """The bases and the figures checked, too, and that presets change figures that are there."""
         checked = Tree(tree.origin, tree)
         if "bases" in tree:
-            bases = forms.named(tree, "bases")
+            bases = allowed_keys.named(tree, "bases")
             for name, base in bases.items():
-                words = forms.mapping(base, name)
+                words = allowed_keys.mapping(base, name)
                 path = f"bases.{name}."
-                bases[name] = forms.place(words, forms.BASE, self.settings, path, self._presets)
+                bases[name] = allowed_keys.place(
+                    words, allowed_keys.BASE, self.settings, path, self._presets
+                )
             checked["bases"] = bases
-        checked["figures"] = forms.figures(tree)
+        checked["figures"] = allowed_keys.figures(tree)
         for preset in tree.tree("presets").values():
             if isinstance(preset, Tree):
-                forms.figures(preset, checked.tree("figures"))
+                allowed_keys.figures(preset, checked.tree("figures"))
         return checked
 
     @cached_property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scaling_limits import algorithms
-from scaling_limits.configuration import forms
+from scaling_limits.configuration import allowed_keys
 from scaling_limits.configuration.files import read_tree, validate, yaml_files
 from scaling_limits.configuration.models import OwnNames
 from scaling_limits.configuration.trees import Origin, Tree, origin_at
@@ -52,8 +52,8 @@ def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
     for kind, paths in ((_DATASETS, names.data.datasets), (_ALGORITHMS, names.algorithms)):
         for name, path in paths.items():
             origin = origin_at(said, (*kind.split("."), name))
-            if not forms.NAME.fullmatch(name):
-                raise ConfigurationError(kind, f"'{name}': {forms.NAMED}", place=origin)
+            if not allowed_keys.NAME.fullmatch(name):
+                raise ConfigurationError(kind, f"'{name}': {allowed_keys.NAMED}", place=origin)
             found.append(OwnPart(kind, name, root / Path(path), origin))
     rows = origin_at(said, (_ROWS,))
     found += [OwnPart(_ROWS, _named(row), row, rows) for row in names.parameterisations]
@@ -139,7 +139,7 @@ class OwnParts:
 
     def _of_file(self, path: Path, named: list[OwnPart]) -> None:
         """Add the parts that a file names to those that are `named`."""
-        said = read_tree(path, f"{FOLDER}/{path.name}").only(forms.OWN)
+        said = read_tree(path, f"{FOLDER}/{path.name}").only(allowed_keys.OWN)
         for part in parts(self._root, said, validate(OwnNames, said)):
             refuse_unusable(part)
             named.append(part)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from scaling_limits.configuration import forms
+from scaling_limits.configuration import allowed_keys
 from scaling_limits.configuration.caps import shrunk
 from scaling_limits.configuration.grids import Base, Node, flattened
 from scaling_limits.configuration.library import Library
@@ -84,7 +84,7 @@ class Paper:
     def shared(self, experiment: str | None) -> Tree:
         """The words that figures and grids of an experiment may use, as changed."""
         own = self.library.shared(experiment)
-        return merge(own, self._changes.user.only(forms.SHARED - {"bases"}))
+        return merge(own, self._changes.user.only(allowed_keys.SHARED - {"bases"}))
 
     def figure(self, name: str) -> tuple[Tree, str | None]:
         """A figure with all that it inherits, and its experiment, if it has one.
@@ -142,7 +142,7 @@ class Paper:
         written = self.library.experiment(name)
         change = self._changes.user.tree("experiments").tree(name)
         below = self._below(written, name, (*chain, name))
-        own = written.without("figures", *forms.SHARED - {"judging"})
+        own = written.without("figures", *allowed_keys.SHARED - {"judging"})
         return self._layers(below, own, change)
 
     def _base(self, name: str, experiment: str, chain: tuple[str, ...]) -> Tree:
@@ -185,7 +185,7 @@ class Paper:
         caps = f"caps of {self._changes.way}"
         place = merge(below, shrunk(own, self._changes.caps, caps))
         for layer in (self._preset(written).without("figures"), change):
-            forms.refuse_new_grids(place, layer)
+            allowed_keys.refuse_new_grids(place, layer)
             place = merge(place, layer)
         return place
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from scaling_limits.configuration.configuration import Configuration
-from scaling_limits.configuration.drawn import misplaced
+from scaling_limits.configuration.resolved_figure import misplaced
 from scaling_limits.figures import places
 from scaling_limits.figures.written import MisplacedError, Path
 from scaling_limits.plotting.glyphs import FONT, undrawable

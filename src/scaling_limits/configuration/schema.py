@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling_limits import claims
-from scaling_limits.configuration import forms
+from scaling_limits.configuration import allowed_keys
 from scaling_limits.configuration.models import Main, OwnNames, Preset
 from scaling_limits.configuration.parts import every_setting
 from scaling_limits.configuration.settings_page import page
@@ -34,7 +34,7 @@ def schemas() -> dict[str, dict[str, object]]:
     return {
         "config": Main.model_json_schema(),
         "experiment": _experiment(),
-        "paper": {**_words(forms.PAPER), "required": ["title", "authors", "reference"]}
+        "paper": {**_words(allowed_keys.PAPER), "required": ["title", "authors", "reference"]}
         | {"$defs": _parts()},
         "preset": Preset.model_json_schema(),
         "settings": every_setting().model_json_schema(),
@@ -44,7 +44,7 @@ def schemas() -> dict[str, dict[str, object]]:
 def _experiment() -> dict[str, object]:
     """An experiment's file, with what one of the user's own may say besides."""
     own = OwnNames.model_json_schema()
-    place = _place(forms.EXPERIMENT | forms.SHARED)
+    place = _place(allowed_keys.EXPERIMENT | allowed_keys.SHARED)
     place["properties"] |= own["properties"]
     return {**place, "$defs": {**own["$defs"], **_parts()}}
 
@@ -52,13 +52,13 @@ def _experiment() -> dict[str, object]:
 def _parts() -> dict[str, object]:
     """The places that others refer to."""
     return {
-        "base": _place(forms.BASE),
-        "grid": _place(forms.GRID),
-        "changed_base": _place(forms.CHANGED_BASE),
-        "changed_grid": _place(forms.CHANGED_GRID, grid="changed_grid"),
-        "changed_experiment": _place(forms.CHANGED_EXPERIMENT, grid="changed_grid"),
+        "base": _place(allowed_keys.BASE),
+        "grid": _place(allowed_keys.GRID),
+        "changed_base": _place(allowed_keys.CHANGED_BASE),
+        "changed_grid": _place(allowed_keys.CHANGED_GRID, grid="changed_grid"),
+        "changed_experiment": _place(allowed_keys.CHANGED_EXPERIMENT, grid="changed_grid"),
         "settings": _settings(),
-        "figure": _words(forms.FIGURE),
+        "figure": _words(allowed_keys.FIGURE),
         "claim": _claim(),
         "range": _RANGE_OF,
     }

@@ -7,8 +7,8 @@ import pandas as pd
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment
+from scaling_limits.configuration.namespace import label
 from scaling_limits.configuration.vocabulary import Vocabulary
-from scaling_limits.configuration.words import label
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN, places
 

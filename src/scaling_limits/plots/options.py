@@ -14,7 +14,7 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.figures.needs import Grids, Use, none_selected
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import QUANTITY, SYMBOLS, Shape, misfits
@@ -175,7 +175,7 @@ def _has_symbols(options: type[PlotOptions]) -> bool:
 def axis_words(quantity: object) -> Written:
     """Return label, scale and direction of a quantity's metric, without scale and direction that are the default."""
     try:
-        known = words_of(Quantity.model_validate(quantity))
+        known = metric_info(Quantity.model_validate(quantity))
     except ValidationError:
         return {"label": ""}  # the quantity is refused with the plot, its label is not missing
     words = {"label": known.label, "scale": known.scale, "best": known.best}

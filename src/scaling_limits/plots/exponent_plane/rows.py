@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots.exponent_plane import ALONG, Options, X, Y
 from scaling_limits.plots.tables import GridResults, values
 
@@ -11,7 +11,7 @@ def rows(plot: Options, grids: GridResults) -> pd.DataFrame:
     """Return each quantity at each point and depth, in one panel."""
     parts = [
         values(grids, grid, quantity, [X, Y, ALONG]).assign(
-            panel=0, title="", line=name, quantity=words_of(quantity).label
+            panel=0, title="", line=name, quantity=metric_info(quantity).label
         )
         for grid in plot.points
         for name, quantity in plot.quantities

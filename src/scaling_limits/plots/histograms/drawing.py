@@ -9,7 +9,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.histograms import HistogramPanel, Options, size
 from scaling_limits.plotting import colours, page, style, text
@@ -72,5 +72,5 @@ class Histograms(page.Drawing):
                 ax.set_ylabel("density")
             ax.tick_params(labelleft=number % self.columns == 0)
             if number + self.columns >= len(self.axes):
-                ax.set_xlabel(words_of(self.plot.quantity).label)
+                ax.set_xlabel(metric_info(self.plot.quantity).label)
         self.body.legend(entries)

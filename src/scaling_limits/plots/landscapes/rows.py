@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plots.landscapes import LandscapePanel
 from scaling_limits.plots.tables import GridResults, selected, values
@@ -17,6 +17,6 @@ def of_panel(grids: GridResults, panel: LandscapePanel) -> pd.DataFrame:
         if panel.values is not None:
             rows = selected(rows, panel.along, panel.values, panel.grid)
         rows = rows[rows["seed"] == rows["seed"].min()]
-        parts.append(rows.assign(line=name, quantity=words_of(quantity).label))
+        parts.append(rows.assign(line=name, quantity=metric_info(quantity).label))
     whole: pd.DataFrame = pd.concat(parts, ignore_index=True)
     return whole.assign(title=panel.title or panel.grid)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots.lines import Line, Panel
 from scaling_limits.plots.tables import (
     GridResults,
@@ -52,7 +52,7 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
         rows = rows.assign(value=rows["value"] / powers)
     if panel.relative:
         rows = _relative(rows, panel.x, hue)
-    label = words_of(line.quantity).label
+    label = metric_info(line.quantity).label
     return rows.assign(title=panel.title, quantity=label)
 
 
@@ -77,7 +77,7 @@ def _tuned(
     judged, best = rows, panel.best
     if panel.tuned_by is not None:
         judged = values(grids, line.grid, panel.tuned_by, [*points, *panel.over])
-        best, end = words_of(panel.tuned_by).best, None
+        best, end = metric_info(panel.tuned_by).best, None
     assert best is not None
     if panel.tuned_at is not None and panel.hue is not None and panel.hue in points:
         judged = selected(judged, panel.hue, [panel.tuned_at], line.grid)

@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedLocator
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.level_sets import fit_level_set
-from scaling_limits.figures.metrics import Scale, words_of
+from scaling_limits.figures.metrics import Scale, metric_info
 from scaling_limits.parameterisations.powers import EXPONENTS
 from scaling_limits.plots.along import Along
 from scaling_limits.plots.figure_folder import FigureFolder
@@ -122,7 +122,7 @@ class Maps(Along[Options, MapPanel]):
         )
         shown = ScalarMappable(self.norm, self.colours)
         area = self.body.area
-        label = words_of(self.plot.quantity).label
+        label = metric_info(self.plot.quantity).label
         bar = area.colorbar(shown, ax=list(area.axes), label=label, aspect=30)
         page.scale_ticks(bar.ax.yaxis, self.plot.scale, self.norm.vmin or 0, self.norm.vmax or 1)
         bar.outline.set_visible(False)
@@ -207,7 +207,7 @@ class Maps(Along[Options, MapPanel]):
         at = (0.03, 0.04)
         written = f"{slope:.2f}".replace("-", "\N{MINUS SIGN}")
         ax.text(*at, written, transform=ax.transAxes, size=7.0, zorder=4, **look)
-        label = words_of(self.plot.quantity).label
+        label = metric_info(self.plot.quantity).label
         self._lines[f"level set: {label} = {text.short(level)}, with fitted slope"] = line
 
     def _write(self, ax: Axes, matrix: pd.DataFrame) -> None:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots.maps import MapPanel, Options
 from scaling_limits.plots.tables import GridResults, selected, values
 
@@ -13,4 +13,4 @@ def of_panel(grids: GridResults, plot: Options, panel: MapPanel) -> pd.DataFrame
     if panel.values is not None:
         rows = selected(rows, panel.along, panel.values, panel.grid)
     title = panel.title or panel.grid
-    return rows.assign(title=title, line=panel.grid, quantity=words_of(plot.quantity).label)
+    return rows.assign(title=title, line=panel.grid, quantity=metric_info(plot.quantity).label)

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.results_table import ENTRY, Options, ResultsEntry
 from scaling_limits.plotting import style, text
@@ -68,7 +68,7 @@ def _axis(
 
 def _written(rows: pd.DataFrame, plot: Options, entry: ResultsEntry) -> str:
     def number(value: float) -> str:
-        return f"{100 * value:.2f}" if words_of(plot.quantity).percent else text.short(value)
+        return f"{100 * value:.2f}" if metric_info(plot.quantity).percent else text.short(value)
 
     if rows["diverged"].any():
         return _DIVERGED

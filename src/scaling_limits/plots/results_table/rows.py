@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.figures.metrics import words_of
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots.results_table import Options, ResultsEntry
 from scaling_limits.plots.tables import GridResults, best_rows, values, with_divergence
 
@@ -32,5 +32,5 @@ def of_entry(grids: GridResults, plot: Options, entry: ResultsEntry) -> pd.DataF
         rows = with_divergence(
             rows.assign(value=(rows["value"] - less).where(known, np.inf)), plot.settings
         )
-    label = words_of(plot.quantity).label
+    label = metric_info(plot.quantity).label
     return rows.assign(title=entry.title, line=entry.title, quantity=label)

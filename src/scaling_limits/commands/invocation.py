@@ -1,4 +1,4 @@
-"""What is given on a command line: the project's folder, changes of its configuration, and figures by name."""
+"""The options that all commands share: the project folder, changes of its configuration, and figures by name."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -18,12 +18,12 @@ _SET = Origin("--set")
 
 
 @dataclass(frozen=True)
-class Given:
-    """The project's folder `root`, configuration `files` over its own, and the `words` of `--set` and `--preset`."""
+class Invocation:
+    """The options of a command: the project folder `root`, configuration `files`, `overrides` of single keys."""
 
     root: Path
     files: tuple[Path, ...] = ()
-    words: Tree = field(default_factory=lambda: Tree(_SET))
+    overrides: Tree = field(default_factory=lambda: Tree(_SET))
 
     @property
     def changes(self) -> Tree:
@@ -35,7 +35,7 @@ class Given:
         changes = Tree(_SET)
         for path in self.files:
             changes = merge(changes, read_tree(path, str(path)))
-        return merge(changes, self.words)
+        return merge(changes, self.overrides)
 
     def configuration(self) -> Configuration:
         """The configuration with these changes.
@@ -45,17 +45,17 @@ class Given:
         """
         return load(self.root, self.changes)
 
-    def having(self, key: str, value: str, option: str) -> "Given":
+    def having(self, key: str, value: str, option: str) -> "Invocation":
         """The same with one more word, that an option of its own stands for."""
-        return replace(self, words=merge(self.words, _tree({key: value}, Origin(option))))
+        return replace(self, overrides=merge(self.overrides, _tree({key: value}, Origin(option))))
 
     def for_snakemake(self) -> list[str]:
         """The same changes as arguments of Snakemake, which reads the values of `--config` as text, too."""
         arguments = []
-        if self.words:
-            said = plain(self.words, nulls=True)
-            words = [f"{key}={json.dumps(said[key], ensure_ascii=False)}" for key in said]
-            arguments += ["--config", *words]
+        if self.overrides:
+            said = plain(self.overrides, nulls=True)
+            overrides = [f"{key}={json.dumps(said[key], ensure_ascii=False)}" for key in said]
+            arguments += ["--config", *overrides]
         if self.files:
             arguments += ["--configfile", *(str(path.absolute()) for path in self.files)]
         return arguments
@@ -100,7 +100,7 @@ def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callab
             **further: object,
         ) -> None:
             require_project(directory)
-            given = Given(directory, files, words_of(entries))
+            given = Invocation(directory, files, overrides_of(entries))
             if preset is not None:
                 given = given.having("preset", preset, "--preset")
             command(given, **further)
@@ -130,13 +130,13 @@ def require_project(root: Path) -> None:
         )
 
 
-def words_of(entries: Sequence[str]) -> Tree:
+def overrides_of(entries: Sequence[str]) -> Tree:
     """The words of `a.b=value` entries; values are YAML, read as Snakemake reads those of its `--config`.
 
     Raises:
         ConfigurationError: an entry is not of that form.
     """
-    words = Tree(_SET)
+    overrides = Tree(_SET)
     for entry in entries:
         key, equals, text = entry.partition("=")
         try:
@@ -149,8 +149,8 @@ def words_of(entries: Sequence[str]) -> Tree:
             raise ConfigurationError(None, f"--set {entry}: should be KEY=VALUE, as data.path=DIR")
         for part in reversed(parts):
             value = {part: value}
-        words = merge(words, _tree(value, _SET))
-    return words
+        overrides = merge(overrides, _tree(value, _SET))
+    return overrides
 
 
 def _tree(content: dict[str, object], origin: Origin) -> Tree:

@@ -1,4 +1,4 @@
-"""The words of each place of the configuration's files, and what is said of others."""
+"""The keys that each place of a configuration file may have, and errors about others."""
 
 import re
 from collections.abc import Collection, Iterable

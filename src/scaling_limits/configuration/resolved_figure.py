@@ -1,4 +1,4 @@
-"""From what is said of a figure to the typed model of it."""
+"""From a figure as written to its typed model."""
 
 import typing
 from collections.abc import Iterator, Sequence
@@ -10,9 +10,9 @@ from scaling_limits import measurements
 from scaling_limits.configuration import judging
 from scaling_limits.configuration.files import validate
 from scaling_limits.configuration.models import Figure
+from scaling_limits.configuration.namespace import Namespace, label
 from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
-from scaling_limits.configuration.words import Words, label
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import places
 from scaling_limits.figures.metrics import METRICS
@@ -55,7 +55,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     return found
 
 
-def _expanded(plot: dict[str, object], words: Words) -> tuple[object, list[MisplacedError]]:
+def _expanded(plot: dict[str, object], words: Namespace) -> tuple[object, list[MisplacedError]]:
     """Expand the names in a plot; return it with the errors in its written form."""
     wrong = list(options.PlotOptions.of_content(plot).misfits(plot, ("plot",)))
     try:
@@ -122,7 +122,7 @@ def refuse_unused_grids(paper: Paper, experiment: str) -> None:
                 )
 
 
-def _misplaced(figure: Figure, words: Words, paper: Paper) -> Iterator[MisplacedError]:
+def _misplaced(figure: Figure, words: Namespace, paper: Paper) -> Iterator[MisplacedError]:
     """Names of grids, columns and settings that there are not, with the nearest ones."""
     # a node with grids below it has no cells itself
     grids = words.every_grid()
@@ -197,13 +197,13 @@ def _words(
     holder: str | None,
     composed: Composed | None,
     metrics: frozenset[str] | None,
-) -> Words:
+) -> Namespace:
     shared = paper.shared(holder)
     said = composed.words.tree("judging") if composed else Tree(shared.origin)
     judging.refuse_unknown(shared.tree("judging"))
     judging.refuse_unknown(said)
     usual: dict[str, object] = plain(shared.tree("judging"), nulls=True)
-    return Words(
+    return Namespace(
         label=label(paper.library.slug, name),
         symbols=plain(shared.tree("symbols")),
         quantities=plain(shared.tree("quantities")),

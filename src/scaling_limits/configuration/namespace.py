@@ -1,4 +1,4 @@
-"""What a figure may call by name: quantities, symbols, grids, and what claims take that do not say it themselves."""
+"""The names that a figure may refer to: quantities, symbols, grids, and defaults of its claims."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from scaling_limits.figures.written import MisplacedError, Path
 
 
 @dataclass(frozen=True)
-class Words:
+class Namespace:
     """`label` is what the figure is called in sources: `pc-tp Fig. S.4`; without `metrics` any name may be one."""
 
     label: str
