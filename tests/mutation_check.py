@@ -58,8 +58,8 @@ FAULTS = (
     Fault(
         name="stage-reach",
         file="algorithms/predictive_coding/stages.py",
-        right="found = [(end, end) for end in ends]",
-        wrong="found = [(end, max(end - 1, 1)) for end in ends]",
+        right="result = [(end, end) for end in ends]",
+        wrong="result = [(end, max(end - 1, 1)) for end in ends]",
         why="a stage leaves out the layer that its last step reaches",
         tests=(_STAGES,),
     ),

@@ -98,7 +98,7 @@ def test_relu_networks_have_minima_at_corners_and_descent_may_end_in_others() ->
     def ends() -> Any:
         forward = problem.activities()
         start = tuple(jnp.zeros_like(stack) for stack in forward[:-1])
-        solved = kinks.settle(problem, start, tolerance)
+        solved = kinks.solve(problem, start, tolerance)
         descended = descent.infer(problem, forward).inputs[1:]
         return forward[:-1], solved.hidden, solved.residual, descended
 

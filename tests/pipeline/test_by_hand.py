@@ -149,7 +149,7 @@ def test_a_folder_of_copies_that_lacks_the_dataset_is_refused(
         ({"settings": SETTINGS | {1: 2}}, "train: settings.1: "),
         ({"settings": SETTINGS | {"activation": "tahn"}}, "activation: unknown value 'tahn'"),
         ({"settings": SETTINGS | {"dataset": ["digits"]}}, "dataset: "),
-        ({"settings": SETTINGS | {"algorithm": ["backpropagation"]}}, "unknown algorithm"),
+        ({"settings": SETTINGS | {"algorithm": ["backpropagation"]}}, "algorithm: unknown algorithm"),
         ({"settings": SETTINGS | {"width": [8, 16]}}, "width: "),
         ({"settings": SETTINGS | {"width": np.array([8, 16])}}, "width: "),
         ({"settings": SETTINGS | {"exponent_changes": 3}}, "exponent_changes: "),
