@@ -12,7 +12,7 @@ class ConfigurationError(ScalingLimitsError):
     """The configuration, or the figure asked for, is not valid.
 
     Args:
-        key: the dotted path of the key in question, which says where it stands in a file; None if there is none.
+        key: the dotted path of the key in question, by which its file and line are found; None if there is none.
         problem: what is wrong, and what would be valid.
         place: the file and line, where they are known.
     """

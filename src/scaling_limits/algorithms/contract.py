@@ -30,7 +30,7 @@ class ObservedAlgorithm(Algorithm, Protocol):
     def observed_update(
         self, problem: Problem, state: PyTree, /
     ) -> tuple[Weights, PyTree, dict[str, Array], dict[str, Params]]:
-        """What `update` returns, and what is known of every linear operation, by name: trees like the weights."""
+        """The values of `update`, and inputs, cotangents and Fisher directions by name: trees like the weights."""
 
 
 if TYPE_CHECKING:

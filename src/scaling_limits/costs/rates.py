@@ -79,7 +79,7 @@ def cell_seconds(cell: Cell) -> float:
 
 
 def shard_seconds(shard: Sequence[Cell]) -> float:
-    """Seconds that cells of one shard take: preparation, and batches, of which a short one is padded."""
+    """Seconds that cells of one shard take: preparation, and batches; a short batch is padded."""
     first = shard[0]
     batches = -(-len(shard) // first.cells_per_batch)
     preparing = float(_work(first, PREPARING) @ _rates(first, PREPARING))

@@ -11,7 +11,7 @@ class Dataset(Protocol):
 
     @property
     def INFO(self) -> DatasetInfo:  # noqa: N802
-        """What the configuration knows of the dataset before its files are read."""
+        """The description that the configuration uses before any file is read."""
 
     @property
     def SOURCES(self) -> Sequence[Source]:  # noqa: N802
