@@ -488,14 +488,6 @@ FAULTS = (
         why="a control whose interval reaches across counts as one that fails",
         tests=("tests/audit/test_judge.py",),
     ),
-    Fault(
-        name="power-unasked",
-        file="audit/judge.py",
-        right="if doubted is not None:",
-        wrong="if doubted == 0:",
-        why="a claim holds on grids that cannot tell it from what is wrong",
-        tests=("tests/audit/test_power.py",),
-    ),
 )
 
 

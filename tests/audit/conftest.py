@@ -139,11 +139,6 @@ def _measure():
 
 @pytest.fixture(name="decide")
 def _decide(monkeypatch):
-    """Verdicts as far as the records alone go, which is quick; `test_power.py` has what their grids tell apart."""
-    monkeypatch.setattr("scaling_limits.audit.judge.doubt", lambda claim, results: None)
-    return decide
-
-
-@pytest.fixture(name="decide_with_power")
-def _decide_with_power():
+    """Verdicts without their power, which takes longer; `test_power.py` has it."""
+    monkeypatch.setattr("scaling_limits.audit.judge.recorded_power", lambda claim, results: None)
     return decide

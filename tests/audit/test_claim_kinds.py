@@ -25,13 +25,14 @@ def test_each_kind_can_fail(decide, tabulate, bowl_rows, map_rows, kind):
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_each_kind_is_untested_where_its_interval_reaches_across(
+def test_each_kind_is_inconclusive_where_its_interval_reaches_across(
     decide, tabulate, bowl_rows, map_rows, kind
 ):
     """As exact values, of a limit, the same means would do: only a control is missing."""
     rows = ACROSS[kind](bowl_rows, map_rows)
     verdict = decide(EVERY[kind], tabulate(rows))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
+    assert verdict.reason == "interval"
     assert verdict.detail.endswith("; the interval reaches across")
     assert verdict.interval[0] < verdict.value < verdict.interval[1]
     alone = decide(EVERY[kind], tabulate([row | {"limit": "exact"} for row in rows]))
@@ -40,23 +41,23 @@ def test_each_kind_is_untested_where_its_interval_reaches_across(
 
 
 @pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
-def test_too_small_sizes_are_untested(decide, tabulate, bowl_rows, claim):
+def test_too_small_sizes_are_inconclusive(decide, tabulate, bowl_rows, claim):
     claim = claim | {"decided_at": {"width": 512, "depth": 8}}
     verdict = decide(claim, tabulate(bowl_rows(still, widths=(32, 64))))
-    assert verdict.verdict == "untested"
+    assert (verdict.verdict, verdict.reason) == ("inconclusive", "sizes")
     assert verdict.detail == "the width reaches 64; the claim is decided from 512 on"
 
 
 @pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
-def test_no_cells_are_untested(decide, tabulate, bowl_rows, claim):
+def test_no_cells_are_inconclusive(decide, tabulate, bowl_rows, claim):
     verdict = decide(claim | {"grids": ["other"]}, tabulate(bowl_rows(still)))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert verdict.detail == "no cell of other was run"
 
 
 @pytest.mark.parametrize("values", [[np.inf], [np.nan], [np.inf, np.nan]], ids=str)
 @pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
-def test_a_claim_is_untested_where_everything_diverged(
+def test_a_claim_has_diverged_where_everything_did(
     tmp_path, decide, tabulate, bowl_rows, map_rows, claim, values
 ):
     if "over" in claim:
@@ -66,7 +67,7 @@ def test_a_claim_is_untested_where_everything_diverged(
     rows = [row | {"value": values[k % len(values)]} for k, row in enumerate(rows)]
     rows += map_rows(lambda n, d, s: 1.0, grid="limit", widths=(1,), seeds=1)
     verdict = decide(claim, tabulate(rows))
-    assert (verdict.verdict, verdict.detail) == ("untested", "every cell diverged")
+    assert (verdict.verdict, verdict.detail) == ("diverged", "every cell diverged")
     write_verdicts(tmp_path, [verdict])
     assert read_verdicts(tmp_path) == [verdict]
 

@@ -38,14 +38,14 @@ def test_equal_results_have_no_differences(first, tmp_path):
 def test_settings_verdicts_and_values(first, tmp_path):
     second = tmp_path / "second"
     experiment = {"name": "transfer", "settings": {"num_steps": 20, "depth": 2, "width": 8}}
-    claims = verdict("holds", value=0.7, interval=(0.6, 0.8)), verdict("untested", "other")
+    claims = verdict("holds", value=0.7, interval=(0.6, 0.8)), verdict("inconclusive", "other")
     write(second, "mupc/fig5", *claims, preset="laptop", experiment=experiment)
     write(second, "pc-tp/fig1", preset="laptop", experiment=None)
     assert differences(first, second) == [
         "mupc/fig5",
         "  experiment.settings.depth: unset -> 2",
         "  experiment.settings.num_steps: 40 -> 20",
-        "  claim other: no claim -> untested",
+        "  claim other: no claim -> inconclusive",
         "  claim stays: holds 0.5 -> holds 0.7 [0.6, 0.8]",
         f"mupc/table1: only in {first}",
         f"pc-tp/fig1: only in {second}",

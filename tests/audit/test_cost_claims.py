@@ -34,7 +34,7 @@ class TestTransferCost:
     def test_control_that_costs_nothing(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still) + bowl_rows(still, grid="control", widths=(32, 256))
         verdict = decide(COST, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "the control 'control' does not violate it" in verdict.detail
 
     def test_the_cost_is_that_of_the_smallest_sizes_best(self, decide, tabulate, bowl_rows):
@@ -49,7 +49,7 @@ class TestTransferCost:
         optima = {32: -4.5, 64: -4.0}
         rows = bowl_rows(optima.__getitem__, widths=optima, noise=0.01)
         verdict = decide(COST, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert verdict.interval == pytest.approx((1.0, 1.3), abs=0.03)
 
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
@@ -69,13 +69,13 @@ class TestTransferCost:
     def test_where_any_choice_costs_little_nothing_is_told(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, depth_of_bowl=0.001) + bowl_rows(moving, grid="control")
         verdict = decide(COST, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "half of the grid may cost as little, so that any choice would do" in verdict.detail
 
     def test_open_edge(self, decide, tabulate, bowl_rows):
         rates = [2.0**k for k in range(-4, 1)]
         verdict = decide(COST, tabulate(bowl_rows(lambda width: -5.0, rates=rates)))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "at the edge of the grid, where the quantity still falls" in verdict.detail
 
     def test_open_edge_of_a_size_that_costs_too_much_already(self, decide, tabulate, bowl_rows):
@@ -109,7 +109,7 @@ class TestImprovesWith:
         results = tabulate(bowl_rows(still, level=level.__getitem__, noise=1e-4))
         assert decide(IMPROVES, results).verdict == "fails"
         assert decide(IMPROVES | {"margin": 0.01}, results).verdict == "holds"
-        assert decide(IMPROVES | {"margin": 0.015}, results).verdict == "untested"
+        assert decide(IMPROVES | {"margin": 0.015}, results).verdict == "inconclusive"
 
     def test_a_rise_within_the_tolerance(self, decide, tabulate, bowl_rows):
         level = {32: 1.0, 64: 0.8, 128: 0.81, 256: 0.5}
@@ -120,7 +120,7 @@ class TestImprovesWith:
         level = {32: 1.0, 64: 0.3, 128: 0.36, 256: 0.2}
         rows = bowl_rows(still, level=level.__getitem__, noise=0.2)
         verdict = decide(IMPROVES, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert verdict.interval[1] < 0.98
         assert verdict.detail.endswith("; the interval reaches across")
 
@@ -128,8 +128,8 @@ class TestImprovesWith:
         ("step", "noise", "verdict"),
         [
             (0.9, 1e-3, "holds"),
-            (0.9, 0.1, "untested"),
-            (1.05, 0.1, "untested"),
+            (0.9, 0.1, "inconclusive"),
+            (1.05, 0.1, "inconclusive"),
             (1.05, 1e-3, "fails"),
         ],
     )
@@ -144,7 +144,7 @@ class TestImprovesWith:
         assert found.interval[1] < 0.98
         printed = re.search(r"at most (\S+) \[(\S+), (\S+)\] times that", found.detail)
         low, high = (float(number) for number in printed.groups()[1:])
-        assert (low < 1.02 < high) == (verdict == "untested")
+        assert (low < 1.02 < high) == (verdict == "inconclusive")
 
     def test_small_rises_that_add_up_fail(self, decide, tabulate, bowl_rows):
         level = {32: 1.0, 64: 1.01, 128: 1.02, 256: 1.03}
@@ -155,7 +155,7 @@ class TestImprovesWith:
         level = {32: 1.0, 64: 0.98, 128: 0.96, 256: 0.94}
         rows = bowl_rows(still, level=level.__getitem__, noise=0.05)
         verdict = decide(IMPROVES, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert verdict.interval[0] < 0.98 < verdict.interval[1]
 
     def test_diverged_size_fails(self, decide, tabulate, bowl_rows):
@@ -167,7 +167,7 @@ class TestImprovesWith:
 
     def test_open_edge(self, decide, tabulate, bowl_rows):
         rates = [2.0**k for k in range(-3, 1)]
-        assert decide(IMPROVES, tabulate(bowl_rows(still, rates=rates))).verdict == "untested"
+        assert decide(IMPROVES, tabulate(bowl_rows(still, rates=rates))).verdict == "inconclusive"
 
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: float(n < 256))
@@ -183,14 +183,14 @@ class TestImprovesWith:
         level = {32: 1.0, 64: 0.97, 128: 0.94, 256: 0.9}
         rows = bowl_rows(still, level=level.__getitem__, **options)
         verdict = decide(claim, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         half = assumed(1, -1, 1, -1)
         assert np.log(verdict.interval) - np.log(0.9) == pytest.approx([-half, half], rel=0.2)
 
     def test_control(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still) + bowl_rows(still, grid="control")
         verdict = decide(IMPROVES | {"control": ["control"]}, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
 
 
 class TestGap:
@@ -229,7 +229,7 @@ class TestGap:
         assert decide(GAP, tabulate(rows)).verdict == "fails"
         rows = self.rows(bowl_rows, lambda width: 1.0, lambda width: 1.0, noise=0.05)
         verdict = decide(GAP, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert verdict.interval[0] < 0.98 < verdict.interval[1]
 
     def test_one_size_is_enough_unless_it_should_grow(self, decide, tabulate, bowl_rows):
@@ -237,7 +237,7 @@ class TestGap:
         results = tabulate([row for row in rows if row["width"] == 256])
         assert decide(GAP, results).verdict == "holds"
         verdict = decide(self.GROWS, results)
-        assert (verdict.verdict, verdict.detail) == ("untested", "there is only one width")
+        assert (verdict.verdict, verdict.detail) == ("inconclusive", "there is only one width")
 
     def test_a_gap_of_less_than_the_margin_fails(self, decide, tabulate, bowl_rows):
         results = tabulate(self.rows(bowl_rows, lambda n: 0.9, lambda n: 1.0, noise=1e-3))
@@ -287,7 +287,7 @@ class TestGap:
         verdict = decide(self.GROWS, tabulate(rows))
         assert (verdict.verdict, verdict.value) == ("fails", pytest.approx(1.0, rel=0.01))
         rows = self.rows(bowl_rows, lambda n: 0.5, lambda n: 1.0, noise=0.05)
-        assert decide(self.GROWS, tabulate(rows)).verdict == "untested"
+        assert decide(self.GROWS, tabulate(rows)).verdict == "inconclusive"
 
     def test_a_gap_that_shrinks_fails(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda n: 0.2 if n == 32 else 0.5, lambda n: 1.0)
@@ -306,7 +306,7 @@ class TestGap:
         rates = [2.0**k for k in range(-2, 3)]
         rows = self.rows(bowl_rows, lambda width: 1.0, lambda width: 2.0, rates=rates)
         verdict = decide(GAP, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "at the edge of the grid" in verdict.detail
 
     def test_sizes_differ(self, decide, tabulate, bowl_rows):
@@ -341,5 +341,5 @@ class TestGap:
         assert decide(claim, tabulate(rows + worse)).verdict == "holds"
         better = bowl_rows(still, grid="second", level=lambda n: 1.0)
         verdict = decide(claim, tabulate(rows + better))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "the control 'second' does not violate it" in verdict.detail

@@ -31,7 +31,7 @@ def verdicts(measure, results, claim, *, noise, times=100):
     for _ in range(times):
         lucky = values * np.exp(noise * rng.standard_normal(values.shape))
         holds = measure(claim, Results(results.cells, records.assign(value=lucky)))
-        found[{True: "holds", False: "fails", None: "untested"}[holds]] += 1
+        found[{True: "holds", False: "fails", None: "inconclusive"}[holds]] += 1
     return found
 
 
@@ -90,6 +90,44 @@ class TestGap:
     def test_a_difference_that_is_resolved_holds(self, measure, tabulate, bowl_rows):
         results = self.results(tabulate, bowl_rows, ratio=0.7)
         assert verdicts(measure, results, self.CLAIM, noise=0.05, times=20) == {"holds": 20}
+
+
+class TestOneLoudPoint:
+    """The best of five rates scatters by 0.15 and the others by 0.02, as next to the edge of stability."""
+
+    @staticmethod
+    def results(tabulate, bowl_rows, rng, *, grid, levels):
+        rows = []
+        for name, widths in grid.items():
+            options = {"grid": name, "widths": widths, "noise": 0, "rates": RATES[:5], "seeds": 2}
+            rows += bowl_rows(lambda n: -5.0, level=levels.__getitem__, **options)
+        for row in rows:
+            spread = 0.15 if row["learning_rate"] == 2.0**-5 else 0.02
+            row["value"] *= np.exp(spread * rng.standard_normal())
+        return tabulate(rows)
+
+    @pytest.mark.parametrize(
+        ("claim", "grid"),
+        [(GAP, {"main": (32,), "control": (32,)}), (IMPROVES, {"main": (32, 64)})],
+        ids=["gap", "improves_with"],
+    )
+    def test_no_effect_holds_in_one_of_twenty(self, measure, tabulate, bowl_rows, claim, grid):
+        """Up to two standard errors of 200 draws; with the median of all rates it was one in eight."""
+        rng = np.random.default_rng(5)
+        levels = {32: 1.0, 64: 1.0}
+        held = sum(
+            measure(claim, self.results(tabulate, bowl_rows, rng, grid=grid, levels=levels)) is True
+            for _ in range(200)
+        )
+        assert held <= 16
+
+    def test_an_effect_holds(self, measure, tabulate, bowl_rows):
+        rng = np.random.default_rng(5)
+        grid, levels = {"main": (32, 64)}, {32: 1.0, 64: 0.4}
+        drawn = [
+            self.results(tabulate, bowl_rows, rng, grid=grid, levels=levels) for _ in range(20)
+        ]
+        assert sum(measure(IMPROVES, results) is True for results in drawn) >= 15
 
 
 class TestNoGain:

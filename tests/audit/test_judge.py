@@ -34,7 +34,7 @@ def still(width):
         {"kind": "slope", "along": "width", "control": ["c"]},
         {"kind": "bound", "at_least": 1, "at_most": 2},
         {"kind": "bound", "at_most": 1, "divergence": "evidence"},
-        {"kind": "bound", "at_least": 1, "divergence": "untested"},
+        {"kind": "bound", "at_least": 1, "divergence": "inconclusive"},
         SLOPE | {"divergence": "evidence"},
         {"kind": "bound", "at_least": 1, "where": {"ratio": ["width", "depth"]}},
         {"kind": "slope", "along": "width", "at_most": -1},
@@ -69,7 +69,7 @@ def test_verdict_carries_the_claim_and_its_registration(tabulate, bowl_rows):
     assert verdict.registered is None
 
 
-@pytest.mark.parametrize(("names", "expected"), [(True, "untested"), (False, "holds")])
+@pytest.mark.parametrize(("names", "expected"), [(True, "data not available"), (False, "holds")])
 def test_substitution(decide, tabulate, bowl_rows, names, expected):
     claim = IMPROVES | {"names_dataset": names}
     results = tabulate(bowl_rows(still))
@@ -82,20 +82,20 @@ def test_every_control_must_violate(decide, tabulate, bowl_rows):
     rows += bowl_rows(still, grid="alike")
     assert decide(IMPROVES | {"control": ["worse"]}, tabulate(rows)).verdict == "holds"
     verdict = decide(IMPROVES | {"control": ["worse", "alike"]}, tabulate(rows))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert "the control 'alike' does not violate it" in verdict.detail
 
 
 def test_a_control_whose_interval_reaches_across_does_not_violate(decide, tabulate, bowl_rows):
     control = bowl_rows(still, grid="control", level=lambda n: 1 - 0.04 * (n > 32), noise=0.05)
     verdict = decide(IMPROVES | {"control": ["control"]}, tabulate(bowl_rows(still) + control))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert "the control 'control' may not violate it" in verdict.detail
 
 
 def test_control_that_was_not_run(decide, tabulate, bowl_rows):
     verdict = decide(IMPROVES | {"control": ["absent"]}, tabulate(bowl_rows(still)))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert verdict.detail.endswith(
         "the control 'absent' decides nothing: no cell of absent was run"
     )
@@ -132,14 +132,14 @@ def test_limits_are_exact_and_networks_of_one_seed_are_not(decide, tabulate, map
     networks = [row | {"limit": None} if row["width"] == 16 else row for row in rows]
     for some in (networks, map_rows(lambda n, d, s: 0.995, seeds=1)):
         verdict = decide(BOUND, tabulate(some))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert verdict.interval[0] < 0.99 < verdict.interval[1]
 
 
 def test_partly_recorded_cells_are_untested(decide, tabulate, bowl_rows):
     results = tabulate(bowl_rows(still))
     verdict = decide(IMPROVES, Results(results.cells, results.records.iloc[1:]))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert verdict.detail == "train loss was recorded in 107 of 108 cells"
 
 
@@ -186,18 +186,18 @@ def test_a_claim_about_an_equilibrium_that_was_not_reached_is_untested(decide, t
 
     assert verdict(0.0).verdict == "holds"
     short = verdict(0.1)
-    assert short.verdict == "untested"
+    assert short.verdict == "inconclusive"
     assert "in 1 of" in short.detail
     assert "the residual is up to 0.0003" in short.detail
     assert verdict(1.0, loss=float("nan")).verdict == "fails"
     # as stored before a residual that is not a number counted as not reached
     for lost in (verdict(0.0, residual=float("nan")), verdict(float("nan"))):
-        assert lost.verdict == "untested"
+        assert lost.verdict == "inconclusive"
     assert verdict(0.0, residual=float("nan")).detail.endswith("the residual is not finite")
 
 
 def test_a_size_that_no_cell_has_is_not_reached(decide, tabulate, bowl_rows):
     rows = [row | {"depth": float("nan")} for row in bowl_rows(still)]
     verdict = decide(IMPROVES | {"decided_at": {"depth": 8}}, tabulate(rows))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert verdict.detail.startswith("the depth reaches nan")

@@ -91,7 +91,7 @@ def test_along_an_axis_of_the_records(decide, tabulate, map_rows):
     assert "over 6 points" in verdict.detail
     fewer = [row for row in limit if row["index"] < 2]
     verdict = decide(claim, tabulate(rows() + fewer))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert verdict.detail.startswith("limit gives no train loss, or zero, at a point")
 
 
@@ -107,12 +107,12 @@ def test_divergence_fails(decide, tabulate, map_rows):
 def test_a_reference_without_size_is_untested(decide, tabulate, map_rows, value):
     limit = [row | {"value": value} for row in limit_rows(map_rows)]
     verdict = decide(AGREES, tabulate(network_rows(map_rows) + limit))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
 
 
 def test_a_reference_that_was_not_run_is_untested(decide, tabulate, map_rows):
     verdict = decide(AGREES, tabulate(network_rows(map_rows)))
-    assert (verdict.verdict, verdict.detail) == ("untested", "no cell of limit was run")
+    assert (verdict.verdict, verdict.detail) == ("inconclusive", "no cell of limit was run")
 
 
 def test_the_size_of_the_reference_does_not_decide(decide, tabulate, map_rows):
@@ -124,7 +124,7 @@ def test_the_size_of_the_reference_does_not_decide(decide, tabulate, map_rows):
 def test_a_control_that_agrees(decide, tabulate, map_rows):
     rows = network_rows(map_rows) + limit_rows(map_rows) + network_rows(map_rows, grid="control")
     verdict = decide(AGREES, tabulate(rows))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert "the control 'control' does not violate it" in verdict.detail
 
 
@@ -143,12 +143,12 @@ def test_seeds_whose_errors_reach_across_are_untested(decide, tabulate, map_rows
 
     assert decide(claim, rows(0.01)).verdict == "holds"
     verdict = decide(claim, rows(0.3))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert verdict.value == pytest.approx(0.045)
     assert verdict.interval[1] > 0.05
 
 
-@pytest.mark.parametrize(("at_most", "expected"), [(-0.4, "holds"), (-0.49, "untested")])
+@pytest.mark.parametrize(("at_most", "expected"), [(-0.4, "holds"), (-0.49, "inconclusive")])
 def test_the_interval_of_the_slope_decides(decide, tabulate, map_rows, wrong, at_most, expected):
     rows = network_rows(map_rows) + limit_rows(map_rows) + wrong
     for row in rows:

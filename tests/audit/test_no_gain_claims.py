@@ -42,7 +42,7 @@ def test_sizes_between_the_ends_do_not_count(decide, tabulate, bowl_rows):
 def test_a_control_that_gains_nothing_either(decide, tabulate, bowl_rows):
     rows = bowl_rows(still, level=level(1)) + bowl_rows(still, grid="control", level=level(1))
     verdict = decide(NO_GAIN, tabulate(rows))
-    assert verdict.verdict == "untested"
+    assert verdict.verdict == "inconclusive"
     assert "the control 'control' does not violate it" in verdict.detail
 
 
@@ -61,7 +61,7 @@ def test_an_open_edge_of_the_larger_value_decides_nothing(
         return decide(NO_GAIN, tabulate(rows + control))
 
     found = verdict(open_at)
-    assert found.verdict == "untested"
+    assert found.verdict == "inconclusive"
     assert f"at width {open_at}, the best learning rate" in found.detail
     assert "is at the edge of the grid" in found.detail
     other = 32 if open_at == 256 else 256

@@ -64,10 +64,11 @@ class TestWhereItLies:
             )
         verdict = decide(STAYS, tabulate(rows))
         own = 0.01**2 * 5 / 4
-        moderated = (4 * own / np.log(2) + 2 * own) / 6
+        # all five are near the best
+        moderated = (3 * own * 4 / 5 + 2 * own) / 5
         error = np.sqrt(2 * 2 * moderated / 3) / (4 * 0.1)
         # of the sum of a few t variables, a little below one
-        half = 2.35 * error
+        half = 2.4 * error
         assert verdict.interval[1] - verdict.interval[0] == pytest.approx(2 * half, rel=0.15)
         if not shared:
             assert verdict.interval == pytest.approx((-half, half), rel=0.2)
@@ -92,7 +93,7 @@ class TestWhereItLies:
     @pytest.mark.parametrize("end", [2.0**-4, 2.0**-3])
     def test_beside_divergence_within_half_a_step(self, decide, tabulate, bowl_rows, end):
         """At the largest rate that trains; at the second largest it is found as elsewhere."""
-        rows = bowl_rows(still, noise=0, diverges_above=end)
+        rows = bowl_rows(still, noise=0, diverges_above=end, widths=(32, 512))
         verdict = decide(STAYS | {"max_shift": 1}, tabulate(rows + bowl_rows(far, grid="control")))
         assert (verdict.verdict, verdict.value) == ("holds", 0.0)
         if end > 2.0**-4:
@@ -105,7 +106,7 @@ class TestWhereItLies:
     @pytest.mark.parametrize("seeds", [1, 2])
     def test_a_single_rate_may_be_anywhere(self, decide, tabulate, bowl_rows, seeds):
         verdict = decide(STAYS, tabulate(bowl_rows(still, rates=[0.0625], seeds=seeds)))
-        assert (verdict.verdict, verdict.value, verdict.interval) == ("untested", 0.0, None)
+        assert (verdict.verdict, verdict.value, verdict.interval) == ("inconclusive", 0.0, None)
         assert "moves by 0 [-infinite, infinite] octaves" in verdict.detail
 
     def test_seeds_that_differ_from_size_to_size(self, decide, tabulate, bowl_rows):
@@ -138,16 +139,16 @@ class TestOptimumStays:
 
     def test_control_that_stays(self, decide, tabulate, bowl_rows):
         verdict = decide(STAYS, tabulate(bowl_rows(still) + bowl_rows(still, grid="control")))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "the control 'control' does not violate it" in verdict.detail
 
     @pytest.mark.parametrize(
         ("moves", "widest", "expected"),
         [
             (-0.45, 128, "holds"),
-            (-0.55, 128, "untested"),
+            (-0.55, 128, "inconclusive"),
             (-0.7, 256, "holds"),
-            (-0.8, 256, "untested"),
+            (-0.8, 256, "inconclusive"),
             (-0.9, 512, "holds"),
             (-0.9, 1024, "holds"),
             (-1.1, 1024, "fails"),
@@ -165,6 +166,18 @@ class TestOptimumStays:
         assert verdict.verdict == expected
         assert verdict.value == pytest.approx(moves)
 
+    @pytest.mark.parametrize(("noise", "expected"), [(0.0, "holds"), (0.05, "inconclusive")])
+    def test_half_an_octave_over_two_doublings_needs_an_interval_within(
+        self, decide, tabulate, bowl_rows, noise, expected
+    ):
+        """The value keeps to the quarter octave a doubling in both cases."""
+        optima = {32: -4.0, 64: -4.2, 128: -4.3}
+        rows = bowl_rows(optima.__getitem__, widths=optima, noise=noise)
+        rows += bowl_rows(far, grid="control", widths=(32, 128, 512), noise=0)
+        verdict = decide(STAYS, tabulate(rows))
+        assert verdict.verdict == expected
+        assert abs(verdict.value) < 0.5
+
     def test_any_size_may_have_moved_too_far(self, decide, tabulate, bowl_rows):
         optima = {32: -4.0, 64: -4.0, 128: -6.0, 256: -4.0}
         verdict = decide(STAYS, tabulate(bowl_rows(optima.__getitem__)))
@@ -176,18 +189,20 @@ class TestOptimumStays:
         """It lies from half a step inside to anywhere beyond."""
         rates = [2.0**k for k in (range(-4, 1) if edge == "lower" else range(-8, -3))]
         verdict = decide(STAYS, tabulate(bowl_rows(still, rates=rates)))
-        assert (verdict.verdict, verdict.interval) == ("untested", None)
+        assert (verdict.verdict, verdict.interval) == ("inconclusive", None)
         assert f"the best learning rate, {rate}, is at the edge of the grid" in verdict.detail
 
     def test_an_optimum_beside_divergence_counts(self, decide, tabulate, bowl_rows):
-        rows = bowl_rows(still, diverges_above=2.0**-4)
-        control = bowl_rows(far, grid="control", widths=(32, 256))
-        assert decide(STAYS, tabulate(rows + control)).verdict == "holds"
+        """Within half a step: over four doublings that is less than the quarter octave a doubling that is allowed."""
+        control = bowl_rows(far, grid="control", widths=(32, 512))
+        for widest, expected in ((512, "holds"), (256, "inconclusive")):
+            rows = bowl_rows(still, diverges_above=2.0**-4, widths=(32, 64, widest))
+            assert decide(STAYS, tabulate(rows + control)).verdict == expected
 
     def test_flat_direction(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, depth_of_bowl=1e-4, noise=0.1)
         verdict = decide(STAYS, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert verdict.detail.endswith("the interval reaches across")
 
     def test_a_second_valley_that_seeds_may_prefer(self, decide, tabulate, bowl_rows):
@@ -197,10 +212,10 @@ class TestOptimumStays:
             if row["width"] == 32 and row["learning_rate"] == 2.0**-1:
                 row["value"] = (0.25, 0.25, 0.13)[row["seed"]]
         verdict = decide(STAYS, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert verdict.value == pytest.approx(0.0, abs=0.05)
         assert verdict.interval[0] == pytest.approx(-3.0, abs=0.25)
-        assert verdict.interval[1] < 0.1
+        assert verdict.interval[1] < 0.3
 
     def test_a_fine_grid_with_spread(self, decide, tabulate, bowl_rows):
         rates = [2.0 ** (k / 4) for k in range(-32, 1)]
@@ -214,7 +229,7 @@ class TestOptimumStays:
         assert 1 < verdict.interval[1] - verdict.interval[0] < 5
         shallow = bowl_rows(still, seeds=1, depth_of_bowl=0.01, noise=0)
         verdict = decide(STAYS, tabulate(shallow))
-        assert (verdict.verdict, verdict.value) == ("untested", 0.0)
+        assert (verdict.verdict, verdict.value) == ("inconclusive", 0.0)
 
     def test_profile_over_the_other_rate(self, decide, tabulate, bowl_rows):
         """Which is another one at each width, and neither the first nor the mean over all."""
@@ -230,19 +245,19 @@ class TestOptimumStays:
 
     def test_between_diverged_cells(self, decide, tabulate, bowl_rows):
         """Within half a step on either side, at all widths: less than an octave together."""
-        rows = bowl_rows(still) + bowl_rows(far, grid="control")
+        widths = (32, 64, 512)
+        rows = bowl_rows(still, widths=widths) + bowl_rows(far, grid="control", widths=widths)
         for row in rows:
             if row["grid"] == "main" and row["learning_rate"] != 2.0**-4:
                 row["value"] = np.nan
         assert decide(STAYS, tabulate(rows)).verdict == "holds"
         verdict = decide(STAYS | {"max_shift": 0.5}, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "at width 32, the best learning rate, 0.0625, is beside diverged" in verdict.detail
 
     def test_everything_diverged(self, decide, tabulate, bowl_rows):
         verdict = decide(STAYS, tabulate(bowl_rows(still, diverges_above=0)))
-        assert verdict.verdict == "untested"
-        assert "every cell diverged" in verdict.detail
+        assert (verdict.verdict, verdict.detail) == ("diverged", "every cell diverged")
 
     def test_all_cells_of_one_size_diverged(self, decide, tabulate, bowl_rows):
         rows = [
@@ -266,7 +281,7 @@ class TestOptimumStays:
         rates = [2.0**k for k in range(-6, 1)]
         control = bowl_rows(lambda width: far(width) - 3, rates=rates, grid="control")
         verdict = decide(STAYS, tabulate(bowl_rows(still) + control))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         control = bowl_rows(lambda width: -3 - 3 * np.log2(width / 32), rates=rates, grid="control")
         verdict = decide(STAYS, tabulate(bowl_rows(still) + control))
         assert verdict.verdict == "holds"
@@ -289,14 +304,14 @@ class TestOptimumStays:
         """One octave up to the edge, and perhaps further."""
         rates = [2.0**k for k in range(-8, -2)]
         verdict = decide(STAYS, tabulate(bowl_rows(lambda width: far(width) + 3, rates=rates)))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         optima = {32: -4.0, 64: -4.0, 128: -4.0, 256: -3.0}
         verdict = decide(STAYS, tabulate(bowl_rows(optima.__getitem__, rates=rates)))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "at width 256, the best learning rate, 0.0884, is at the edge" in verdict.detail
 
     @pytest.mark.parametrize(
-        ("noise", "expected"), [(0.0, "fails"), (0.1, "fails"), (0.5, "untested")]
+        ("noise", "expected"), [(0.0, "fails"), (0.1, "fails"), (0.5, "inconclusive")]
     )
     def test_an_edge_counts_if_the_grid_falls_towards_it(
         self, decide, tabulate, bowl_rows, noise, expected
@@ -332,7 +347,7 @@ class TestOptimumMoves:
             if row["width"] == 256 and row["learning_rate"] == 2.0**-4:
                 row["value"] = (0.16, 0.16, 0.08)[row["seed"]]
         verdict = decide(MOVES, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert verdict.interval[0] < -2.9
         assert verdict.interval[1] > -1.5
 
@@ -355,7 +370,7 @@ class TestOptimumMoves:
         assert verdict.value == pytest.approx(-1.5, abs=0.01)
         assert "(at width 256, the best learning rate, 0.0442, is at the edge" in verdict.detail
         verdict = decide(MOVES | {"min_shift": 3}, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "is at the edge of the grid" in verdict.detail
 
     def test_an_edge_on_the_other_side_fails(self, decide, tabulate, bowl_rows):
@@ -367,7 +382,7 @@ class TestOptimumMoves:
     def test_a_control_that_moves(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(far) + bowl_rows(far, grid="control")
         verdict = decide(MOVES, tabulate(rows))
-        assert verdict.verdict == "untested"
+        assert verdict.verdict == "inconclusive"
         assert "the control 'control' does not violate it" in verdict.detail
 
 
@@ -400,7 +415,7 @@ class TestLargestWithin:
 
     def test_it_may_end_at_a_cliff_into_divergence(self, decide, tabulate, bowl_rows):
         """Anywhere between the last rate that trains and the first that does not."""
-        rows = self.cliff_rows(bowl_rows, still, above=np.inf)
+        rows = self.cliff_rows(bowl_rows, still, above=np.inf, widths=(32, 512))
         rows += self.cliff_rows(bowl_rows, far, grid="control", above=np.inf)
         verdict = decide(self.CLAIM, tabulate(rows))
         assert (verdict.verdict, verdict.value) == ("holds", 0.0)
@@ -411,7 +426,7 @@ class TestLargestWithin:
         """Where the loss still falls below it, less is within the factor."""
         rows = bowl_rows(lambda width: -9.0, depth_of_bowl=0.3)
         verdict = decide(self.CLAIM, tabulate(rows))
-        assert (verdict.verdict, verdict.interval) == ("untested", None)
+        assert (verdict.verdict, verdict.interval) == ("inconclusive", None)
         assert "is at the edge of the grid" in verdict.detail
 
     def test_fails_and_moves(self, decide, tabulate, bowl_rows):
@@ -448,7 +463,7 @@ class TestLargestWithin:
         verdict = decide(
             self.CLAIM, tabulate(self.cliff_rows(bowl_rows, lambda width: 1.0, noise=0))
         )
-        assert (verdict.verdict, verdict.value) == ("untested", 0.0)
+        assert (verdict.verdict, verdict.value) == ("inconclusive", 0.0)
         assert "of the best, 1, is at the edge of the grid" in verdict.detail
 
     def test_what_is_as_near_the_limit_as_its_error_is_open(self, decide, tabulate, bowl_rows):
@@ -459,9 +474,8 @@ class TestLargestWithin:
                 row["value"] *= 0.92 * (1.0999 + 0.5 * (row["seed"] - 1)) / 3
         rows += self.cliff_rows(bowl_rows, lambda width: 2 * far(width) + 3, grid="control")
         verdict = decide(self.CLAIM, tabulate(rows))
-        assert verdict.verdict == "untested"
-        assert verdict.interval[0] < 0.5
-        assert verdict.interval[1] > 2.9
+        assert (verdict.verdict, verdict.reason) == ("inconclusive", "interval")
+        assert "[-infinite, " in verdict.detail
 
     def test_a_loss_of_zero_has_no_factor(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, level=lambda n: 0.0, noise=0)

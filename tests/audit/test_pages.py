@@ -214,7 +214,9 @@ def index(folder: Path, figures: list[tuple[str, str]], *verdicts: Verdict) -> t
 @pytest.mark.parametrize("in_report", [False, True])
 def test_the_page_of_all_figures(folder: Path, in_report: bool) -> None:
     shutil.copytree(folder, folder.with_name("fig10"))
-    missing = HOLDS.model_copy(update={"paper": "pc-tp", "figure": "fig1", "verdict": "missing"})
+    missing = HOLDS.model_copy(
+        update={"paper": "pc-tp", "figure": "fig1", "verdict": "not computed"}
+    )
     figures = [("mupc", "fig10"), ("mupc", "fig5"), ("pc-tp", "fig1")]
     root = folder.parents[1]
     page = index(root, figures, FAILS, HOLDS, missing)[in_report]
@@ -226,12 +228,18 @@ def test_the_page_of_all_figures(folder: Path, in_report: bool) -> None:
     assert pages == ([] if in_report else sorted(leads_to * 2, reverse=True))
     assert [link for link in checker.links if link not in pages] == ["#mupc/fig5", "#pc-tp/fig1"]
     assert checker.anchors == ["mupc/fig5", "pc-tp/fig1"]
-    for text in ("T < U", "N<H", "x < y", "It stays.", "r&d", "1 holds, 1 fails", "1 missing"):
+    for text in ("T < U", "N<H", "x < y", "It stays.", "r&d", "1 holds, 1 fails", "1 not computed"):
         assert text in "".join(checker.texts)
     assert "fig1: not drawn" in checker.texts
     # figures, then one column for each outcome
-    assert "<tr><td>mupc</td><td>2</td><td>1</td><td>1</td><td>0</td><td>0</td></tr>" in page
-    assert "<tr><td>pc-tp</td><td>1</td><td>0</td><td>0</td><td>0</td><td>1</td></tr>" in page
+    assert (
+        "<tr><td>mupc</td><td>2</td><td>1</td><td>1</td><td>0</td><td>0</td><td>0</td><td>0</td></tr>"
+        in page
+    )
+    assert (
+        "<tr><td>pc-tp</td><td>1</td><td>0</td><td>0</td><td>0</td><td>0</td><td>0</td><td>1</td></tr>"
+        in page
+    )
     assert index(root, figures, FAILS, HOLDS, missing)[in_report] == page
 
 

@@ -60,17 +60,17 @@ class TestSlope:
         assert decide(SLOPE, tabulate(rows)).verdict == "fails"
         assert decide(SLOPE | inside, tabulate(rows)).verdict == "holds"
         nowhere = {"where": {"ratio": ["width", "depth"], "at_least": 1e6}}
-        assert decide(SLOPE | nowhere, tabulate(rows)).verdict == "untested"
+        assert decide(SLOPE | nowhere, tabulate(rows)).verdict == "inconclusive"
 
     def test_control_with_the_same_slope(self, decide, tabulate, map_rows):
         rows = self.rows(map_rows, -1.0) + self.rows(map_rows, -1.0, grid="control")
-        assert decide(SLOPE, tabulate(rows)).verdict == "untested"
+        assert decide(SLOPE, tabulate(rows)).verdict == "inconclusive"
 
     def test_divergence_fails_and_zero_decides_nothing(self, decide, tabulate, map_rows):
         rows = map_rows(lambda n, d, s: np.nan if n == 256 else 1.0)
         assert decide(SLOPE, tabulate(rows)).verdict == "fails"
         rows = map_rows(lambda n, d, s: 0.0 if n == 256 else 1.0)
-        assert decide(SLOPE, tabulate(rows)).verdict == "untested"
+        assert decide(SLOPE, tabulate(rows)).verdict == "inconclusive"
 
     def test_one_size(self, decide, tabulate, map_rows):
         verdict = decide(SLOPE, tabulate(self.rows(map_rows, -1.0, widths=(16,))))
@@ -93,8 +93,8 @@ class TestSlope:
         ("exponent", "spread", "expected"),
         [
             (-0.95, 0.01, "holds"),
-            (-0.95, 0.2, "untested"),
-            (-0.85, 0.2, "untested"),
+            (-0.95, 0.2, "inconclusive"),
+            (-0.85, 0.2, "inconclusive"),
             (-0.85, 0.01, "fails"),
         ],
     )
@@ -112,7 +112,7 @@ class TestSlope:
         """Its seeds are of both signs, so plausible means are as well."""
         rows = map_rows(lambda n, d, s: 1 / n + (s - 1) * 0.1, depths=(2,))
         verdict = decide(SLOPE, tabulate(rows))
-        assert (verdict.verdict, verdict.interval) == ("untested", None)
+        assert (verdict.verdict, verdict.interval) == ("inconclusive", None)
         assert "is -1 [-infinite, infinite]" in verdict.detail
 
 
@@ -151,9 +151,9 @@ class TestSlopePredictedByTheory:
         wrong = lambda a, g: self.right(a, g) + 0.5  # noqa: E731
         return self.rows(wrong, grid="control", exponent_changes=changes)
 
-    def test_every_point_has_its_own_exponent(self, decide_with_power, tabulate):
+    def test_every_point_has_its_own_exponent(self, decide, tabulate):
         rows = self.rows(lambda a, g: self.right(a, g) + 0.1 * (a == 1.0))
-        verdict = decide_with_power(self.CLAIM, tabulate(rows + self.control()))
+        verdict = decide(self.CLAIM, tabulate(rows + self.control()))
         assert verdict.verdict == "holds"
         # the point that is farthest from its exponent is named
         assert "at depth exponent 1, depth lr exponent 0.5 is -0.4;" in verdict.detail
@@ -172,17 +172,17 @@ class TestSlopePredictedByTheory:
 
     def test_a_control_without_a_wrong_exponent_decides_nothing(self, decide, tabulate):
         rows = self.rows(self.right) + self.rows(self.right, grid="control")
-        assert decide(self.CLAIM, tabulate(rows)).verdict == "untested"
+        assert decide(self.CLAIM, tabulate(rows)).verdict == "inconclusive"
 
     @pytest.mark.parametrize(("growth", "expected"), [(2.0, "holds"), (0.05, "fails")])
     def test_faster_than_any_power_is_at_least_the_tolerance(
-        self, decide_with_power, tabulate, growth, expected
+        self, decide, tabulate, growth, expected
     ):
         claim = self.CLAIM | {"expected": {"theory": "activity"}}
         points = (*self.POINTS, (0.25, 0.75))
         rows = self.rows(lambda a, g: growth * (a < 0.5), points)
         control = self.rows(lambda a, g: 0.5, points, grid="control")
-        verdict = decide_with_power(claim, tabulate(rows + control))
+        verdict = decide(claim, tabulate(rows + control))
         assert verdict.verdict == expected
         if expected == "fails":
             assert verdict.threshold == "at least 0.125"

@@ -31,7 +31,7 @@ def three(map_rows, apart, **options):
 
 
 @pytest.mark.parametrize(
-    ("apart", "expected"), [(-0.1, "holds"), (-0.03, "untested"), (0.1, "fails")]
+    ("apart", "expected"), [(-0.1, "holds"), (-0.03, "inconclusive"), (0.1, "fails")]
 )
 def test_slopes_of_two_grids(decide, tabulate, map_rows, apart, expected):
     verdict = decide(PAIRED, tabulate(three(map_rows, apart)))
@@ -54,7 +54,7 @@ def test_what_a_seed_does_to_both_cancels(decide, tabulate, map_rows):
         row | {"seed": row["seed"] + 1} if row["grid"] == "control" else row
         for row in three(map_rows, -0.1, luck=0.3)
     ]
-    assert decide(PAIRED, tabulate(unpaired)).verdict == "untested"
+    assert decide(PAIRED, tabulate(unpaired)).verdict == "inconclusive"
 
 
 def test_no_common_seed_decides_nothing(decide, tabulate, map_rows):

@@ -374,7 +374,7 @@ def publish(number: int, figure: str) -> dict[str, Any]:
 def test_run_prints_a_line_for_each_figure_then_its_verdicts_page_and_folder(
     project: Path, called: Calls
 ) -> None:
-    drawn(project, "toy/fig1", judged("holds"), judged("fails", "known"), judged("untested"))
+    drawn(project, "toy/fig1", judged("holds"), judged("fails", "known"), judged("inconclusive"))
     drawn(project, "toy/fig2")
     called.events = (
         *called.events,
@@ -385,12 +385,12 @@ def test_run_prints_a_line_for_each_figure_then_its_verdicts_page_and_folder(
     )
     folder = "results/whole/toy"
     assert say("run", "toy").splitlines() == [
-        "toy/fig1  1 holds, 1 fails, 1 untested  figures/toy/fig1.png",
+        "toy/fig1  1 holds, 1 fails, 1 inconclusive  figures/toy/fig1.png",
         "toy/fig2  no claims  figures/toy/fig2.png",
         "toy/fig1",
         "  holds     It holds.",
         "  fails (registered)  It fails.",
-        "  untested  It untested.",
+        "  inconclusive  It inconclusive.",
         "            (so it is)",
         "  picture   figures/toy/fig1.png",
         f"  page      {folder}/fig1/summary.html",
@@ -569,14 +569,14 @@ def test_figures_are_listed_in_natural_order(project: Path) -> None:
     more = dict.fromkeys(("fig10", "figS10", "figS2"), FIGURE)
     file = project / "config/papers/toy/transfer.yaml"
     file.write_text(as_yaml(merged(WHOLE["transfer"], {"figures": more})), encoding="utf-8")
-    drawn(project, "toy/fig2", judged("holds"), judged("untested"))
+    drawn(project, "toy/fig2", judged("holds"), judged("inconclusive"))
     drawn(project, "toy/figS2")
     lines = say("list").splitlines()
     assert [line.split()[0] for line in lines] == [
         *("figure", "toy/fig1", "toy/fig2", "toy/fig10", "toy/figS2", "toy/figS10")
     ]
     states = [line[len("toy/figS10") : -len(FIGURE["title"])].strip() for line in lines[1:]]
-    computed = ["1 holds, 1 untested", "computed, no claims"]
+    computed = ["1 holds, 1 inconclusive", "computed, no claims"]
     none = "not computed"
     assert states == [none, computed[0], none, computed[1], none]
     assert "Valid: fig1, fig2, fig10, figS2, figS10\n" in say("show", "toy/nothing", code=1)

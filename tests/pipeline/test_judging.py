@@ -153,7 +153,7 @@ def test_figures_without_records_are_counted(
     (sentence,) = missing([figure, *absent])
     assert sentence.startswith("7 of 8 figures have no records: mupc/figA1, ")
     assert "mupc/figA5 and 2 more; compute them, or pass --allow-missing" in sentence
-    assert judged("smoke", [figure, *absent], deviations).summary.missing == 7
+    assert judged("smoke", [figure, *absent], deviations).summary.counts["not computed"] == 7
 
 
 def test_a_table_of_other_verdicts_is_named(

@@ -87,11 +87,11 @@ def test_a_full_disk_leaves_no_partial_figure(
 
 def test_what_is_written_on_a_page(folder: Path) -> None:
     opened = FigureFolder.open(folder)
-    said = with_verdicts(opened, "holds", "holds", "holds", "fails", "untested")
+    said = with_verdicts(opened, "holds", "holds", "holds", "fails", "inconclusive")
     page = said.page([(6.0, 2.0)])
     (title, verdicts), (notes,) = (part.texts for part in (page._top, page._bottom))
     assert title.get_text() == "Transfer of the rate over the width"
-    assert verdicts.get_text() == "Claims: 3 hold, 1 fails, 1 untested. Preset smoke."
+    assert verdicts.get_text() == "Claims: 3 hold, 1 fails, 1 inconclusive. Preset smoke."
     assert notes.get_text().split("\n") == [*NOTES, "Fails here: It fails 3."]
     lines = [
         with_verdicts(opened, *names).page([(6.0, 2.0)])._top.texts[1].get_text()
@@ -100,7 +100,7 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     smoke = "Preset smoke."
     assert lines == [smoke, f"Claims: 1 holds. {smoke}", f"Claims: 2 fail. {smoke}"]
     elsewhere = dataclasses.replace(said, judged_elsewhere=("one",)).page([(6.0, 2.0)])
-    words = "Claims: 3 hold, 1 fails, 1 untested; 1 judged by cells that are not drawn."
+    words = "Claims: 3 hold, 1 fails, 1 inconclusive; 1 judged by cells that are not drawn."
     assert elsewhere._top.texts[1].get_text() == f"{words} {smoke}"
 
 
@@ -179,14 +179,14 @@ def test_descriptions(folder: Path) -> None:
         "interval 0 to 0.5; threshold: at most 1 octave; source: Fig 5) "
         "The optimum is resolved in 4 of 5 panels."
     )
-    untested = VERDICT | {
-        "verdict": "untested",
+    inconclusive = VERDICT | {
+        "verdict": "inconclusive",
         "value": None,
         "interval": None,
         "registered": "The paper is silent.",
     }
-    words = dataclasses.replace(opened, verdicts=(untested,)).describe_verdicts()
-    assert "**untested**" in words
+    words = dataclasses.replace(opened, verdicts=(inconclusive,)).describe_verdicts()
+    assert "**inconclusive**" in words
     assert "measured" not in words
     assert words.endswith("*Registered deviation:* The paper is silent.")
     assert "No claim" in dataclasses.replace(opened, verdicts=()).describe_verdicts()

@@ -8,7 +8,7 @@ from html import escape
 from PIL import Image
 
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.audit.verdicts import Verdict, verdict_word
 from scaling_limits.claims.measurement import with_interval
 
 LARGEST = 1_500_000
@@ -25,12 +25,12 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .6rem;
   border-bottom: 1px solid #ddd; overflow-wrap: anywhere; }
 th { font-weight: 600; background: #f6f6f6; white-space: nowrap; }
 td:first-child { min-width: 11rem; }
-td.holds, td.fails, td.untested, td.missing { white-space: nowrap; }
+td.verdict { white-space: nowrap; }
 img { max-width: 100%; height: auto; }
 figure { margin: 1.2rem 0; }
 summary { cursor: pointer; color: #1f4e79; padding: .35rem 0; }
 .notes { background: #fff8e1; border-left: 4px solid #e0a800; padding: .5rem 1rem .5rem 2rem; }
-.holds { color: #14692f; } .fails { color: #a11212; } .untested, .missing { color: #666; }
+.verdict { color: #666; } .holds { color: #14692f; } .fails { color: #a11212; }
 small { color: #555; }
 .thumbnails { display: grid; grid-template-columns: repeat(auto-fill, minmax(240px, 1fr));
   gap: 1.2rem; align-items: start; }
@@ -97,7 +97,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> str:
         rows.append(
             f"<tr><td>{with_formulas(verdict.statement)}<br><small>{with_formulas(verdict.detail)}"
             f"{registered}</small></td>"
-            f'<td class="{verdict.verdict}"><strong>{verdict.verdict}</strong></td>'
+            f'<td class="verdict {verdict.verdict.replace(" ", "-")}"><strong>{verdict_word(verdict)}</strong></td>'
             f"{_cell(value)}{_cell(verdict.threshold)}{_cell(verdict.source)}</tr>"
         )
     return tabulate(("claim", "verdict", "value", "threshold", "source"), rows)

@@ -12,10 +12,11 @@ from PIL import Image
 
 from scaling_limits.audit.html import page, picture, table, verdict_table
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.table import OUTCOMES, Audit, counted, read_verdicts, summarise, tally
+from scaling_limits.audit.table import Audit, in_short, read_verdicts, summarise
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.figures.names import natural
 from scaling_limits.files import write_file
+from scaling_limits.outcomes import OUTCOMES, tally
 
 PICTURE = "figure.png"
 INDEX, IN_REPORT = "index.html", "report_index.html"
@@ -115,7 +116,7 @@ def _shown(folder: Path, paper: str, name: str, audit: Audit) -> _Shown:
 def _page(title: str, audit: Audit, papers: dict[str, list[_Shown]], *, linked: bool) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>Claims: {counted(audit.summary)}.</p>",
+        f"<p>Claims: {in_short(audit.summary)}.</p>",
         table(("paper", "figures", *OUTCOMES), map(_totals, papers.items())),
         "" if linked else f"<p>{_ELSEWHERE}</p>",
     ]
@@ -132,7 +133,7 @@ def _page(title: str, audit: Audit, papers: dict[str, list[_Shown]], *, linked: 
 def _totals(paper: tuple[str, list[_Shown]]) -> tuple[str, ...]:
     slug, figures = paper
     summary = summarise([verdict for figure in figures for verdict in figure.verdicts])
-    numbers = (len(figures), *(getattr(summary, outcome) for outcome in OUTCOMES))
+    numbers = (len(figures), *summary.counts.values())
     return (slug, *map(str, numbers))
 
 
@@ -140,7 +141,7 @@ def _card(figure: _Shown, *, linked: bool) -> str:
     """A thumbnail, the figure's name and title, and what its verdicts come to, which leads to them."""
     name, said = escape(figure.name), "no claims"
     if figure.verdicts:
-        said = f'<a href="#{figure.anchor}">{tally(figure.verdicts)}</a>'
+        said = f'<a href="#{figure.anchor}">{tally(verdict.verdict for verdict in figure.verdicts)}</a>'
     if figure.title is None:
         return f"<figure><figcaption>{name}: not drawn<br>{said}</figcaption></figure>"
     image = figure.picture

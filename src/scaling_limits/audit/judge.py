@@ -1,14 +1,22 @@
 """Claims and records in, verdicts out."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from scaling_limits.audit.power import doubt
+from scaling_limits.audit.power import recorded_power
 from scaling_limits.audit.registered import Key
 from scaling_limits.audit.select import measured_on, select
-from scaling_limits.audit.verdicts import Outcome, Verdict, finite
+from scaling_limits.audit.verdicts import Verdict, finite
 from scaling_limits.claims.base import ClaimBase
-from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
+from scaling_limits.claims.measurement import (
+    DivergedError,
+    Measurement,
+    UndecidedError,
+    prose,
+    setting,
+)
 from scaling_limits.claims.points import require_column
+from scaling_limits.outcomes import Outcome, Reason
 from scaling_limits.records import Results
 
 
@@ -42,7 +50,8 @@ def judge(
     """
     verdicts = []
     for claim in claims:
-        outcome, measured, detail = _judge(claim, results, substituted=substituted)
+        judged = _judge(claim, results, substituted=substituted)
+        measured = judged.measured
         interval = measured.interval if measured else None
         if interval is not None and None in (finite(interval[0]), finite(interval[1])):
             interval = None
@@ -52,49 +61,59 @@ def judge(
                 figure=figure,
                 claim=claim.id,
                 statement=claim.statement,
-                verdict=outcome,
+                verdict=judged.outcome,
+                reason=judged.reason,
                 value=finite(measured.value) if measured else None,
                 interval=interval,
                 threshold=measured.threshold if measured else "",
                 source=claim.source,
-                detail=detail,
+                detail=judged.detail,
+                power=recorded_power(claim, results) if judged.outcome == "holds" else None,
                 registered=registered.get((paper, figure, claim.id, preset)),
             )
         )
     return verdicts
 
 
-def _judge(
-    claim: ClaimBase, results: Results, *, substituted: bool
-) -> tuple[Outcome, Measurement | None, str]:
-    """The outcome of a claim, its measurement, if there is one, and the detail of its verdict."""
+class _Judged(NamedTuple):
+    """The outcome of a claim, its measurement, if there is one, and why it is inconclusive."""
+
+    outcome: Outcome
+    detail: str
+    measured: Measurement | None = None
+    reason: Reason | None = None
+
+
+def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
     if substituted and claim.names_dataset:
-        return "untested", None, "the claim names a dataset, and another one stands in for it"
+        return _Judged(
+            "data not available", "the claim names a dataset, and another one stands in for it"
+        )
     try:
         _require_sizes(claim, select(claim, results, claim.grids))
         measured = _measure(claim, results, claim.grids)
-    except UndecidedError as reason:
-        return "untested", None, str(reason)
+    except DivergedError as error:
+        return _Judged("diverged", str(error))
+    except UndecidedError as error:
+        return _Judged("inconclusive", str(error), reason=error.reason)
     if measured.holds is None:
-        return "untested", measured, f"{measured.detail}; the interval reaches across"
+        detail = f"{measured.detail}; the interval reaches across"
+        return _Judged("inconclusive", detail, measured, "interval")
     if not measured.holds:
-        return "fails", measured, measured.detail
+        return _Judged("fails", measured.detail, measured)
     controls = []
     for grid in claim.control:
         try:
             control = _measure(claim, results, (grid,))
-        except UndecidedError as reason:
-            detail = f"{measured.detail}; but the control '{grid}' decides nothing: {reason}"
-            return "untested", measured, detail
+        except UndecidedError as error:
+            detail = f"{measured.detail}; but the control '{grid}' decides nothing: {error}"
+            return _Judged("inconclusive", detail, measured, "control")
         if control.holds is not False:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
-            return "untested", measured, detail
+            return _Judged("inconclusive", detail, measured, "control")
         controls.append(f"; in the control '{grid}', {control.detail}")
-    doubted = doubt(claim, results)
-    if doubted is not None:
-        return "untested", measured, f"{measured.detail}; but {doubted}"
-    return "holds", measured, measured.detail + "".join(controls)
+    return _Judged("holds", measured.detail + "".join(controls), measured)
 
 
 def _measure(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Measurement:
@@ -109,5 +128,6 @@ def _require_sizes(claim: ClaimBase, results: Results) -> None:
         if not reached >= needed:
             raise UndecidedError(
                 f"the {prose(column)} reaches {setting(reached)}; "
-                f"the claim is decided from {setting(needed)} on"
+                f"the claim is decided from {setting(needed)} on",
+                "sizes",
             )

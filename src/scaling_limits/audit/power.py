@@ -84,23 +84,16 @@ def power_of(claim: ClaimBase, results: Results, repeats: int = REPEATS) -> Powe
     return Power({scenario: study.share(scenario, repeats) for scenario in (*WRONG_BY, *VOID)})
 
 
-def doubt(claim: ClaimBase, results: Results) -> str | None:
-    """Say why a claim that holds on these records is not decided: wrong or void ones would hold on its grids as well.
+def recorded_power(claim: ClaimBase, results: Results) -> float | None:
+    """Return the share of records simulated as recorded that hold: how often other seeds would give the same verdict.
 
     Returns:
-        None where no such records hold.
-
-    Raises:
-        UndecidedError: as of `power_of`.
+        None where there is nothing to simulate.
     """
-    study = _Study(claim, results)
-    wrong = study.share("half", REPEATS)
-    if wrong:
-        return f"its grids do not tell it from what is wrong: {wrong:.0%} of such simulated records hold"
-    void = max(study.share(scenario, REPEATS) or 0.0 for scenario in VOID)
-    if void > ONE_IN_TWENTY:
-        return f"its grids do not tell it from chance: {void:.0%} of void simulated records hold"
-    return None
+    try:
+        return _Study(claim, results).share("true", REPEATS)
+    except UndecidedError:
+        return None
 
 
 class _Study:

@@ -10,9 +10,10 @@ import pandas as pd
 
 from scaling_limits.audit.html import fitted, folded, page, picture, table, verdict_table
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.table import read_verdicts, tally
+from scaling_limits.audit.table import read_verdicts
 from scaling_limits.claims.measurement import setting
 from scaling_limits.files import write_file
+from scaling_limits.outcomes import tally
 
 MANY = 16
 """A setting with more values than this is written as a range."""
@@ -33,9 +34,10 @@ def write_summary(folder: Path | str) -> None:
     folder = Path(folder)
     figure, verdicts = _read(folder / "figure.json"), read_verdicts(folder)
     name = f"{figure['paper']} / {figure['figure']}"
+    counts = tally(verdict.verdict for verdict in verdicts)
     parts = [
         f"<h1>{with_formulas(figure['title'])}</h1>",
-        f"<p><small>{escape(name)}, preset {escape(figure['preset'])}, claims: {tally(verdicts)}</small></p>",
+        f"<p><small>{escape(name)}, preset {escape(figure['preset'])}, claims: {counts}</small></p>",
         f"<figure>{picture(fitted((folder / 'figure.png').read_bytes()), figure['title'])}</figure>",
         f"<p>{with_formulas(figure['caption'])}</p>",
         *_notes(figure),

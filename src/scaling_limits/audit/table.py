@@ -11,14 +11,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.audit.verdicts import Verdict, verdict_word
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
 from scaling_limits.files import write_file
+from scaling_limits.outcomes import OUTCOMES, Outcome, counted
 from scaling_limits.strict import Strict
 
-OUTCOMES = ("holds", "fails", "untested", "missing")
+DECIDED: tuple[Outcome, ...] = ("holds", "fails")
 _VERDICTS = TypeAdapter(list[Verdict])
 
 
@@ -35,10 +36,7 @@ class FigureClaims:
 class Summary(Strict):
     """Counts by outcome, and the share of claims that hold or fail; 1 without claims."""
 
-    holds: int
-    fails: int
-    untested: int
-    missing: int
+    counts: dict[Outcome, int]
     decided: float
 
 
@@ -74,23 +72,23 @@ def collect(
         verdicts_of: gives the verdicts on a figure; if absent, those of its `verdicts.json`.
 
     Returns:
-        The verdicts, `missing` on claims that `verdicts_of` does not judge.
+        The verdicts, `not computed` on claims that `verdicts_of` does not judge.
     """
     verdicts_of = verdicts_of or (lambda figure: read_verdicts(figure.folder))
     verdicts: list[Verdict] = []
     for figure in figures:
         judged = {verdict.claim: verdict for verdict in verdicts_of(figure)}
         for claim in figure.claims:
-            missing = Verdict(
+            absent = Verdict(
                 paper=figure.paper,
                 figure=figure.figure,
                 claim=claim.id,
                 statement=claim.statement,
-                verdict="missing",
+                verdict="not computed",
                 source=claim.source,
                 detail="the figure has not been computed",
             )
-            verdicts.append(judged.get(claim.id, missing))
+            verdicts.append(judged.get(claim.id, absent))
     return Audit(preset=preset, summary=summarise(verdicts), verdicts=tuple(verdicts))
 
 
@@ -99,25 +97,15 @@ def summarise(verdicts: Sequence[Verdict]) -> Summary:
     counts = Counter(verdict.verdict for verdict in verdicts)
     decided = counts["holds"] + counts["fails"]
     return Summary(
-        holds=counts["holds"],
-        fails=counts["fails"],
-        untested=counts["untested"],
-        missing=counts["missing"],
+        counts={outcome: counts[outcome] for outcome in OUTCOMES},
         decided=decided / len(verdicts) if verdicts else 1.0,
     )
 
 
-def counted(summary: Summary) -> str:
-    """The counts of all outcomes and the share that is decided, in words."""
-    each = ", ".join(f"{getattr(summary, one)} {_words(one, 0)}" for one in OUTCOMES)
-    return f"{each}; {summary.decided:.0%} decided"
-
-
-def tally(verdicts: Sequence[Verdict]) -> str:
-    """The counts of those outcomes that there are, in words; `none` without verdicts."""
-    counts = summarise(verdicts).model_dump(include=set(OUTCOMES))
-    said = [f"{counts[one]} {_words(one, counts[one])}" for one in OUTCOMES if counts[one]]
-    return ", ".join(said) or "none"
+def in_short(summary: Summary) -> str:
+    """Return the counts of all outcomes and the share that is decided, in words."""
+    each = [counted(outcome, count) for outcome, count in summary.counts.items() if count]
+    return f"{', '.join(each) or 'no claims'}; {summary.decided:.0%} decided"
 
 
 def problem_of(verdict: Verdict) -> str | None:
@@ -153,8 +141,8 @@ def write_audit(audit: Audit, folder: Path) -> None:
 
 
 def format_table(audit: Audit) -> str:
-    """The verdicts as aligned plain text, with the counts below; of those that are untested, why."""
-    header = ("figure", "claim", "verdict", "value", "threshold", "untested because")
+    """Return the verdicts as aligned plain text, with the counts below, and why a claim is not decided."""
+    header = ("figure", "claim", "verdict", "value", "threshold", "not decided because")
     rows = [
         (
             f"{v.paper}/{v.figure}",
@@ -162,7 +150,7 @@ def format_table(audit: Audit) -> str:
             verdict_word(v),
             _value(v),
             v.threshold,
-            v.detail if v.verdict == "untested" else "",
+            "" if v.verdict in DECIDED else v.detail,
         )
         for v in audit.verdicts
     ]
@@ -171,7 +159,7 @@ def format_table(audit: Audit) -> str:
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in (header, tuple("-" * width for width in widths), *rows)
     ]
-    return "\n".join([*lines, "", f"{audit.preset}: {counted(audit.summary)}"])
+    return "\n".join([*lines, "", f"{audit.preset}: {in_short(audit.summary)}"])
 
 
 def print_table(audit: Audit) -> None:
@@ -180,14 +168,13 @@ def print_table(audit: Audit) -> None:
 
 
 def _markdown(audit: Audit) -> str:
-    lines = [f"# Audit of preset `{audit.preset}`", "", f"{counted(audit.summary)}.", ""]
-    lines += ["| paper | holds | fails | untested | missing |", "| --- | --- | --- | --- | --- |"]
+    lines = [f"# Audit of preset `{audit.preset}`", "", f"{in_short(audit.summary)}.", ""]
+    lines += [f"| paper | {' | '.join(OUTCOMES)} |", "|" + " --- |" * (len(OUTCOMES) + 1)]
     papers = [
         (paper, list(group)) for paper, group in groupby(audit.verdicts, key=lambda v: v.paper)
     ]
     for paper, group in papers:
-        counts = summarise(group)
-        numbers = " | ".join(str(getattr(counts, outcome)) for outcome in OUTCOMES)
+        numbers = " | ".join(map(str, summarise(group).counts.values()))
         lines.append(f"| {paper} | {numbers} |")
     for paper, group in papers:
         for figure, verdicts in groupby(group, key=lambda v: v.figure):
@@ -222,8 +209,9 @@ def _junit(audit: Audit) -> ET.Element:
             problem = problem_of(verdict)
             if problem is not None:
                 ET.SubElement(case, "failure", message=_xml(problem)).text = _xml(verdict.statement)
-            elif verdict.verdict in ("untested", "missing"):
-                ET.SubElement(case, "skipped", message=_xml(f"{verdict.verdict}: {verdict.detail}"))
+            elif verdict.verdict not in DECIDED:
+                message = f"{verdict_word(verdict)}: {verdict.detail}"
+                ET.SubElement(case, "skipped", message=_xml(message))
             else:
                 note = f" Registered failure: {verdict.registered}" if verdict.registered else ""
                 ET.SubElement(case, "system-out").text = _xml(verdict.detail + note)
@@ -231,16 +219,6 @@ def _junit(audit: Audit) -> ET.Element:
         for name, tag in _JUNIT_COUNTS.items():
             element.set(name, str(len(list(element.iter(tag)))))
     return root
-
-
-def _words(outcome: str, number: int) -> str:
-    """An outcome as the verb of so many claims."""
-    return outcome if number == 1 else {"holds": "hold", "fails": "fail"}.get(outcome, outcome)
-
-
-def verdict_word(verdict: Verdict) -> str:
-    """What a verdict says, and whether that is a failure known before."""
-    return f"{verdict.verdict} (registered)" if verdict.registered else verdict.verdict
 
 
 def _value(verdict: Verdict) -> str:

@@ -85,6 +85,11 @@ class ClaimBase(Strict, ABC):
         return tuple(column for column in self.columns if column not in self.groups)
 
     @property
+    def competing(self) -> bool:
+        """Whether the points of a group compete for the best value, which alone counts."""
+        return False
+
+    @property
     def locates_optimum(self) -> bool:
         """Whether the claim is about the best value of one hyperparameter `over` along a size, which pictures mark."""
         return False
@@ -172,6 +177,11 @@ class BestClaim(SizeClaim):
     def columns(self) -> Names:
         """The size and the hyperparameters."""
         return (self.along, *self.over)
+
+    @property
+    def competing(self) -> bool:
+        """Whether there are hyperparameters."""
+        return bool(self.over)
 
 
 class Region(Strict):

@@ -65,6 +65,11 @@ class Claim(SteppedClaim):
         """The columns `by` where there are hyperparameters, over which each has its best value."""
         return self.by if self.over else ()
 
+    @property
+    def competing(self) -> bool:
+        """Whether there are hyperparameters."""
+        return bool(self.over)
+
     @model_validator(mode="after")
     def _one_sided(self) -> Self:
         if (self.at_least is None) == (self.at_most is None):
@@ -158,7 +163,7 @@ def _points(
             where = ", ".join(
                 f"{prose(name)} {setting(value)}" for name, value in zip(claim.by, at, strict=True)
             )
-            raise UndecidedError(f"at {where}, {reason}")
+            raise UndecidedError(f"at {where}, {reason}", "optimum at the edge")
         means.append(points.means.min())
         sampled.append(points.draws(generator).min(axis=0))
         scale = points.spread.scale

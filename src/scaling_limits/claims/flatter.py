@@ -155,7 +155,7 @@ class Claim(ClaimBase):
 
 def _require_ratios(claim: Claim, points: Points, where: str) -> None:
     if not np.isfinite(points.means).any():
-        raise UndecidedError(f"every cell diverged{where}")
+        raise UndecidedError(f"every cell diverged{where}", "divergence")
     if points.values.min() <= 0:
         raise UndecidedError(
             f"{quantity_name(claim)} is not positive{where}, so it has no relative spread"

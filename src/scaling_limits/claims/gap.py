@@ -103,7 +103,9 @@ class Claim(BestClaim):
         value, sampled = ratios[0].value, ratios[0].sampled
         for other in ratios[1:]:
             if not 0 < other.value < np.inf:
-                raise UndecidedError(f"every cell of one arm diverged at {other.where}")
+                raise UndecidedError(
+                    f"every cell of one arm diverged at {other.where}", "divergence"
+                )
             value, sampled = float(ratio_of(value, other.value)), ratio_of(sampled, other.sampled)
         interval = best_ratio_interval(value, sampled, self.over)
         below = 1 - self.margin
@@ -193,11 +195,11 @@ def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> No
         )
     smallest = [points.means.min() for points in (ours, theirs)]
     if not np.isfinite(smallest).any():
-        raise UndecidedError(f"every cell diverged at {where}")
+        raise UndecidedError(f"every cell diverged at {where}", "divergence")
     larger = theirs if smallest[0] <= smallest[1] else ours
     reason = open_edge(larger, list(claim.over), tolerance=0.0)
     if reason is not None:
-        raise UndecidedError(f"at {where}, for the larger one, {reason}")
+        raise UndecidedError(f"at {where}, for the larger one, {reason}", "optimum at the edge")
 
 
 class _Simulation(BestSimulation):

@@ -59,13 +59,17 @@ class Claim(BestClaim):
         for size, points in sizes.items():
             reason = open_edge(points, columns, self.tolerance)
             if reason is not None:
-                raise UndecidedError(f"at {prose(self.along)} {setting(size)}, {reason}")
+                raise UndecidedError(
+                    f"at {prose(self.along)} {setting(size)}, {reason}", "optimum at the edge"
+                )
             if points.values.min() <= 0:
                 raise UndecidedError(f"{quantity_name(self)} is not positive, so it has no ratios")
         best = {size: float(points.means.min()) for size, points in sizes.items()}
         smallest, largest = min(sizes), max(sizes)
         if not np.isfinite(best[smallest]):
-            raise UndecidedError(f"every cell diverged at {prose(self.along)} {setting(smallest)}")
+            raise UndecidedError(
+                f"every cell diverged at {prose(self.along)} {setting(smallest)}", "divergence"
+            )
 
         generator = generator_of(self)
         sampled = {size: points.draws(generator).min(axis=0) for size, points in sizes.items()}

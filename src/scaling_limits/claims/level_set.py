@@ -132,7 +132,7 @@ class Claim(ClaimBase):
         judged_slopes: list[tuple[bool | None, _Slope]] = []
         for sizes in slopes.values():
             if self.growing_along and len(sizes) < 2:
-                raise UndecidedError(f"there is only one {prose(self.growing_along)}")
+                raise UndecidedError(f"there is only one {prose(self.growing_along)}", "sizes")
             judged = sizes[-1].less(sizes[0]) if self.growing_along else sizes[0]
             judged_slopes.append((decide(judged.value, judged.interval, *allowed), judged))
             steps = [large.less(small) for small, large in pairwise(sizes)]
@@ -187,7 +187,7 @@ def _slope(
         for column, value in zip(claim.groups, group, strict=True)
     )
     if not np.isfinite(points.means).any():
-        raise UndecidedError(f"every cell diverged{where}")
+        raise UndecidedError(f"every cell diverged{where}", "divergence")
     if points.values.min() <= 0:
         raise UndecidedError(
             f"{quantity_name(claim)} is not positive{where}, so it has no logarithm"
@@ -223,7 +223,7 @@ def _plane(claim: Claim, part: pd.DataFrame) -> tuple[float, np.ndarray, float]:
     x, y = claim.over
     points = part[np.isfinite(part["mean"])]
     if points.empty:
-        raise UndecidedError("every cell of a level set diverged")
+        raise UndecidedError("every cell of a level set diverged", "divergence")
     means = points.pivot_table(index=y, columns=x, values="mean")
     at_x, at_y = (axis.to_numpy(float) for axis in (means.columns, means.index))
     fit = fit_level_set(at_x, at_y, means.to_numpy(float)[:, :, None], claim.level)

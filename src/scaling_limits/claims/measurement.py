@@ -4,11 +4,29 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 
+from scaling_limits.outcomes import Reason
+
 Interval = tuple[float, float]
 
 
 class UndecidedError(Exception):
-    """The records cannot decide a claim; the message says why and becomes the verdict's detail."""
+    """The records cannot decide a claim.
+
+    Args:
+        message: says why, and becomes the verdict's detail.
+        reason: the kind of reason.
+    """
+
+    def __init__(self, message: str, reason: Reason = "values") -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+
+
+class DivergedError(UndecidedError):
+    """Every cell that a claim is judged by diverged."""
+
+    def __init__(self) -> None:
+        super().__init__("every cell diverged", "divergence")
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Claim(BestClaim):
                 )
             best.append(float(points.means.min()))
             if not np.isfinite(best[-1]):
-                raise UndecidedError(f"every cell diverged at {at}")
+                raise UndecidedError(f"every cell diverged at {at}", "divergence")
             sampled.append(points.draws(generator).min(axis=0))
         value = float(ratio_of(best[1], best[0]))
         ratios = ratio_of(sampled[1], sampled[0])
@@ -89,7 +89,7 @@ class Claim(BestClaim):
         larger = 1 if value >= self.bound else 0
         reason = open_edge(sizes[ends[larger]], columns, tolerance=0.0)
         if reason is not None:
-            raise UndecidedError(f"at {where[larger]}, {reason}")
+            raise UndecidedError(f"at {where[larger]}, {reason}", "optimum at the edge")
         threshold = f"at least {setting(self.bound)}"
         return Measurement(
             holds=holds,

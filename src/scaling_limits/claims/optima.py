@@ -64,6 +64,11 @@ class OptimumClaim(SizeClaim):
         return (self.along, self.over, *self.profile)
 
     @property
+    def competing(self) -> bool:
+        """True: values of the hyperparameter compete."""
+        return True
+
+    @property
     def locates_optimum(self) -> bool:
         """Whether the best value of the hyperparameter alone counts."""
         return not self.profile
@@ -117,7 +122,9 @@ def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
     optima: dict[float, Optimum] = {}
     for size, points in sizes.items():
         if not np.isfinite(points.means).any():
-            raise UndecidedError(f"at {prose(claim.along)} {setting(size)}, every cell diverged")
+            raise UndecidedError(
+                f"at {prose(claim.along)} {setting(size)}, every cell diverged", "divergence"
+            )
         optima[size] = _optimum(claim, points, generator)
     start, *others = optima
     return [_shift(claim, start, size, optima[start], optima[size]) for size in others]
@@ -291,7 +298,7 @@ class BowlSimulation(NoisySimulation):
         size = self.table[along].to_numpy(float)
         doublings = np.log2(size / size.min())
         if not doublings.max():
-            raise UndecidedError(f"there is one {prose(along)}")
+            raise UndecidedError(f"there is one {prose(along)}", "sizes")
         shift = self.shift(wrong, doublings)
         levels, bowl = self._bowl(along, columns)
         axes = [np.log2(level) for level in levels]

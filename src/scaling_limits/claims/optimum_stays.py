@@ -24,9 +24,9 @@ class Claim(OptimumClaim):
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the shift of the optimum, in octaves, from the smallest size to the one that decides.
 
-        It fails where an optimum has moved by more than `max_shift` for sure, and holds where none can have.
-        Over a short range of sizes an exponent that is wrong by one half keeps to `max_shift` as well: there
-        the shift must be nearer to none than to that one's, below a quarter octave a doubling.
+        The claim fails where the interval of some shift lies beyond `max_shift`, and holds where all intervals lie
+        within. Over a short range of sizes an exponent that is wrong by one half keeps to `max_shift` as well: the
+        interval over the widest range must therefore also lie within a quarter octave a doubling.
 
         Raises:
             UndecidedError: see `shifts_of`.
@@ -38,7 +38,10 @@ class Claim(OptimumClaim):
         kept = [decide(shift.value, shift.interval, -bound, bound) for shift in shifts]
         moved = [shift for shift, keeps in zip(shifts, kept, strict=True) if keeps is False]
         unclear = [shift for shift, keeps in zip(shifts, kept, strict=True) if keeps is None]
-        if not unclear and abs(widest.value) > max_over_range:
+        told_apart = decide(
+            widest.value, widest.interval, -max_over_range - 1e-9, max_over_range + 1e-9
+        )
+        if not unclear and not told_apart:
             unclear = [widest]
         # of equal shifts the largest size tells most
         far = max(moved or unclear or [widest], key=lambda s: (abs(s.value), s.sizes[1]))

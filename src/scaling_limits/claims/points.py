@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from scaling_limits.claims.base import ClaimBase, Region
-from scaling_limits.claims.measurement import Interval, UndecidedError, prose, setting
+from scaling_limits.claims.measurement import (
+    DivergedError,
+    Interval,
+    UndecidedError,
+    prose,
+    setting,
+)
 from scaling_limits.claims.spread import Scale, Spread, spreads_of
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.metrics import metric_info
@@ -34,12 +40,13 @@ class Table:
     """The values of a quantity in `rows`: columns of settings, `seed`, `value`, one for each point and seed.
 
     `top` is the largest value that the quantity can have, if it has one. `exact` are the values of
-    limits, in which nothing is random.
+    limits, in which nothing is random. Points of a group are `competing` if only the best of them counts.
     """
 
     rows: pd.DataFrame
     top: float | None = None
     exact: bool = False
+    competing: bool = False
 
 
 @dataclass(frozen=True)
@@ -265,9 +272,9 @@ def table_of(
         table["lost"] &= table["cell_id"].isin(results.diverged.index)
     rows = _inside(claim, where, table[[*key, "value", "lost"]])
     if rows["lost"].all() and not may_diverge:
-        raise UndecidedError("every cell diverged")
+        raise DivergedError
     rows = rows.drop(columns="lost").sort_values(key, ignore_index=True)
-    return Table(rows, metric_info(quantity).top, exact)
+    return Table(rows, metric_info(quantity).top, exact, claim.competing)
 
 
 def points_of(table: Table, columns: Sequence[str]) -> Points:
@@ -298,7 +305,7 @@ def by_size(
         cast(float, size): points for (size,), points in grouped(table, (along,), columns).items()
     }
     if len(sizes) < least:
-        raise UndecidedError(f"there is only one {prose(along)}")
+        raise UndecidedError(f"there is only one {prose(along)}", "sizes")
     return sizes
 
 
@@ -310,34 +317,39 @@ def grouped(
     Raises:
         UndecidedError: no seed was run at every point of a group.
     """
-    wide = dict(_wide(table.rows, list(groups), list(columns)))
-    values = [rows.to_numpy(float) for rows in wide.values()]
+    wide = list(_wide(table.rows, list(groups), list(columns)))
+    values = [array for _, _, array in wide]
     scale = Scale.of(values, table.top)
-    spreads = spreads_of(values, scale, exact=table.exact)
+    spreads = spreads_of(values, scale, exact=table.exact, competing=table.competing)
     return {
-        key: Points(rows.index.to_frame(index=False), array, spread)
-        for (key, rows), array, spread in zip(wide.items(), values, spreads, strict=True)
+        key: Points(settings, array, spread)
+        for (key, settings, array), spread in zip(wide, spreads, strict=True)
     }
 
 
 def _wide(
     rows: pd.DataFrame, groups: list[str], columns: list[str]
-) -> Iterable[tuple[tuple[Hashable, ...], pd.DataFrame]]:
-    """Yield the values of each group by setting and seed, at the seeds that all its settings have."""
+) -> Iterable[tuple[tuple[Hashable, ...], pd.DataFrame, np.ndarray]]:
+    """Yield the settings and the values [P, S] of each group, at the seeds that all its settings have."""
     import pandas as pd
 
     if not columns:
         parts = rows.groupby(groups, sort=True) if groups else [((), rows)]
         for key, part in parts:
-            yield key, pd.DataFrame(part["value"].to_numpy(float)[None, :])
+            yield key, pd.DataFrame(index=[0]), part["value"].to_numpy(float)[None, :]
         return
     whole = rows.set_index([*groups, *columns, "seed"])["value"].unstack("seed")
-    levels: list[Hashable] = [*groups]
-    for key, part in whole.groupby(level=levels, sort=True) if groups else [((), whole)]:
-        wide = part.droplevel(levels).dropna(axis="columns")
-        if wide.shape[1] == 0:
+    settings = whole.index.to_frame(index=False)
+    array = whole.to_numpy(float)
+    # sorted by the groups first
+    places = settings.groupby(groups, sort=True).indices if groups else {(): np.arange(len(array))}
+    for group, place in places.items():
+        key = group if isinstance(group, tuple) else (group,)
+        values = array[place]
+        values = values[:, ~np.isnan(values).any(axis=0)]
+        if values.shape[1] == 0:
             raise UndecidedError("no seed was run at every point")
-        yield key, wide
+        yield key, settings.loc[place, columns].reset_index(drop=True), values
 
 
 def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.ndarray:

@@ -11,9 +11,11 @@ from pydantic import Field
 from scaling_limits.claims.base import Names, Some, SteppedClaim
 from scaling_limits.claims.checks import Problem, ratio_problems
 from scaling_limits.claims.measurement import (
+    Interval,
     Measurement,
     UndecidedError,
     diverged,
+    number,
     prose,
     setting,
     with_interval,
@@ -27,6 +29,7 @@ from scaling_limits.claims.points import (
     ratio_column,
     steps_of,
     table_of,
+    together,
 )
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
 from scaling_limits.figures.needs import Grids
@@ -35,12 +38,18 @@ if TYPE_CHECKING:
     from scaling_limits.records import Results
 
 MIN_POINTS = 4
+POWERS = 2.0 ** np.arange(-2, 2 + 1 / 16, 1 / 16)
+"""The powers that are compared."""
+ALLOWED_POWERS = (2**-0.5, 2**0.5)
+"""Powers that are nearer to 1 than to 1/2 and 2, in logarithms."""
 
 
 class Claim(SteppedClaim):
     """Spearman's correlation of the quantity with the ratio of two columns is at least `above`.
 
-    A point is one value of the columns `by`; with `at`, at each of the steps.
+    The correlation is high as well if the power of one column is wrong by one half. The power p with which the quantity
+    is a function of first / second^p must therefore be nearer to 1 than to 1/2 and 2. A point is one value of the
+    columns `by`; with `at`, at each of the steps.
     """
 
     kind: Literal["rank_correlation"]
@@ -61,16 +70,19 @@ class Claim(SteppedClaim):
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure Spearman's correlation, the smallest over the steps; its interval is that over seeds.
 
+        The claim holds if the intervals of the correlation and of the power lie within what is allowed at every step,
+        and fails if one of them lies outside at some step.
         A quantity that is the same everywhere is not ordered: its correlation counts as 0. Where
         training diverged at some points the claim fails, since they have no rank.
 
         Raises:
-            UndecidedError: there are fewer than four points, or every cell diverged.
+            UndecidedError: there are fewer than four points, a column has a single value, or every cell diverged.
         """
         top, bottom = self.ratio
         threshold = f"at least {setting(self.above)}"
         generator = generator_of(self)
         correlations, sampled = [], []
+        powers: list[tuple[bool | None, float, Interval | None]] = []
         steps = steps_of(self, results)
         for quantity in steps:
             table = table_of(self, results, self.by, quantity=quantity)
@@ -86,21 +98,36 @@ class Claim(SteppedClaim):
             correlations.append(float(_spearman(means[None], ratio[None])[0]))
             sampled_means = points.draws(generator).T
             sampled.append(_spearman(sampled_means, np.broadcast_to(ratio, sampled_means.shape)))
+            columns = [points.settings[column].to_numpy(float) for column in self.ratio]
+            for name, column in zip(self.ratio, columns, strict=True):
+                if len(np.unique(column)) < 2:
+                    raise UndecidedError(f"there is only one {prose(name)}", "sizes")
+            scale = points.spread.scale
+            power = float(_power(scale.to(means)[:, None], *columns)[0])
+            ends = interval_of(_power(scale.to(sampled_means.T), *columns))
+            powers.append((decide(power, ends, *ALLOWED_POWERS), power, ends))
         value = min(correlations)
         interval = interval_of(np.min(sampled, axis=0))
         lowest = f", the lowest of {len(steps)} steps" if len(steps) > 1 else ""
+        of_power = together([answer for answer, *_ in powers])
+        power, ends = max(
+            ((value, ends) for answer, value, ends in powers if answer is of_power),
+            key=lambda each: abs(np.log(each[0])),
+        )
         return Measurement(
-            holds=decide(value, interval, self.above, np.inf),
+            holds=together((decide(value, interval, self.above, np.inf), of_power)),
             value=value,
             interval=interval,
             threshold=threshold,
             detail=f"the rank correlation of {quantity_name(self)} with {prose(top)} / {prose(bottom)} "
             f"over {num_points} points is {with_interval(value, interval)}{lowest}; "
-            f"it should be {threshold}",
+            f"it should be {threshold}; as a function of {prose(top)} / {prose(bottom)}^p it has p = "
+            f"{with_interval(power, ends)}, which should be from {number(ALLOWED_POWERS[0])} to "
+            f"{number(ALLOWED_POWERS[1])}",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of values in the order of the ratio, or reversed."""
+        """Return the simulation of values in the order of the ratio, or of one with a wrong power."""
         return _Simulation(self, recorded)
 
 
@@ -114,13 +141,30 @@ def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.asarray((a * b).sum(axis=1) / np.where(norm > 0, norm, 1.0))
 
 
+def _power(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the power p [R] with which values [P, R] are best a function of `first` / `second`^p.
+
+    The function is a parabola in the ratio's logarithm, the best one by least squares.
+    """
+    residuals = []
+    for power in POWERS:
+        logs = np.log(first) - power * np.log(second)
+        fit, _ = np.linalg.qr(np.vander(logs - logs.mean(), 3))
+        residuals.append(((values - fit @ (fit.T @ values)) ** 2).sum(axis=0))
+    return np.asarray(POWERS[np.argmin(residuals, axis=0)])
+
+
 class _Simulation(NoisySimulation):
-    """The recorded values in the order of the ratio, or in the opposite one."""
+    """The recorded values in the order of the ratio, or of a ratio with a wrong power of the second column."""
 
     claim: Claim
 
+    # the power of the second column is one
+    has_exponent = True
+
     def exact(self, wrong: float) -> np.ndarray:
         """Return the sorted values, at the ranks of the ratio."""
-        ratio = ratio_column(self.claim, self.table, self.claim.ratio)
-        order = np.argsort(np.argsort(-ratio if wrong else ratio))
+        first, second = (self.table[column].to_numpy(float) for column in self.claim.ratio)
+        # 1/2 or 2, if wrong by one half
+        order = np.argsort(np.argsort(first / second**4.0**wrong))
         return np.asarray(np.sort(self.recorded)[order])

@@ -7,14 +7,14 @@ settings and seeds. A kind of claim derives a `Simulation` that says which value
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from scaling_limits.claims.base import QUARTER, BestClaim, ClaimBase
-from scaling_limits.claims.points import grouped, table_of
+from scaling_limits.claims.points import Points, grouped, table_of
 from scaling_limits.claims.spread import Scale
 from scaling_limits.figures.quantities import Quantity
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WRONG_BY = {"true": 0.0, "quarter": 0.25, "half": 0.5}
 """By how much an exponent is wrong. Claims without an exponent are reversed where others are wrong by one half."""
 VOID = ("flat", "noise", "diverged")
-"""The same everywhere with the spread of the median size, with more of it, and no number anywhere."""
+"""The same everywhere with the recorded spread of each point, or a multiple of the median, and no number at all."""
 LOUD, LOUD_ASSUMED = 5.0, 2.5
 """How much noisier than recorded, and than what is assumed of one seed: one claim in twenty is, at `laptop`."""
 
@@ -62,17 +62,30 @@ class Simulation(ABC):
         groups = list(claim.groups)
         # at some of several steps every cell may have diverged
         tabulated = table_of(claim, results, claim.columns, quantity=quantity, may_diverge=True)
-        spreads = [
-            points.spread for points in grouped(tabulated, claim.groups, claim.points).values()
-        ]
+        points = grouped(tabulated, claim.groups, claim.points)
         self.recorded = self.table["value"].to_numpy(float)
         self.scale = Scale.of([self.recorded], tabulated.top)
         self.seeds = self.table["seed"].to_numpy()
         self.groups = (
             self.table.groupby(groups, sort=True).ngroup().to_numpy() if groups else 0 * self.seeds
         )
-        self.shared_noise = np.array([np.sqrt(spread.shared) for spread in spreads])
-        self.own_noise = np.array([np.sqrt(np.median(spread.own)) for spread in spreads])
+        self.shared_noise = np.array([np.sqrt(each.spread.shared) for each in points.values()])
+        self.own_noise = self._own_noise(points)
+
+    def _own_noise(self, points: Mapping[tuple[Hashable, ...], Points]) -> np.ndarray:
+        """Return the spread [rows] of each point; outside the claim's region, the median of its group."""
+        import pandas as pd
+
+        settings = [*self.claim.groups, *self.claim.points]
+        frames = []
+        for key, each in points.items():
+            named_group = dict(zip(self.claim.groups, key, strict=True))
+            frames.append(pd.DataFrame({**each.settings, **named_group, "own": each.spread.own}))
+        if not settings:
+            return np.full(len(self.table), np.sqrt(frames[0]["own"].iloc[0]))
+        own = self.table[settings].merge(pd.concat(frames), on=settings, how="left")["own"]
+        medians = np.array([np.median(each.spread.own) for each in points.values()])
+        return np.sqrt(np.where(own.isna(), medians[self.groups], own))
 
     @property
     def has_exponent(self) -> bool:
@@ -146,12 +159,11 @@ class NoisySimulation(Simulation):
         seeds, columns = np.unique(self.seeds, return_inverse=True)
         luck = generator.standard_normal((len(self.shared_noise), len(seeds)))[self.groups, columns]
         shared, own = (
-            # where sizes scatter differently, the mean of loud values does as well
-            np.full_like(each, np.median(each)) if scenario in VOID else each
+            # where loud values scatter differently, their means differ as well
+            np.full_like(each, np.median(each)) if scenario == "noise" else each
             for each in (self.shared_noise, self.own_noise)
         )
-        noise = shared[self.groups] * luck
-        noise = noise + own[self.groups] * generator.standard_normal(len(self.table))
+        noise = shared[self.groups] * luck + own * generator.standard_normal(len(self.table))
         return self.scale.back(self.scale.to(exact) + self.noise_level(scenario) * noise)
 
 

@@ -158,7 +158,7 @@ class Claim(ClaimBase):
             span = f" from {setting(sizes[0])} to {setting(sizes[-1])}{where}"
             fits.append(_Fit(slope, decide(slope, interval, *kept), interval, kept, span))
         if not fits:
-            raise UndecidedError(f"there is only one {prose(self.along)}")
+            raise UndecidedError(f"there is only one {prose(self.along)}", "sizes")
         holds = together([fit.holds for fit in fits])
         worst = max((fit for fit in fits if fit.holds is holds), key=lambda fit: fit.beyond)
         return Measurement(

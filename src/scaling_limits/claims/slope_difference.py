@@ -174,7 +174,9 @@ class Claim(ClaimBase):
                 return diverged(
                     threshold, "training diverged, so there is no slope to compare with"
                 )
-            raise UndecidedError("training diverged in the reference, so it has no slope")
+            raise UndecidedError(
+                "training diverged in the reference, so it has no slope", "divergence"
+            )
         judged = [
             (decide(each.mean, each.interval, *allowed), each)
             for each in differences(self, own, other)
@@ -214,7 +216,7 @@ def sides(claim: Claim, results: Results, reference: Results | None) -> tuple[Ta
     if claim.growing_along:
         sizes = own.rows[claim.growing_along]
         if sizes.nunique() < 2:
-            raise UndecidedError(f"there is only one {prose(claim.growing_along)}")
+            raise UndecidedError(f"there is only one {prose(claim.growing_along)}", "sizes")
         first, last = (
             replace(own, rows=own.rows[sizes == end]) for end in (sizes.min(), sizes.max())
         )
@@ -254,7 +256,7 @@ def differences(claim: Claim, own: Table, other: Table) -> list[Difference]:
             scatter = float(values.std(ddof=1))
             formed.append(Difference(group, values, scatter, len(values) - 1))
     if not formed:
-        raise UndecidedError(f"there is only one {prose(claim.along)}")
+        raise UndecidedError(f"there is only one {prose(claim.along)}", "sizes")
     return formed
 
 

@@ -1,10 +1,11 @@
 """Spread: how values scatter over seeds, and the means that they leave plausible.
 
-Two or three seeds say little of the spread at one point, and many points together say a lot. So the
-spread of a point is its own, moderated by that of all points of its size and the sizes beside it,
-which counts as `PRIOR_SEEDS` further seeds (a moderated t statistic). What all points of a size share, since a seed
-has one initialisation and one order of samples, is told apart from what is a point's own: the first
-cancels where points of one size are compared.
+Two or three seeds say little about the spread at one point, and many points together say a lot. The spread of a point
+is therefore moderated by the typical spread at its size and the neighbouring sizes, which counts as `PRIOR_SEEDS`
+further seeds (a moderated t statistic). Where points compete for the best value, as learning rates do, the typical
+spread is that of the points near the best: rates at which nothing is best often scatter less than the best one, which
+may lie next to the edge of stability. Effects that all points of a size share, since a seed has one initialisation
+and one order of samples, are separated from those of single points: they cancel where points of one size are compared.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 DRAWS = 1000
-PRIOR_SEEDS = 4
+PRIOR_SEEDS = 3
 """How many further seeds the spread of other points counts as."""
+NEAR_BEST = 1.5
+"""Points within this factor of the best mean are near it."""
 ROUNDING = 1e-15
 LARGEST = 300.0
 """No logarithm that is drawn exceeds this, so that ratios are finite and have logarithms."""
@@ -85,10 +88,17 @@ class Spread:
         return np.where(np.isfinite(means)[:, None], sampled, means[:, None])
 
 
-def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> list[Spread]:
-    """Return the spread of each group of points [P, S] that share a seed's luck, moderated by the groups beside it.
+def spreads_of(
+    groups: Sequence[np.ndarray], scale: Scale, *, exact: bool, competing: bool
+) -> list[Spread]:
+    """Return the spread of each group of points, moderated by the neighbouring groups.
 
-    `exact` values have no spread.
+    Args:
+        groups: the values [P, S] of points at the same seeds, whose effects they share.
+        scale: the scale on which values scatter.
+        exact: whether nothing is random, so that there is no spread.
+        competing: whether only the best point of a group counts, so that its spread is compared with that of points
+            near the best.
     """
     if exact:
         return [Spread(np.zeros(len(v)), 0.0, np.inf, scale) for v in groups]
@@ -100,11 +110,18 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
         return [Spread(np.full(len(v), each), common, ONE_SEED_DEGREES, scale) for v in groups]
     from scipy.special import gammaincinv
 
-    # a median of variances, as points near divergence scatter over orders of magnitude
+    def typical_of(values: np.ndarray, own: np.ndarray, degrees: int) -> float:
+        if not degrees:
+            return np.nan
+        if competing:
+            return float(own[_near_best(values)].mean())
+        # a median of variances, as points near divergence scatter over orders of magnitude
+        return float(np.nanmedian(own) * degrees / (2 * gammaincinv(degrees / 2, 0.5)))
+
     typical = np.array(
         [
-            np.nanmedian(own) * degrees / (2 * gammaincinv(degrees / 2, 0.5)) if degrees else np.nan
-            for own, _, degrees in variances
+            typical_of(values, own, degrees)
+            for values, (own, _, degrees) in zip(groups, variances, strict=True)
         ]
     )
     in_common = np.array([shared if degrees else np.nan for _, shared, degrees in variances])
@@ -115,6 +132,13 @@ def spreads_of(groups: Sequence[np.ndarray], scale: Scale, *, exact: bool) -> li
         shareds = _moderated(np.array(shared), prior_shared, degrees)
         spreads.append(Spread(owns, float(shareds), PRIOR_SEEDS + degrees, scale))
     return spreads
+
+
+def _near_best(values: np.ndarray) -> np.ndarray:
+    """Return which of some points [P, S] have a mean near the smallest; none that diverged."""
+    means = values.mean(axis=1)
+    best = means.min()
+    return np.asarray(means <= best + (NEAR_BEST - 1) * abs(best))
 
 
 def _nearby(values: np.ndarray, at: int) -> float:

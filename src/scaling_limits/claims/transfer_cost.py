@@ -58,7 +58,9 @@ class Claim(BestClaim):
         reference, *others = sizes
         start = sizes[reference]
         if not np.isfinite(start.means[start.best]):
-            raise UndecidedError(f"every cell diverged at {prose(self.along)} {setting(reference)}")
+            raise UndecidedError(
+                f"every cell diverged at {prose(self.along)} {setting(reference)}", "divergence"
+            )
         generator = generator_of(self)
         sampled_best = start.draws(generator).argmin(axis=0)
         ratios: dict[float, float] = {}
@@ -84,7 +86,9 @@ class Claim(BestClaim):
         for size in (reference,) if holds is False else sizes:
             reason = open_edge(sizes[size], columns, self.tolerance)
             if reason is not None:
-                raise UndecidedError(f"at {prose(self.along)} {setting(size)}, {reason}")
+                raise UndecidedError(
+                    f"at {prose(self.along)} {setting(size)}, {reason}", "optimum at the edge"
+                )
         best = start.settings.iloc[start.best]
         settings = ", ".join(f"{prose(column)} {setting(best[column])}" for column in columns)
         return Measurement(

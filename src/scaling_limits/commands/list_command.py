@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scaling_limits.audit.table import read_verdicts, tally
+from scaling_limits.audit.table import read_verdicts
 from scaling_limits.commands.invocation import Invocation, refuse_figure_alone, warn_of_faults
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import Configuration
 from scaling_limits.figures import places
+from scaling_limits.outcomes import tally
 
 
 def listed(given: Invocation, papers: Sequence[str]) -> str:
@@ -41,7 +42,11 @@ def _rows(
         state = "not computed"
         if (folder / "verdicts.json").exists():
             verdicts = read_verdicts(folder)
-            state = tally(verdicts) if verdicts else "computed, no claims"
+            state = (
+                tally(verdict.verdict for verdict in verdicts)
+                if verdicts
+                else "computed, no claims"
+            )
         yield f"{paper}/{name}", state, _title(configuration, paper, name, folder)
 
 

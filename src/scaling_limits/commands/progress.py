@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scaling_limits.audit.table import read_verdicts, tally
+from scaling_limits.audit.table import read_verdicts
 from scaling_limits.commands.console import Console
 from scaling_limits.commands.readable import duration
 from scaling_limits.commands.workload import Job, Workload
 from scaling_limits.costs.rates import FIGURE_SECONDS
+from scaling_limits.outcomes import tally
 from scaling_limits.store import Store
 
 _SHARE, _SECONDS = 0.02, 10.0
@@ -174,7 +175,7 @@ class Progress:
             figure = f"{paper}/{name}"
             self.finished.append(figure)
             verdicts = read_verdicts(self._root / "results" / self._preset / figure)
-            said = tally(verdicts) if verdicts else "no claims"
+            said = tally(verdict.verdict for verdict in verdicts) if verdicts else "no claims"
             self._console.line(f"{figure:{self._width}}  {said}  figures/{figure}.png")
 
     def _fail(self, job: _Running | None, event: Mapping[str, Any]) -> None:

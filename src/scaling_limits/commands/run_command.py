@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from scaling_limits.audit.index import INDEX, write_drawn
-from scaling_limits.audit.table import read_verdicts, verdict_word
+from scaling_limits.audit.table import DECIDED, read_verdicts
+from scaling_limits.audit.verdicts import verdict_word
 from scaling_limits.commands import workflow
 from scaling_limits.commands.console import Console
 from scaling_limits.commands.following import started
@@ -129,13 +130,13 @@ def _targets(name: str) -> list[str]:
 
 
 def _outcomes(root: Path, preset: str, figures: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield the verdicts of figures, the reason if one is untested, and where pictures and pages are."""
+    """Yield the verdicts of figures, why one is not decided, and the paths of pictures and pages."""
     for paper, name in figures:
         folder = f"results/{preset}/{paper}/{name}"
         yield f"{paper}/{name}"
         for verdict in read_verdicts(root / folder):
             yield f"  {verdict_word(verdict):8}  {verdict.statement}"
-            if verdict.verdict == "untested":
+            if verdict.verdict not in DECIDED:
                 yield f"  {'':8}  ({verdict.detail})"
         yield f"  picture   figures/{paper}/{name}.png"
         yield f"  page      {folder}/{workflow.PAGE}"

@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import write_file
+from scaling_limits.outcomes import tally
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
 from scaling_limits.plots.options import PlotOptions
@@ -193,19 +193,11 @@ class FigureFolder(Generic[PlotT_co]):
         )
 
     def _verdict_line(self) -> str:
-        """Return the numbers of claims that hold, fail and are untested."""
-        count = Counter(verdict["verdict"] for verdict in self.verdicts)
-        verbs = {
-            "holds": ("holds", "hold"),
-            "fails": ("fails", "fail"),
-            "untested": ("untested",) * 2,
-        }
-        counted = [
-            f"{count[name]} {verb[count[name] > 1]}" for name, verb in verbs.items() if count[name]
-        ]
+        """Return the numbers of claims by outcome."""
+        counts = tally(verdict["verdict"] for verdict in self.verdicts)
         elsewhere = len(self.judged_elsewhere)
         which = f"; {elsewhere} judged by cells that are not drawn" if elsewhere else ""
-        claims = f"Claims: {', '.join(counted)}{which}. " if counted else ""
+        claims = f"Claims: {counts}{which}. " if self.verdicts else ""
         return f"{claims}Preset {self.preset}."
 
     def _contradictions(self) -> list[str]:

@@ -1,0 +1,35 @@
+"""The words for what judging a claim gives, the same in every file, page and picture."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+Outcome = Literal[
+    "holds", "fails", "inconclusive", "data not available", "diverged", "not computed"
+]
+"""`inconclusive` has a `Reason`. `data not available`: the claim names a dataset, and a substitute stands in for it.
+`diverged`: every cell did, and the claim does not say that training fails. `not computed`: there are no records."""
+
+Reason = Literal["interval", "control", "sizes", "optimum at the edge", "divergence", "values"]
+"""Why a claim is inconclusive: its interval reaches across a threshold; a control does not violate it; there is one
+size, or none as large as the claim needs; an optimum may lie beyond its grid; some of the cells that are compared
+diverged; or the recorded values allow no measurement."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+_PLURALS = {"holds": "hold", "fails": "fail"}
+
+
+def tally(outcomes: Iterable[Outcome]) -> str:
+    """Count the outcomes that occur, in words; `none` without any.
+
+    >>> tally(["holds", "fails", "holds"])
+    '2 hold, 1 fails'
+    """
+    counts = Counter(outcomes)
+    return ", ".join(counted(one, counts[one]) for one in OUTCOMES if counts[one]) or "none"
+
+
+def counted(outcome: Outcome, count: int) -> str:
+    """Write a number of claims with an outcome: `1 holds`, `2 hold`."""
+    return f"{count} {outcome if count == 1 else _PLURALS.get(outcome, outcome)}"

@@ -1,0 +1,23 @@
+"""Statements of claims say what their rules decide."""
+
+from pathlib import Path
+
+import pytest
+
+from scaling_limits.claims.measurement import octaves
+from scaling_limits.claims.optimum_stays import Claim as OptimumStays
+from scaling_limits.configuration import load
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
+def test_an_optimum_that_stays_does_so_within_what_the_statement_says(preset: str) -> None:
+    configuration = load(ROOT, {"preset": preset})
+    for slug in configuration.papers:
+        for name in configuration.figures(slug):
+            for claim in configuration.figure(slug, name).claims:
+                if isinstance(claim, OptimumStays):
+                    assert claim.max_shift == 1
+                    within = f"within {octaves(1).replace('1', 'one')} at all "
+                    assert within in claim.statement, (slug, name, claim.id)
