@@ -2,8 +2,9 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from scaling_limits.errors import ScalingLimitsError
 
@@ -15,17 +16,32 @@ class WriteError(ScalingLimitsError):
 def write_file(path: Path, content: bytes | str) -> None:
     """Write a file, and its folder where there is none, so that it is there whole or not at all.
 
-    It is written and synchronised under a temporary name, and only then takes the place of an older one. Text is
-    encoded as UTF-8. Several processes may write the same file: the last one wins.
+    Text is encoded as UTF-8. Several processes may write the same file: the last one wins.
 
     Raises:
         WriteError: the file cannot be written; nothing of it is left behind, an older one stays as it was.
+    """
+    with writing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file beside `path`, which is synchronised and replaces `path` when the block ends.
+
+    If the block raises, nothing is left behind and an older file is unchanged.
+
+    Args:
+        path: the file to write; its folder is created if it is missing.
+
+    Raises:
+        WriteError: the file cannot be written. An `OSError` of the block is reported as such.
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

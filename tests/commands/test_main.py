@@ -208,6 +208,8 @@ COMMANDS = (
     ["audit"],
     ["report"],
     ["power", "small"],
+    ["export", "small", "small.zip"],
+    ["import", "small.zip"],
 )
 
 
@@ -228,7 +230,8 @@ def test_every_command_takes_changes_and_refuses_wrong_ones(
 
 
 @pytest.mark.parametrize(
-    "command", [each for each in COMMANDS if each[0] not in ("store", "power")]
+    "command",
+    [each for each in COMMANDS if each[0] not in ("store", "power", "export", "import")],
 )
 def test_a_wrong_preset_is_refused(called: Calls, project: Path, command: list[str]) -> None:
     assert "unknown preset 'smal'; did you mean 'small'" in say(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pipeline_project import COMMAND_LINE, EXPERIMENT, Project
+from pipeline_project import COMMAND_LINE, EXPERIMENT, Project, trained
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
@@ -51,6 +51,27 @@ def test_what_is_there_is_judged_and_reported(project: Project, tmp_path: Path) 
     assert "Provided cores: 1" in output
     assert "Finished jobid: 0 (Rule: publish)" in output
     assert "\n  holds     The loss is a number.\n" in output
+
+
+def test_imported_results_are_judged_and_drawn_without_computing(
+    finished: Project, fresh: Project, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "smoke.zip")
+    assert "and 2 figures of the preset smoke" in replace(finished, program=COMMAND_LINE)(
+        "export", "smoke", path
+    )
+    command = replace(fresh, program=COMMAND_LINE)
+    assert "Figures: 2 new, 0 already there." in command("import", path)
+    assert "1 hold, 0 fail" in command("audit", "--stored")
+    assert not (fresh / "results/datasets").exists()
+    # imported files do not hide a change of the configuration here
+    fresh.edit(f"config/papers/mupc/{EXPERIMENT}.yaml", "The loss is a number.", "It is one.")
+    assert "Would compute 0 of " in command("run", "mupc/fig5", "-n")
+    output = command("run", "mupc/fig5", "--log")
+    asked, stored, computed = trained(output)
+    assert asked == stored > 0
+    assert computed == 0
+    assert "\n  holds     It is one.\n" in output
 
 
 def test_progress_results_and_errors_of_a_run(project: Project) -> None:

@@ -148,6 +148,37 @@ def prune_store(given: Invocation, yes: bool) -> None:
     store_command.run(given, prune=True, yes=yes)
 
 
+@main.command("export")
+@click.argument("of_preset", metavar="PRESET")
+@click.argument("archive", metavar="FILE", type=click.Path(path_type=Path))
+@configured(preset=False)
+def export_results(given: Invocation, of_preset: str, archive: Path) -> None:
+    """Write the stored results of a preset to an archive.
+
+    FILE holds the stored cells that the figures of PRESET ask for, and the records of finished figures. Not all cells
+    need to be stored. An existing FILE is replaced.
+    """
+    from scaling_limits.commands import export_command
+
+    export_command.run(given, of_preset, archive)
+
+
+@main.command("import")
+@click.argument(
+    "archives", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@configured(preset=False)
+def import_results(given: Invocation, archives: tuple[Path, ...]) -> None:
+    """Add the results of archives to those stored here.
+
+    Each FILE was written by `export`. All are verified before anything is written. Cells and figures that are here
+    already are kept.
+    """
+    from scaling_limits.commands import import_command
+
+    import_command.run(given, archives)
+
+
 @main.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")

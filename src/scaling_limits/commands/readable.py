@@ -46,3 +46,8 @@ def duration(seconds: float) -> str:
 def _pair(count: int, base: int, large: str, small: str) -> str:
     whole, rest = divmod(count, base)
     return f"{whole:,} {large} {rest} {small}" if rest else f"{whole:,} {large}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, with a plural ending unless there is one."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

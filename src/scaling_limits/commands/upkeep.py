@@ -178,8 +178,7 @@ def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, 
     experiment = wanted.keys.get(key, "")
     if kind not in ("cell", "corrupt") and age <= SECONDS_OF_WRITING:
         return None
-    content = payload(path) if kind == "cell" else None
-    origin = None if content is None else _origin(content)
+    origin = origin_of(path.read_bytes()) if kind == "cell" else None
     if origin is None or origin.key != key:
         # a job would set it aside
         return State.DAMAGED, experiment
@@ -188,28 +187,29 @@ def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, 
     return State.STALE, wanted.cells.get(origin.cell, "")
 
 
-def payload(path: Path) -> bytes | None:
-    """What a cell's file holds below its checksum; None if that does not fit. Unlike `Store.load`, moves nothing."""
-    expected, _, payload = path.read_bytes().partition(b"\n")
-    return payload if hashlib.sha256(payload).hexdigest().encode() == expected else None
+class Origin(NamedTuple):
+    """The key of a stored cell, the digest of the cell alone, and the digest of the source that computed it."""
 
-
-class _Origin(NamedTuple):
     key: str
     cell: str
+    source: str
 
 
-def meta(payload: bytes) -> dict[str, Any]:
-    """What is known of how a cell was computed."""
-    with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-        known: dict[str, object] = json.loads(str(archive["meta"]))
-    return known
+def origin_of(content: bytes) -> Origin | None:
+    """Read where a cell comes from. Unlike `Store.load`, this moves no file.
 
+    Args:
+        content: a file of the store.
 
-def _origin(payload: bytes) -> _Origin | None:
-    """The key of a cell, and its digest; None if the file does not say."""
+    Returns:
+        The origin; None if the checksum does not match, or the file does not say.
+    """
+    expected, _, payload = content.partition(b"\n")
+    if hashlib.sha256(payload).hexdigest().encode() != expected:
+        return None
     try:
-        known = meta(payload)
-        return _Origin(known["key"], digest(known["cell"]))
+        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+            known: dict[str, Any] = json.loads(str(archive["meta"]))
+        return Origin(known["key"], digest(known["cell"]), str(known.get("source", "")))
     except Exception:  # its checksum fits, but a file of someone else's may hold anything
         return None

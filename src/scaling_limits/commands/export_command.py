@@ -1,0 +1,108 @@
+"""The stored results of a preset, written to one archive."""
+
+import time
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from scaling_limits.commands import archive, upkeep
+from scaling_limits.commands.invocation import Invocation, warn_of_faults
+from scaling_limits.commands.readable import counted, size
+from scaling_limits.commands.store_command import FOLDER
+from scaling_limits.configuration import Configuration
+from scaling_limits.errors import ConfigurationError, StoreError
+from scaling_limits.pipeline.checksums import ChangedError, is_computed, require_unchanged
+from scaling_limits.pipeline.keys import cell_key, library_versions
+
+RESULTS = FOLDER.parent
+
+
+def run(given: Invocation, preset: str, path: Path) -> None:
+    """Write the archive of a preset, and print what it holds.
+
+    Args:
+        given: the project's folder and changes of its configuration.
+        preset: its name.
+        path: the archive; an existing file is replaced.
+
+    Raises:
+        ConfigurationError: there is no such preset, the configuration is not valid, or `path` is a folder.
+        StoreError: a stored file cannot be read.
+        WriteError: the archive cannot be written.
+    """
+    if path.is_dir():
+        raise ConfigurationError(None, f"{path}: is a folder; name a file, as {path / preset}.zip")
+    configuration = given.having("preset", preset, "PRESET").configuration()
+    wanted = upkeep.asked([configuration])
+    warn_of_faults([configuration])
+    results = given.root / RESULTS
+    stored = [
+        entry.path
+        for entry in upkeep.survey(given.root / FOLDER, wanted, time.time())
+        if entry.state is upkeep.State.CURRENT
+    ]
+    members: dict[str, str] = {}
+    sources: set[str] = set()
+    for file in stored:
+        content = archive.read_file(file)
+        origin = upkeep.origin_of(content)
+        if origin is None:
+            raise StoreError(f"{file}: changed during the export; export again")
+        sources.add(origin.source)
+        members[file.relative_to(results).as_posix()] = archive.checksum(content)
+    folders = _finished(configuration, results)
+    for folder in folders:
+        for name in archive.FIGURE_FILES:
+            file = folder / name
+            members[file.relative_to(results).as_posix()] = archive.checksum(
+                archive.read_file(file)
+            )
+    manifest = archive.Manifest(
+        preset=preset,
+        sources=tuple(sorted(sources)),
+        libraries=library_versions(),
+        members=members,
+    )
+    archive.write(path, manifest, results)
+    print(
+        f"Exported {len(stored):,} of {counted(len(wanted.keys), 'cell')} and "
+        f"{counted(len(folders), 'figure')} of the preset {preset} to {path} ({size(path.stat().st_size)})."
+    )
+
+
+def _finished(configuration: Configuration, results: Path) -> list[Path]:
+    """The folders of figures that are complete and show the cells that are asked for now; warns of others."""
+    finished = []
+    for paper in configuration.papers:
+        for name in configuration.sound_figures(paper):
+            folder = results / configuration.main.preset / paper / name
+            if not is_computed(folder):
+                continue
+            try:
+                require_unchanged([folder])
+            except ChangedError as error:
+                click.echo(f"warning: left out: {error}", err=True)
+                continue
+            if _is_current(configuration, paper, name, folder):
+                finished.append(folder)
+            else:
+                click.echo(
+                    f"warning: left out: {folder}: computed with another configuration, code or libraries",
+                    err=True,
+                )
+    return finished
+
+
+def _is_current(configuration: Configuration, paper: str, name: str, folder: Path) -> bool:
+    """Whether the cells of a finished figure are those that the configuration asks for.
+
+    Args:
+        configuration: the current one.
+        paper: the slug.
+        name: the figure.
+        folder: the folder of its files.
+    """
+    _, experiment = configuration.paper(paper).figure(name)
+    shown = pd.read_parquet(folder / "cells.parquet", columns=["cell_id"])["cell_id"]
+    return set(shown) == {cell_key(cell) for cell in configuration.cells(paper, experiment)}
