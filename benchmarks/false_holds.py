@@ -27,6 +27,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from scaling_limits.audit.judge import judge
+from scaling_limits.audit.register import Register
 from scaling_limits.claims import models
 from scaling_limits.records import Results
 
@@ -355,7 +356,7 @@ def shares(task: Task) -> dict[str, float]:
             figure="table",
             preset="benchmark",
             substituted=False,
-            registered={},
+            register=Register(),
         )
         if verdict.verdict in ("holds", "fails"):
             counts[verdict.verdict] += 1

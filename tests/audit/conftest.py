@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.audit.judge import judge
+from scaling_limits.audit.register import Register
 from scaling_limits.audit.select import measured_on
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.claims.base import ClaimBase
@@ -112,7 +113,7 @@ def decide(claim: Mapping, results: Results, *, substituted: bool = False) -> Ve
         figure="fig5",
         preset="smoke",
         substituted=substituted,
-        registered={},
+        register=Register(),
     )
     return verdict
 

@@ -5,7 +5,6 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from scaling_limits.audit.registered import registered_failures
 from scaling_limits.audit.table import (
     Audit,
     FigureClaims,
@@ -18,7 +17,6 @@ from scaling_limits.audit.table import (
     write_verdicts,
 )
 from scaling_limits.audit.verdicts import Verdict
-from scaling_limits.errors import ConfigurationError
 from toys import parsed_claim
 
 
@@ -124,7 +122,7 @@ def test_files(tmp_path):
         assert content == (tmp_path / "again" / name).read_bytes()
 
     stored = json.loads((tmp_path / "results" / "audit.json").read_text())
-    assert set(stored) == {"preset", "summary", "verdicts"}
+    assert set(stored) == {"preset", "confirmed", "summary", "verdicts"}
     assert Audit.model_validate(stored) == audit
 
     root = ET.parse(tmp_path / "results" / "audit.xml").getroot()
@@ -168,16 +166,3 @@ def test_table_is_aligned(capsys):
     assert lines[-1] == "smoke: 1 holds, 1 fails, 1 inconclusive; 67% decided"
     print_table(audit)
     assert capsys.readouterr().out == format_table(audit) + "\n"
-
-
-def test_registered_failures():
-    entry = {
-        "paper": "mupc",
-        "figure": "fig5",
-        "claim": "stays",
-        "presets": ["smoke"],
-        "text": "known",
-    }
-    assert registered_failures([entry]) == {("mupc", "fig5", "stays", "smoke"): "known"}
-    with pytest.raises(ConfigurationError, match="registered twice"):
-        registered_failures([entry, entry])

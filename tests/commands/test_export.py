@@ -12,6 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from scaling_limits.audit.register import Register
 from scaling_limits.cells import Cell
 from scaling_limits.commands import archive, upkeep
 from scaling_limits.commands.archive import FIGURE_FILES, MANIFEST
@@ -61,8 +62,6 @@ def compute(root: Path, datasets: Path) -> None:
         records=records,
         meta=meta,
     )
-    deviations = root / "deviations.yaml"
-    deviations.write_text("registered: []\n")
     figures.collect(
         load(root),
         "toy",
@@ -70,7 +69,7 @@ def compute(root: Path, datasets: Path) -> None:
         job_records=[records],
         job_meta=[meta],
         folder=root / FIGURE,
-        deviations=deviations,
+        register=Register(),
     )
 
 

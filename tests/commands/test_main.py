@@ -18,6 +18,7 @@ from PIL import Image
 from snakemake.cli import parse_config
 
 from scaling_limits import __version__
+from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import collect, write_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.commands import workflow
@@ -540,6 +541,7 @@ def test_the_audit_judges_a_single_figure(
     """Judging from records has its own tests: here the written verdicts replace it."""
     monkeypatch.setattr(judging, "require_unchanged", lambda _: None)
     monkeypatch.setattr(judging, "judged", lambda preset, figures, _: collect(preset, figures))
+    monkeypatch.setattr(Register, "read", lambda *paths: Register())
     assert "have no records" in say("audit", "toy/fig1", "--stored", code=1)
     assert say("audit", "toy/fig1", "--stored", "--allow-missing")
     claim = {
@@ -559,13 +561,13 @@ def test_the_audit_judges_a_single_figure(
     drawn(project, "toy/fig1", judged("fails"))
     text = say("audit", "toy/fig1", "--stored", code=1)
     assert called == []
-    assert "whole: 0 hold, 1 fail" in text
+    assert "whole: 1 fails; 100% decided" in text
     assert text.endswith("toy/fig1 it fails: so it is\n")
     say("audit", "toy/fig1", "--", "--cores", "1", code=1)
     target = "results/whole/toy/fig1/verdicts.json"
     assert called == [([target, *QUIET, "--cores", "1"], project)]
     write_verdicts(project / "results/whole/toy/fig1", [judged("holds")])
-    assert "whole: 1 hold, 0 fail" in say("audit", "toy/fig1", "--stored")
+    assert "whole: 1 holds; 100% decided" in say("audit", "toy/fig1", "--stored")
 
 
 def test_figures_are_listed_in_natural_order(project: Path) -> None:

@@ -14,6 +14,7 @@ import json, os, tempfile
 from pathlib import Path
 import pandas as pd
 from scaling_limits.audit.judge import judge
+from scaling_limits.audit.register import Register
 from scaling_limits.audit.power import power_of
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
@@ -47,7 +48,7 @@ def results(apart):
     return Results(cells, cells[["cell_id"]].assign(metric="train_loss", step=0, value=values))
 
 def verdict(apart):
-    names = {"paper": "toy", "figure": "fig1", "preset": "whole", "substituted": False, "registered": {}}
+    names = {"paper": "toy", "figure": "fig1", "preset": "whole", "substituted": False, "register": Register()}
     (found,) = judge([claim], results(apart), **names)
     return found.verdict, found.value, found.detail
 

@@ -20,7 +20,8 @@ import yaml
 SOURCE = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
 COMMAND_LINE = (sys.executable, "-m", "scaling_limits")
-COPIED = ("Snakefile", "config", "docs/deviations.yaml", "envs", "profiles", "src", "workflow")
+COPIED = ("Snakefile", "config", "envs", "profiles", "src", "workflow")
+COPIED += ("docs/amendments.yaml", "docs/claims.lock.yaml", "docs/deviations.yaml")
 FIGURES = {"mupc": "fig5", "pcn-limits": "fig1"}
 TARGETS = [f"figures/{paper}/{figure}.png" for paper, figure in FIGURES.items()]
 CLAIM = {

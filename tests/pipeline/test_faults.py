@@ -15,6 +15,7 @@ import pytest
 from test_jobs import Run
 
 from scaling_limits.audit.index import INDEX, write_index
+from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import Audit, summarise, write_audit
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError, DatasetError
@@ -300,7 +301,6 @@ def test_a_full_disk_while_a_figure_is_collected(
     table = {"title": "A table", "caption": "What it shows.", "plot": plot}
     root = write_project(tmp_path, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
     configuration = load(root)
-    (root / "deviations.yaml").write_text("registered: []\n")
     folder = tmp_path / "figure"
     for number, name in enumerate(
         (
@@ -320,7 +320,7 @@ def test_a_full_disk_while_a_figure_is_collected(
                 job_records=[],
                 job_meta=[],
                 folder=folder,
-                deviations=root / "deviations.yaml",
+                register=Register(),
             )
         monkeypatch.undo()
         assert len(names(folder)) == number

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.audit.judge import judge
+from scaling_limits.audit.register import Amendment, Register
 from scaling_limits.audit.table import FigureClaims, collect, write_audit, write_verdicts
 from scaling_limits.pipeline.checksums import (
     CHECKED,
@@ -45,19 +46,12 @@ def figure(tmp_path: Path) -> FigureClaims:
     records.to_parquet(folder / "records.parquet", index=False)
     (folder / "figure.json").write_text("{}")
     named = {"paper": "mupc", "figure": "fig5", "preset": "smoke"}
-    verdicts = judge([CLAIM], Results.read(folder), **named, substituted=False, registered={})
+    verdicts = judge([CLAIM], Results.read(folder), **named, substituted=False, register=Register())
     write_verdicts(folder, verdicts)
     compared = {**named, "substitutions": {}}
     provenance = {"compared": compared, "checksums": checksums(folder)}
     (folder / PROVENANCE).write_text(json.dumps(provenance))
     return FigureClaims("mupc", "fig5", folder, [CLAIM])
-
-
-@pytest.fixture
-def deviations(tmp_path: Path) -> Path:
-    path = tmp_path / "deviations.yaml"
-    path.write_text("registered: []\n")
-    return path
 
 
 def edited(figure: FigureClaims) -> None:
@@ -67,22 +61,29 @@ def edited(figure: FigureClaims) -> None:
     path.write_text(text.replace('"fails"', '"holds"'))
 
 
-def test_verdicts_are_of_the_records(figure: FigureClaims, deviations: Path) -> None:
+def test_verdicts_are_of_the_records(figure: FigureClaims) -> None:
     require_unchanged([figure.folder])
-    (verdict,) = judged("smoke", [figure], deviations).verdicts
+    (verdict,) = judged("smoke", [figure], Register()).verdicts
     assert (verdict.verdict, verdict.value) == ("fails", 3.0)
     edited(figure)
     assert collect("smoke", [figure]).verdicts[0].verdict == "holds"
-    assert judged("smoke", [figure], deviations).verdicts == (verdict,)
+    assert judged("smoke", [figure], Register()).verdicts == (verdict,)
 
 
-def test_what_is_registered_and_substituted_is_known(
-    figure: FigureClaims, deviations: Path
-) -> None:
-    entry = {"paper": "mupc", "figure": "fig5", "claim": "small", "presets": ["smoke"]}
-    deviations.write_text(json.dumps({"registered": [{**entry, "text": "too short"}]}))
-    (verdict,) = judged("smoke", [figure], deviations).verdicts
-    assert verdict.registered == "too short"
+def test_what_is_registered_amended_and_substituted_is_known(figure: FigureClaims) -> None:
+    key = ("mupc", "fig5", "small", "smoke")
+    amendment = Amendment(
+        paper="mupc",
+        figure="fig5",
+        claim="small",
+        presets=("smoke",),
+        changed=("widths", "seeds"),
+        before="holds",
+        why="It was open.",
+    )
+    (verdict,) = judged("smoke", [figure], Register({key: "too short"}, {key: amendment})).verdicts
+    assert (verdict.registered, verdict.grids_tried) == ("too short", 3)
+    assert verdict.amended == "holds before. Changed after a result: widths; seeds. It was open."
     path = figure.folder / PROVENANCE
     content = json.loads(path.read_text())
     content["compared"]["substitutions"] = {"mnist": "digits"}
@@ -90,7 +91,7 @@ def test_what_is_registered_and_substituted_is_known(
     named = FigureClaims(
         "mupc", "fig5", figure.folder, [CLAIM.model_copy(update={"names_dataset": True})]
     )
-    (verdict,) = judged("smoke", [named], deviations).verdicts
+    (verdict,) = judged("smoke", [named], Register()).verdicts
     assert verdict.detail == "the claim names a dataset, and another one stands in for it"
 
 
@@ -145,21 +146,17 @@ def test_all_changed_files_are_named(figure: FigureClaims) -> None:
     ]
 
 
-def test_figures_without_records_are_counted(
-    figure: FigureClaims, tmp_path: Path, deviations: Path
-) -> None:
+def test_figures_without_records_are_counted(figure: FigureClaims, tmp_path: Path) -> None:
     absent = [FigureClaims("mupc", f"figA{k}", tmp_path / f"figA{k}", [CLAIM]) for k in range(1, 8)]
     assert missing([figure]) == []
     (sentence,) = missing([figure, *absent])
     assert sentence.startswith("7 of 8 figures have no records: mupc/figA1, ")
     assert "mupc/figA5 and 2 more; compute them, or pass --allow-missing" in sentence
-    assert judged("smoke", [figure, *absent], deviations).summary.counts["not computed"] == 7
+    assert judged("smoke", [figure, *absent], Register()).summary.counts["not computed"] == 7
 
 
-def test_a_table_of_other_verdicts_is_named(
-    figure: FigureClaims, tmp_path: Path, deviations: Path
-) -> None:
-    audit, path = judged("smoke", [figure], deviations), tmp_path / "audit.json"
+def test_a_table_of_other_verdicts_is_named(figure: FigureClaims, tmp_path: Path) -> None:
+    audit, path = judged("smoke", [figure], Register()), tmp_path / "audit.json"
     write_audit(audit, tmp_path)
     assert disagreements(audit, path) == []
     path.write_text(path.read_text().replace('"verdict": "fails"', '"verdict": "holds"'))

@@ -31,6 +31,8 @@ for scope in ["all", *CONFIG.papers]:
         input:
             json=f"{scope_folder}/audit.json",
             deviations="docs/deviations.yaml",
+            amendments="docs/amendments.yaml",
+            lock="docs/claims.lock.yaml",
             reference="tests/reference/decided.yaml",
         log:
             f"logs/{PRESET}/audit-{scope}.log",

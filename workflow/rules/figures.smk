@@ -7,6 +7,7 @@ rule collect:
         records=job_outputs("parquet"),
         meta=job_outputs("json"),
         deviations="docs/deviations.yaml",
+        amendments="docs/amendments.yaml",
     output:
         in_folder(*COLLECTED),
     log:

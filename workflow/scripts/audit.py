@@ -1,12 +1,14 @@
 """Judge all claims from the records, print the verdicts, and end with an error if something is not as it should be.
 
 That is a claim that fails and is not registered, a registered one that holds, fewer decided claims than before, a
-figure without records, or a file that is not what was written.
+locked claim that changed without an amendment, a figure without records, or a file that is not what was written.
 """
 
 import sys
 from pathlib import Path
 
+from scaling_limits.audit.lock import unexplained
+from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import print_table, problems
 from scaling_limits.configuration import load
 from scaling_limits.configuration.files import read_yaml
@@ -19,11 +21,15 @@ with logged(snakemake.log[0]):
     figures = figures_to_audit(
         configuration, snakemake.params.figures, Path("results", main.preset)
     )
-    audit = judged(main.preset, figures, Path(snakemake.input.deviations))
+    register = Register.read(Path(snakemake.input.deviations), Path(snakemake.input.amendments))
+    confirmed = configuration.preset.seeds.confirming
+    audit = judged(main.preset, figures, register, confirmed=confirmed)
     print_table(audit)
     reference = read_yaml(Path(snakemake.input.reference)) if snakemake.params.whole else {}
     found = problems(audit, reference)
     found += disagreements(audit, Path(snakemake.input.json))
+    if snakemake.params.whole:
+        found += unexplained(Path(snakemake.input.lock), register.amendments, Path())
     if not main.allow_missing:
         found += missing(figures)
     print(*found, sep="\n", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from scaling_limits.audit.register import Register
 from scaling_limits.configuration import load
 from scaling_limits.pipeline.figures import collect
 from scaling_limits.pipeline.scripting import logged
@@ -13,6 +14,6 @@ with logged(snakemake.log[0]):
         snakemake.wildcards.figure,
         job_records=[Path(path) for path in snakemake.input.records],
         job_meta=[Path(path) for path in snakemake.input.meta],
-        deviations=Path(snakemake.input.deviations),
+        register=Register.read(Path(snakemake.input.deviations), Path(snakemake.input.amendments)),
         folder=Path(snakemake.output[0]).parent,
     )

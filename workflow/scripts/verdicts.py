@@ -11,4 +11,5 @@ with logged(snakemake.log[0]):
     configuration = load(".", snakemake.config)
     preset = configuration.main.preset
     figures = figures_to_audit(configuration, snakemake.params.figures, Path("results", preset))
-    write_audit(collect(preset, figures), Path(snakemake.output.json).parent)
+    audit = collect(preset, figures, confirmed=configuration.preset.seeds.confirming)
+    write_audit(audit, Path(snakemake.output.json).parent)

@@ -8,7 +8,7 @@ from html import escape
 from PIL import Image
 
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.verdicts import Verdict, verdict_word
+from scaling_limits.audit.verdicts import Verdict, remarks, verdict_word
 from scaling_limits.claims.measurement import with_interval
 
 LARGEST = 1_500_000
@@ -91,12 +91,10 @@ def verdict_table(verdicts: Iterable[Verdict]) -> str:
     rows = []
     for verdict in verdicts:
         value = "" if verdict.value is None else with_interval(verdict.value, verdict.interval)
-        registered = (
-            f"<br>Registered: {with_formulas(verdict.registered)}" if verdict.registered else ""
-        )
+        further = "".join(f"<br>{with_formulas(text)}" for text in remarks(verdict))
         rows.append(
             f"<tr><td>{with_formulas(verdict.statement)}<br><small>{with_formulas(verdict.detail)}"
-            f"{registered}</small></td>"
+            f"{further}</small></td>"
             f'<td class="verdict {verdict.verdict.replace(" ", "-")}"><strong>{verdict_word(verdict)}</strong></td>'
             f"{_cell(value)}{_cell(verdict.threshold)}{_cell(verdict.source)}</tr>"
         )

@@ -12,7 +12,7 @@ from PIL import Image
 
 from scaling_limits.audit.html import page, picture, table, verdict_table
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.table import Audit, in_short, read_verdicts, summarise
+from scaling_limits.audit.table import Audit, in_short, read_verdicts, status, summarise
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.figures.names import natural
 from scaling_limits.files import write_file
@@ -116,7 +116,7 @@ def _shown(folder: Path, paper: str, name: str, audit: Audit) -> _Shown:
 def _page(title: str, audit: Audit, papers: dict[str, list[_Shown]], *, linked: bool) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>Claims: {in_short(audit.summary)}.</p>",
+        f"<p>Claims: {in_short(audit.summary)}. {escape(status(audit))}</p>",
         table(("paper", "figures", *OUTCOMES), map(_totals, papers.items())),
         "" if linked else f"<p>{_ELSEWHERE}</p>",
     ]

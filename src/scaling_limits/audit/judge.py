@@ -1,10 +1,10 @@
 """Claims and records in, verdicts out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scaling_limits.audit.power import recorded_power
-from scaling_limits.audit.registered import Key
+from scaling_limits.audit.register import Register
 from scaling_limits.audit.select import measured_on, select
 from scaling_limits.audit.verdicts import Verdict, finite
 from scaling_limits.claims.base import ClaimBase
@@ -28,7 +28,7 @@ def judge(
     figure: str,
     preset: str,
     substituted: bool,
-    registered: Mapping[Key, str],
+    register: Register,
 ) -> list[Verdict]:
     """Judge the claims of a figure.
 
@@ -39,7 +39,7 @@ def judge(
         figure: the id of the figure.
         preset: the preset that the cells were computed at.
         substituted: whether another dataset replaces the paper's.
-        registered: the text of each registered failure by (paper, figure, claim, preset).
+        register: registered failures and amendments.
 
     Returns:
         One verdict for each claim, in order.
@@ -50,6 +50,8 @@ def judge(
     """
     verdicts = []
     for claim in claims:
+        key = (paper, figure, claim.id, preset)
+        amendment = register.amendments.get(key)
         judged = _judge(claim, results, substituted=substituted)
         measured = judged.measured
         interval = measured.interval if measured else None
@@ -69,7 +71,9 @@ def judge(
                 source=claim.source,
                 detail=judged.detail,
                 power=recorded_power(claim, results) if judged.outcome == "holds" else None,
-                registered=registered.get((paper, figure, claim.id, preset)),
+                registered=register.failures.get(key),
+                amended=amendment.text if amendment else None,
+                grids_tried=amendment.grids_tried if amendment else 1,
             )
         )
     return verdicts

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.verdicts import Verdict, verdict_word
+from scaling_limits.audit.verdicts import WEAK, Verdict, remarks, verdict_word
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
@@ -19,6 +19,11 @@ from scaling_limits.files import write_file
 from scaling_limits.outcomes import OUTCOMES, Outcome, counted
 from scaling_limits.strict import Strict
 
+EXPLORATORY = (
+    "Exploratory verdicts: grids, rates and numbers of seeds were chosen on these seeds. A run on fresh seeds has not "
+    "confirmed them yet."
+)
+CONFIRMED = "Confirmed verdicts: computed on seeds that no choice of grids, rates or numbers of seeds has seen."
 DECIDED: tuple[Outcome, ...] = ("holds", "fails")
 _VERDICTS = TypeAdapter(list[Verdict])
 
@@ -41,9 +46,13 @@ class Summary(Strict):
 
 
 class Audit(Strict):
-    """All verdicts of a preset, as in `audit.json`."""
+    """All verdicts of a preset, as in `audit.json`.
+
+    They are `confirmed` if they were computed on seeds that no choice has seen.
+    """
 
     preset: str
+    confirmed: bool = False
     summary: Summary
     verdicts: tuple[Verdict, ...]
 
@@ -63,6 +72,8 @@ def collect(
     preset: str,
     figures: Iterable[FigureClaims],
     verdicts_of: Callable[[FigureClaims], Sequence[Verdict]] | None = None,
+    *,
+    confirmed: bool = False,
 ) -> Audit:
     """Gather one verdict for each claim of the figures, in order.
 
@@ -70,6 +81,7 @@ def collect(
         preset: the one that they were computed at.
         figures: the figures.
         verdicts_of: gives the verdicts on a figure; if absent, those of its `verdicts.json`.
+        confirmed: whether the preset's seeds are those of a confirmed run.
 
     Returns:
         The verdicts, `not computed` on claims that `verdicts_of` does not judge.
@@ -89,7 +101,12 @@ def collect(
                 detail="the figure has not been computed",
             )
             verdicts.append(judged.get(claim.id, absent))
-    return Audit(preset=preset, summary=summarise(verdicts), verdicts=tuple(verdicts))
+    return Audit(
+        preset=preset,
+        confirmed=confirmed,
+        summary=summarise(verdicts),
+        verdicts=tuple(verdicts),
+    )
 
 
 def summarise(verdicts: Sequence[Verdict]) -> Summary:
@@ -168,7 +185,8 @@ def print_table(audit: Audit) -> None:
 
 
 def _markdown(audit: Audit) -> str:
-    lines = [f"# Audit of preset `{audit.preset}`", "", f"{in_short(audit.summary)}.", ""]
+    lines = [f"# Audit of preset `{audit.preset}`", "", status(audit), ""]
+    lines += [f"{in_short(audit.summary)}.", ""]
     lines += [f"| paper | {' | '.join(OUTCOMES)} |", "|" + " --- |" * (len(OUTCOMES) + 1)]
     papers = [
         (paper, list(group)) for paper, group in groupby(audit.verdicts, key=lambda v: v.paper)
@@ -182,13 +200,22 @@ def _markdown(audit: Audit) -> str:
             lines += ["| claim | verdict | value | threshold | source |", "|" + " --- |" * 5]
             details = []
             for v in verdicts:
-                row = (v.statement, f"**{verdict_word(v)}**", _value(v), v.threshold, v.source)
+                row = (v.statement, f"**{_marked(v)}**", _value(v), v.threshold, v.source)
                 lines.append(f"| {' | '.join(_cell(text) for text in row)} |")
-                details.append(f"- `{v.claim}`: {v.detail}.")
-                if v.registered is not None:
-                    details[-1] += f" Registered: {v.registered}"
+                details.append(" ".join([f"- `{v.claim}`: {v.detail}.", *remarks(v)]))
             lines += ["", *details]
     return "\n".join(lines) + "\n"
+
+
+def status(audit: Audit) -> str:
+    """Say whether verdicts are confirmed."""
+    return CONFIRMED if audit.confirmed else EXPLORATORY
+
+
+def _marked(verdict: Verdict) -> str:
+    """Return a verdict's word, with a power below one half."""
+    low = verdict.power is not None and verdict.power < WEAK
+    return f"{verdict_word(verdict)}, power {verdict.power:.2f}" if low else verdict_word(verdict)
 
 
 _JUNIT_COUNTS = {
@@ -213,8 +240,8 @@ def _junit(audit: Audit) -> ET.Element:
                 message = f"{verdict_word(verdict)}: {verdict.detail}"
                 ET.SubElement(case, "skipped", message=_xml(message))
             else:
-                note = f" Registered failure: {verdict.registered}" if verdict.registered else ""
-                ET.SubElement(case, "system-out").text = _xml(verdict.detail + note)
+                text = " ".join([verdict.detail, *remarks(verdict)])
+                ET.SubElement(case, "system-out").text = _xml(text)
     for element in (root, *root):
         for name, tag in _JUNIT_COUNTS.items():
             element.set(name, str(len(list(element.iter(tag)))))

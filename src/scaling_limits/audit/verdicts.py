@@ -6,13 +6,16 @@ from scaling_limits.claims.measurement import Interval, with_interval
 from scaling_limits.outcomes import Outcome, Reason
 from scaling_limits.strict import Strict
 
+WEAK = 0.5
+"""A power below this is printed beside a verdict that holds."""
+
 
 class Verdict(Strict):
     """One entry of `verdicts.json`.
 
     `value` and `interval` are null where nothing was measured, `reason` unless the claim is inconclusive, and `power`,
     the share of records simulated as recorded that hold, unless the claim holds. `registered` is the text of a
-    registered failure.
+    registered failure, `amended` that of an amendment, and `grids_tried` the number of settings it was judged with.
     """
 
     paper: str
@@ -28,6 +31,8 @@ class Verdict(Strict):
     detail: str
     power: float | None = None
     registered: str | None = None
+    amended: str | None = None
+    grids_tried: int = 1
 
 
 def finite(value: float) -> float | None:
@@ -36,9 +41,14 @@ def finite(value: float) -> float | None:
 
 
 def verdict_word(verdict: Verdict) -> str:
-    """Write a verdict with its mark or reason: `holds`, `fails (registered)`, `inconclusive (interval)`."""
-    mark = "registered" if verdict.registered is not None else verdict.reason
-    return f"{verdict.verdict} ({mark})" if mark else verdict.verdict
+    """Write a verdict with its marks and reason: `fails (registered)`, `inconclusive (interval, amended)`."""
+    marks = {
+        "registered": verdict.registered is not None,
+        str(verdict.reason): verdict.reason is not None,
+        "amended": verdict.amended is not None,
+    }
+    named = ", ".join(mark for mark, applies in marks.items() if applies)
+    return f"{verdict.verdict} ({named})" if named else verdict.verdict
 
 
 def in_words(verdict: Verdict | None) -> str:
@@ -49,3 +59,15 @@ def in_words(verdict: Verdict | None) -> str:
     if verdict.value is None:
         return word
     return f"{word} {with_interval(verdict.value, verdict.interval)}"
+
+
+def remarks(verdict: Verdict) -> list[str]:
+    """Return sentences on a verdict's power, registered failure and amendment."""
+    found = []
+    if verdict.power is not None and verdict.power < WEAK:
+        found.append(f"Of records like these {verdict.power:.0%} hold.")
+    if verdict.registered is not None:
+        found.append(f"Registered: {verdict.registered}")
+    if verdict.amended is not None:
+        found.append(f"Amended, {verdict.grids_tried} settings tried: {verdict.amended}")
+    return found

@@ -243,3 +243,17 @@ def power(given: Invocation, presets: tuple[str, ...], jobs: int) -> None:
     from scaling_limits.commands import power_command
 
     power_command.run(given, presets, jobs)
+
+
+@main.command()
+@click.argument("of_preset", metavar="PRESET")
+@configured(preset=False)
+def lock(given: Invocation, of_preset: str) -> None:
+    """Lock the claims whose confirmed verdicts are recorded.
+
+    Adds the claims in the results of PRESET to docs/claims.lock.yaml, with a digest of everything that decides them.
+    PRESET must use confirming seeds (seeds.first).
+    """
+    from scaling_limits.commands import lock_command
+
+    lock_command.run(given, of_preset)

@@ -68,6 +68,7 @@ def _audit_figure(
     stored: bool,
     allow_missing: bool,
 ) -> int:
+    from scaling_limits.audit.register import Register
     from scaling_limits.pipeline import judging
 
     preset = configuration.main.preset
@@ -78,7 +79,9 @@ def _audit_figure(
         if code:
             return code
     figures = judging.figures_to_audit(configuration, [figure], given.root / results)
-    found = judging.judged(preset, figures, given.root / "docs" / "deviations.yaml")
+    docs = given.root / "docs"
+    register = Register.read(docs / "deviations.yaml", docs / "amendments.yaml")
+    found = judging.judged(preset, figures, register)
     print_table(found)
     failing = problems(found, {}) + ([] if allow_missing else judging.missing(figures))
     for problem in failing:

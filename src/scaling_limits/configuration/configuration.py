@@ -175,7 +175,8 @@ class Configuration:
     @cache
     def experiment(self, slug: str, name: str) -> Experiment:
         """An experiment as configured; raises ConfigurationError with the nearest name when there is none."""
-        return _experiment(self.paper(slug).experiment(name), self.vocabulary.names)
+        experiment = _experiment(self.paper(slug).experiment(name), self.vocabulary.names)
+        return experiment if slug == OWN else _reseeded(experiment, self.preset.seeds.first)
 
     @cache
     def figure(self, slug: str, name: str) -> Figure:
@@ -443,6 +444,30 @@ def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
     for name, node in composed.grids.items():
         _refuse_axes(name, node.settings)
     return validate(Experiment, words, content)
+
+
+def _reseeded(experiment: Experiment, first: int) -> Experiment:
+    """Add a number to the seeds of all grids; seeds that are no numbers are left to the checks of cells."""
+    if not first:
+        return experiment
+
+    def added(seed: object) -> object:
+        if isinstance(seed, list):
+            return [added(each) for each in seed]
+        return seed + first if type(seed) is int else seed
+
+    grids = {
+        name: grid.model_copy(
+            update={
+                "settings": {
+                    key: added(value) if key == "seed" else value
+                    for key, value in grid.settings.items()
+                }
+            }
+        )
+        for name, grid in experiment.grids.items()
+    }
+    return experiment.model_copy(update={"grids": grids})
 
 
 def _plans(measurements: Tree) -> dict[str, object]:

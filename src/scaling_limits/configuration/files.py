@@ -273,7 +273,9 @@ def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
         return "Field required"
     if entry["type"] == "literal_error":
         return unknown("value", entry["input"], re.findall("'([^']*)'", entry["ctx"]["expected"]))
-    return f"{entry['msg']} (found {entry['input']!r:.80})"
+    # pydantic puts this before the message of a validator
+    message = entry["msg"].removeprefix("Value error, ")
+    return f"{message} (found {entry['input']!r:.80})"
 
 
 def _at_tag(entry: Any) -> Any:

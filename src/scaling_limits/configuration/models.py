@@ -4,13 +4,15 @@ import os.path
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, field_validator
 
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.parameterisations.table import Row
 from scaling_limits.plots.options import Plot
 from scaling_limits.strict import Strict
 
+FIRST_CONFIRMING = 1000
+"""Exploratory seeds are smaller than this."""
 UserPath = Annotated[PurePath, AfterValidator(lambda path: PurePath(os.path.expanduser(path)))]
 """A path as a user writes it; `~` is the home folder."""
 
@@ -92,14 +94,37 @@ class Caps(Strict):
     points: int | None = Field(default=None, ge=2)
 
 
+class Seeds(Strict):
+    """Which seeds the experiments of papers use.
+
+    Choices are made on exploratory seeds, which count from 0. A confirmed run adds `first` to every seed, so that it
+    shares none with them.
+    """
+
+    first: int = Field(default=0, ge=0, description="the number that is added to every seed")
+
+    @field_validator("first")
+    @classmethod
+    def _exploratory_or_confirming(cls, first: int) -> int:
+        if 0 < first < FIRST_CONFIRMING:
+            raise ValueError(f"should be 0, or {FIRST_CONFIRMING} or more for a confirmed run")
+        return first
+
+    @property
+    def confirming(self) -> bool:
+        """Whether no choice has seen these seeds."""
+        return self.first >= FIRST_CONFIRMING
+
+
 class Preset(Strict):
-    """How large the axes are: caps for all experiments, datasets in place of others.
+    """How large the axes are: caps for all experiments, datasets in place of others, and which seeds are used.
 
     What a preset changes of single experiments stands beside them.
     """
 
     description: str
     caps: Caps = Caps()
+    seeds: Seeds = Seeds()
     substitutions: dict[str, str] = Field(
         default_factory=dict, description="dataset -> dataset used in its place"
     )

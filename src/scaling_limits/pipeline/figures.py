@@ -10,12 +10,11 @@ import pandas as pd
 from pydantic import BaseModel
 
 from scaling_limits.audit.judge import judge
-from scaling_limits.audit.registered import registered_failures
+from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration import Configuration, Point
-from scaling_limits.configuration.files import read_yaml
 from scaling_limits.datasets import catalogue
 from scaling_limits.files import write_file
 from scaling_limits.pipeline import notes
@@ -35,12 +34,12 @@ def collect(
     job_records: Sequence[Path],
     job_meta: Sequence[Path],
     folder: Path,
-    deviations: Path,
+    register: Register,
 ) -> None:
     """Write `cells.parquet`, `records.parquet`, `verdicts.json` and `figure.json` of a figure, then `provenance.json`
     with their checksums.
 
-    `deviations` is the file of registered failures.
+    `register` has the registered failures and amendments.
 
     Raises:
         WriteError: one of them cannot be written; it is not there then, or what it was before.
@@ -60,7 +59,7 @@ def collect(
         Results(cells, records),
         **named,
         substituted=bool(substitutions),
-        registered=registered_failures(read_yaml(deviations)["registered"]),
+        register=register,
     )
     write_file(folder / "cells.parquet", cells.to_parquet(index=False))
     write_file(folder / "records.parquet", records.to_parquet(index=False))

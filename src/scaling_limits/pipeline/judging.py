@@ -1,16 +1,15 @@
 """The audit of a preset's figures: their files are checked, and their claims judged from the records."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from scaling_limits.audit.judge import judge
-from scaling_limits.audit.registered import Key, registered_failures
+from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import Audit, FigureClaims, collect
 from scaling_limits.audit.verdicts import Verdict, in_words
 from scaling_limits.configuration import Configuration
-from scaling_limits.configuration.files import read_yaml
 from scaling_limits.pipeline.checksums import is_computed, read_provenance, require_unchanged
 from scaling_limits.records import Results
 
@@ -34,30 +33,30 @@ def figures_to_audit(
     return found
 
 
-def judged(preset: str, figures: Iterable[FigureClaims], deviations: Path) -> Audit:
+def judged(
+    preset: str, figures: Iterable[FigureClaims], register: Register, *, confirmed: bool = False
+) -> Audit:
     """Judge the claims of all figures from their records.
 
     Args:
         preset: the one that the figures were computed at.
         figures: as from `figures_to_audit`.
-        deviations: the file of registered failures.
+        register: registered failures and amendments.
+        confirmed: whether the preset's seeds are those of a confirmed run.
 
     Returns:
-        A verdict for each claim, `missing` where the figure has not been computed.
+        A verdict for each claim, `not computed` where the figure has not been computed.
     """
-    registered = registered_failures(read_yaml(deviations)["registered"])
 
     def verdicts(figure: FigureClaims) -> list[Verdict]:
         if not is_computed(figure.folder):
             return []
-        return _from_records(preset, figure, registered)
+        return _from_records(preset, figure, register)
 
-    return collect(preset, figures, verdicts)
+    return collect(preset, figures, verdicts, confirmed=confirmed)
 
 
-def _from_records(
-    preset: str, figure: FigureClaims, registered: Mapping[Key, str]
-) -> list[Verdict]:
+def _from_records(preset: str, figure: FigureClaims, register: Register) -> list[Verdict]:
     substitutions = read_provenance(figure.folder)["compared"]["substitutions"]
     return judge(
         figure.claims,
@@ -66,7 +65,7 @@ def _from_records(
         figure=figure.figure,
         preset=preset,
         substituted=bool(substitutions),
-        registered=registered,
+        register=register,
     )
 
 

@@ -277,6 +277,8 @@ def _in_words(verdict: Content) -> str:
         words += f" {verdict['detail']}"
     if verdict["registered"]:
         words += f" *Registered deviation:* {verdict['registered']}"
+    if verdict.get("amended"):
+        words += f" *Amended:* {verdict['amended']}"
     return words
 
 

@@ -1,0 +1,106 @@
+"""The register of claims: failures that were investigated, and settings that changed after a result was known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from scaling_limits.configuration.files import explained, read_yaml
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.outcomes import Outcome
+from scaling_limits.strict import Strict
+
+Key = tuple[str, str, str, str]
+"""Paper, figure, claim and preset."""
+
+
+class Entry(Strict):
+    """What the entries of both files name: a claim and the presets that they are about."""
+
+    paper: str
+    figure: str
+    claim: str
+    presets: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class RegisteredFailure(Entry):
+    """A claim that fails, and what was found about it."""
+
+    text: str = Field(min_length=1)
+
+
+class Amendment(Entry):
+    """A claim whose grids, control, seeds or rule changed after a result was known.
+
+    `changed` has one line for each change, in order; `before` is the verdict before the first one, `measured` the
+    numbers then. `digest` is that of the claim as amended, or `removed`, once the claim has been locked (`lock`).
+    """
+
+    commits: tuple[str, ...] = ()
+    changed: Annotated[tuple[str, ...], Field(min_length=1)]
+    before: Outcome | Literal["not recorded"]
+    measured: str | None = None
+    why: str = Field(min_length=1)
+    digest: str | None = None
+
+    @property
+    def grids_tried(self) -> int:
+        """The number of settings that the claim was judged with."""
+        return 1 + len(self.changed)
+
+    @property
+    def text(self) -> str:
+        """The amendment in words."""
+        measured = f" ({self.measured})" if self.measured else ""
+        changes = "; ".join(self.changed)
+        return f"{self.before} before{measured}. Changed after a result: {changes}. {self.why}"
+
+
+EntryT = TypeVar("EntryT", bound=Entry)
+
+
+@dataclass(frozen=True)
+class Register:
+    """The texts of registered failures and the amendments, by claim and preset."""
+
+    failures: Mapping[Key, str] = field(default_factory=dict)
+    amendments: Mapping[Key, Amendment] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, deviations: Path, amendments: Path) -> "Register":
+        """Read the data files.
+
+        Args:
+            deviations: has the list `registered`.
+            amendments: has the list `amendments`.
+
+        Raises:
+            ConfigurationError: a file is invalid, or names a claim twice at one preset.
+        """
+        failures = _by_claim(RegisteredFailure, deviations, "registered")
+        return cls(
+            {claim: failure.text for claim, failure in failures.items()},
+            _by_claim(Amendment, amendments, "amendments"),
+        )
+
+
+def _by_claim(model: type[EntryT], path: Path, key: str) -> dict[Key, EntryT]:
+    """Read the entries of a list in a YAML file by claim and preset."""
+    found: dict[Key, EntryT] = {}
+    for number, content in enumerate(read_yaml(path).get(key) or []):
+        try:
+            entry = model.model_validate(content)
+        except ValidationError as error:
+            lines = [
+                f"{path}: {key}.{'.'.join(map(str, (number, *place)))}: {problem}"
+                for place, problem in explained(model, error, content)
+            ]
+            raise ConfigurationError(None, "\n".join(lines)) from None
+        for preset in entry.presets:
+            claim = (entry.paper, entry.figure, entry.claim, preset)
+            if claim in found:
+                raise ConfigurationError(None, f"{path}: {key}: twice: {', '.join(claim)}")
+            found[claim] = entry
+    return found

@@ -1,0 +1,37 @@
+"""The lock of claims, extended by the confirmed verdicts of a preset."""
+
+from pathlib import Path
+
+from scaling_limits.audit.lock import locked, read_lock, write_lock
+from scaling_limits.audit.table import read_verdicts
+from scaling_limits.commands.invocation import Invocation
+from scaling_limits.configuration import load
+
+LOCK = Path("docs", "claims.lock.yaml")
+
+
+def run(given: Invocation, preset: str) -> None:
+    """Lock the claims of a preset whose confirmed verdicts are in its results, and print how many were added.
+
+    Args:
+        given: the project's folder; changes of the configuration do not count.
+        preset: the preset.
+
+    Raises:
+        ConfigurationError: there is no such preset, its seeds are exploratory, or the lock is invalid.
+        WriteError: the lock cannot be written.
+    """
+    configuration = load(given.root, {"preset": preset})
+    results = given.root / "results" / preset
+    verdicts = {
+        (verdict.paper, verdict.figure, verdict.claim, preset): verdict
+        for paper in configuration.papers
+        for figure in configuration.figures(paper)
+        for verdict in read_verdicts(results / paper / figure)
+    }
+    path = given.root / LOCK
+    lock, added = locked(read_lock(path), configuration, verdicts)
+    write_lock(path, lock)
+    print(
+        f"Locked {len(added):,} claims at the preset {preset}, {len(lock.claims[preset]):,} in all: {LOCK}"
+    )

@@ -1,0 +1,74 @@
+"""Registered failures and amendments, read from their files."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scaling_limits.audit.register import Register
+from scaling_limits.configuration import load
+from scaling_limits.errors import ConfigurationError
+from toys import as_yaml
+
+ROOT = Path(__file__).parents[2]
+CLAIM = {"paper": "mupc", "figure": "fig5", "claim": "stays", "presets": ["smoke", "laptop"]}
+FAILURE = {**CLAIM, "text": "known"}
+AMENDMENT = {
+    **CLAIM,
+    "commits": ["abc1234"],
+    "changed": ["seeds from 2 to 4", "widths to 512"],
+    "before": "inconclusive",
+    "measured": "0.5 octaves [-1, 2]",
+    "why": "The interval was too wide.",
+}
+
+
+def read(folder: Path, registered: object, amendments: object) -> Register:
+    paths = []
+    for key, entries in (("registered", registered), ("amendments", amendments)):
+        path = folder / f"{key}.yaml"
+        path.write_text(as_yaml({key: entries}))
+        paths.append(path)
+    return Register.read(*paths)
+
+
+def test_entries_are_found_by_claim_and_preset(tmp_path: Path) -> None:
+    register = read(tmp_path, [FAILURE], [AMENDMENT])
+    key = ("mupc", "fig5", "stays", "laptop")
+    assert register.failures == {(*key[:3], preset): "known" for preset in ("smoke", "laptop")}
+    amendment = register.amendments[key]
+    assert amendment.grids_tried == 3
+    assert amendment.text == (
+        "inconclusive before (0.5 octaves [-1, 2]). Changed after a result: seeds from 2 to 4; widths to 512. "
+        "The interval was too wide."
+    )
+    assert read(tmp_path, None, None) == Register()
+
+
+@pytest.mark.parametrize(
+    ("registered", "amendments", "message"),
+    [
+        ([FAILURE, FAILURE], [], "registered.yaml: registered: twice: mupc, fig5, stays, smoke"),
+        ([], [AMENDMENT, AMENDMENT], "amendments.yaml: amendments: twice: mupc, fig5, stays"),
+        ([CLAIM], [], r"registered.yaml: registered.0.text: "),
+        ([], [AMENDMENT, {**AMENDMENT, "chnged": []}], "amendments.1.chnged: unknown key 'chnged'"),
+        ([], [{**AMENDMENT, "before": "untested"}], "amendments.0.before"),
+    ],
+)
+def test_an_invalid_entry_is_named(
+    tmp_path: Path, registered: object, amendments: object, message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        read(tmp_path, registered, amendments)
+
+
+def test_the_projects_entries_name_claims_and_commits_that_exist() -> None:
+    docs = ROOT / "docs"
+    register = Register.read(docs / "deviations.yaml", docs / "amendments.yaml")
+    configuration = load(ROOT, {"preset": "laptop"})
+    for paper, figure, claim, _ in {**register.failures, **register.amendments}:
+        claims = configuration.figure(paper, figure).claims
+        assert claim in {each.id for each in claims}, (paper, figure, claim)
+    assert len(register.amendments) >= 37
+    for amendment in register.amendments.values():
+        assert all(re.fullmatch("[0-9a-f]{7}", commit) for commit in amendment.commits)
