@@ -14,7 +14,7 @@ from claim_examples import (
     straight,
 )
 
-from scaling_limits.audit.power import Power, power_of, recorded_power
+from scaling_limits.audit.power import Power, planned_seeds, power_of, recorded_power
 from toys import parsed_claim
 
 REPEATS = 4
@@ -329,3 +329,17 @@ def test_recorded_power_is_the_share_of_similar_records_that_hold(
 def test_without_values_there_is_no_recorded_power(tabulate, bowl_rows):
     claim = parsed_claim({**COMMON, **STAYS, "grids": ["other"]})
     assert recorded_power(claim, tabulate(bowl_rows(lambda n: -4.0))) is None
+
+
+@pytest.mark.parametrize(("noise", "least", "most"), [(0.01, 3, 3), (0.2, 4, 32)])
+def test_seeds_are_planned_from_the_recorded_spread(tabulate, bowl_rows, noise, least, most):
+    claim = parsed_claim({**COMMON, **STAYS})
+    planned = planned_seeds(claim, tabulate(bowl_rows(lambda n: -4.0, noise=noise)))
+    assert least <= planned <= most
+
+
+def test_nothing_is_planned_where_more_seeds_do_not_help(tabulate, bowl_rows):
+    claim = parsed_claim({**COMMON, **STAYS})
+    assert planned_seeds(claim, tabulate(bowl_rows(lambda n: -4.0, noise=3.0))) is None
+    one = bowl_rows(lambda n: -4.0, seeds=1, depth_of_bowl=0.01)
+    assert planned_seeds(claim, tabulate(one)) is None

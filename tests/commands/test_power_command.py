@@ -55,7 +55,7 @@ def test_every_claim_of_a_figure_that_was_run_has_a_row(run):
     assert "1 of 2 claims' grids decide." in lines
     row = next(line for line in lines if "`falls`" in line)
     assert "width 16 to 256 (3), 2 seeds | 1.00 |" in row
-    assert row.endswith("| yes |")
+    assert row.endswith("| yes | 2 |")
     assert "no cell of other was run" in next(line for line in lines if "elsewhere" in line)
 
 
@@ -82,3 +82,18 @@ def test_what_has_no_results_now_keeps_its_rows_as_long_as_there_are_such_claims
         assert section.count("mupc/fig5 | `elsewhere`") == 1
         assert not any(line in section for line in gone)
         assert "2 of 3 claims' grids decide." in section
+
+
+def test_rows_without_a_plan_and_the_section_of_the_benchmark_are_kept(run):
+    """As the page had them before there were plans."""
+    power_command.run(Invocation(run), ["smoke"], jobs=1)
+    page = run / "docs" / "power.md"
+    row = next(line for line in page.read_text().splitlines() if "`falls`" in line)
+    old = row.replace("fig5", "fig6").removesuffix(" 2 |")
+    benchmark = f"{power_command.BENCHMARK}\n\n| record | truth |\n"
+    page.write_text(f"{page.read_text().rstrip()}\n{old}\n\n{benchmark}")
+    power_command.run(Invocation(run), ["smoke"], jobs=1)
+    text = page.read_text()
+    assert text.endswith(f"\n{benchmark}")
+    assert f"{old}  |" in text
+    assert text.count(power_command.BENCHMARK) == 1

@@ -25,6 +25,10 @@ FINER = (1, 5, 20)
 """Times as many void ones: the next as long as more than a half of what is allowed hold."""
 STEPS = 10
 """How many of a claim's steps are simulated at most."""
+PLANNED = (4, 6, 8, 12, 16, 24, 32)
+"""Numbers of seeds that a plan may have."""
+ENOUGH = 0.8
+"""The power that a plan should have."""
 ONE_IN_TWENTY = 0.05
 """The largest share of void records that may hold."""
 
@@ -96,6 +100,28 @@ def recorded_power(claim: ClaimBase, results: Results) -> float | None:
         return None
 
 
+def planned_seeds(claim: ClaimBase, results: Results) -> int | None:
+    """Return the smallest number of seeds with which records simulated as recorded hold in four of five cases.
+
+    More seeds than recorded are simulated by a smaller spread, so the judge keeps its degrees of freedom and the number
+    is an upper estimate.
+
+    Returns:
+        The recorded number if it suffices; None if none of `PLANNED` does, or one seed shows no spread.
+
+    Raises:
+        UndecidedError: its cells were not all run, or the records give no values to start from.
+    """
+    study = _Study(claim, results)
+    recorded = study.own.cells["seed"].nunique()
+    for number in (recorded, *(each for each in PLANNED if each > recorded)):
+        if (study.share("true", REPEATS, planned=number) or 0.0) >= ENOUGH:
+            return int(number)
+        if recorded == 1:
+            break
+    return None
+
+
 class _Study:
     """A claim judged on simulated records."""
 
@@ -115,8 +141,17 @@ class _Study:
         others = [each for key, each in claim.quantities.items() if key != "quantity"]
         self.recorded = {each: self.own.quantity(each) for each in others}
 
-    def share(self, scenario: str, repeats: int) -> float | None:
-        """The share of simulated records that hold; None where the scenario does not apply to the claim."""
+    def share(self, scenario: str, repeats: int, planned: int | None = None) -> float | None:
+        """Return the share of simulated records that hold; None where the scenario does not apply to the claim.
+
+        Args:
+            scenario: one of `WRONG_BY` and `VOID`.
+            repeats: how many records are judged.
+            planned: the number of seeds, if it is not the recorded one.
+        """
+        recorded = self.own.cells["seed"].nunique()
+        for each in self.simulations:
+            each.noise_factor = float(np.sqrt(recorded / (planned or recorded)))
         if not all(each.applies(scenario) for each in self.simulations):
             return None
         counts = [repeats * times for times in (FINER if scenario in VOID else (1,))]

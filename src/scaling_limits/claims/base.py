@@ -38,9 +38,9 @@ class ClaimBase(Strict, ABC):
 
     `statement` is in our words, `source` names the paper's equation, figure or sentence. The
     records are those of `grids`, pooled, where the columns of `only` have the given values. On each
-    grid of `control`, judged by itself, the same judgement must not come out as holding, else the
-    claim is untested. `decided_at` names columns and the size that the records must reach for a
-    verdict. A claim with `names_dataset` is untested on a substitute.
+    grid of `control`, judged by itself, the same judgement must fail, else the
+    claim is inconclusive. `decided_at` names columns and the size that the records must reach for a
+    verdict. A claim with `names_dataset` has no verdict on a substitute.
     """
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")

@@ -47,6 +47,8 @@ class Simulation(ABC):
     """Simulated values of a claim's quantity at one step; rows are those of its recorded `table`."""
 
     claim: ClaimBase
+    noise_factor = 1.0
+    """Multiplies the noise: the square root of recorded over planned seeds simulates means over more seeds."""
 
     def __init__(self, claim: ClaimBase, recorded: Recorded) -> None:
         """Take the values and their spread over seeds from records.
@@ -124,8 +126,8 @@ class Simulation(ABC):
     def noise_level(self, scenario: str) -> float:
         """Return how much noisier than recorded a scenario is."""
         if scenario != "noise":
-            return 1.0
-        return LOUD if len(np.unique(self.seeds)) > 1 else LOUD_ASSUMED
+            return self.noise_factor
+        return self.noise_factor * (LOUD if len(np.unique(self.seeds)) > 1 else LOUD_ASSUMED)
 
     def means(self, table: pd.DataFrame) -> pd.Series:
         """Return the mean over seeds at the settings of each row; NaN where one of them diverged, as for the judge."""

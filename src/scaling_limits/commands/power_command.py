@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scaling_limits.audit.power import Power, power_of
+from scaling_limits.audit.power import Power, planned_seeds, power_of
 from scaling_limits.audit.select import select
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import UndecidedError, prose, setting
@@ -18,28 +18,31 @@ from scaling_limits.files import write_file
 from scaling_limits.records import Results
 
 PAGE = Path("docs", "power.md")
+BENCHMARK = "## How often the judge is wrong"
+"""The heading of the last section, which another program writes."""
 _HEAD = """# What the claims' grids tell apart
 
-Made by `scaling-limits power` from the records of a run: simulated values replace a claim's own, at the same
-settings and seeds and with the spread that the records show, and are judged as ever. Numbers are the share that holds.
-Rows of figures that the last run had no results of are those of an earlier one.
+Made by `scaling-limits power` from the records of a run: simulated values replace a claim's own, at the same settings
+and seeds and with the recorded spread of each point, and are judged as ever. Numbers are the share that holds. Figures
+without results in the last run keep the rows of an earlier run.
 
-- *true*: as claimed (of claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
-- *1/4*, *1/2*: an exponent is wrong by so much, up or down. An optimum moves by so many octaves a doubling. Thresholds
-  on one side lie a quarter from the truth. Without an exponent the order is reversed, two hyperparameters change
-  places, and what is bounded (a value, a gain, a difference of slopes) lies as far beyond the bound as it was within
-  (1/2). Level sets are straight lines.
-- *void*: the same everywhere with the spread of the median size, five times as much noise (two and a half times what is
-  assumed of one seed), or everything diverged; the worst of these. A slope of 0, or no gain, is not void where it is
+- *true*: as claimed (claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
+- *1/4*, *1/2*: an exponent is wrong by this much, up or down. An optimum moves by so many octaves a doubling. One-sided
+  thresholds lie a quarter from the truth. The power of a ratio is 2 or 1/2 (1/2). Claims without an exponent have the
+  opposite order, hyperparameters that change places, or bounded values (a value, a gain, a difference of slopes) as far
+  beyond the bound as they were within (1/2). Level sets are straight lines.
+- *void*: the same everywhere with the recorded spread, five times the median spread (two and a half times the assumed
+  spread of one seed), or divergence everywhere; the worst of these. A slope of 0, or no gain, is not void where it is
   claimed.
-- *decides*: the true holds more often than not, 1/2 never, void in at most one of twenty.
+- *decides*: true holds more often than not, 1/2 never, void in at most one of twenty.
+- *seeds*: the number with which *true* holds in four of five cases; an upper estimate, empty if 32 do not suffice. The
+  seeds of a confirmed run are planned from it.
 
-Of 20 simulated records each, and of up to 400 where void ones hold. The judge simulates the same: a claim that holds
-is *untested* where one that is wrong by one half ever holds, or void ones in more than one of twenty. Controls are not
-simulated: a claim whose control does not fail on the records is untested whatever its own grid tells.
+There are 20 simulated records each, and up to 400 void ones. Controls are not simulated: a claim whose control does
+not violate it is inconclusive whatever its own grid tells.
 """
 
-_COLUMNS = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides")
+_COLUMNS = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides", "seeds")
 
 Row = tuple[str, ...]
 Claims = dict[tuple[str, str], ClaimBase]
@@ -60,7 +63,8 @@ def run(given: Invocation, presets: Sequence[str], jobs: int) -> None:
         ConfigurationError: no figure was computed at one of these presets.
     """
     path = given.root / PAGE
-    written = _written(path.read_text(encoding="utf-8") if path.exists() else "")
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    written = _written(old)
     sections = []
     for preset in sorted({*written, *presets}):
         claims = _claims(load(given.root, {**given.changes, "preset": preset}))
@@ -69,7 +73,7 @@ def run(given: Invocation, presets: Sequence[str], jobs: int) -> None:
             fresh = rows(preset, claims, given.root, jobs)
             found |= {row[:2]: row for row in fresh}
         sections.append(_section(preset, [found[claim] for claim in claims if claim in found]))
-    page = "\n".join([_HEAD, *sections, ""])
+    page = "\n".join([_HEAD, *sections, *_kept(old)])
     print(page)
     write_file(path, page)
 
@@ -105,7 +109,7 @@ def _claims(configuration: Configuration) -> Claims:
 
 
 def _section(preset: str, found: Sequence[Row]) -> str:
-    decided = sum(row[-1] == "yes" for row in found)
+    decided = sum(row[-2] == "yes" for row in found)
     head = f"## Preset `{preset}`\n\n{decided} of {len(found)} claims' grids decide.\n"
     lines = [_COLUMNS, ("---",) * len(_COLUMNS), *found]
     return "\n".join([head, *(f"| {' | '.join(line)} |" for line in lines), ""])
@@ -114,11 +118,19 @@ def _section(preset: str, found: Sequence[Row]) -> str:
 def _written(page: str) -> dict[str, list[Row]]:
     """The rows of a page by preset."""
     found: dict[str, list[Row]] = {}
-    for part in page.split("## Preset `")[1:]:
+    for part in page.partition(BENCHMARK)[0].split("## Preset `")[1:]:
         lines = [line[2:-2] for line in part.splitlines() if line.startswith("| ")]
         cells = [tuple(line.split(" | ")) for line in lines]
-        found[part.partition("`")[0]] = [row for row in cells[2:] if len(row) == len(_COLUMNS)]
+        # before there were plans, rows had no number of seeds
+        full = [row if len(row) == len(_COLUMNS) else (*row, "") for row in cells[2:]]
+        found[part.partition("`")[0]] = [row for row in full if len(row) == len(_COLUMNS)]
     return found
+
+
+def _kept(page: str) -> list[str]:
+    """The section of the benchmark, which `benchmarks/false_holds.py` writes."""
+    _, heading, text = page.partition(BENCHMARK)
+    return [heading + text] if heading else [""]
 
 
 def _row(figure: str, claim: ClaimBase, folder: Path) -> Row:
@@ -127,9 +139,11 @@ def _row(figure: str, claim: ClaimBase, folder: Path) -> Row:
     try:
         grid = ", ".join(_grid(claim, select(claim, results, claim.grids).cells))
         power = power_of(claim, results)
+        seeds = planned_seeds(claim, results)
     except UndecidedError as reason:
-        return (*named, str(reason), *("",) * 5)
-    return (*named, grid, *_shares(power), "yes" if power.decides else "no")
+        return (*named, str(reason), *("",) * 6)
+    decides = "yes" if power.decides else "no"
+    return (*named, grid, *_shares(power), decides, "" if seeds is None else str(seeds))
 
 
 def _grid(claim: ClaimBase, cells: pd.DataFrame) -> Iterator[str]:
