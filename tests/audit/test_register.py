@@ -12,7 +12,7 @@ from toys import as_yaml
 
 ROOT = Path(__file__).parents[2]
 CLAIM = {"paper": "mupc", "figure": "fig5", "claim": "stays", "presets": ["smoke", "laptop"]}
-FAILURE = {**CLAIM, "text": "known"}
+FAILURE = {**CLAIM, "text": "known", "checked": True}
 AMENDMENT = {
     **CLAIM,
     "commits": ["abc1234"],
@@ -43,6 +43,8 @@ def test_entries_are_found_by_claim_and_preset(tmp_path: Path) -> None:
         "The interval was too wide."
     )
     assert read(tmp_path, None, None) == Register()
+    unchecked = read(tmp_path, [{**FAILURE, "checked": False}], [])
+    assert unchecked.failures[key] == "known No experiment has checked this explanation."
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,7 @@ def test_entries_are_found_by_claim_and_preset(tmp_path: Path) -> None:
         ([FAILURE, FAILURE], [], "registered.yaml: registered: twice: mupc, fig5, stays, smoke"),
         ([], [AMENDMENT, AMENDMENT], "amendments.yaml: amendments: twice: mupc, fig5, stays"),
         ([CLAIM], [], r"registered.yaml: registered.0.text: "),
+        ([{**CLAIM, "text": "known"}], [], r"registered.yaml: registered.0.checked: "),
         ([], [AMENDMENT, {**AMENDMENT, "chnged": []}], "amendments.1.chnged: unknown key 'chnged'"),
         ([], [{**AMENDMENT, "before": "untested"}], "amendments.0.before"),
     ],

@@ -16,6 +16,9 @@ Key = tuple[str, str, str, str]
 """Paper, figure, claim and preset."""
 
 
+UNCHECKED = "No experiment has checked this explanation."
+
+
 class Entry(Strict):
     """What the entries of both files name: a claim and the presets that they are about."""
 
@@ -26,9 +29,15 @@ class Entry(Strict):
 
 
 class RegisteredFailure(Entry):
-    """A claim that fails, and what was found about it."""
+    """A claim that fails, what was found about it, and whether an experiment has checked this explanation."""
 
     text: str = Field(min_length=1)
+    checked: bool
+
+    @property
+    def whole_text(self) -> str:
+        """The text; if no experiment has checked it, it says so."""
+        return self.text if self.checked else f"{self.text.rstrip()} {UNCHECKED}"
 
 
 class Amendment(Entry):
@@ -81,7 +90,7 @@ class Register:
         """
         failures = _by_claim(RegisteredFailure, deviations, "registered")
         return cls(
-            {claim: failure.text for claim, failure in failures.items()},
+            {claim: failure.whole_text for claim, failure in failures.items()},
             _by_claim(Amendment, amendments, "amendments"),
         )
 
