@@ -39,7 +39,7 @@ def test_a_number_that_exploratory_seeds_reach_is_refused(tmp_path: Path, first:
         load(root, {"preset": "small"})
 
 
-@pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("preset", ["laptop", "paper"])
 def test_seeds_of_all_papers_are_exploratory(preset: str) -> None:
     configuration = load(ROOT, {"preset": preset})
     assert not configuration.preset.seeds.confirming

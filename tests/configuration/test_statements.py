@@ -11,7 +11,7 @@ from scaling_limits.configuration import load
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("preset", ["laptop", "paper"])
 def test_an_optimum_that_stays_does_so_within_what_the_statement_says(preset: str) -> None:
     configuration = load(ROOT, {"preset": preset})
     for slug in configuration.papers:
