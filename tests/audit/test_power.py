@@ -142,6 +142,13 @@ def test_an_order_with_a_wrong_power_does_not_hold(tabulate, map_rows):
     assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
 
 
+def test_the_order_of_a_column_is_turned(tabulate, map_rows):
+    rows = map_rows(lambda n, d, s: n * (1 + 0.01 * s), depths=(2,))
+    claim = {"kind": "rank_correlation", "ratio": ["width"], "above": 0.9, "control": None}
+    found = power(tabulate(rows), **claim)
+    assert (found.holds["true"], found.holds["quarter"], found.holds["half"]) == (1, None, 0)
+
+
 @pytest.mark.parametrize("left_out", [None, 64])
 def test_a_tie_is_void(tabulate, left_out):
     """Also where the reference lacks a size that is not judged."""

@@ -233,6 +233,13 @@ class TestRankCorrelation:
         )
         assert decide(RANK, tabulate(rows)).verdict == expected
 
+    def test_a_column_alone_has_an_order_and_no_power(self, decide, tabulate, map_rows):
+        rows = map_rows(lambda n, d, s: n * (1 + 0.01 * s), depths=(2,))
+        verdict = decide(RANK | {"ratio": ["width"]}, tabulate(rows))
+        assert (verdict.verdict, verdict.value) == ("holds", pytest.approx(1.0))
+        assert "^p" not in verdict.detail
+        assert decide(RANK | {"ratio": ["depth"]}, tabulate(rows)).reason == "sizes"
+
     def test_of_a_single_depth_no_ratio_is_told(self, decide, tabulate, map_rows):
         verdict = decide(RANK, tabulate(map_rows(lambda n, d, s: n, depths=(2,))))
         assert (verdict.verdict, verdict.reason) == ("inconclusive", "sizes")

@@ -1,8 +1,8 @@
-"""A quantity is ordered by the ratio of two columns."""
+"""A quantity is ordered by a column, or by the ratio of two."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -44,17 +44,21 @@ ALLOWED_POWERS = (2**-0.5, 2**0.5)
 """Powers that are nearer to 1 than to 1/2 and 2, in logarithms."""
 
 
-class Claim(SteppedClaim):
-    """Spearman's correlation of the quantity with the ratio of two columns is at least `above`.
+_Power = tuple[bool | None, float, Interval | None]
+"""Whether a power is allowed, the power, and its interval."""
 
-    The correlation is high as well if the power of one column is wrong by one half. The power p with which the quantity
-    is a function of first / second^p must therefore be nearer to 1 than to 1/2 and 2. A point is one value of the
-    columns `by`; with `at`, at each of the steps.
+
+class Claim(SteppedClaim):
+    """Spearman's correlation of the quantity with a column, or the ratio of two, is at least `above`.
+
+    The correlation with a ratio is high as well if the power of one column is wrong by one half. The power p with which
+    the quantity is a function of first / second^p must therefore be nearer to 1 than to 1/2 and 2. A point is one value
+    of the columns `by`; with `at`, at each of the steps.
     """
 
     kind: Literal["rank_correlation"]
     by: Some = ("width", "depth")
-    ratio: tuple[str, str]
+    ratio: tuple[str, str] | tuple[str]
     above: float = Field(ge=-1, lt=1)
 
     @property
@@ -70,19 +74,19 @@ class Claim(SteppedClaim):
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure Spearman's correlation, the smallest over the steps; its interval is that over seeds.
 
-        The claim holds if the intervals of the correlation and of the power lie within what is allowed at every step,
-        and fails if one of them lies outside at some step.
+        The claim holds if the intervals of the correlation, and of a ratio's power, lie within what is allowed at every
+        step, and fails if one of them lies outside at some step.
         A quantity that is the same everywhere is not ordered: its correlation counts as 0. Where
         training diverged at some points the claim fails, since they have no rank.
 
         Raises:
-            UndecidedError: there are fewer than four points, a column has a single value, or every cell diverged.
+            UndecidedError: there are fewer than four points, a column of the ratio has a single value, or every cell
+                diverged.
         """
-        top, bottom = self.ratio
         threshold = f"at least {setting(self.above)}"
         generator = generator_of(self)
         correlations, sampled = [], []
-        powers: list[tuple[bool | None, float, Interval | None]] = []
+        powers: list[_Power] = []
         steps = steps_of(self, results)
         for quantity in steps:
             table = table_of(self, results, self.by, quantity=quantity)
@@ -102,32 +106,32 @@ class Claim(SteppedClaim):
             for name, column in zip(self.ratio, columns, strict=True):
                 if len(np.unique(column)) < 2:
                     raise UndecidedError(f"there is only one {prose(name)}", "sizes")
-            scale = points.spread.scale
-            power = float(_power(scale.to(means)[:, None], *columns)[0])
-            ends = interval_of(_power(scale.to(sampled_means.T), *columns))
-            powers.append((decide(power, ends, *ALLOWED_POWERS), power, ends))
+            if len(columns) == 2:
+                scale = points.spread.scale
+                power = float(_power(scale.to(means)[:, None], *columns)[0])
+                ends = interval_of(_power(scale.to(sampled_means.T), *columns))
+                powers.append((decide(power, ends, *ALLOWED_POWERS), power, ends))
         value = min(correlations)
         interval = interval_of(np.min(sampled, axis=0))
         lowest = f", the lowest of {len(steps)} steps" if len(steps) > 1 else ""
-        of_power = together([answer for answer, *_ in powers])
-        power, ends = max(
-            ((value, ends) for answer, value, ends in powers if answer is of_power),
-            key=lambda each: abs(np.log(each[0])),
+        named = " / ".join(map(prose, self.ratio))
+        detail = (
+            f"the rank correlation of {quantity_name(self)} with {named} over {num_points} points is "
+            f"{with_interval(value, interval)}{lowest}; it should be {threshold}"
         )
+        of_power = together([answer for answer, *_ in powers])
+        if powers:
+            detail += _in_words(named, powers, of_power)
         return Measurement(
             holds=together((decide(value, interval, self.above, np.inf), of_power)),
             value=value,
             interval=interval,
             threshold=threshold,
-            detail=f"the rank correlation of {quantity_name(self)} with {prose(top)} / {prose(bottom)} "
-            f"over {num_points} points is {with_interval(value, interval)}{lowest}; "
-            f"it should be {threshold}; as a function of {prose(top)} / {prose(bottom)}^p it has p = "
-            f"{with_interval(power, ends)}, which should be from {number(ALLOWED_POWERS[0])} to "
-            f"{number(ALLOWED_POWERS[1])}",
+            detail=detail,
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of values in the order of the ratio, or of one with a wrong power."""
+        """Return the simulation of values in the order of the column or ratio, or in a wrong one."""
         return _Simulation(self, recorded)
 
 
@@ -139,6 +143,19 @@ def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     norm = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     return np.asarray((a * b).sum(axis=1) / np.where(norm > 0, norm, 1.0))
+
+
+def _in_words(named: str, powers: Sequence[_Power], of_power: bool | None) -> str:
+    """Say which power is farthest from 1, among those of the steps that decide."""
+    power, ends = max(
+        ((value, ends) for answer, value, ends in powers if answer is of_power),
+        key=lambda each: abs(np.log(each[0])),
+    )
+    low, high = map(number, ALLOWED_POWERS)
+    return (
+        f"; as a function of {named}^p it has p = {with_interval(power, ends)}, which should be from "
+        f"{low} to {high}"
+    )
 
 
 def _power(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -155,16 +172,18 @@ def _power(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndar
 
 
 class _Simulation(NoisySimulation):
-    """The recorded values in the order of the ratio, or of a ratio with a wrong power of the second column."""
+    """The recorded values in the order of the ratio, or of one with a wrong power; those of a column, or reversed."""
 
     claim: Claim
 
-    # the power of the second column is one
-    has_exponent = True
+    @property
+    def has_exponent(self) -> bool:
+        """Whether there is a ratio, whose second column has the power one."""
+        return len(self.claim.ratio) == 2
 
     def exact(self, wrong: float) -> np.ndarray:
-        """Return the sorted values, at the ranks of the ratio."""
-        first, second = (self.table[column].to_numpy(float) for column in self.claim.ratio)
-        # 1/2 or 2, if wrong by one half
-        order = np.argsort(np.argsort(first / second**4.0**wrong))
-        return np.asarray(np.sort(self.recorded)[order])
+        """Return the sorted values, at the ranks of the column or ratio."""
+        first, *second = (self.table[column].to_numpy(float) for column in self.claim.ratio)
+        # the power is 1/2 or 2, if wrong by one half
+        ratio = first / second[0] ** 4.0**wrong if second else (-first if wrong else first)
+        return np.asarray(np.sort(self.recorded)[np.argsort(np.argsort(ratio))])
