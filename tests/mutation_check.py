@@ -467,9 +467,9 @@ FAULTS = (
     Fault(
         name="quarter-octave-dropped",
         file="claims/optimum_stays.py",
-        right="if not unclear and abs(widest.value) > max_over_range:",
-        wrong="if not unclear and abs(widest.value) > self.max_shift:",
-        why="over two doublings an exponent that is wrong by one half keeps to max_shift",
+        right="if not unclear and not told_apart:",
+        wrong="if not unclear and told_apart is False:",
+        why="an interval that reaches across the quarter octave a doubling counts as within",
         tests=("tests/audit/test_optimum_claims.py",),
     ),
     Fault(

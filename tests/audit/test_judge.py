@@ -6,6 +6,7 @@ from claim_examples import AGREES, BOUND, GAP, MOVES, RANK, SLOPE
 from pydantic import ValidationError
 
 from scaling_limits.audit.judge import judge
+from scaling_limits.audit.register import Register
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.records import Results
 from toys import parsed_claim
@@ -58,8 +59,8 @@ def test_refused(change):
 
 def test_verdict_carries_the_claim_and_its_registration(tabulate, bowl_rows):
     claim = parsed_claim(WHOLE)
-    registered = {("mupc", "fig5", "wider-is-better", "smoke"): "Too short a training."}
-    options = {"paper": "mupc", "figure": "fig5", "substituted": False, "registered": registered}
+    register = Register({("mupc", "fig5", "wider-is-better", "smoke"): "Too short a training."})
+    options = {"paper": "mupc", "figure": "fig5", "substituted": False, "register": register}
     results = tabulate(bowl_rows(still))
     (verdict,) = judge([claim], results, preset="smoke", **options)
     assert (verdict.paper, verdict.figure, verdict.claim) == ("mupc", "fig5", claim.id)

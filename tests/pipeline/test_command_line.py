@@ -40,13 +40,13 @@ def test_what_is_there_is_judged_and_reported(project: Project, tmp_path: Path) 
     assert (
         "1 of 2 figures have no records: mupc/fig5; compute them, or pass --allow-missing" in said
     )
-    assert "1 missing; 0% decided" in command("audit", "--stored", "--allow-missing")
+    assert "1 not computed; 0% decided" in command("audit", "--stored", "--allow-missing")
     assert "results/smoke/report.html (1 of 2 figures)" in command("report")
     assert (project / "results/smoke/report.html").exists()
     assert not folder.exists()
 
     shutil.move(tmp_path / "fig5", folder)
-    assert "1 hold, 0 fail" in command("audit", "--stored")
+    assert "1 holds; 100% decided" in command("audit", "--stored")
     output = command("run", "mupc/fig5", "--log", "--cores", "1", "--", "--forcerun", "publish")
     assert "Provided cores: 1" in output
     assert "Finished jobid: 0 (Rule: publish)" in output
@@ -62,7 +62,7 @@ def test_imported_results_are_judged_and_drawn_without_computing(
     )
     command = replace(fresh, program=COMMAND_LINE)
     assert "Figures: 2 new, 0 already there." in command("import", path)
-    assert "1 hold, 0 fail" in command("audit", "--stored")
+    assert "1 holds; 100% decided" in command("audit", "--stored")
     assert not (fresh / "results/datasets").exists()
     # imported files do not hide a change of the configuration here
     fresh.edit(f"config/papers/mupc/{EXPERIMENT}.yaml", "The loss is a number.", "It is one.")

@@ -89,7 +89,7 @@ def test_what_diverges_from_the_first_step_on_is_drawn_and_judged(project: Proje
     assert not np.isfinite(losses).any()
     assert "diverged" in (project / "results/smoke/mupc/fig5/figure.svg").read_text("utf-8")
     (verdict,) = json.loads((project / "results/smoke/mupc/audit.json").read_bytes())["verdicts"]
-    assert verdict["verdict"] == "inconclusive"
+    assert verdict["verdict"] == "diverged"
     assert verdict["detail"] == "every cell diverged"
     assert kept.items() <= cells(project).items()
 
