@@ -7,7 +7,7 @@ from typing import Literal, get_args
 Outcome = Literal[
     "holds", "fails", "inconclusive", "data not available", "diverged", "not computed"
 ]
-"""`inconclusive` has a `Reason`. `data not available`: the claim names a dataset, and a substitute stands in for it.
+"""`inconclusive` has a `Reason`. `data not available`: the claim names a dataset, but a substitute is used.
 `diverged`: every cell did, and the claim does not say that training fails. `not computed`: there are no records."""
 
 Reason = Literal["interval", "control", "sizes", "optimum at the edge", "divergence", "values"]

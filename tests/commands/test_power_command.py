@@ -85,7 +85,7 @@ def test_what_has_no_results_now_keeps_its_rows_as_long_as_there_are_such_claims
 
 
 def test_rows_without_a_plan_and_the_section_of_the_benchmark_are_kept(run):
-    """As the page had them before there were plans."""
+    """Pages from before there were plans have such rows."""
     power_command.run(Invocation(run), ["smoke"], jobs=1)
     page = run / "docs" / "power.md"
     row = next(line for line in page.read_text().splitlines() if "`falls`" in line)

@@ -20,7 +20,7 @@ UNCHECKED = "No experiment has checked this explanation."
 
 
 class Entry(Strict):
-    """What the entries of both files name: a claim and the presets that they are about."""
+    """A claim and the presets for which an entry of either file is valid."""
 
     paper: str
     figure: str
@@ -44,7 +44,7 @@ class Amendment(Entry):
     """A claim whose grids, control, seeds or rule changed after a result was known.
 
     `changed` has one line for each change, in order; `before` is the verdict before the first one, `measured` the
-    numbers then. `digest` is that of the claim as amended, or `removed`, once the claim has been locked (`lock`).
+    numbers then. `digest` is the amended claim's digest, or `removed`, once the claim has been locked (`lock`).
     """
 
     commits: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 Two or three seeds say little about the spread at one point, and many points together say a lot. The spread of a point
 is therefore moderated by the typical spread at its size and the neighbouring sizes, which counts as `PRIOR_SEEDS`
 further seeds (a moderated t statistic). Where points compete for the best value, as learning rates do, the typical
-spread is that of the points near the best: rates at which nothing is best often scatter less than the best one, which
+spread is taken from points near the best: rates at which nothing is best often scatter less than the best one, which
 may lie next to the edge of stability. Effects that all points of a size share, since a seed has one initialisation
 and one order of samples, are separated from those of single points: they cancel where points of one size are compared.
 """
@@ -97,8 +97,8 @@ def spreads_of(
         groups: the values [P, S] of points at the same seeds, whose effects they share.
         scale: the scale on which values scatter.
         exact: whether nothing is random, so that there is no spread.
-        competing: whether only the best point of a group counts, so that its spread is compared with that of points
-            near the best.
+        competing: whether only the best point of a group counts, so that its spread is moderated by
+            the spread of points near the best.
     """
     if exact:
         return [Spread(np.zeros(len(v)), 0.0, np.inf, scale) for v in groups]
