@@ -19,11 +19,23 @@ KINDS = ("exact", "sampled")
 def directions(
     kind: str, loss: str, outputs: Float[Array, "batch out"], key: Array, tokens: int = 1
 ) -> Float[Array, "directions batch out"]:
-    """Vectors v of each sample, the sum of whose `v v^T` is the Fisher information of its output f.
+    """Return vectors v of each sample whose summed `v v^T` is the Fisher information of its output f.
 
-    `exact`: one v for each output. `sampled`: one v, of a target drawn from the model (second-order
-    S.73), of which this holds in expectation; `key` is for that draw. Of a sequence every token has a likelihood of
-    its own, and they are divided by the root of their number, so that the information is a mean over tokens.
+    `exact`: one v for each output. `sampled`: one v, from a target drawn from the model (second-order S.73); the
+    identity then holds in expectation. Every token of a sequence has its own likelihood; its vectors are divided by the
+    square root of the number of tokens, so that the information is a mean over tokens.
+
+    Args:
+        kind: `exact` or `sampled`.
+        loss: name of a loss that is a negative log-likelihood.
+        outputs: the outputs f of the network `[batch, out]`; for sequences `out` is `tokens` times the number of
+            classes.
+        key: random key of the draw; unused if `exact`.
+        tokens: number of tokens of a sample.
+
+    Returns:
+        Derivatives of the log-likelihood with respect to f, `[directions, batch, out]`, with `out` directions if
+        `exact` and one if `sampled`.
 
     Raises:
         ConfigurationError: for an unknown kind or loss.

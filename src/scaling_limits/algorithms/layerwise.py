@@ -17,9 +17,17 @@ NodeStep = Callable[[Segment, Array, PyTree], tuple[Array, PyTree]]
 def upwards(
     segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[PyTree]
 ) -> tuple[Array, tuple[PyTree, ...]]:
-    """`step(segment, carry, entry) -> (carry, result)` over the nodes of `segments`, from below.
+    """Scan the nodes of a network from the bottom up.
 
-    `entries` has a tree of stacked leaves `[count, ...]` for every segment; so have the results.
+    Args:
+        segments: the segments of the network, lowest first.
+        step: `step(segment, carry, entry) -> (carry, result)`, called for every node.
+        carry: what enters the lowest node, usually an activity `[batch, units]`.
+        entries: for every segment a tree with leaves stacked over its nodes, `[count, ...]`; `step` gets the slice of
+            its node.
+
+    Returns:
+        The carry after the top node, and for every segment its stacked results, a tree with leaves `[count, ...]`.
     """
     results = []
     for segment, stacked in zip(segments, entries, strict=True):
@@ -31,7 +39,19 @@ def upwards(
 def downwards(
     segments: Sequence[Segment], step: NodeStep, carry: Array, entries: Iterable[PyTree]
 ) -> tuple[Array, tuple[PyTree, ...]]:
-    """As `upwards`, from above."""
+    """Scan the nodes of a network from the top down.
+
+    Args:
+        segments: the segments of the network, lowest first.
+        step: `step(segment, carry, entry) -> (carry, result)`, called for every node.
+        carry: what enters the top node from above, usually a cotangent or error `[batch, units]`.
+        entries: for every segment, lowest first, a tree with leaves stacked over its nodes, `[count, ...]`; `step` gets
+            the slice of its node.
+
+    Returns:
+        The carry after the lowest node, and for every segment, lowest first, its stacked results, a tree with leaves
+        `[count, ...]`.
+    """
     results: list[PyTree] = []
     for segment, stacked in reversed(list(zip(segments, entries, strict=True))):
         carry, result = _through(segment, step, carry, stacked, reverse=True)
@@ -58,7 +78,18 @@ def pull(
     x: Array,
     cotangent: Float[Array, "batch out"],
 ) -> Float[Array, "batch in"]:
-    """`J^T cotangent` with the Jacobian J of one node at its input `x`."""
+    """Compute the vector-Jacobian product `J^T cotangent` of one node, with its Jacobian J at the input `x`.
+
+    Args:
+        segment: the segment of the node.
+        params: the weights of this node, without the axis over nodes.
+        scaling: the numbers of the parameterisation, role -> quantity -> number.
+        x: the input of the node `[batch, in]`.
+        cotangent: what is propagated back, `[batch, out]`.
+
+    Returns:
+        The product for every sample, `[batch, in]`.
+    """
     _, pullback = jax.vjp(lambda x: segment.apply(params, scaling, x), x)
     pulled: Array = pullback(cotangent)[0]
     return pulled

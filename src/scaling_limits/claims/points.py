@@ -200,6 +200,12 @@ def together(answers: Collection[bool | None]) -> bool | None:
 def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame) -> None:
     """Refuse a claim whose `key` names a column that the table does not have.
 
+    Args:
+        claim: the claim.
+        key: the claim's key that names the column.
+        column: the name of the column.
+        table: the table that should have it.
+
     Raises:
         ConfigurationError: naming the claim, the key and the nearest column.
     """

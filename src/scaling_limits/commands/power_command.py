@@ -79,7 +79,16 @@ def run(given: Invocation, presets: Sequence[str], jobs: int) -> None:
 
 
 def rows(preset: str, claims: Claims, root: Path, jobs: int) -> list[Row]:
-    """The power of those claims whose figures a preset's results have, as rows of the page's table.
+    """Compute the power of the claims whose figures have results at a preset.
+
+    Args:
+        preset: name of the preset.
+        claims: the claims by figure (`paper/name`) and name.
+        root: folder of the project.
+        jobs: number of processes.
+
+    Returns:
+        The rows of the page's table, one for each claim whose figure was computed.
 
     Raises:
         ConfigurationError: no figure was computed at this preset.

@@ -44,7 +44,13 @@ _MOVED = {
 
 
 def refuse_unknown(tree: Tree, kind: str, valid: Collection[str], path: str = "") -> None:
-    """Refuse words that a place does not have, with the nearest that it has.
+    """Refuse keys that a place of a file does not have, with the nearest valid one.
+
+    Args:
+        tree: the keys and values of the place.
+        kind: what error messages call a key, such as `word` or `setting`.
+        valid: the valid keys.
+        path: what error messages put before the key, such as `stated.`; empty at the top of a file.
 
     Raises:
         ConfigurationError: names file and line.

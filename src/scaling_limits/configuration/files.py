@@ -52,7 +52,17 @@ class _Loader(yaml.CSafeLoader):
         return key
 
     def words(self, node: object, file: str, way: tuple[str, ...], line: int) -> Word:
-        """A node with the lines of its keys; what stands in a list has that of the list."""
+        """Convert a YAML node to values with the lines of their keys; everything in a list has the list's line.
+
+        Args:
+            node: the YAML node.
+            file: path of the file, for error messages.
+            way: what the values came through, for error messages (`Origin`).
+            line: line of the node's key, from 1.
+
+        Returns:
+            A tree if the node is a mapping, else a leaf.
+        """
         origin = Origin(file, line, way)
         if not isinstance(node, yaml.MappingNode):
             return Leaf(self.construct_object(node, deep=True), origin)
@@ -178,11 +188,21 @@ def validate(
     written: Callable[[Location], Location] = lambda location: location,
     told_of: Iterable[Location] = (),
 ) -> M:
-    """What is said as `model`; `content` is what became of it, if that is something else, and `written` gives the place
-    in `said` of one in `content`. What is wrong below the places `told_of` was said before.
+    """Validate part of a configuration as a model.
+
+    Args:
+        model: the pydantic model.
+        said: the keys and values as written, with their files and lines.
+        content: what to validate instead of `said`, if that was transformed; None for `said` itself.
+        path: what error messages put before the key; empty at the top of a file.
+        written: maps a location in `content` to the location in `said` that it comes from; the same by default.
+        told_of: locations whose problems were reported before and are left out here.
+
+    Returns:
+        The validated model.
 
     Raises:
-        ConfigurationError: names, for each thing wrong, the file, the line, the key and what would be valid.
+        ConfigurationError: names, for each problem, the file, the line, the key and what would be valid.
     """
     whole = plain(said) if content is None else content
     try:

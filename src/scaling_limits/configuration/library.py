@@ -15,8 +15,14 @@ _SHARED = "paper"
 
 
 class Library:
-    """`presets` are those that files may speak of, `settings` all that there are; `faults` is what is wrong with the
-    names of own parts, by experiment.
+    """The files of one paper, or of the user's own experiments, with their keys checked.
+
+    Args:
+        root: folder of the project.
+        slug: name of the paper, or `OWN` for the user's own experiments.
+        presets: names of the presets that files may change.
+        settings: names of all settings.
+        faults: what is wrong with the names of own parts, by experiment.
     """
 
     def __init__(

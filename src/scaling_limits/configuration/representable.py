@@ -69,8 +69,15 @@ def refuse_numbers(
 ) -> None:
     """Refuse numbers of algorithm and optimiser that become 0 or infinite, by themselves or times a role's factor.
 
+    Args:
+        cell: the resolved cell.
+        settings: the settings that it comes from.
+        factors: the row's numbers of each role or layer.
+        rates: for each trained role or layer, the setting of its learning rate.
+        dtype: the floating-point type that the cell computes in.
+
     Raises:
-        ConfigurationError: starts with the key; says the valid numbers.
+        ConfigurationError: starts with the key; states the valid numbers.
     """
     valid = _normal(dtype)
     said = vars(settings)

@@ -26,14 +26,23 @@ def fetch(
     wait: Callable[[float], None],
     report: Callable[[str], None],
 ) -> Checked:
-    """Download one file to `target` and return what `check` makes of it.
+    """Download one file and return what `check` makes of it.
 
-    All mirrors are tried in turn, in at most `ROUNDS` rounds with pauses of 1, 2, 4... seconds
-    between them. A mirror that refuses the request, or whose file fails `check`, is not asked
-    again.
+    All mirrors are tried in turn, in at most `ROUNDS` rounds with pauses of 1, 2, 4... seconds between them. A mirror
+    that refuses the request, or whose file fails `check`, is not asked again.
+
+    Args:
+        urls: addresses of the file, one for each mirror, in the order in which they are tried.
+        target: path to write.
+        check: reads the file at a path; raises DatasetError if the file is not the right one.
+        wait: pauses for a number of seconds.
+        report: receives one line of progress or failure.
+
+    Returns:
+        The result of `check`.
 
     Raises:
-        DatasetError: no mirror gave a file that passes; says what each one did.
+        DatasetError: no mirror gave a file that passes; names the failure of each one.
         WriteError: the file cannot be written here, which no other mirror would mend.
     """
     mirrors = list(urls)

@@ -8,10 +8,20 @@ import numpy as np
 def batch_indices(
     *, seed: int, dataset: str, num_samples: int, batch_size: int, num_steps: int
 ) -> np.ndarray:
-    """Sample indices `[num_steps, batch_size]` of shuffled epochs; an incomplete last batch is dropped.
+    """Return the sample indices of all batches, from shuffled epochs; an incomplete last batch is dropped.
 
-    A batch of all samples keeps their order; a larger one is cut to them, `[num_steps, num_samples]`. Fewer steps give
-    a prefix of more steps' order.
+    A batch of all samples keeps their order; a larger one is cut to them. Fewer steps give a prefix of more steps'
+    order.
+
+    Args:
+        seed: seed of the order.
+        dataset: name of the dataset.
+        num_samples: number of training samples.
+        batch_size: samples of a batch.
+        num_steps: number of batches.
+
+    Returns:
+        Indices `[num_steps, min(batch_size, num_samples)]` in int32.
     """
     if batch_size >= num_samples:
         return np.tile(np.arange(num_samples, dtype=np.int32), (num_steps, 1))

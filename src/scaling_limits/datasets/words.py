@@ -11,12 +11,22 @@ if TYPE_CHECKING:
 
 
 def vectors(spec: DatasetSpec, x: Array, y: Array, dtype: str) -> tuple[Array, Array]:
-    """Inputs and targets of samples: of a text, whose x are `[n, context_size]` and y `[n]`, how often each word of the
-    vocabulary is among those of a sample, and one-hot rows; of sequences, both `[n, sequence_length]`, a one-hot row of
-    every token, one after the other; of other data as they are.
+    """Convert samples to the inputs and targets that a network takes.
+
+    Texts become word counts and one-hot targets, sequences become concatenated one-hot rows of their tokens; other data
+    stay as they are.
 
     Source: second-order B.1 (CBOW, Mikolov et al. 2013), with the sum of the embeddings in place of their mean;
     pcn-limits Eq. 126.
+
+    Args:
+        spec: the dataset of the cell.
+        x: inputs: of a text `[n, context_size]` word indices, of sequences `[n, sequence_length]` token indices.
+        y: targets: of a text `[n]` word indices, of sequences `[n, sequence_length]` token indices.
+        dtype: floating-point type of the result for texts and sequences.
+
+    Returns:
+        Inputs and targets: of a text both `[n, num_classes]`, of sequences both `[n, sequence_length * num_classes]`.
     """
     import jax
     import jax.numpy as jnp

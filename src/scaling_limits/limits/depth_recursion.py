@@ -105,7 +105,17 @@ def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
 def measured(
     cell: Cell, arrays: Arrays, branch_scale: float, moments: Moments | None = None
 ) -> dict[str, Measured]:
-    """Return what is recorded of a cell; `branch_scale` and `moments` are as in `train`."""
+    """Compute the measurements of a cell in the limit: `train_loss`, `feature_sizes` and `feature_increments`.
+
+    Args:
+        cell: the cell.
+        arrays: its data; `x_train` `[num_train, D]` and `y_train` `[num_train, C]` are used.
+        branch_scale: c = a L^-alpha, as in `train`.
+        moments: the moments of a smooth activation, as in `train`; None in linear networks.
+
+    Returns:
+        The measured values by metric; other measurements are left out.
+    """
     plans = {spec.name: spec.steps for spec in cell.measurements if spec.name in _MEASURED}
     width, num_blocks = cell.network.width, cell.network.num_hidden_layers - 1
     # what is measured after the last update needs one more batch
@@ -179,16 +189,26 @@ def train(
     learning_rate: float,
     moments: Moments | None = None,
 ) -> Limit:
-    """SGD on the batch mean of a loss, in float64.
+    """Train with SGD on the batch mean of a loss, in float64.
 
-    x is `[T, B, D]`, the batch of every step; `loss_derivative(step, f)` maps outputs `[B, C]` to
-    every sample's dloss/df `[B, C]`. `num_blocks` is L, `branch_scale` c = a L^-alpha and
-    `learning_rate` that of a finite network's W^l, eta L^(alpha - gamma) (Eq. 4); Depth-muP is alpha
-    = gamma = 1/2. A learning rate that is too large ends in inf or nan. Memory is about 32 (T B L)^2
-    bytes. `moments` are those of a smooth activation after the weight, with mean subtraction; without them the network
-    is linear.
+    A learning rate that is too large ends in inf or nan. Memory is about 32 (T B L)^2 bytes. Depth-muP is alpha = gamma
+    = 1/2.
 
-    Raises ValueError if x has not three axes, or there is no block.
+    Args:
+        x: the batch of every step `[T, B, D]`.
+        loss_derivative: `loss_derivative(step, f)` maps outputs `[B, C]` to every sample's dloss/df `[B, C]`.
+        output_dim: number C of outputs.
+        num_blocks: number L of residual blocks, at least 1.
+        branch_scale: c = a L^-alpha.
+        learning_rate: learning rate of a finite network's W^l, eta L^(alpha - gamma) (Eq. 4).
+        moments: the moments of a smooth activation after the weight, with mean subtraction; the network is linear if
+            None.
+
+    Returns:
+        The outputs `[T, B, C]` before each update, and the second moments of features and their derivatives.
+
+    Raises:
+        ValueError: x has not three axes, or there is no block.
     """
     x = np.asarray(x, np.float64)
     if x.ndim != 3:
@@ -225,6 +245,14 @@ class Kets:
 
     Block m has the fields phi(W_0^m x^{m-1}) of each token, less their mean, and W_0^{mT} dh^m, with dh = phi'(h) dx.
     The first have the covariance Cov(phi, phi), the second E[phi' phi'] <dx dx'>.
+
+    Args:
+        gram: inner products of all tokens' inputs `[tokens, tokens]`.
+        output_dim: number C of outputs.
+        num_blocks: number L of residual blocks.
+        scale: branch scale c.
+        rate: learning rate times c over the batch size.
+        moments: the moments of a smooth activation; the network is linear if None.
     """
 
     def __init__(

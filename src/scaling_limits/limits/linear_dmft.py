@@ -113,15 +113,27 @@ def gradient_descent(
     hidden_scale: float = 1.0,
     skip: bool = False,
 ) -> Trajectory:
-    """Full-batch gradient descent on 1/(2P) sum ||y - f||^2 at infinite width, in float64.
+    """Train by full-batch gradient descent on 1/(2P) sum ||y - f||^2 at infinite width, in float64.
 
-    x is `[P, D]`, y `[P, C]`; `learning_rate` is eta_0 of eta = eta_0 gamma_0^2 N (pcn-limits Eq.
-    14), `output_scale` gamma_0, where 0 is the lazy limit. All L = `num_weight_layers` weights are
-    trained: an MLP (Eq. 7-10 with the exponents of Table 2), or with `skip` the residual network
-    whose layers 2..L-1 are I + c W / sqrt(N), c = `hidden_scale` = L^-alpha (Eq. 95-98). A learning
-    rate that is too large ends in inf or nan. Memory is 32 (L (P + C num_steps))^2 bytes.
+    All L weights are trained: an MLP (Eq. 7-10 with the exponents of Table 2), or with `skip` the residual network
+    whose layers 2..L-1 are I + c W / sqrt(N) (Eq. 95-98). A learning rate that is too large ends in inf or nan. Memory
+    is 32 (L (P + C num_steps))^2 bytes.
 
-    Raises ValueError for fewer than two weight layers, or x and y that are no such matrices.
+    Args:
+        x: inputs `[P, D]`.
+        y: targets `[P, C]`.
+        num_weight_layers: number L of weights, at least 2.
+        num_steps: number of updates that are followed.
+        learning_rate: eta_0 of eta = eta_0 gamma_0^2 N (pcn-limits Eq. 14).
+        output_scale: gamma_0; 0 is the lazy limit.
+        hidden_scale: c, the multiplier of layers 2..L-1; L^-alpha with skips.
+        skip: whether layers 2..L-1 add their input.
+
+    Returns:
+        Outputs `[num_steps, P, C]` and losses `[num_steps]`; entry t is after t updates.
+
+    Raises:
+        ValueError: there are fewer than two weight layers, or x and y are no such matrices.
     """
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if num_weight_layers < 2:

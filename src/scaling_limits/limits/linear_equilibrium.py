@@ -29,8 +29,16 @@ def layer_matrices(
     *,
     skip: bool,
 ) -> tuple[Matrices, list[Array]]:
-    """Weights W_1..W_L and their multipliers from parameters stacked by segment, and each segment's
-    role. With `skip`, a hidden layer's multiplier holds that of its branch.
+    """List the weights W_1..W_L and their multipliers.
+
+    Args:
+        params: the weights stacked by segment, each a tree with one leaf `[count, out, in]`.
+        scaling: the numbers of the parameterisation, role -> quantity -> number; `multiplier` and `branch` are used.
+        roles: the role of each segment.
+        skip: whether hidden layers are residual branches; their multipliers then hold the branch multiplier.
+
+    Returns:
+        W_1..W_L, each `[out_l, in_l]`, and c_1..c_L, scalars.
     """
     weights, multipliers = [], []
     for stacked, role in zip(params, roles, strict=True):
@@ -90,7 +98,20 @@ def equilibrium_energy(
     *,
     nudging: Array | float = math.inf,
 ) -> Array:
-    """F* = g_L/(2B) sum r^T S^{-1} r (mupc Eq. 30, pcn-limits Eq. 5), nudging's own term included."""
+    """Return the batch-mean energy at equilibrium, F* = g_L/(2B) sum r^T S^{-1} r (mupc Eq. 30, pcn-limits Eq. 5).
+
+    The term of nudging is included.
+
+    Args:
+        matrices: A_1..A_L, each `[out_l, in_l]` (`effective_matrices`).
+        x: inputs `[B, D]`.
+        y: targets `[B, C]`.
+        energy_weights: g_1..g_L; all one if None.
+        nudging: beta; infinite if the output is clamped to y.
+
+    Returns:
+        F*, a scalar.
+    """
     output_error = equilibrium_errors(matrices, x, y, energy_weights, nudging=nudging)[-1]
     weight = _output_weight(energy_weights)
     return 0.5 * weight * jnp.vdot(_residual(matrices, x, y), output_error) / len(x)
@@ -104,10 +125,20 @@ def equilibrium_errors(
     *,
     nudging: Array | float = math.inf,
 ) -> Matrices:
-    """e*_1..e*_L: e*_l = (g_L/g_l) B_l^T S^{-1} r, with e*_L = z*_L - A_L z*_{L-1}.
+    """Return the errors e*_1..e*_L at equilibrium, e*_l = (g_L/g_l) B_l^T S^{-1} r, with e*_L = z*_L - A_L z*_{L-1}.
 
-    pc-tp Eq. 15 with the sign of its derivation, S.92; the main text prints that of -r, and so does
-    S.104 for a nudged output.
+    pc-tp Eq. 15 with the sign of its derivation, S.92; the main text prints the errors of -r, and so does S.104 for a
+    nudged output.
+
+    Args:
+        matrices: A_1..A_L, each `[out_l, in_l]` (`effective_matrices`).
+        x: inputs `[B, D]`.
+        y: targets `[B, C]`.
+        energy_weights: g_1..g_L; all one if None.
+        nudging: beta; infinite if the output is clamped to y.
+
+    Returns:
+        The errors, each `[B, out_l]`.
     """
     rescaling = rescaling_matrix(matrices, energy_weights, nudging=nudging)
     output_error = jnp.linalg.solve(rescaling, _residual(matrices, x, y).T).T
@@ -125,9 +156,20 @@ def equilibrium_activities(
     *,
     nudging: Array | float = math.inf,
 ) -> Matrices:
-    """z*_1..z*_L: z*_l = A_l z*_{l-1} + e*_l; the last is y where the output is clamped.
+    """Return the activities z*_1..z*_L at equilibrium, z*_l = A_l z*_{l-1} + e*_l; the last is y where the output is
+    clamped.
 
     Written out it is pc-tp Eq. 16 with a sum up to l; the paper prints l - 1.
+
+    Args:
+        matrices: A_1..A_L, each `[out_l, in_l]` (`effective_matrices`).
+        x: inputs `[B, D]`.
+        y: targets `[B, C]`.
+        energy_weights: g_1..g_L; all one if None.
+        nudging: beta; infinite if the output is clamped to y.
+
+    Returns:
+        The activities, each `[B, out_l]`.
     """
     errors = equilibrium_errors(matrices, x, y, energy_weights, nudging=nudging)
     activities, z = [], x
@@ -146,7 +188,22 @@ def predictive_coding_gradients(
     skip: bool,
     energy_weights: Weights | None = None,
 ) -> Matrices:
-    """-(c_l/B) sum e*_l z*_{l-1}^T, which is (1/g_l) dF*/dW_l (pc-tp S.33)."""
+    """Return the gradients of predictive coding at equilibrium, -(c_l/B) sum e*_l z*_{l-1}^T = (1/g_l) dF*/dW_l (pc-tp
+    S.33).
+
+    The output is clamped to y.
+
+    Args:
+        weights: W_1..W_L, each `[out_l, in_l]`.
+        multipliers: c_1..c_L.
+        x: inputs `[B, D]`.
+        y: targets `[B, C]`.
+        skip: whether layers 2..L-1 add their input.
+        energy_weights: g_1..g_L; all one if None.
+
+    Returns:
+        The gradients with respect to W_1..W_L, each `[out_l, in_l]`.
+    """
     matrices = effective_matrices(weights, multipliers, skip=skip)
     errors = equilibrium_errors(matrices, x, y, energy_weights)
     inputs = [x, *equilibrium_activities(matrices, x, y, energy_weights)[:-1]]
@@ -161,7 +218,18 @@ def backpropagation_gradients(
     *,
     skip: bool,
 ) -> Matrices:
-    """dL/dW_l = -(c_l/B) sum (B_l^T r) h_{l-1}^T."""
+    """Return the gradients of the mean squared error, dL/dW_l = -(c_l/B) sum (B_l^T r) h_{l-1}^T.
+
+    Args:
+        weights: W_1..W_L, each `[out_l, in_l]`.
+        multipliers: c_1..c_L.
+        x: inputs `[B, D]`.
+        y: targets `[B, C]`.
+        skip: whether layers 2..L-1 add their input.
+
+    Returns:
+        The gradients with respect to W_1..W_L, each `[out_l, in_l]`.
+    """
     matrices = effective_matrices(weights, multipliers, skip=skip)
     inputs = [x]
     for matrix in matrices[:-1]:

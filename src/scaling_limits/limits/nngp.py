@@ -140,7 +140,21 @@ def regression(
     momentum: float,
     num_steps: int,
 ) -> Float[Array, "times n out"]:
-    """a_0 = 0 to a_num_steps; f_t(x) is K(x, X) a_t. At rate 1 a_1 is that of kernel regression."""
+    """Iterate K-FAC on the output weights from a_0 = 0 (second-order Eq. 17); f_t(x) is K(x, X) a_t.
+
+    At rate 1 the first step, a_1, is kernel regression with this ridge.
+
+    Args:
+        kernel: K(X, X) of the training samples `[n, n]`.
+        y: targets `[n, out]`.
+        ridge: n rho_A / M.
+        rate: r c^2 / (1 + rho_B), the learning rate r times the squared multiplier over the damped output factor.
+        momentum: decay of the velocity.
+        num_steps: number of updates.
+
+    Returns:
+        The coefficients a_0..a_num_steps, `[num_steps + 1, n, out]`.
+    """
     values, vectors = np.linalg.eigh(kernel)
     values = np.maximum(values, 0.0)
     targets = vectors.T @ y

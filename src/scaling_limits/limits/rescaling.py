@@ -16,8 +16,16 @@ def mean_field_mlp(width: float, num_weight_layers: int, output_scale: float = 1
 def mean_field_residual(
     width: float, num_weight_layers: int, output_scale: float = 1.0, depth_exponent: float = 0.5
 ) -> float:
-    """E[s] - 1 = 1/(gamma_0^2 N) sum_{j=0}^{L-2} (1 + L^{-2 alpha})^j: mean-field residual
-    networks, and muPC.
+    """Return E[s] - 1 = 1/(gamma_0^2 N) sum_{j=0}^{L-2} (1 + L^{-2 alpha})^j: mean-field residual networks, and muPC.
+
+    Args:
+        width: N.
+        num_weight_layers: L.
+        output_scale: gamma_0.
+        depth_exponent: alpha.
+
+    Returns:
+        E[s] - 1.
     """
     growth: float = 1.0 + num_weight_layers ** (-2.0 * depth_exponent)
     total = sum(growth**j for j in range(num_weight_layers - 1))
@@ -32,10 +40,19 @@ def standard_uniform_mlp(num_weight_layers: int) -> float:
 def mean_excess(
     *, width: int, num_weight_layers: int, skip: bool, hidden_scale: Any, output_scale: Any
 ) -> Any:
-    """E[s] - 1 for any parameterisation: N o^2 sum_{j=0}^{L-2} g^j, with g = N h^2 [+ 1 with skips].
+    """Return E[s] - 1 for any parameterisation: N o^2 sum_{j=0}^{L-2} g^j, with g = N h^2 [+ 1 with skips].
 
-    `hidden_scale` h and `output_scale` o are multiplier times standard deviation of the draws (numbers or
-    arrays); the functions above are its special cases.
+    The other functions of this module are its special cases.
+
+    Args:
+        width: N.
+        num_weight_layers: L.
+        skip: whether hidden layers add their input.
+        hidden_scale: h, multiplier times standard deviation of the hidden weights, a number or an array.
+        output_scale: o, the same product for the output weights.
+
+    Returns:
+        E[s] - 1, of the shape that `hidden_scale` and `output_scale` broadcast to.
     """
     gain = width * hidden_scale**2 + float(skip)
     # by Horner's rule: of powers, the compiler makes N^j (h^2)^j, which overflows times zero

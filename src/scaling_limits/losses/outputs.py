@@ -19,7 +19,16 @@ def mean_loss(
     targets: Float[Array, "batch out"],
     tokens: int = 1,
 ) -> Float[Array, ""]:
-    """The mean over a batch of the loss.
+    """Return the mean of a loss over the samples and tokens of a batch.
+
+    Args:
+        name: name of the loss.
+        outputs: outputs of the network `[batch, out]`; for sequences `out` is `tokens` times the number of classes.
+        targets: targets, of the same shape.
+        tokens: number of tokens of a sample.
+
+    Returns:
+        The mean loss, a scalar.
 
     Raises:
         ConfigurationError: for an unknown name.
@@ -33,7 +42,21 @@ def summed_loss(
     targets: Float[Array, "*batch out"],
     tokens: int = 1,
 ) -> Float[Array, ""]:
-    """The sum of the loss, of one sample or several; raises as `mean_loss` does."""
+    """Return the sum of a loss over samples and their tokens.
+
+    Args:
+        name: name of the loss.
+        outputs: outputs of one sample `[out]` or of several `[*batch, out]`; for sequences `out` is `tokens` times the
+            number of classes.
+        targets: targets, of the same shape.
+        tokens: number of tokens of a sample.
+
+    Returns:
+        The summed loss, a scalar.
+
+    Raises:
+        ConfigurationError: for an unknown name.
+    """
     total: Array = registry.get(name).summed(outputs, targets, tokens)
     return total
 
@@ -44,7 +67,16 @@ def output_error(
     targets: Float[Array, "batch out"],
     tokens: int = 1,
 ) -> Float[Array, "batch out"]:
-    """Each sample's e = -dloss/df.
+    """Return each sample's output error e = -dloss/df.
+
+    Args:
+        name: name of the loss.
+        outputs: outputs f of the network `[batch, out]`; for sequences `out` is `tokens` times the number of classes.
+        targets: targets, of the same shape.
+        tokens: number of tokens of a sample.
+
+    Returns:
+        The errors `[batch, out]`, without the factor 1/(batch tokens) of the mean loss.
 
     Raises:
         ConfigurationError: for an unknown name.

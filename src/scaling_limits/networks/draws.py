@@ -29,11 +29,22 @@ def layer_key(key: Array, purpose: str, layer: int | Array) -> Array:
 def scaled_draws(
     key: Array, purpose: str, layers: tuple[int, int], std: Array | float, leaf: PyTree, how: str
 ) -> Float[Array, "count out in"]:
-    """`std` times the unit draws of `layers`, the first and their number, each with the shape and dtype of `leaf`.
+    """Draw the weights of equal layers: `std` times a unit draw for each layer index.
 
-    Called from Python it runs programs that most weights share, in all cells: what an entry comes to depends on its
-    place alone, not on how many there are, so that weights of any shape are the beginning of a longer vector. As
-    parts of the cells' own programs, draws would take nearly half of the time in which these are compiled.
+    Called from Python it runs programs that most weights share, in all cells: the value of an entry depends on its
+    place alone, not on how many there are, so that weights of any shape are the beginning of a longer vector. As parts
+    of the cells' own programs, draws would take nearly half of the time in which these are compiled.
+
+    Args:
+        key: key of the seed (`seed_key`).
+        purpose: name that separates draws of the same layer.
+        layers: index of the first layer, and the number of layers.
+        std: standard deviation that multiplies the unit draws.
+        leaf: array or shape struct with the shape `[out, in]` and dtype of one layer's weight.
+        how: distribution of the unit draws: `normal`, `uniform` or `orthogonal` (`unit_draw`).
+
+    Returns:
+        The weights `[count, out, in]`.
 
     Raises:
         ConfigurationError: `how` is an unknown distribution.
@@ -77,9 +88,17 @@ def unit_draw(
 ) -> Float[Array, "..."]:
     """Draw one matrix `[out, in]`, or a vector of entries, to be scaled by `init_std` afterwards.
 
-    `normal` and `uniform` (on +-sqrt 3) have entries of unit variance. `orthogonal` is Haar
-    distributed with orthonormal columns, `W^T W = I` (rows where out < in), so its entries have
-    variance 1/max(out, in).
+    `normal` and `uniform` (on +-sqrt 3) have entries of unit variance. `orthogonal` is Haar distributed with
+    orthonormal columns, `W^T W = I` (rows where out < in), so its entries have variance 1/max(out, in).
+
+    Args:
+        key: random key of the draw.
+        distribution: `normal`, `uniform` or `orthogonal`.
+        shape: `[out, in]`; `normal` and `uniform` take any shape.
+        dtype: floating-point type of the entries.
+
+    Returns:
+        The draw, of the given shape.
 
     Raises:
         ConfigurationError: for an unknown distribution.

@@ -66,8 +66,16 @@ class Segment:
         return jax.tree.map(lambda role: scaling[role], self.roles)
 
     def apply(self, params: PyTree, scaling: Scaling, x: Array, statistics: PyTree = ()) -> Array:
-        """One node of the segment: `params` without the stacking axis, `x` and the result `[batch,
-        units]`. With `statistics`, it normalises by these instead of by those of `x`.
+        """Apply one node of the segment.
+
+        Args:
+            params: the weights of the node, without the axis over nodes.
+            scaling: the numbers of the parameterisation, role -> quantity -> number.
+            x: the input of the node `[batch, in]`.
+            statistics: means and variances that it normalises by; those of `x` if empty.
+
+        Returns:
+            The output of the node `[batch, out]`.
         """
         collections = {"params": params, **({"statistics": statistics} if statistics else {})}
         y: PyTree = self.node.apply(collections, x, self.numbers(scaling))
@@ -76,7 +84,19 @@ class Segment:
     def observe(
         self, params: PyTree, scaling: Scaling, x: Array, shift: PyTree
     ) -> tuple[Array, PyTree]:
-        """As `apply`, with `shift` added to what comes out of every kernel, and what enters each."""
+        """Apply one node and return what enters each of its kernels.
+
+        Args:
+            params: the weights of the node, without the axis over nodes.
+            scaling: the numbers of the parameterisation, role -> quantity -> number.
+            x: the input of the node `[batch, in]`.
+            shift: added to what every kernel gives, before its multiplier: a tree like `params` with leaves `[batch,
+                ..., out]`.
+
+        Returns:
+            The output `[batch, units]`, and the input of every kernel, a tree like `params` with leaves `[batch, ...,
+            in]`.
+        """
         collections = {"params": params, "perturbations": _renamed(shift, "output")}
         y, sown = self._sown("intermediates", collections, scaling, x)
         return y, _renamed(sown, "kernel")
@@ -120,7 +140,16 @@ class Network:
         return sum(segment.count for segment in self.segments)
 
     def init(self, key: Array, scaling: Scaling, distribution: str, dtype: PyTree) -> Params:
-        """Unit draws, which depend on (key, layer) only, times each role's `init_std`.
+        """Draw the weights: unit draws, which depend on (key, layer) only, times each role's `init_std`.
+
+        Args:
+            key: key of the seed (`draws.seed_key`).
+            scaling: the numbers of the parameterisation, role -> quantity -> number.
+            distribution: distribution of the unit draws: `normal`, `uniform` or `orthogonal`.
+            dtype: floating-point type of the weights.
+
+        Returns:
+            The weights, for every segment a tree with leaves `[count, out, in]`.
 
         Raises:
             ConfigurationError: for an unknown distribution.
@@ -134,7 +163,20 @@ class Network:
     def init_feedback(
         self, key: Array, scaling: Scaling, distribution: str, dtype: PyTree
     ) -> Params:
-        """The weights of the feedback nodes, as `init` draws the others; raises as it does."""
+        """Draw the weights of the feedback nodes, as `init` draws the forward weights.
+
+        Args:
+            key: key of the seed (`draws.seed_key`); the draws differ from those of `init`.
+            scaling: the numbers of the parameterisation, role -> quantity -> number, with those of feedback roles.
+            distribution: distribution of the unit draws: `normal`, `uniform` or `orthogonal`.
+            dtype: floating-point type of the weights.
+
+        Returns:
+            The weights, for every feedback segment a tree with leaves `[count, out, in]`; empty without feedback nodes.
+
+        Raises:
+            ConfigurationError: for an unknown distribution.
+        """
         feedback, x = [], self._input(dtype)
         for segment, back in zip(self.segments, (None, *self.feedback), strict=False):
             x = _shapes(segment, x)[0]
@@ -160,8 +202,19 @@ class Network:
         x: Float[Array, "samples in"],
         reference: Float[Array, "some in"],
     ) -> Float[Array, "samples out"]:
-        """The output f(x) with batches normalised by the statistics of the samples `reference`, so
-        that it is each sample's own. No more samples are held at once than there are in `reference`.
+        """Compute the output f(x), with batch norm by the statistics of reference samples.
+
+        Each sample's output is therefore independent of the others. No more samples are held at once than there are in
+        `reference`.
+
+        Args:
+            params: the weights, for every segment a tree with leaves `[count, out, in]`.
+            scaling: the numbers of the parameterisation, role -> quantity -> number.
+            x: inputs `[samples, in]`.
+            reference: the samples whose means and variances normalise `[some, in]`.
+
+        Returns:
+            The outputs `[samples, out]`.
         """
 
         def normalising(segment: Segment, y: Array, stacked: PyTree) -> tuple[Array, PyTree]:
@@ -204,11 +257,20 @@ class Network:
     def observed(
         self, params: Params, scaling: Scaling, x: Float[Array, "batch in"], shifts: Params
     ) -> tuple[Float[Array, "batch out"], Params]:
-        """The output, and what every kernel is applied to: trees like `params` whose leaves are
-        `[count, batch, ..., in]`, with the positions of convolutions in between.
+        """Compute the output f(x) and what enters every kernel.
 
-        `shifts`, like them with `[..., out]`, are added to what comes out of the kernels, before their
-        multipliers: derivatives by them, at zero, are the cotangents there.
+        Derivatives with respect to `shifts`, at zero, are the cotangents of what the kernels give.
+
+        Args:
+            params: the weights, for every segment a tree with leaves `[count, out, in]`.
+            scaling: the numbers of the parameterisation, role -> quantity -> number.
+            x: inputs `[batch, in]`.
+            shifts: added to what every kernel gives, before its multiplier: a tree like `params` with leaves `[count,
+                batch, ..., out]`.
+
+        Returns:
+            The output `[batch, out]`, and the inputs of all kernels: a tree like `params` with leaves `[count, batch,
+            ..., in]`, the positions of convolutions in between.
         """
 
         def step(segment: Segment, y: Array, entry: tuple[PyTree, PyTree]) -> tuple[Array, PyTree]:

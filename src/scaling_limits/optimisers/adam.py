@@ -1,4 +1,12 @@
-"""Adam, whose epsilon follows the parameterisation."""
+"""Adam, whose epsilon follows the parameterisation.
+
+With the gradient G and the role's learning rate eta, after t updates,
+
+    m <- beta1 m + (1 - beta1) G,    v <- beta2 v + (1 - beta2) G^2,
+    dW = -eta (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon),
+
+entry by entry, epsilon being the setting times the row's factor of the role.
+"""
 
 from __future__ import annotations
 

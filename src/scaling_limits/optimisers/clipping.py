@@ -26,16 +26,25 @@ def clipped(
     bound: PyTree,
     momentum: PyTree,
 ) -> optax.GradientTransformationExtraArgs:
-    """`-rate` times the sum of past `nu d`, each step's times `momentum` at the next.
+    """Clip the directions of all weights together by the change of predictions, then apply momentum and learning rates.
 
-    `d` are the directions of all weights that `directions`, a partition by role, makes of the gradients `g`; `rates`
-    and `multipliers` are trees of numbers that the tree of weights begins with. As d is the gradient over the
-    curvature F,
+    The update is `-rate` times the velocity `v <- momentum v + nu d`, d being the directions that `directions` makes of
+    the gradients g. As d is the gradient over the curvature F,
 
         nu = min(1, sqrt(bound / sum rate^2 multiplier^2 d . g)),
 
     the sum being d F d of the update without momentum, twice the divergence of predictions that it leads to. The
-    multipliers stand there as F is that of the weight in the forward pass, multiplier times kernel (`kronecker`).
+    multipliers enter because F belongs to the weight in the forward pass, multiplier times kernel (`kronecker`).
+
+    Args:
+        directions: the optimiser without momentum, a partition by role.
+        rates: learning rates, a tree of scalars that is a prefix of the tree of weights.
+        multipliers: forward multipliers, a tree of scalars like `rates`.
+        bound: kappa, the largest value of the sum, a scalar.
+        momentum: decay of the velocity, a scalar.
+
+    Returns:
+        A transformation of gradients to updates; it takes the same extra arguments as `directions`.
     """
     velocity = optax.trace(decay=momentum)
 

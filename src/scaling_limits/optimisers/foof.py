@@ -1,5 +1,13 @@
 """FOOF: gradients times the inverse of the second moment of the layer's inputs, then momentum.
 
+With G `[out, in]` a layer's gradient, A = mean h h^T over the samples and positions of what enters the layer, momentum
+mu and the role's learning rate eta,
+
+    v <- mu v + G (A + rho_A I)^-1,    dW = -eta v.
+
+The damping is rho_A = max(c f m^p, smallest_damping), m being the mean eigenvalue of A, c the setting `damping` and f
+the row's factor: p = 1 with `damping_rule: rescaled` (second-order 15), p = 0 with `fixed` (7).
+
 Source: second-order (2) with e_A = 1 and e_B = 0, (S.81); Benzing 2022.
 """
 

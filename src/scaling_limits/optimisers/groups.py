@@ -19,12 +19,20 @@ def rules(
     network: Network,
     schedule: PyTree = 1.0,
 ) -> dict[str, optax.GradientTransformationExtraArgs]:
-    """The update rules of a cell's `forward` weights and, if there are any, of its `feedback` weights.
+    """Build the update rules of a cell's `forward` weights and, if the network has any, of its `feedback` weights.
 
-    `numbers` are the traced ones of the optimiser, `scaling` has the traced factors and learning rate of each role.
-    `schedule` multiplies the rates of forward weights. Weights of `frozen` roles stay as they are. Feedback weights
-    have a decay that is added to their gradient (pc-tp App. E). What bounds updates, `kl_clip`, does so before
-    momentum, for the weights of all roles together.
+    Weights of `frozen` roles stay as they are. Feedback weights have a decay that is added to their gradient (pc-tp
+    App. E). The bound of updates, `kl_clip`, acts before momentum, for the weights of all roles together.
+
+    Args:
+        cell: the cell, for its optimiser and frozen roles.
+        numbers: the traced numbers of the optimiser, with `feedback_weight_decay` if there are feedback weights.
+        scaling: the traced factors and learning rate of each role, role -> quantity -> number.
+        network: the network, for its segments and their roles.
+        schedule: factor of the learning rates of forward weights.
+
+    Returns:
+        The rules by group, `forward` and `feedback`; both transform gradients to updates.
     """
     build = optimisers.registry.get(cell.optimiser.name).build
 
@@ -70,7 +78,18 @@ def updated(
     state: PyTree,
     operations: Mapping[str, Params],
 ) -> tuple[Params, PyTree]:
-    """A group's weights and the state of its rule after an update; `operations` is what the optimiser needs beside."""
+    """Apply one update to a group of weights.
+
+    Args:
+        rule: the update rule of the group, from `rules`.
+        gradients: the gradients, a tree like `weights`.
+        weights: the weights, for every segment a tree with leaves `[count, out, in]`.
+        state: the state of the rule.
+        operations: what the optimiser needs besides gradients, by name (`contract.Optimiser`); may be empty.
+
+    Returns:
+        The weights after the update, and the state of the rule.
+    """
     updates, state = rule.update(gradients, state, weights, **operations)
     return jax.tree.map(lambda p, u: p + u.astype(p.dtype), weights, updates), state
 

@@ -1,5 +1,18 @@
 """K-FAC: gradients times the inverses of both Kronecker factors of the Fisher information, then momentum.
 
+With G `[out, in]` a layer's gradient, momentum mu and the role's learning rate eta,
+
+    v <- mu v + (B + rho_B I)^-1 G (A + rho_A I)^-1,    dW = -eta v.
+
+A = mean h h^T over samples and positions, h being what enters the layer; B = mean delta delta^T over samples, summed
+over positions, delta being derivatives of the log-likelihood with respect to what the layer's weight, multiplier times
+kernel, gives. The damping is rho_A = max(c f_A m_A^p m_B^q, smallest_damping) and likewise rho_B with A and B
+exchanged, m being mean eigenvalues and f the row's factors:
+
+- `damping_rule: rescaled`: c = damping, p = 1, q = 0 (second-order 15);
+- `heuristic`: c = sqrt(damping), p = 1/2, q = -1/2 (14);
+- `fixed`: c = damping, or output_damping for B, p = q = 0 (7).
+
 Source: second-order (2) with e_A = e_B = 1, (S.73)-(S.76); convolutions by Grosse & Martens 2016 (KFC).
 """
 
@@ -39,8 +52,11 @@ READS = frozenset({"input_damping", "output_damping"})
 class Settings(KroneckerSettings):
     """The second factor's damping, how the Fisher information is found, and what bounds updates.
 
-    With `kl_clip` kappa the directions of all weights are scaled by `min(1, sqrt(kappa / sum rate^2 d . g))` before
-    momentum, d being a weight's direction and g its gradient (Grosse & Martens 2016; second-order App. B.2).
+    With `kl_clip` kappa the directions of all weights are scaled before momentum by
+
+        min(1, sqrt(kappa / sum rate^2 multiplier^2 d . g)),
+
+    d being a weight's direction and g its gradient (Grosse & Martens 2016; second-order App. B.2; `clipping`).
     """
 
     output_damping: float | None = Field(

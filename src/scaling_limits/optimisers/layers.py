@@ -102,7 +102,19 @@ def accumulate(
     count: Array,
     numbers: Mapping[str, PyTree],
 ) -> Float[Array, "size size"]:
-    """`factor_decay old + factor_weight batch`, and the first batch's as it is (second-order S.75, S.79)."""
+    """Accumulate a factor, `factor_decay old + factor_weight batch` (second-order S.75, S.79).
+
+    The first batch's factor is taken unchanged.
+
+    Args:
+        old: the accumulated factor `[size, size]`.
+        batch: the factor of the batch `[size, size]`.
+        count: the number of updates before.
+        numbers: holds `factor_decay` and `factor_weight`.
+
+    Returns:
+        The new accumulated factor `[size, size]`.
+    """
     decay, weight = (
         jnp.where(count == 0, first, numbers[name])
         for name, first in (("factor_decay", 0.0), ("factor_weight", 1.0))

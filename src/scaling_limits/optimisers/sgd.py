@@ -1,4 +1,7 @@
-"""Stochastic gradient descent, with momentum."""
+"""Stochastic gradient descent, with momentum.
+
+With the gradient G, momentum mu and the role's learning rate eta: `v <- mu v + G`, `dW = -eta v`.
+"""
 
 from __future__ import annotations
 

@@ -138,8 +138,18 @@ class Row(Strict):
         return None not in (self.feedback_hidden, self.feedback_output)
 
     def exponent(self, role: str, quantity: str, axis: str, *, skip: bool) -> Exponent:
-        """The exponent of an axis in one entry; fan_in is the width, but of what the network's input
-        or output enters.
+        """Return the exponent of an axis in one entry of the row.
+
+        fan_in counts as the width, except for weights that the network's input or output enters.
+
+        Args:
+            role: one of `ROLES`, or of `FEEDBACK_ROLES` if the row has them.
+            quantity: one of `QUANTITIES`.
+            axis: `width` or `depth`.
+            skip: whether the network has residual branches.
+
+        Returns:
+            The exponent, linear in the named exponents.
         """
         power = self.role(role).power(quantity)
         fixed = role in ("input", "feedback_output")

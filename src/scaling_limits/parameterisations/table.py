@@ -193,22 +193,39 @@ def resolve(
     pivot_depth: float | None = None,
     rows: Sequence[Row] = TABLE,
 ) -> Parameterisation:
-    """The numbers of a row for a network of `width` N and `depth` (weight layers, or blocks).
+    """Compute the numbers of a row for a network of a width and a depth.
 
-    `weights` names what has numbers of its own, with its role and fan-in: by default each role, with
-    `input_dim` or the width. With `feedback_dim`, the number of outputs that feedback starts from,
-    there are those of feedback weights as well.
+    `exponent_changes` are the wrong exponents of control runs, which change nothing at the pivot sizes; those of a name
+    in `weights` act on that layer alone, besides those of its role.
 
-    `exponent_changes` multiplies quantities by further powers of `width / pivot_width` and `depth /
-    pivot_depth` (default: the base sizes): the wrong exponents of control runs, which change
-    nothing at the pivot; those of a name in `weights` act on that layer alone, besides those of its role. `rows` may
-    hold a user's own.
+    Args:
+        scheme: name of the parameterisation.
+        optimiser: update rule of the row.
+        width: N.
+        depth: number of weight layers, or of blocks.
+        input_dim: number of inputs, the fan-in of the input weights.
+        base_width: width at which powers of the width are 1.
+        base_depth: depth at which powers of the depth are 1.
+        skip: whether the network has residual branches.
+        factors: what the user multiplies into the row.
+        exponents: values of the row's named exponents.
+        exponent_changes: role or layer -> quantity -> axis -> exponent of a further power of `width / pivot_width` or
+            `depth / pivot_depth`.
+        weights: name -> (role, fan-in) of everything that has numbers of its own; each role if None, with `input_dim`
+            or the width.
+        feedback_dim: number of outputs that feedback starts from; None without feedback weights.
+        pivot_width: width at which `exponent_changes` change nothing; `base_width` if None.
+        pivot_depth: depth at which `exponent_changes` change nothing; `base_depth` if None.
+        rows: the table, which may hold a user's own rows.
+
+    Returns:
+        The numbers of each name in `weights`, the factor of the activity learning rate, and the distribution of the
+        unit draws.
 
     Raises:
-        ConfigurationError: for an unknown scheme, update rule, role, quantity or axis, for an
-            `output_scale` or exponent that the row has no use for, for the lack of an exponent
-            that it uses, for feedback weights of which the row says nothing, and for numbers that double precision
-            does not have.
+        ConfigurationError: for an unknown scheme, update rule, role, quantity or axis, for an `output_scale` or
+            exponent that the row has no use for, for the lack of an exponent that it uses, for feedback weights that
+            the row does not cover, and for numbers that double precision does not have.
     """
     row = find_row(scheme, optimiser, rows)
     if feedback_dim is not None and not row.has_feedback:

@@ -167,11 +167,22 @@ def width_exponents(
     exponent_changes: ExponentChanges,
     algorithm: Algorithm = "backpropagation",
 ) -> WidthExponents:
-    """Predicted powers of width of a network with `num_hidden_layers` H (L = H + 1 weight layers).
+    """Predict the powers of width of a fully connected network.
+
+    Args:
+        row: the row of the table.
+        num_hidden_layers: H; the network has L = H + 1 weight layers.
+        skip: whether hidden layers 2..H are residual branches.
+        exponents: values of the row's named exponents.
+        exponent_changes: role -> quantity -> axis -> what is added to the exponent; may be empty.
+        algorithm: the algorithm whose errors are predicted.
+
+    Returns:
+        The powers, those of layers in tuples of length L.
 
     Raises:
-        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for
-            exponents that are not those of the row.
+        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for exponents that are not
+            those of the row.
     """
     power = _powers("width", row, skip, exponents, exponent_changes)
     roles = ["input", *["hidden"] * (num_hidden_layers - 1), "output"]
@@ -325,7 +336,17 @@ def block_exponents(
     exponents: Exponents,
     exponent_changes: ExponentChanges,
 ) -> BlockExponents | None:
-    """Predicted powers of an axis for SGD and Adam; None if the forward pass is not stable.
+    """Predict the powers of width or depth of residual blocks of several layers, trained with SGD or Adam.
+
+    Args:
+        axis: `width` or `depth`.
+        row: the row of the table.
+        blocks: the layers of a block.
+        exponents: values of the row's named exponents.
+        exponent_changes: role or layer -> quantity -> axis -> what is added to the exponent; may be empty.
+
+    Returns:
+        The powers, None if the forward pass is not stable.
 
     Raises:
         ConfigurationError: for an unknown role or layer, quantity or axis in `exponent_changes`, and for exponents that

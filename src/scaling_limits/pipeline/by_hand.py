@@ -45,7 +45,23 @@ def train(
     algorithms: object,
     parameterisations: object,
 ) -> pd.DataFrame:
-    """See `scaling_limits.train`."""
+    """Train one network without a configuration's files; see `scaling_limits.train`.
+
+    Args:
+        settings: the settings, one value each.
+        measurements: for each measurement the numbers of updates after which it is taken; none if None.
+        data: arrays by name, the path of an .npz file, or a folder with copies of datasets; None without.
+        algorithms: own algorithms, a Python file for each name; none if None.
+        parameterisations: own rows of the table; none if None.
+
+    Returns:
+        The records, as `scaling_limits.train` describes them.
+
+    Raises:
+        ConfigurationError: an argument, setting or measurement is unknown, missing, invalid or does not go with the
+            others.
+        DatasetError: the dataset is invalid or could not be obtained.
+    """
     arguments = validate(
         _Arguments,
         _CALLER,

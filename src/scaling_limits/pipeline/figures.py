@@ -39,10 +39,17 @@ def collect(
     """Write `cells.parquet`, `records.parquet`, `verdicts.json` and `figure.json` of a figure, then `provenance.json`
     with their checksums.
 
-    `register` has the registered failures and amendments.
+    Args:
+        configuration: the configuration.
+        paper: name of the paper.
+        name: name of the figure.
+        job_records: files with the records of the figure's jobs.
+        job_meta: files with the jobs' metadata, such as run times and devices.
+        folder: folder to write to.
+        register: the registered failures and amendments.
 
     Raises:
-        WriteError: one of them cannot be written; it is not there then, or what it was before.
+        WriteError: a file cannot be written; it is then absent or unchanged.
     """
     figure = configuration.figure(paper, name)
     points = configuration.points(paper, figure.experiment)

@@ -37,7 +37,17 @@ def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
 def on_the_picture(
     configuration: Configuration, paper: str, name: str, cells: pd.DataFrame
 ) -> list[str]:
-    """The two lines under a figure: its data; its sizes and seeds."""
+    """Return the two lines under a figure: its data; its sizes and seeds.
+
+    Args:
+        configuration: the configuration.
+        paper: name of the paper.
+        name: name of the figure.
+        cells: the figure's cells, one row for each grid and cell.
+
+    Returns:
+        The lines; none for a figure without an experiment.
+    """
     figure = configuration.figure(paper, name)
     if figure.experiment is None:
         return []

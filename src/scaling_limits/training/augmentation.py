@@ -17,8 +17,19 @@ HOLE = 1 / 4
 def augmented(
     x: Float[Array, "batch input"], shape: Sequence[int], names: Sequence[str], key: Array
 ) -> Float[Array, "batch input"]:
-    """Images of `shape`, each changed by itself: `crop` moves them, `flip` mirrors one in two, left and right,
-    `cutout` blanks a square that may reach over the edge; in this order. What is blank or comes in is zero.
+    """Change each image of a batch at random.
+
+    `crop` moves images, `flip` mirrors one in two, left and right, `cutout` blanks a square that may reach over the
+    edge; in this order. What is blank or comes in is zero.
+
+    Args:
+        x: flattened images `[batch, input]`.
+        shape: shape of one image: height, width and, if there are any, channels.
+        names: names of the changes to apply, out of `CHANGES`.
+        key: random key of the draws.
+
+    Returns:
+        The changed images, flattened `[batch, input]`.
     """
     images = x.reshape(len(x), *shape)
     keys = jax.random.split(key, len(CHANGES))

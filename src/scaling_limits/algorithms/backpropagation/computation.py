@@ -1,4 +1,12 @@
-"""Backpropagation of the loss."""
+"""Backpropagation of the loss.
+
+Every weight follows the gradient of the batch-mean loss L (pcn-limits Eq. 1), which the optimiser turns into an update.
+With plain SGD
+
+    dW_l = -eta dL/dW_l = eta mean_batch[(dp_l/dW_l)^T e_l],    e_l = -dloss/du_l,
+
+with u_l the output of the node p_l.
+"""
 
 from dataclasses import replace
 

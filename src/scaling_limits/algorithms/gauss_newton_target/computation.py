@@ -1,9 +1,11 @@
-r"""The Gauss-Newton target (pc-tp Prop. 3.3).
+"""The Gauss-Newton target (pc-tp Prop. 3.3).
 
-Each layer's error is the change of its output that explains the output error e_L to first order
-and by least squares, `e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L`, with `delta_l = du_L/du_l
-[units, out]` of each sample. With the power -e_B in place of -1 it lies between that of
-backpropagation, e_B = 0, and the target, e_B = 1.
+Each layer's error is the change of its output that explains the output error e_L to first order and by least squares,
+`e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L`, with `delta_l = du_L/du_l [units, out]` of each sample. With the
+power -e_B in place of -1 it lies between the error of backpropagation, e_B = 0, and the target, e_B = 1. Training uses
+rho = 0. Each node's weights follow its own error, with plain SGD
+
+    dW_l = eta mean_batch[(dp_l/dW_l)^T e_l].
 """
 
 import jax
@@ -47,12 +49,20 @@ def least_squares(
     damping: float = 0.0,
     exponent: Array | float = 1.0,
 ) -> Stacks:
-    """e_l of every node from its samples' Jacobians `delta_l^T [count, batch, out, units]`, with
-    `exponent` e_B.
+    """Solve for the error e_l of every node, `(delta_l delta_l^T + rho I)^{-e_B} delta_l e_L` (pc-tp Prop. 3.3).
 
-    rho is `damping` times the mean eigenvalue of `delta_l^T delta_l`, so it has the order of what it
-    is added to at any width. Undamped, e_l is the limit rho -> 0, of least length, also where the
-    outputs cannot be moved independently.
+    rho is `damping` times the mean eigenvalue of `delta_l^T delta_l`, so it has the order of what it is added to at any
+    width. Undamped, e_l is the limit rho -> 0, the solution of least length, also where the outputs cannot be moved
+    independently.
+
+    Args:
+        jacobians: for every segment its samples' Jacobians `delta_l^T [count, batch, out, units]`.
+        output_error: the output error e_L `[batch, out]`.
+        damping: rho relative to the mean eigenvalue of `delta_l^T delta_l`.
+        exponent: e_B; 1 is the target, 0 backpropagation.
+
+    Returns:
+        The errors of all nodes, for every segment `[count, batch, units]`.
     """
 
     def solve(jacobian: Array) -> Array:

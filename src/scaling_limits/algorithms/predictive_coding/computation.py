@@ -1,15 +1,17 @@
-r"""Predictive coding with supervised targets.
+"""Predictive coding with supervised targets.
 
 Energy of a sample, with z_0 = x and p_l the network's nodes,
 
     F = sum_{l<L} gamma_l/2 ||z_l - p_l(z_{l-1})||^2 + gamma_L loss(p_L(z_{L-1}), y)
 
-(pc-tp Eq. 2; mupc Eq. 1 and pcn-limits Eq. 2 have unit weights gamma and the mean squared error).
-Activities are inferred, then each node's weights follow its own error, `dW_l = -e_l dp_l/dW_l`. That
-is dF/dW_l without gamma_l, as in pc-tp S.33.
+(pc-tp Eq. 2; mupc Eq. 1 and pcn-limits Eq. 2 have unit weights gamma and the mean squared error). Activities are
+inferred, then each node's weights follow its own error. Their gradient is `-e_l dp_l/dW_l`, which is dF/dW_l without
+gamma_l, as in pc-tp S.33; with plain SGD the update is
 
-*Gradient descent* and *adam* are steps on the activities (`descent`), *exact* is where they end in
-linear networks (`exact`), *equilibrium* where they would end in others (`equilibrium`).
+    dW_l = eta mean_batch[(dp_l/dW_l)^T e_l],    e_l = z_l - p_l(z_{l-1}),    e_L = -dloss/df.
+
+*Gradient descent* and *adam* are steps on the activities (`descent`), *exact* is where they end in linear networks
+(`exact`), *equilibrium* where they would end in others (`equilibrium`).
 """
 
 from jax import Array

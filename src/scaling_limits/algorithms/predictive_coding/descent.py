@@ -1,32 +1,31 @@
-r"""Inference of predictive coding's activities, step by step.
+"""Inference of predictive coding's activities, step by step.
 
-Each hidden activity z_l moves down the gradient of its sample's energy (pc-tp Eq. 2-3; mupc and
-pcn-limits have unit weights gamma),
+Each hidden activity z_l moves down the gradient g_l of its sample's energy (pc-tp Eq. 2-3; mupc and pcn-limits have
+unit weights gamma),
 
-    gamma_l e_l - gamma_{l+1} J_{l+1}^T e_{l+1},    e_l = z_l - p_l(z_{l-1}),
+    z_l <- z_l - beta w g_l,    g_l = gamma_l e_l - gamma_{l+1} J_{l+1}^T e_{l+1},    e_l = z_l - p_l(z_{l-1}),
 
-with J_l the Jacobian of the node p_l at its input, and e_L = -dloss/df.
+with J_l the Jacobian of the node p_l at its input, e_L = -dloss/df, beta the activity learning rate, and w = 1/B if
+activities descend the batch mean of the energy, else 1. Adam takes w g_l as the gradient.
 
-*Displacements.* The state is `d_l = z_l - p_l(z^0_{l-1})` with the initial activities z^0, and
-`e_l = d_l - (p_l(z_{l-1}) - p_l(z^0_{l-1}))`. From the forward pass the displacements are zero at
-first, and a layer that the output error has not reached has errors and gradients of exactly zero,
-in float32 as well.
+*Displacements.* The state is `d_l = z_l - p_l(z^0_{l-1})` with the initial activities z^0, and `e_l = d_l -
+(p_l(z_{l-1}) - p_l(z^0_{l-1}))`. From the forward pass the displacements are zero at first, and a layer that the output
+error has not reached has errors and gradients of exactly zero, in float32 as well.
 
-*Synchronous.* All layers use the activities of the step before, so from the forward pass the error
-moves down one layer per step: after step t it has not reached layers l <= H - t. For gradient
-descent the first H steps are therefore cut into a fixed number of stages, and each evaluates only
-the layers that are reached by its end.
+*Synchronous.* All layers use the activities of the step before, so from the forward pass the error moves down one layer
+per step: after step t it has not reached layers l <= H - t. For gradient descent the first H steps are therefore cut
+into a fixed number of stages, and each evaluates only the layers that are reached by its end.
 
-*Sequential.* From the output down, each layer uses the error e_{l+1} with the new z_{l+1} (pc-tp
-Algorithm 1, with `e_L = y - f`: the sign printed there is wrong).
+*Sequential.* From the output down, each layer uses the error e_{l+1} with the new z_{l+1} (pc-tp Algorithm 1, with `e_L
+= y - f`: the sign printed there is wrong).
 
 *Fixed predictions.* p_l and J_l stay those of the initial activities (pc-tp S.5, S.6).
 
-*Decay.* With alpha/2 sum_l ||z_l||^2 over the hidden layers in the energy (mupc A.3.3) every layer
-has a gradient from the first step on, and none is left out.
+*Decay.* With alpha/2 sum_l ||z_l||^2 over the hidden layers in the energy (mupc A.3.3) every layer has a gradient from
+the first step on, and none is left out.
 
-*Tolerance.* Steps end with the first one that follows a gradient whose norm is below it: the Euclidean norm of what
-a step multiplies by the rate (Adam: before its averages), all hidden layers and samples of the batch in one vector.
+*Tolerance.* Steps end with the first one that follows a gradient whose norm is below it: the Euclidean norm of what a
+step multiplies by the rate (Adam: before its averages), all hidden layers and samples of the batch in one vector.
 """
 
 from collections.abc import Callable

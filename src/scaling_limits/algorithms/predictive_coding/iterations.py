@@ -104,10 +104,20 @@ def conjugate_gradients(
     precondition: Callable[[Stacks], Stacks],
     enough: PerSample,
 ) -> Stacks:
-    """A solution p of `H p = -slopes`, where `product` multiplies by H.
+    """Solve `H p = -gradients` for each sample by preconditioned conjugate gradients.
 
-    A sample's is found where what is left of the slopes has at most the norm `enough`, where the curvature is negative,
-    or after `NUM_PRODUCTS` products. Where it is not convex at once, it is the preconditioned gradient.
+    A sample's iterations end where the residual has at most the norm `enough`, where the curvature is negative, or
+    after `NUM_PRODUCTS` products. If the curvature is negative at the first product, p is the preconditioned negative
+    gradient.
+
+    Args:
+        product: multiplies stacks by the Hessian H.
+        gradients: the gradients at the hidden nodes, for every segment `[count, batch, units]`.
+        precondition: multiplies stacks by the preconditioner, an approximate inverse of H.
+        enough: the residual norm at which a sample ends `[batch]`.
+
+    Returns:
+        The solution p, laid out as `gradients`.
     """
 
     def unfinished(carried: PyTree) -> Array:

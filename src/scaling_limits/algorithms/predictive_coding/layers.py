@@ -117,7 +117,18 @@ class Layers:
 def topmost(
     problem: Problem, count: int, inputs: Stacks, predicted: Stacks, before: Stacks
 ) -> Layers:
-    """The last `count` nodes of a network, from the stacks of all of them."""
+    """Cut a network and its stacks down to its last nodes.
+
+    Args:
+        problem: the problem of the whole network.
+        count: number of nodes to keep, at most one less than the network has.
+        inputs: the initial inputs of all nodes, for every segment `[count, batch, units]`.
+        predicted: the initial predictions of these inputs, laid out as they are.
+        before: the initial outputs of all nodes, for every segment `[count, batch, units]`.
+
+    Returns:
+        The last `count` nodes, with the energy weight of the error below them.
+    """
     network = problem.network
     part = network.top(count)
     lower = network.num_weight_layers - count

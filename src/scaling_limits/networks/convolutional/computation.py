@@ -61,11 +61,19 @@ def entering(
 def windows(
     x: Float[Array, "batch height width channels"], size: int, padding: int, stride: int = 1
 ) -> Float[Array, "batch out_height out_width entries"]:
-    """Every window of an image padded with zeros, by rows, columns and channels; or, with a `stride`,
-    those that begin at its multiples.
+    """Copy out the windows of zero-padded images that a convolution's kernel is applied to.
 
-    A matrix times these is the convolution. XLA's own convolutions take ten to thirty times as long
-    inside of loops on a CPU, and training is a loop.
+    A matrix times these is the convolution. XLA's own convolutions take ten to thirty times as long inside of loops on
+    a CPU, and training is a loop.
+
+    Args:
+        x: images `[batch, height, width, channels]`.
+        size: side of a window, in pixels.
+        padding: pixels of zeros added at each edge.
+        stride: distance between the windows' first pixels, in pixels.
+
+    Returns:
+        Windows `[batch, out_height, out_width, size * size * channels]`, their entries by rows, columns and channels.
     """
     x = jnp.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
     height, width = ((length - size) // stride + 1 for length in x.shape[1:3])

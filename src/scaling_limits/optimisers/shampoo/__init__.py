@@ -1,5 +1,13 @@
 """Shampoo: gradients between roots of the inverses of their own second moments, then momentum.
 
+With G `[out, in]` the batch's gradient with respect to a layer's weight in the forward pass, multiplier a times kernel,
+L = G G^T and R = G^T G, momentum mu and the role's learning rate eta,
+
+    v <- mu v + a (L + rho_L I)^(-e/2) G (R + rho_R I)^(-e/2),    dW = -eta v.
+
+The dampings rho_L and rho_R are the setting `damping`, at least 16 machine epsilons, times the largest eigenvalue of L
+or R.
+
 Source: second-order (3), (S.44)-(S.51), (S.77)-(S.80), with the moments of the batch's gradient.
 """
 
