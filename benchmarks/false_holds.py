@@ -26,9 +26,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from scaling_limits.audit import judge as judging
+from scaling_limits.audit.judge import judge
 from scaling_limits.audit.register import Register
 from scaling_limits.claims import models
+from scaling_limits.commands.power_command import BENCHMARK, PAGE
 from scaling_limits.records import Results
 
 REPEATS = 400
@@ -43,8 +44,6 @@ SPREADS = tuple((seeds, s) for s in (0.04, 0.15) for seeds in (2, 3))
 LIMITS = {"void": (0.05, 0.08), "half": (0.02, 0.04)}
 """The share that no row may exceed significantly, and the share that none may exceed at all."""
 
-PAGE = Path(__file__).parents[1] / "docs" / "power.md"
-HEADING = "## How often the judge is wrong"
 TEXT = """Made by `python benchmarks/false_holds.py --write`: shares of {repeats} simulated records that hold, with
 their controls. The logarithm of a value is its truth + s_p (u + v) / √2, with u for each seed of one size and arm and v
 for each point and seed, both standard normal, and s_p = s exp(0.7 n) with standard normal n for each point. "One
@@ -338,9 +337,6 @@ def _claim(name: str, truth: str) -> Any:
     return models()[fields["kind"]].model_validate(fields)
 
 
-# the power of a verdict takes most of the time and decides nothing
-judging.recorded_power = lambda claim, results: None
-
 Task = tuple[str, str, int, float | str, int]
 
 
@@ -352,7 +348,7 @@ def shares(task: Task) -> dict[str, float]:
     for repeat in range(repeats):
         digest = sha256(f"{name}|{truth}|{seeds}|{s}|{repeat}".encode()).digest()[:8]
         results = records(row, seeds, s, np.random.default_rng(int.from_bytes(digest)))
-        (verdict,) = judging.judge(
+        (verdict,) = judge(
             [claim],
             results,
             paper="benchmark",
@@ -360,6 +356,7 @@ def shares(task: Task) -> dict[str, float]:
             preset="benchmark",
             substituted=False,
             register=Register(),
+            with_power=False,
         )
         if verdict.verdict in ("holds", "fails"):
             counts[verdict.verdict] += 1
@@ -400,7 +397,7 @@ def main() -> None:
     section = "\n".join(page(found, before, said.repeats))
     print(section)
     if said.write:
-        write_section(PAGE, section)
+        write_section(Path(__file__).parents[1] / PAGE, section)
 
 
 COLUMNS = ("2 | 0.04", "3 | 0.04", "2 | 0.15", "3 | 0.15", "2 | loud", "3 | loud")
@@ -425,7 +422,7 @@ def page(
         for key, share in found.items()
         if (truth := key.split(" | ")[1]) in LIMITS and exceeded(truth, share["holds"], repeats)
     ]
-    yield f"{HEADING}\n"
+    yield f"{BENCHMARK}\n"
     yield TEXT.format(repeats=repeats)
     yield from _table(
         ("record", "truth"),
@@ -472,15 +469,9 @@ def _table(
 
 
 def write_section(path: Path, section: str) -> None:
-    """Put the section in the place of the one in a page, or at its end."""
-    text = path.read_text(encoding="utf-8")
-    start = text.find(HEADING)
-    rest = ""
-    if start >= 0:
-        end = text.find("\n## ", start + 1)
-        rest = text[end:] if end >= 0 else ""
-        text = text[:start]
-    path.write_text(f"{text.rstrip()}\n\n{section}\n{rest}", encoding="utf-8")
+    """Replace the last section of the page."""
+    text, _, _ = path.read_text(encoding="utf-8").partition(BENCHMARK)
+    path.write_text(f"{text.rstrip()}\n\n{section}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

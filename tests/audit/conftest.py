@@ -114,6 +114,8 @@ def decide(claim: Mapping, results: Results, *, substituted: bool = False) -> Ve
         preset="smoke",
         substituted=substituted,
         register=Register(),
+        # it takes longer; test_power.py has it
+        with_power=False,
     )
     return verdict
 
@@ -139,7 +141,5 @@ def _measure():
 
 
 @pytest.fixture(name="decide")
-def _decide(monkeypatch):
-    """Verdicts without their power, which takes longer; `test_power.py` has it."""
-    monkeypatch.setattr("scaling_limits.audit.judge.recorded_power", lambda claim, results: None)
+def _decide():
     return decide

@@ -15,10 +15,17 @@ import pytest
 from PIL import Image
 
 from scaling_limits.audit.html import LARGEST, PICTURE, fitted
-from scaling_limits.audit.index import IN_REPORT, INDEX, WIDTH, write_index
+from scaling_limits.audit.index import IN_REPORT, INDEX, WIDTH, write_drawn, write_index
 from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.summary import settings_of, write_summary
-from scaling_limits.audit.table import Audit, read_verdicts, summarise, write_verdicts
+from scaling_limits.audit.table import (
+    CONFIRMED,
+    EXPLORATORY,
+    Audit,
+    read_verdicts,
+    summarise,
+    write_verdicts,
+)
 from scaling_limits.audit.verdicts import Verdict
 
 FORMULA = re.compile(r"\$[^$]+\$")
@@ -288,3 +295,13 @@ def test_every_formula_of_the_papers_is_translated() -> None:
     }
     assert len(texts) > 40
     assert [text for text in sorted(texts) if not with_formulas(text).startswith("<math")] == []
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_the_page_of_drawn_figures_says_whether_verdicts_are_confirmed(
+    folder: Path, confirmed: bool
+) -> None:
+    root = folder.parents[1]
+    write_drawn(root, [("mupc", "fig5")], "smoke", confirmed=confirmed)
+    page = (root / INDEX).read_text("utf-8")
+    assert (CONFIRMED in page, EXPLORATORY in page) == (confirmed, not confirmed)

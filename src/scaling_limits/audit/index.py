@@ -12,7 +12,7 @@ from PIL import Image
 
 from scaling_limits.audit.html import page, picture, table, verdict_table
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.table import Audit, in_short, read_verdicts, status, summarise
+from scaling_limits.audit.table import Audit, gathered, in_short, read_verdicts, status, summarise
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.figures.names import natural
 from scaling_limits.files import write_file
@@ -60,13 +60,16 @@ def write_index(audit: Audit, figures: Iterable[tuple[str, str]], folder: Path) 
         write_file(folder / file, _page(title, audit, papers, linked=linked))
 
 
-def write_drawn(folder: Path, figures: Iterable[tuple[str, str]], preset: str) -> None:
+def write_drawn(
+    folder: Path, figures: Iterable[tuple[str, str]], preset: str, *, confirmed: bool
+) -> None:
     """Write `INDEX` with those figures that are drawn so far, after a run of some figures only.
 
     Args:
         folder: the preset's results, which hold `<paper>/<figure>/`.
         figures: (paper, figure) of all figures, those of a paper next to each other.
         preset: the preset's name.
+        confirmed: whether the preset's seeds are those of a confirmed run.
 
     Raises:
         WriteError: the page cannot be written.
@@ -74,7 +77,7 @@ def write_drawn(folder: Path, figures: Iterable[tuple[str, str]], preset: str) -
     every = list(figures)
     drawn = [(paper, name) for paper, name in every if (folder / paper / name / PICTURE).exists()]
     verdicts = [v for paper, name in drawn for v in read_verdicts(folder / paper / name)]
-    audit = Audit(preset=preset, summary=summarise(verdicts), verdicts=tuple(verdicts))
+    audit = gathered(preset, verdicts, confirmed=confirmed)
     title = f"{len(drawn):,} of {len(every):,} figures drawn at the preset {preset}"
     write_file(folder / INDEX, _page(title, audit, _papers(audit, drawn, folder), linked=True))
 

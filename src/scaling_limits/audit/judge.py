@@ -29,6 +29,7 @@ def judge(
     preset: str,
     substituted: bool,
     register: Register,
+    with_power: bool = True,
 ) -> list[Verdict]:
     """Judge the claims of a figure.
 
@@ -40,6 +41,7 @@ def judge(
         preset: the preset that the cells were computed at.
         substituted: whether another dataset replaces the paper's.
         register: registered failures and amendments.
+        with_power: whether to simulate the power of claims that hold, which takes longer than judging them.
 
     Returns:
         One verdict for each claim, in order.
@@ -70,7 +72,9 @@ def judge(
                 threshold=measured.threshold if measured else "",
                 source=claim.source,
                 detail=judged.detail,
-                power=recorded_power(claim, results) if judged.outcome == "holds" else None,
+                power=recorded_power(claim, results)
+                if with_power and judged.outcome == "holds"
+                else None,
                 registered=register.failures.get(key),
                 amended=amendment.text if amendment else None,
                 grids_tried=amendment.grids_tried if amendment else 1,

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
 from scaling_limits.audit.register import Amendment, Key
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.cells import Cell, digest
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration import Configuration, load
-from scaling_limits.configuration.files import explained, read_yaml
+from scaling_limits.configuration.files import read_yaml, validated
+from scaling_limits.configuration.models import FIRST_CONFIRMING
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.files import write_file
 from scaling_limits.outcomes import Outcome
@@ -30,6 +30,7 @@ HEAD = """\
 # changes or is removed, the audit fails until docs/amendments.yaml explains it; the statement here stays as it was.
 """
 _OF_THE_MACHINE = {"device", "cells_per_batch", "compiled"}
+_WITHOUT_RECORDS: tuple[Outcome, ...] = ("not computed", "data not available")
 _TEXTS = {"id", "statement", "source"}
 
 
@@ -53,15 +54,7 @@ def read_lock(path: Path) -> Lock:
     Raises:
         ConfigurationError: it is missing or invalid.
     """
-    content = read_yaml(path)
-    try:
-        return Lock.model_validate(content)
-    except ValidationError as error:
-        lines = [
-            f"{path}: {'.'.join(map(str, place))}: {problem}"
-            for place, problem in explained(Lock, error, content)
-        ]
-        raise ConfigurationError(None, "\n".join(lines)) from None
+    return validated(Lock, read_yaml(path), f"{path}: ")
 
 
 def locked(
@@ -85,7 +78,7 @@ def locked(
         raise ConfigurationError(
             f"config/presets/{preset}.yaml",
             f"seeds.first is {configuration.preset.seeds.first}: only confirmed verdicts are locked; valid: "
-            "1000 or more",
+            f"{FIRST_CONFIRMING} or more",
         )
     known = lock.claims.get(preset, {})
     added: dict[str, LockedClaim] = {}
@@ -100,9 +93,6 @@ def locked(
         )
     claims = {**lock.claims, preset: {**known, **added}}
     return Lock(claims=claims), sorted(added)
-
-
-_WITHOUT_RECORDS: tuple[Outcome, ...] = ("not computed", "data not available")
 
 
 def write_lock(path: Path, lock: Lock) -> None:

@@ -113,12 +113,11 @@ def planned_seeds(claim: ClaimBase, results: Results) -> int | None:
         UndecidedError: its cells were not all run, or the records give no values to start from.
     """
     study = _Study(claim, results)
-    recorded = study.own.cells["seed"].nunique()
-    for number in (recorded, *(each for each in PLANNED if each > recorded)):
+    # one seed has an assumed spread, which no other number of seeds changes
+    more = [each for each in PLANNED if each > study.num_seeds > 1]
+    for number in (study.num_seeds, *more):
         if (study.share("true", REPEATS, planned=number) or 0.0) >= ENOUGH:
-            return int(number)
-        if recorded == 1:
-            break
+            return number
     return None
 
 
@@ -127,6 +126,7 @@ class _Study:
 
     def __init__(self, claim: ClaimBase, results: Results) -> None:
         self.own, *compared = measured_on(claim, results, claim.grids)
+        self.num_seeds = int(self.own.cells["seed"].nunique())
         self.compared = [_Recorded(each.cells, each.records) for each in compared]
         quantities = steps_of(claim, self.own)
         if len(quantities) > STEPS:
@@ -149,9 +149,8 @@ class _Study:
             repeats: how many records are judged.
             planned: the number of seeds, if it is not the recorded one.
         """
-        recorded = self.own.cells["seed"].nunique()
         for each in self.simulations:
-            each.noise_factor = float(np.sqrt(recorded / (planned or recorded)))
+            each.noise_factor = float(np.sqrt(self.num_seeds / (planned or self.num_seeds)))
         if not all(each.applies(scenario) for each in self.simulations):
             return None
         counts = [repeats * times for times in (FINER if scenario in VOID else (1,))]

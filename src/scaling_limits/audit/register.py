@@ -5,17 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from scaling_limits.configuration.files import explained, read_yaml
+from scaling_limits.configuration.files import read_yaml, validated
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.outcomes import Outcome
 from scaling_limits.strict import Strict
 
 Key = tuple[str, str, str, str]
 """Paper, figure, claim and preset."""
-
-
 UNCHECKED = "No experiment has checked this explanation."
 
 
@@ -99,14 +97,7 @@ def _by_claim(model: type[EntryT], path: Path, key: str) -> dict[Key, EntryT]:
     """Read the entries of a list in a YAML file by claim and preset."""
     found: dict[Key, EntryT] = {}
     for number, content in enumerate(read_yaml(path).get(key) or []):
-        try:
-            entry = model.model_validate(content)
-        except ValidationError as error:
-            lines = [
-                f"{path}: {key}.{'.'.join(map(str, (number, *place)))}: {problem}"
-                for place, problem in explained(model, error, content)
-            ]
-            raise ConfigurationError(None, "\n".join(lines)) from None
+        entry = validated(model, content, f"{path}: {key}.{number}.")
         for preset in entry.presets:
             claim = (entry.paper, entry.figure, entry.claim, preset)
             if claim in found:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.verdicts import WEAK, Verdict, remarks, verdict_word
+from scaling_limits.audit.verdicts import Verdict, is_weak, remarks, verdict_word
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
@@ -101,6 +101,11 @@ def collect(
                 detail="the figure has not been computed",
             )
             verdicts.append(judged.get(claim.id, absent))
+    return gathered(preset, verdicts, confirmed=confirmed)
+
+
+def gathered(preset: str, verdicts: Sequence[Verdict], *, confirmed: bool) -> Audit:
+    """Return the audit of verdicts, with their summary."""
     return Audit(
         preset=preset,
         confirmed=confirmed,
@@ -214,8 +219,8 @@ def status(audit: Audit) -> str:
 
 def _marked(verdict: Verdict) -> str:
     """Return a verdict's word, with a power below one half."""
-    low = verdict.power is not None and verdict.power < WEAK
-    return f"{verdict_word(verdict)}, power {verdict.power:.2f}" if low else verdict_word(verdict)
+    word = verdict_word(verdict)
+    return f"{word}, power {verdict.power:.2f}" if is_weak(verdict) else word
 
 
 _JUNIT_COUNTS = {

@@ -42,29 +42,36 @@ def finite(value: float) -> float | None:
 
 def verdict_word(verdict: Verdict) -> str:
     """Write a verdict with its marks and reason: `fails (registered)`, `inconclusive (interval, amended)`."""
-    marks = {
-        "registered": verdict.registered is not None,
-        str(verdict.reason): verdict.reason is not None,
-        "amended": verdict.amended is not None,
-    }
-    named = ", ".join(mark for mark, applies in marks.items() if applies)
-    return f"{verdict.verdict} ({named})" if named else verdict.verdict
+    registered = None if verdict.registered is None else "registered"
+    amended = None if verdict.amended is None else "amended"
+    return _marked(verdict.verdict, registered, verdict.reason, amended)
 
 
 def in_words(verdict: Verdict | None) -> str:
     """A verdict with what was measured, as printed; `no claim` without one."""
     if verdict is None:
         return "no claim"
-    word = f"{verdict.verdict} ({verdict.reason})" if verdict.reason else verdict.verdict
+    word = _marked(verdict.verdict, verdict.reason)
     if verdict.value is None:
         return word
     return f"{word} {with_interval(verdict.value, verdict.interval)}"
 
 
+def is_weak(verdict: Verdict) -> bool:
+    """Whether the verdict has a power below one half."""
+    return verdict.power is not None and verdict.power < WEAK
+
+
+def _marked(word: str, *marks: str | None) -> str:
+    """Write a word with those marks that there are in parentheses."""
+    named = ", ".join(filter(None, marks))
+    return f"{word} ({named})" if named else word
+
+
 def remarks(verdict: Verdict) -> list[str]:
     """Return sentences on a verdict's power, registered failure and amendment."""
     found = []
-    if verdict.power is not None and verdict.power < WEAK:
+    if is_weak(verdict):
         found.append(f"Of records like these {verdict.power:.0%} hold.")
     if verdict.registered is not None:
         found.append(f"Registered: {verdict.registered}")

@@ -24,7 +24,7 @@ _HEAD = """# What the claims' grids tell apart
 
 Made by `scaling-limits power` from the records of a run: simulated values replace a claim's own, at the same settings
 and seeds and with the recorded spread of each point, and are judged as ever. Numbers are the share that holds. Figures
-without results in the last run keep the rows of an earlier run.
+without results in the last run keep the rows of an earlier run, which may have no number of seeds.
 
 - *true*: as claimed (claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
 - *1/4*, *1/2*: an exponent is wrong by this much, up or down. An optimum moves by so many octaves a doubling. One-sided

@@ -55,7 +55,8 @@ def run(
     if done and (names or code):
         # after a whole run that succeeds it is there, as the output of a rule
         every = [(p, name) for p in configuration.papers for name in configuration.sound_figures(p)]
-        write_drawn(given.root / "results" / preset, every, preset)
+        confirmed = configuration.preset.seeds.confirming
+        write_drawn(given.root / "results" / preset, every, preset, confirmed=confirmed)
     if code == 0:
         print(*_outcomes(given.root, preset, figures if names else ()), sep="\n")
     return code

@@ -226,6 +226,27 @@ def explained(
         yield entry["loc"], explain(entry, "key", fields)
 
 
+def validated(model: type[M], content: object, place: str) -> M:
+    """Validate the content of a data file as a model.
+
+    Args:
+        model: the pydantic model.
+        content: the content, or a part of it.
+        place: the file, and where the part stands, for messages; keys are put behind it.
+
+    Raises:
+        ConfigurationError: names the place, the key and what would be valid, a line for each problem.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        lines = [
+            f"{place}{'.'.join(map(str, key))}: {problem}"
+            for key, problem in explained(model, error, content)
+        ]
+        raise ConfigurationError(None, "\n".join(lines)) from None
+
+
 def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
     """Return the results of all checks.
 

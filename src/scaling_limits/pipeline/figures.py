@@ -64,7 +64,9 @@ def collect(
     verdicts = judge(
         figure.claims,
         Results(cells, records),
-        **named,
+        paper=paper,
+        figure=name,
+        preset=configuration.main.preset,
         substituted=bool(substitutions),
         register=register,
     )

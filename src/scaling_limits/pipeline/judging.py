@@ -66,6 +66,8 @@ def _from_records(preset: str, figure: FigureClaims, register: Register) -> list
         preset=preset,
         substituted=bool(substitutions),
         register=register,
+        # it is written with the figure's verdicts, and not compared
+        with_power=False,
     )
 
 

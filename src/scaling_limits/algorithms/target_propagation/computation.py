@@ -2,8 +2,8 @@
 
 With h_l the outputs of the nodes and g_l the feedback nodes, which map outputs of node l to outputs of node l - 1, the
 output's target is `hhat_L = h_L - etahat dloss/dh_L` of each sample and the others are `hhat_{l-1} = g_l(hhat_l)`, with
-the difference correction `g_l(hhat_l) - (g_l(h_l) - h_{l-1})` (pc-tp S.11, S.13; the paper's index of g is that of the
-layer it maps to). Each node's weights follow its own error, with plain SGD
+the difference correction `g_l(hhat_l) - (g_l(h_l) - h_{l-1})` (pc-tp S.11, S.13; the paper indexes g by the layer that
+it maps to). Each node's weights follow its own error, with plain SGD
 
     dW_l = eta mean_batch[(dp_l/dW_l)^T e_l],    e_l = hhat_l - h_l,
 
