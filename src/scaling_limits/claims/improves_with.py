@@ -19,11 +19,11 @@ from scaling_limits.claims.measurement import (
 )
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
+    best_ratio_interval,
     by_size,
     decide,
     extreme_of,
     generator_of,
-    interval_of,
     quantity_name,
     ratio_of,
     table_of,
@@ -80,7 +80,8 @@ class Claim(BestClaim):
         step, allowed = max(steps), 1 + self.tolerance
         step_interval = extreme_of(step, np.max(sampled_steps, axis=0), least=0.0)
         value = float(ratio_of(best[largest], best[smallest]))
-        interval = interval_of(ratio_of(sampled[largest], sampled[smallest]))
+        ratios = ratio_of(sampled[largest], sampled[smallest])
+        interval = best_ratio_interval(value, ratios, self.over)
         answers = (
             decide(value, interval, 0.0, 1 - self.margin),
             decide(step, step_interval, 0.0, allowed),
