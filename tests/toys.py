@@ -120,6 +120,8 @@ PAPER: dict[str, Any] = {
     "paper": {
         "title": "A toy",
         "authors": "Nobody",
+        "year": 2000,
+        "arxiv": "0001.00001",
         "reference": "none",
         "quantities": {"loss": {"metric": "train_loss"}},
     },

@@ -27,8 +27,12 @@ class Entry(Strict):
 
 
 class RegisteredFailure(Entry):
-    """A claim that fails, what was found about it, and whether an experiment has checked this explanation."""
+    """A claim that fails, what was found about it, and whether an experiment has checked this explanation.
 
+    `clause` gives the finding and the reason in a few words, as the picture shows them.
+    """
+
+    clause: str = Field(default="", max_length=140)
     text: str = Field(min_length=1)
     checked: bool
 

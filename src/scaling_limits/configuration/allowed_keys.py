@@ -15,20 +15,23 @@ EXPERIMENT = frozenset(
     {"description", "extends", "grids", "measurements", "presets", "judging", "figures"}
 )
 GRID = frozenset({"extends", "title", "grids", "measurements"})
-FIGURE = frozenset({"extends", "title", "caption", "plot", "claims"})
-PAPER = SHARED | {"title", "authors", "reference", "figures"}
+FIGURE = frozenset({"extends", "title", "see", "caption", "plot", "claims"})
+PAPER = SHARED | {"title", "authors", "year", "arxiv", "reference", "figures"}
 CHANGED_BASE = frozenset({"measurements"})
 CHANGED_GRID = frozenset({"grids", "measurements"})
 CHANGED_EXPERIMENT = frozenset({"grids", "measurements", "figures"})
 CHANGED_PAPER = SHARED | {"experiments", "figures"}
 
 _TYPES: dict[str, Shape] = {
-    **dict.fromkeys(("authors", "caption", "description", "extends", "reference", "title"), str),
+    **dict.fromkeys(
+        ("arxiv", "authors", "caption", "description", "extends", "reference", "see", "title"), str
+    ),
     **{key: {} for key in ("judging", "measurements", "plot", "stated")},
     **{key: {"*": {}} for key in ("bases", "claims", "figures", "presets")},
     "grids": ([str], {"*": {}}),
     "quantities": {"*": {"metric": str}},
     "symbols": SYMBOLS,
+    "year": int,
 }
 # as in the wildcards of the Snakefile
 NAME = re.compile(r"[A-Za-z0-9_-]+")

@@ -51,11 +51,13 @@ class Experiment(Strict):
 class Figure(Strict):
     """One figure or table: the experiment whose cells it shows, how it is drawn, and what it claims.
 
-    A table of the parameterisations shows no cells and has no experiment.
+    `see` says in one sentence which effect the picture should show. A table of the parameterisations shows no
+    cells and has no experiment.
     """
 
     title: str
     caption: str
+    see: str = ""
     plot: Plot
     claims: list[SerializeAsAny[ClaimBase]] = Field(default_factory=list)
     experiment: str | None = None
@@ -72,10 +74,12 @@ class Figure(Strict):
 
 
 class Head(Strict):
-    """What a `paper.yaml` says of its paper."""
+    """Bibliographic data of a paper, from its `paper.yaml`; `authors` are last names, separated by commas."""
 
     title: str
     authors: str
+    year: int
+    arxiv: str
     reference: str
 
 

@@ -27,7 +27,7 @@ def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> Non
         ConfigurationError: names file, line, key and text, and what is wrong with it.
     """
     figure = configuration.figure(slug, name)
-    texts = _texts({"title": figure.title, "plot": figure.plot.model_dump()}, ())
+    texts = _texts({"title": figure.title, "see": figure.see, "plot": figure.plot.model_dump()}, ())
     with misplaced(configuration.paper(slug), name):
         for path, text in texts:
             if not _GRIDS.intersection(path) and (lacking := undrawable(text)):

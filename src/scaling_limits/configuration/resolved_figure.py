@@ -36,7 +36,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     claims, wrong_claims = judging.claims(plain(said.tree("claims"), nulls=True), words)
     wrong += wrong_claims
     content = {
-        **plain(said.only(("title", "caption"))),
+        **plain(said.only(("title", "see", "caption"))),
         "plot": plot,
         "claims": claims,
         "experiment": experiment,
@@ -187,6 +187,7 @@ def _names(said: Any) -> tuple[str, ...]:
 def _texts(figure: Figure) -> Iterator[tuple[Path, str]]:
     """What is written on a figure with settings in it, and where that is said."""
     yield ("title",), figure.title
+    yield ("see",), figure.see
     yield ("caption",), figure.caption
     yield from figure.plot.named_texts()
 

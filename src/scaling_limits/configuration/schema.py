@@ -7,7 +7,7 @@ from typing import Any
 
 from scaling_limits import claims
 from scaling_limits.configuration import allowed_keys
-from scaling_limits.configuration.models import Main, OwnNames, Preset
+from scaling_limits.configuration.models import Head, Main, OwnNames, Preset
 from scaling_limits.configuration.parts import every_setting
 from scaling_limits.configuration.settings_page import page
 from scaling_limits.plots import registry
@@ -34,7 +34,7 @@ def schemas() -> dict[str, dict[str, object]]:
     return {
         "config": Main.model_json_schema(),
         "experiment": _experiment(),
-        "paper": {**_words(allowed_keys.PAPER), "required": ["title", "authors", "reference"]}
+        "paper": {**_words(allowed_keys.PAPER), "required": sorted(Head.model_fields)}
         | {"$defs": _parts()},
         "preset": Preset.model_json_schema(),
         "settings": every_setting().model_json_schema(),
@@ -96,6 +96,7 @@ def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
         "plot": {"type": "object", "properties": {"kind": {"enum": sorted(registry.modules)}}},
         "claims": _named("claim"),
         "presets": _MAPPING,
+        "year": {"type": "integer"},
     }
     # null takes an inherited text away
     text = {"type": ["string", "null"]}
