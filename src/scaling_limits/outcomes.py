@@ -1,7 +1,7 @@
 """The words for what judging a claim gives, the same in every file, page and picture."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 Outcome = Literal[
@@ -17,6 +17,15 @@ diverged; or the recorded values allow no measurement."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
+Overall = Literal[
+    "reproduced",
+    "partly reproduced",
+    "not reproduced",
+    "inconclusive at this scale",
+    "data not available",
+]
+"""The outcome of all claims of a figure."""
+
 _PLURALS = {"holds": "hold", "fails": "fail"}
 
 
@@ -28,6 +37,24 @@ def tally(outcomes: Iterable[Outcome]) -> str:
     """
     counts = Counter(outcomes)
     return ", ".join(counted(one, counts[one]) for one in OUTCOMES if counts[one]) or "none"
+
+
+def overall(outcomes: Sequence[Outcome]) -> Overall:
+    """Sum up the outcomes of a figure's claims, of which there is at least one.
+
+    >>> overall(["holds", "holds"]), overall(["holds", "fails"]), overall(["fails", "inconclusive"])
+    ('reproduced', 'partly reproduced', 'not reproduced')
+    >>> overall(["inconclusive", "data not available"]), overall(["data not available"])
+    ('inconclusive at this scale', 'data not available')
+    """
+    kinds = set(outcomes)
+    if "holds" in kinds:
+        return "reproduced" if kinds == {"holds"} else "partly reproduced"
+    if "fails" in kinds:
+        return "not reproduced"
+    if kinds == {"data not available"}:
+        return "data not available"
+    return "inconclusive at this scale"
 
 
 def counted(outcome: Outcome, count: int) -> str:

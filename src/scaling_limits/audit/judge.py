@@ -53,7 +53,7 @@ def judge(
     verdicts = []
     for claim in claims:
         key = (paper, figure, claim.id, preset)
-        amendment = register.amendments.get(key)
+        failure, amendment = register.failures.get(key), register.amendments.get(key)
         judged = _judge(claim, results, substituted=substituted)
         measured = judged.measured
         interval = measured.interval if measured else None
@@ -75,7 +75,8 @@ def judge(
                 power=recorded_power(claim, results)
                 if with_power and judged.outcome == "holds"
                 else None,
-                registered=register.failures.get(key),
+                registered=failure.whole_text if failure else None,
+                clause=failure.clause if failure else None,
                 amended=amendment.text if amendment else None,
                 grids_tried=amendment.grids_tried if amendment else 1,
             )

@@ -74,9 +74,9 @@ EntryT = TypeVar("EntryT", bound=Entry)
 
 @dataclass(frozen=True)
 class Register:
-    """The texts of registered failures and the amendments, by claim and preset."""
+    """Registered failures and amendments by claim and preset."""
 
-    failures: Mapping[Key, str] = field(default_factory=dict)
+    failures: Mapping[Key, RegisteredFailure] = field(default_factory=dict)
     amendments: Mapping[Key, Amendment] = field(default_factory=dict)
 
     @classmethod
@@ -90,9 +90,8 @@ class Register:
         Raises:
             ConfigurationError: a file is invalid, or names a claim twice at one preset.
         """
-        failures = _by_claim(RegisteredFailure, deviations, "registered")
         return cls(
-            {claim: failure.whole_text for claim, failure in failures.items()},
+            _by_claim(RegisteredFailure, deviations, "registered"),
             _by_claim(Amendment, amendments, "amendments"),
         )
 

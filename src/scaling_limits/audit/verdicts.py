@@ -15,7 +15,8 @@ class Verdict(Strict):
 
     `value` and `interval` are null where nothing was measured, `reason` unless the claim is inconclusive, and `power`,
     the share of records simulated as recorded that hold, unless the claim holds. `registered` is the text of a
-    registered failure, `amended` the text of an amendment, and `grids_tried` the number of settings it was judged with.
+    registered failure and `clause` its short form, `amended` the text of an amendment, and `grids_tried` the number
+    of settings it was judged with.
     """
 
     paper: str
@@ -31,6 +32,7 @@ class Verdict(Strict):
     detail: str
     power: float | None = None
     registered: str | None = None
+    clause: str | None = None
     amended: str | None = None
     grids_tried: int = 1
 

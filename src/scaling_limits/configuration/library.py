@@ -83,6 +83,13 @@ class Library:
         return words
 
     @cached_property
+    def head(self) -> Head | None:
+        """What `paper.yaml` says of the paper; None for the user's own experiments."""
+        if self.slug == OWN:
+            return None
+        return validate(Head, self._paper.only(Head.model_fields))
+
+    @cached_property
     def _paper(self) -> Tree:
         file = f"{self.folder}/{_SHARED}.yaml"
         if self.slug == OWN:

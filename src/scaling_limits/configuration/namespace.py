@@ -68,8 +68,31 @@ def label(paper: str, figure: str) -> str:
     >>> label("pc-tp", "figS4"), label("mupc", "fig5"), label("own", "mine")
     ('pc-tp Fig. S.4', 'mupc Fig. 5', 'own mine')
     """
-    found = re.fullmatch(r"(fig|table)([A-Z]?)(.+)", figure)
-    if found is None:
+    kind, number = _numbered(figure)
+    if kind is None:
         return f"{paper} {figure}"
-    kind = {"fig": "Fig.", "table": "Table"}[found[1]]
-    return f"{paper} {kind} {f'{found[2]}.' if found[2] else ''}{found[3]}"
+    return f"{paper} {'Fig.' if kind == 'Figure' else kind} {number}"
+
+
+def identity(authors: str, year: int, figure: str) -> str:
+    """Return the paper and the number of a figure as a picture shows them.
+
+    >>> identity("Ishikawa, Yokota, Karakida", 2024, "figS4")
+    'Ishikawa, Yokota & Karakida 2024 · Figure S.4'
+    >>> identity("Yang, Yu", 2023, "coordinate_check")
+    'Yang & Yu 2023 · not in the paper'
+    """
+    *others, last = authors.split(", ")
+    names = f"{', '.join(others)} & {last}" if others else last
+    kind, number = _numbered(figure)
+    which = "not in the paper" if kind is None else f"{kind} {number}"
+    return f"{names} {year} \N{MIDDLE DOT} {which}"
+
+
+def _numbered(figure: str) -> tuple[str | None, str]:
+    """Return whether a figure of the paper is a figure or a table, and its number; None if it is neither."""
+    match = re.fullmatch(r"(fig|table)([A-Z]?)(\d.*)", figure)
+    if match is None:
+        return None, ""
+    kind = {"fig": "Figure", "table": "Table"}[match[1]]
+    return kind, f"{match[2]}." * bool(match[2]) + match[3]

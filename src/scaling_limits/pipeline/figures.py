@@ -15,6 +15,7 @@ from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration import Configuration, Point
+from scaling_limits.configuration.namespace import identity
 from scaling_limits.datasets import catalogue
 from scaling_limits.files import write_file
 from scaling_limits.pipeline import notes
@@ -80,7 +81,9 @@ def collect(
     drawn = cells[cells["grid"].isin(figure.plot.grids)]
     shown = {
         "page": configuration.main.page,
+        "identity": _identity(configuration, paper, name),
         "title": notes.filled(figure.title, drawn, names),
+        "see": notes.filled(figure.see, drawn, names),
         "caption": notes.filled(figure.caption, drawn, names),
         "kind": figure.plot.kind,
         "plot": _plot(figure.plot, cells, names),
@@ -121,6 +124,12 @@ def collect(
             "not_compared": _surroundings(meta),
         },
     )
+
+
+def _identity(configuration: Configuration, paper: str, name: str) -> str:
+    """Return the figure's paper and number in words; of a user's own figure its name."""
+    head = configuration.paper(paper).library.head
+    return f"own figure {name}" if head is None else identity(head.authors, head.year, name)
 
 
 def _is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:

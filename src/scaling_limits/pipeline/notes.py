@@ -11,6 +11,7 @@ from scaling_limits.configuration.namespace import label
 from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN, places
+from scaling_limits.pipeline.scale import scale_line
 
 # settings of which one differs between grids of the paper and its reduced version without being worth a line;
 # of seeds there is a line of their own
@@ -37,7 +38,7 @@ def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
 def on_the_picture(
     configuration: Configuration, paper: str, name: str, cells: pd.DataFrame
 ) -> list[str]:
-    """Return the two lines under a figure: its data; its sizes and seeds.
+    """Return the lines under a figure: its scale, and whether another figure shows the same runs.
 
     Args:
         configuration: the configuration.
@@ -51,35 +52,12 @@ def on_the_picture(
     figure = configuration.figure(paper, name)
     if figure.experiment is None:
         return []
-    shown = cells[cells["grid"].isin(figure.plot.grids)]
+    lines = [scale_line(configuration, paper, name, cells)]
     replaced = configuration.substitutions(paper, figure.experiment)
-    data: list[str] = []
-    for used in sorted(shown["dataset"].unique()):
-        info = catalogue.info(used, configuration.user_datasets)
-        for_others = [
-            catalogue.info(wanted, configuration.user_datasets).title
-            for wanted, stand_in in replaced.items()
-            if stand_in == used
-        ]
-        instead = f" in place of {' and '.join(for_others)}" if for_others else ""
-        title = info.title if not data else info.title[0].upper() + info.title[1:]
-        data.append(f"{title}{instead}.{f' {info.note}' if info.note else ''}")
     twin = _twin(configuration, paper, name) if replaced else None
     if twin is not None:
-        data.append(f"So the cells are those of {label(paper, twin)}.")
-    sizes = [
-        "not trained"
-        if column == "num_steps" and not shown[column].max()
-        else f"{words} {_range(shown[column])}"
-        for column, words in (("width", "width"), ("depth", "depth"), ("num_steps", "updates:"))
-        if shown[column].notna().any()
-    ]
-    seeds = shown.groupby("grid")["seed"].nunique()
-    count = f"{seeds.min()} to {seeds.max()}" if seeds.min() < seeds.max() else str(seeds.max())
-    number = "one seed" if count == "1" else f"means over {count} seeds"
-    smaller = differences(configuration, paper, name)
-    where = " What differs from the paper: summary.html." if len(smaller) > 1 else ""
-    return [f"Data: {' '.join(data)}", f"{', '.join([*sizes, number]).capitalize()}.{where}"]
+        lines.append(f"The runs are those of {label(paper, twin)}.")
+    return lines
 
 
 def _twin(configuration: Configuration, paper: str, name: str) -> str | None:
@@ -121,11 +99,6 @@ def differences(configuration: Configuration, paper: str, name: str) -> list[str
             notes += [f"{words}{difference}." for difference in found]
     notes.append(_seeds(original, used, shown))
     return notes
-
-
-def _range(values: pd.Series) -> str:
-    low, high = values.min(), values.max()
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def _substitutions(configuration: Configuration, paper: str, experiment: str | None) -> list[str]:

@@ -43,7 +43,7 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
 
     def at(self, panel: PanelT, value: float) -> str:
         """Return a value of the panel's column in words."""
-        return text.setting(panel.along, value, self.figure.results, self.plot.symbols)
+        return text.setting(panel.along, value, self.figure.results.cells, self.plot.symbols)
 
     def head(self) -> None:
         """Write titles and leave out what neighbours say; take away axes that nothing is drawn on."""

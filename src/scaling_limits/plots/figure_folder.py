@@ -18,14 +18,14 @@ from pydantic import ValidationError
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import tally
+from scaling_limits.outcomes import overall
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
 from scaling_limits.plots.options import PlotOptions
 from scaling_limits.plots.tables import table_of
-from scaling_limits.plotting import style
+from scaling_limits.plotting import colours, style
 from scaling_limits.plotting.glyphs import FONT, undrawable
-from scaling_limits.plotting.page import Body, Page, Size
+from scaling_limits.plotting.page import Badge, Body, Heading, Page, Size
 from scaling_limits.records import Results
 
 # it warns of the dates that matplotlib's own mathematical fonts carry
@@ -70,8 +70,8 @@ class Saved:
 class FigureFolder(Generic[PlotT_co]):
     """The content of `results/<preset>/<slug>/<figure>/` that a plot needs.
 
-    `plot` is validated for the figure's kind; `notes` are the two lines under the picture, data and sizes. A `bare`
-    picture has neither them nor a title and claims.
+    `plot` is validated for the figure's kind; `identity` names paper and figure, and `notes` are the lines under the
+    picture that give its scale. A `bare` picture has neither a heading nor notes.
     `judged` says where claims judge an optimum: `quantity`, `over`, `along`, `grids`, `within`. Those of
     `judged_elsewhere` are judged by cells that the picture does not show. `place` is the place on a page of a plot that
     is one of several.
@@ -81,7 +81,9 @@ class FigureFolder(Generic[PlotT_co]):
     name: str
     preset: str
     bare: bool
+    identity: str
     title: str
+    see: str
     caption: str
     plot: PlotT_co
     notes: tuple[str, ...]
@@ -108,7 +110,9 @@ class FigureFolder(Generic[PlotT_co]):
             name=f"{figure['paper']}/{figure['figure']}",
             preset=figure["preset"],
             bare=figure["page"] == "bare",
+            identity=figure["identity"],
             title=figure["title"],
+            see=figure["see"],
             caption=figure["caption"],
             plot=plot_of(path),
             notes=tuple(figure["notes"]),
@@ -133,9 +137,9 @@ class FigureFolder(Generic[PlotT_co]):
     def page(self, *rows: Sequence[Size]) -> Page:
         """A page for the figure, with rows of bodies whose axes take these sizes."""
         if self.bare:
-            return Page("", "", [], *rows)
-        notes = [*self.notes, *self._contradictions()]
-        return Page(self.title, self._verdict_line(), notes, *rows)
+            return Page(Heading(), [], *rows)
+        heading = Heading(self.identity, self.title, self.see, self._badge())
+        return Page(heading, [*self.notes, *self._contradictions()], *rows)
 
     def body(self, size: Size) -> Body:
         """Return the plot's place, or a new page's only one, whose axes take a `size`."""
@@ -176,8 +180,9 @@ class FigureFolder(Generic[PlotT_co]):
                 )
 
     def describe(self) -> Markdown:
-        """Title and caption."""
-        return Markdown(f"## {self.name}: {self.title}\n\n{self.caption}")
+        """Return the figure's identity, title, what to see and caption."""
+        parts = [f"{self.identity}\n\n## {self.title}", self.see, self.caption]
+        return Markdown("\n\n".join(part for part in parts if part))
 
     def describe_verdicts(self) -> Markdown:
         """The verdicts on the paper's claims, in words."""
@@ -192,17 +197,22 @@ class FigureFolder(Generic[PlotT_co]):
             "\n".join([*lines, "- Everything that differs from the paper: summary.html"])
         )
 
-    def _verdict_line(self) -> str:
-        """Return the numbers of claims by outcome."""
-        counts = tally(verdict["verdict"] for verdict in self.verdicts)
-        elsewhere = len(self.judged_elsewhere)
-        which = f"; {elsewhere} judged by cells that are not drawn" if elsewhere else ""
-        claims = f"Claims: {counts}{which}. " if self.verdicts else ""
-        return f"{claims}Preset {self.preset}."
+    def _badge(self) -> Badge | None:
+        """Return the outcome of the claims and how many hold; None without claims."""
+        outcomes = [verdict["verdict"] for verdict in self.verdicts]
+        if not outcomes:
+            return None
+        outcome, number = overall(outcomes), len(outcomes)
+        claims = f"{outcomes.count('holds')} of {number} claim{'s' if number > 1 else ''}"
+        return Badge(outcome, colours.OUTCOMES[outcome], claims)
 
     def _contradictions(self) -> list[str]:
-        """The paper's statements that fail here."""
-        return [f"Fails here: {v['statement']}" for v in self.verdicts if v["verdict"] == "fails"]
+        """Return a line for each claim that fails: what was found and why, else the paper's statement."""
+        return [
+            f"Not reproduced: {verdict['clause'] or verdict['statement']}".rstrip(".") + "."
+            for verdict in self.verdicts
+            if verdict["verdict"] == "fails"
+        ]
 
 
 def plot_of(folder: Path) -> PlotOptions:

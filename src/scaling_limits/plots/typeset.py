@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.options import PlotOptions
 from scaling_limits.plotting import style, text
+from scaling_limits.plotting.page import Block
 
 _LINE, _CHARACTER = 0.2, 0.062  # inches
 _GAP = 4  # characters between columns
@@ -35,7 +36,7 @@ def typeset(
     sheet = Sheet.of(table)
     body = figure.body((_CHARACTER * sheet.ends[-1], _LINE * sheet.height))
     sheet.write(body.axes(1, 1)[0, 0])
-    body.legend(legend or {})
+    body.legend(Block("", legend or {}))
     return body.finish()
 
 

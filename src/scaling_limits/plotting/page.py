@@ -1,8 +1,8 @@
-"""A page: pairs of axes under a title and what its verdicts say, over a legend and notes."""
+"""A page: a heading, bodies of axes over their legends, and notes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import seaborn as sns
@@ -29,30 +29,54 @@ WIDTH = 7.2
 """Of a page of several columns, in inches."""
 _NARROWEST = 4.2
 _MOST_TICKS = 6
-_CHARACTERS, _BOLD = 17, 12.5  # how many fill an inch of small text, and of a title
-_LINE, _TITLE_LINE, _PAD = 0.128, 0.17, 0.05  # heights in inches
+_CHARACTERS, _NORMAL, _BOLD = (
+    17,
+    15,
+    12,
+)  # how many fill an inch of small text, of normal text, and of a title
+_HANDLE, _GAP = 0.4, 0.15  # inches that an entry's handle and the space after a block take
+_LINE, _SEE_LINE, _TITLE_LINE, _PAD = 0.128, 0.145, 0.17, 0.05  # heights in inches
+_MARGIN = 0.1  # of the page, in inches
 
 
 Size = tuple[float, float]
 """Width and height in inches."""
 
 
-class Page:
-    """A figure: its title and what its verdicts say, bodies of axes over their legends, notes."""
+@dataclass(frozen=True)
+class Badge:
+    """An outcome in words, on its colour, and the claims that it is about."""
 
-    def __init__(
-        self, title: str, verdicts: str, notes: Sequence[str], *rows: Sequence[Size]
-    ) -> None:
+    outcome: str
+    colour: str
+    claims: str
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What stands over a figure: which figure it is, its title, what to see, and its outcome."""
+
+    identity: str = ""
+    title: str = ""
+    see: str = ""
+    badge: Badge | None = None
+
+
+class Page:
+    """A figure: its heading, bodies of axes over their legends, notes."""
+
+    def __init__(self, heading: Heading, notes: Sequence[str], *rows: Sequence[Size]) -> None:
         """Lay out a page with rows of bodies, whose axes take these sizes; what is empty takes no room."""
         self.width = max(*(sum(width for width, _ in row) for row in rows), _NARROWEST)
-        titles = text.wrap(title, round(self.width * _BOLD))
         small = [text.wrap(words, round(self.width * _CHARACTERS)) for words in notes]
         lines = "\n".join(small)
-        under_title = (titles.count("\n") + 1) * _TITLE_LINE if titles else 0.0
-        head = under_title + bool(verdicts) * _LINE + _PAD
-        foot = (lines.count("\n") + 1) * _LINE + _PAD if lines else _PAD
-        self._head, self._foot = head, foot
-        self._engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0)
+        written = self._lines(heading)
+        self._head = sum(height for _, height, _ in written) + _PAD
+        self._foot = (lines.count("\n") + 1) * _LINE + _PAD if lines else _PAD
+        edge = _MARGIN / (self.width + 2 * _MARGIN)
+        self._engine = ConstrainedLayoutEngine(
+            w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0, rect=(edge, 0.0, 1 - 2 * edge, 1.0)
+        )
         self.figure = Figure(layout=self._engine)
         self._parts = GridSpec(len(rows) + 2, 1, self.figure)
         self._top, *middle, self._bottom = (
@@ -62,15 +86,38 @@ class Page:
         self.bodies = [body for row in self._rows for body in row]
         self._unfinished = set(self.bodies)
         self.fit()
-        self._write(titles, 1.0, head, size=style.LARGE, weight="bold", gid="title")
-        self._write(
-            verdicts, 1 - under_title / head, head, size=style.SMALL, color="0.25", gid="verdicts"
-        )
-        look: style.Look = {"size": style.SMALL, "color": "0.25", "gid": "notes", "va": "top"}
-        self._bottom.text(_PAD / self.width, 1.0, lines, **look)
+        y = self._head - 0.5 * _PAD
+        for words, height, look in written:
+            self._top.text(0.0, y / self._head, words, va="top", **look)
+            y -= height
+        self._put_badge(heading.badge)
+        small_look: style.Look = {"size": style.SMALL, "color": "0.25", "gid": "notes"}
+        self._bottom.text(0.0, 1.0, lines, va="top", **small_look)
 
-    def _write(self, words: str, y: float, height: float, **look: Any) -> None:
-        self._top.text(_PAD / self.width, y - 0.3 * _PAD / height, words, va="top", **look)
+    def _lines(self, heading: Heading) -> list[tuple[str, float, style.Look]]:
+        """Return the texts over the figure with their heights in inches and their looks."""
+        parts = (
+            (heading.identity, _CHARACTERS, _LINE, {"size": style.SMALL, "color": "0.4"}),
+            (heading.title, _BOLD, _TITLE_LINE, {"size": style.LARGE, "weight": "bold"}),
+            (heading.see, _NORMAL, _SEE_LINE, {"size": style.NORMAL, "color": "0.15"}),
+        )
+        written: list[tuple[str, float, style.Look]] = []
+        for name, (words, characters, line, look) in zip(
+            ("identity", "title", "see"), parts, strict=True
+        ):
+            if words:
+                wrapped = text.wrap(words, round(self.width * characters))
+                height = (wrapped.count("\n") + 1) * line
+                written.append((wrapped, height, {**look, "gid": name}))
+        return written
+
+    def _put_badge(self, badge: Badge | None) -> None:
+        if badge is None:
+            return
+        words = f"{badge.outcome} \N{MIDDLE DOT} {badge.claims}"
+        box: style.Look = {"boxstyle": "round,pad=0.25", "facecolor": badge.colour, "linewidth": 0}
+        look: style.Look = {"size": style.SMALL, "va": "top", "ha": "right", "gid": "badge"}
+        self._top.text(1.0, 1 - 0.5 * _PAD / self._head, words, bbox=box, **look)
 
     def _row(self, area: SubFigure, sizes: Sequence[Size]) -> list["Body"]:
         if len(sizes) == 1:
@@ -82,8 +129,11 @@ class Page:
     def fit(self) -> None:
         """Give every row the height of its tallest body."""
         rows = [max(body.height for body in row) for row in self._rows]
+        for height, row in zip(rows, self._rows, strict=True):
+            for body in row:
+                body.fit(height)
         heights = [self._head, *rows, self._foot]
-        self.figure.set_size_inches(self.width, sum(heights))
+        self.figure.set_size_inches(self.width + 2 * _MARGIN, sum(heights))
         self._parts.set_height_ratios(heights)
 
     def finish(self, body: "Body") -> Figure:
@@ -109,13 +159,43 @@ def _round(figure: FigureBase) -> None:
         _round(part)
 
 
+@dataclass(frozen=True)
+class Block:
+    """The entries of a legend that explain one variable, under its symbol or name."""
+
+    title: str
+    entries: Mapping[str, Artist]
+
+    def columns(self, lines: int) -> int:
+        """Return the columns of a block of so many lines."""
+        return -(-len(self.entries) // lines)
+
+    def width(self, lines: int) -> float:
+        """Return about how many inches wide a block of so many lines is."""
+        widest = max(text.length(label) for label in self.entries)
+        columns = self.columns(lines) * (widest / _CHARACTERS + _HANDLE)
+        return max(columns, text.length(self.title) / _CHARACTERS) + _GAP
+
+
 class Body:
-    """The place of one plot on a page: an `area` with axes over a legend; `height` is that of both."""
+    """The place of one plot on a page: an area with axes over one with their legend."""
 
     def __init__(self, page: Page, area: SubFigure, size: Size) -> None:
         """A place whose axes take a size."""
-        self.page, self.area = page, area
-        self.width, self.height = size
+        self.page = page
+        self.width, self._axes_height = size
+        self.legend_height = _PAD
+        self._parts = GridSpec(2, 1, area)
+        self.area, self._foot = (area.add_subfigure(part) for part in self._parts)
+
+    @property
+    def height(self) -> float:
+        """The height of axes and legend, in inches."""
+        return self._axes_height + self.legend_height
+
+    def fit(self, height: float) -> None:
+        """Share a height between axes and legend."""
+        self._parts.set_height_ratios([height - self.legend_height, self.legend_height])
 
     def finish(self) -> Figure:
         """Return the figure, settled if this is the last of its page's bodies."""
@@ -135,24 +215,44 @@ class Body:
             spare.remove()
         return list(axes.flat[:count])
 
-    def legend(self, entries: Mapping[str, Artist]) -> None:
-        """Explain colours and marks at the foot of the body, which grows by it."""
-        if not entries:
+    def legend(self, *blocks: Block) -> None:
+        """Explain colours and marks at the foot of the body, which grows by it: blocks side by side.
+
+        All blocks have as many lines as the least number with which they fit side by side.
+        """
+        blocks = tuple(block for block in blocks if block.entries)
+        if not blocks:
             return
-        widest = max(text.length(label) for label in entries) + 6
-        columns = min(max(1, int(self.width * _CHARACTERS / widest)), len(entries))
-        lines = -(-len(entries) // columns)
-        columns = -(-len(entries) // lines)
-        self.height += lines * 1.15 * _LINE + _PAD
+        lines = 1
+        while not self._fits(blocks, lines):
+            lines += 1
+        titled = any(block.title for block in blocks)
+        self.legend_height = (lines + titled) * 1.15 * _LINE + _PAD
         self.page.fit()
-        self.area.legend(
-            list(entries.values()),
-            list(entries),
-            loc="outside lower center",
-            ncols=columns,
-            handletextpad=0.5,
-            labelspacing=0.3,
-        )
+        widths = [block.width(lines) for block in blocks]
+        x = max(0.0, self.width - sum(widths)) / 2
+        for block, width in zip(blocks, widths, strict=True):
+            self._foot.legend(
+                list(block.entries.values()),
+                list(block.entries),
+                title=block.title or (" " if titled else None),
+                title_fontsize=style.SMALL,
+                alignment="left",
+                loc="upper left",
+                bbox_to_anchor=(x / self.width, 1.0),
+                ncols=block.columns(lines),
+                handletextpad=0.5,
+                labelspacing=0.3,
+                columnspacing=1.2,
+                borderpad=0.0,
+                borderaxespad=0.0,
+            )
+            x += width
+
+    def _fits(self, blocks: Sequence[Block], lines: int) -> bool:
+        """Whether blocks of so many lines fit side by side, or cannot become narrower."""
+        longest = max(len(block.entries) for block in blocks)
+        return lines >= longest or sum(block.width(lines) for block in blocks) <= self.width
 
 
 class Drawing(ABC):

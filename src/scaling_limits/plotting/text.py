@@ -2,7 +2,7 @@
 
 import re
 
-from scaling_limits.records import Results
+import pandas as pd
 
 _SYMBOLS = {
     "width": "N",
@@ -59,14 +59,13 @@ def length(words: str) -> int:
     return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+", "x", words)))
 
 
-def symbol(column: str, results: Results, given: dict[str, str]) -> str:
+def symbol(column: str, cells: pd.DataFrame, given: dict[str, str]) -> str:
     """The paper's symbol of a column of the cells, as mathematics without dollars.
 
     The depth is L where it counts weight layers or blocks, and H where it counts hidden layers.
     """
     if column in given:
         return given[column]
-    cells = results.cells
     if column == "depth":
         hidden = "num_hidden_layers" in cells and bool(
             (cells["depth"] == cells["num_hidden_layers"]).all()
@@ -84,22 +83,22 @@ def name(value: str) -> str:
     return _SPELT.get(value, value.replace("_", " "))
 
 
-def setting(column: str, value: float | str, results: Results, given: dict[str, str]) -> str:
+def setting(column: str, value: float | str, cells: pd.DataFrame, given: dict[str, str]) -> str:
     """Return a value of a column of the cells in words: a number after its symbol, a name by itself.
 
     Args:
         column: the column.
         value: the value.
-        results: the results, whose cells say what a depth counts.
+        cells: the cells, which say what a depth counts.
         given: the paper's symbols.
     """
     if isinstance(value, str):
         return name(value)
-    return f"${symbol(column, results, given)}$ = {short(value)}"
+    return f"${symbol(column, cells, given)}$ = {short(value)}"
 
 
-def axis_label(column: str, results: Results, given: dict[str, str]) -> str:
+def axis_label(column: str, cells: pd.DataFrame, given: dict[str, str]) -> str:
     """A column's name in words, followed by its symbol if it has one."""
     words = _NAMES.get(column, column.replace("_", " "))
-    mark = symbol(column, results, given)
+    mark = symbol(column, cells, given)
     return words if "mathrm" in mark else f"{words} ${mark}$"

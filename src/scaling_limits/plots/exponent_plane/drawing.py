@@ -173,8 +173,8 @@ class ExponentPlane(page.Drawing):
         self.ax.set(
             xlim=self.limits[0],
             ylim=self.limits[1],
-            xlabel=text.axis_label(X, results, symbols),
-            ylabel=text.axis_label(Y, results, symbols),
+            xlabel=text.axis_label(X, results.cells, symbols),
+            ylabel=text.axis_label(Y, results.cells, symbols),
         )
         for axis in (self.ax.xaxis, self.ax.yaxis):
             axis.set_major_locator(MaxNLocator(8, steps=[2.5, 5, 10]))
@@ -187,7 +187,7 @@ class ExponentPlane(page.Drawing):
         if len(others):
             (ring,) = self.ax.plot(others[X], others[Y], **_RING)
             entries[f"measured in another region ({len(others)} of {len(self.measured)})"] = ring
-        self.body.legend(entries)
+        self.body.legend(page.Block("", entries))
 
 
 def _tint(region: str, share: float) -> colours.Colour:

@@ -58,7 +58,7 @@ class Histograms(page.Drawing):
         highest = max(ax.get_ylim()[1] for ax in self.axes)
         entries: dict[str, Artist] = {}
         for value, colour in self.palette.items():
-            name = text.symbol(self.plot.hue, self.figure.results, self.plot.symbols)
+            name = text.symbol(self.plot.hue, self.figure.results.cells, self.plot.symbols)
             entries[f"${name}$ = {text.short(value)}"] = Line2D([], [], color=colour)
         labels = list(dict.fromkeys(mark.label for mark in self.plot.marks))
         for number, (panel, ax) in enumerate(self.panels):
@@ -73,4 +73,4 @@ class Histograms(page.Drawing):
             ax.tick_params(labelleft=number % self.columns == 0)
             if number + self.columns >= len(self.axes):
                 ax.set_xlabel(metric_info(self.plot.quantity).label)
-        self.body.legend(entries)
+        self.body.legend(page.Block("", entries))

@@ -55,7 +55,8 @@ class Landscapes(Along[Options, LandscapePanel]):
         self.head()
         self.label(r"along $v_\mathrm{min}$", r"along $v_\mathrm{max}$")
         explained = {"inference, step by step": _PATH, "equilibrium": _STAR}
-        self.body.legend({name: Line2D([], [], **look) for name, look in explained.items()})
+        entries = {name: Line2D([], [], **look) for name, look in explained.items()}
+        self.body.legend(page.Block("", entries))
 
     def _rows(self, panel: LandscapePanel, value: float, line: str) -> pd.DataFrame:
         rows = self.rows(panel, value)

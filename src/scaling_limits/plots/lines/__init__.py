@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     _: Kind[Options] = lines
 
+SIZES = ("width", "depth", "target_dim")
+"""Columns that are sizes of a network: no value of them is best."""
+
 LINE: Shape = {"quantity": QUANTITY}
 PANEL: Shape = {
     "title": str,
@@ -266,11 +269,13 @@ def table(plot: Options, grids: GridResults) -> pd.DataFrame:
 
 def size(plot: Options, table: pd.DataFrame, widest: float) -> Size:
     """Return the size of the axes on a page that is `widest` inches wide."""
+    from scaling_limits.plots.lines.drawing import strip_heights
     from scaling_limits.plotting.page import shape
 
     rows, columns = shape(len(plot.panels), plot.wrap)
     width = min(widest / columns, 2.6)
-    return columns * width, rows * (0.75 * width + 0.35)
+    strips = strip_heights(plot, table)
+    return columns * width, rows * (0.75 * width + 0.35) + sum(strips)
 
 
 def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:

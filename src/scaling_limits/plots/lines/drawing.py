@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plots.figure_folder import Content, FigureFolder
-from scaling_limits.plots.lines import Line, Options, Panel, marks, size
+from scaling_limits.plots.lines import SIZES, Line, Options, Panel, marks, size
 from scaling_limits.plots.tables import visible
 from scaling_limits.plotting import colours, page, style, text
 from scaling_limits.records import AXES
@@ -27,7 +27,6 @@ _Part = tuple[Line, float | None, pd.DataFrame]
 _FREE = 0.08  # the share of an axis that is left free at its ends
 _FREE_OF_LIMITS = 0.03  # the same where the plot says where the axis ends
 _MANY_SEEDS = 5  # from here on the range says less than where half of them are
-_SIZES = ("width", "depth", "target_dim")
 
 
 class Lines(page.Drawing):
@@ -41,8 +40,11 @@ class Lines(page.Drawing):
         self._parts = [self._split(panel, self._rows[k]) for k, panel in enumerate(plot.panels)]
         self._kinds = [self._kind_of(self._rows[k]) for k in range(len(plot.panels))]
         self.body = figure.body(size(plot, table, page.WIDTH))
-        self.columns = page.shape(len(plot.panels), plot.wrap)[1]
+        self.rows_of_panels, self.columns = page.shape(len(plot.panels), plot.wrap)
         self.axes = self.body.wrapped(len(plot.panels), plot.wrap)
+        self._strips: dict[int, Axes] = {}
+        self._panel_height = size(plot, table, page.WIDTH)[1] / self.rows_of_panels
+        self._headers = _headers([panel.title for panel in plot.panels], self.columns)
 
     @property
     def panels(self) -> Iterator[tuple[Panel, Axes]]:
@@ -69,16 +71,19 @@ class Lines(page.Drawing):
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
-        """Guide lines; rings and bars of what is best where a claim judges it; crosses where training diverged."""
+        """Draw guide lines, optima with their strip below the axis, or crosses where training diverged."""
         points = pd.concat(self._means(panel)).dropna()
         for slope in panel.slopes:
             marks.guide(ax, slope, points, panel)
-        judged = [
-            (rows, self._colour(panel, line, value), claim)
-            for line, value, rows in self._each(panel)
-            if (claim := self._judging(panel, line)) is not None and value is not None
-        ]
-        marks.best(ax, panel, judged)
+        if marks.is_tuned(panel):
+            tuned = [
+                marks.Tuned(rows, self._colour(panel, line, value), self._judging(panel, line))
+                for line, value, rows in self._each(panel)
+                if value is not None
+            ]
+            share = marks.STRIP_ROW * len(tuned) / (0.62 * self._panel_height)
+            self._strips[self._number(panel)] = marks.optima(ax, panel, tuned, share)
+            return
         # what diverged at a step stays so
         first = slice(1 if panel.x in AXES else None)
         lost = [
@@ -110,7 +115,7 @@ class Lines(page.Drawing):
                 page.scale_ticks(ax.yaxis, panel.scale, low, high)
         for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
             self._name(number, panel, ax)
-        self.body.legend(self._legend())
+        self.body.legend(*self._legend())
 
     # what the page shows
 
@@ -278,7 +283,7 @@ class Lines(page.Drawing):
         low = min([low, *np.log(guides)]) if log else low
         rings = [v for _, ax in group for v in marks.heights(ax)]
         rings = list(np.log(rings)) if log else rings
-        tuned = panel.x not in (*_SIZES, *AXES)
+        tuned = panel.x not in (*SIZES, *AXES)
         if tuned and panel.best == "min" and log:
             high = max([min(high, middle + np.log(4.0)), *(line.min() for line in lines), *rings])
         if tuned and panel.best == "max" and not log:
@@ -305,24 +310,35 @@ class Lines(page.Drawing):
         page.size_ticks(ax.xaxis, values)
 
     def _name(self, number: int, panel: Panel, ax: Axes) -> None:
-        """Titles where they change from above; labels where an axis is not that of the neighbour."""
+        """Write headers of columns and rows, or titles where they change from above; labels where axes are not shared."""
         above, left = number - self.columns, number - 1
-        if above < 0 or self.plot.panels[above].title != panel.title:
-            characters = round(page.WIDTH / max(self.columns, 3) * 15)
+        characters = round(page.WIDTH / max(self.columns, 3) * 15)
+        header = ""
+        if self._headers is not None:
+            row, column = divmod(number, self.columns)
+            header = self._headers[0][row]
+            if row == 0:
+                ax.set_title(text.wrap(self._headers[1][column], characters))
+        elif above < 0 or self.plot.panels[above].title != panel.title:
             ax.set_title(text.wrap(panel.title, characters))
         twin = self._twins.get(number)
         if twin is not None:
             page.blank(ax, text.wrap(f"the same cells as {self.plot.panels[twin].title}", 22))
             return
-        label = panel.x_label or text.axis_label(panel.x, self.figure.results, self.plot.symbols)
+        label = panel.x_label or text.axis_label(
+            panel.x, self.figure.results.cells, self.plot.symbols
+        )
         below = number + self.columns
         is_panel_below = below < len(self.axes) and below not in self._twins
         same_below = is_panel_below and self._same_x(panel, self.plot.panels[below])
-        ax.set_xlabel("" if same_below else label)
-        ax.tick_params(labelbottom=not same_below)
+        lowest = self._strips.get(number, ax)
+        lowest.set_xlabel("" if same_below else label)
+        lowest.tick_params(labelbottom=not same_below)
         first = number % self.columns == 0 or left in self._twins
         alike = not first and self._comparable(self.plot.panels[left]) == self._comparable(panel)
-        ax.set_ylabel("" if alike else text.wrap(panel.label, 28))
+        words = [] if alike else [text.wrap(panel.label, 28)]
+        words = [header, *words] if header and number % self.columns == 0 else words
+        ax.set_ylabel("\n".join(words))
         ax.tick_params(labelleft=not alike)
 
     def _same_x(self, panel: Panel, other: Panel) -> bool:
@@ -336,21 +352,26 @@ class Lines(page.Drawing):
         shared = ", ".join(word for word in titles[0] if all(word in words for words in titles))
         return shared or text.name(network)
 
-    def _legend(self) -> dict[str, Artist]:
-        entries: dict[str, Artist] = {}
+    def _legend(self) -> list[page.Block]:
+        """Return a block for each palette, one for the styles of lines, and one for marks."""
+        blocks = []
         hues = [hue for hue, _ in self._colours]
         for (hue, network), palette in self._colours.items():
             marked = any(self._is_marked(panel) for panel in self._sharing((hue, network)))
+            entries: dict[str, Artist] = {}
             for which, (value, colour) in enumerate(palette.items()):
                 marker = _MARKERS[which % len(_MARKERS) if hue is None else 0] if marked else None
                 look: style.Look = {"color": colour, "marker": marker, "markersize": 3.0}
-                if hue is None:
-                    entries[str(value)] = Line2D([], [], **look)
-                    continue
-                words = f"${text.symbol(hue, self.figure.results, self.plot.symbols)}$ = "
-                words = self.plot.hue_labels.get(f"{value:g}", words + text.short(value))
-                words += f" ({self._called(hue, network)})" if hues.count(hue) > 1 else ""
-                entries[words] = Line2D([], [], **look)
+                name = str(value) if hue is None else text.short(value)
+                entries[self.plot.hue_labels.get(f"{value:g}", name) if hue else name] = Line2D(
+                    [], [], **look
+                )
+            title = ""
+            if hue is not None and not self.plot.hue_labels:
+                title = f"${text.symbol(hue, self.figure.results.cells, self.plot.symbols)}$"
+                title += f" ({self._called(hue, network)})" if hues.count(hue) > 1 else ""
+            blocks.append(page.Block(title, entries))
+        styles: dict[str, Artist] = {}
         for panel in self.plot.panels:
             for line in panel.lines:
                 if line.label and panel.hue is not None:
@@ -358,19 +379,62 @@ class Lines(page.Drawing):
                     if line.across:
                         look["marker"] = None
                     look["color"] = "0.35" if line.each else "black"
-                    entries[line.label] = Line2D([], [], **look)
-        entries |= marks.legend(self.axes)
-        bands = {
+                    styles[line.label] = Line2D([], [], **look)
+        signs = marks.legend(self.axes)
+        halves = {
             _shows_half(line, rows, panel)
             for panel, _ in self.panels
             for line, _, rows in self._each(panel)
             if rows.duplicated(panel.x).any() and not line.across
         }
-        called = {False: "range over seeds", True: "middle half of the seeds"}
-        label = " or, of five and more, ".join(called[many] for many in sorted(bands))
-        if label:
-            entries[label] = Patch(facecolor="0.8", linewidth=0.0)
-        return entries
+        if halves:
+            signs[_BANDS[tuple(sorted(halves))]] = Patch(facecolor="0.8", linewidth=0.0)
+        return [*blocks, page.Block("", styles), page.Block("", signs)]
+
+
+_BANDS = {
+    (False,): "min\N{EN DASH}max over seeds",
+    (True,): "interquartile range over seeds",
+    (False, True): "min\N{EN DASH}max over seeds (IQR from 5 seeds on)",
+}
+
+
+def strip_heights(plot: Options, table: pd.DataFrame) -> list[float]:
+    """Return the height of the strips below each row of panels, in inches."""
+    columns = page.shape(len(plot.panels), plot.wrap)[1]
+    heights: list[float] = []
+    for number, panel in enumerate(plot.panels):
+        rows = table[table["panel"] == number]
+        count = len(rows[["line", panel.hue]].drop_duplicates()) if marks.is_tuned(panel) else 0
+        if number % columns == 0:
+            heights.append(0.0)
+        heights[-1] = max(heights[-1], count * marks.STRIP_ROW)
+    return heights
+
+
+def _headers(titles: list[str], columns: int) -> tuple[list[str], list[str]] | None:
+    """Split titles of a full grid of panels into headers of its rows and of its columns, if they are made of both.
+
+    >>> _headers(["MLP, SP", "MLP, µP", "CNN, SP", "CNN, µP"], 2)
+    (['MLP', 'CNN'], ['SP', 'µP'])
+    >>> _headers(["loss", "accuracy"], 2)
+    """
+    rows = [titles[k : k + columns] for k in range(0, len(titles), columns)]
+    if len(rows) < 2 or columns < 2 or len(rows[-1]) < columns:
+        return None
+    words = [[title.split(", ") for title in row] for row in rows]
+    of_columns = [_shared([row[k] for row in words]) for k in range(columns)]
+    of_rows = [[w for w in _shared(row) if not all(w in c for c in of_columns)] for row in words]
+    for row, header in zip(words, of_rows, strict=True):
+        for title, column in zip(row, of_columns, strict=True):
+            if sorted(title) != sorted([*header, *column]):
+                return None
+    return [", ".join(header) for header in of_rows], [", ".join(c) for c in of_columns]
+
+
+def _shared(titles: list[list[str]]) -> list[str]:
+    """Return the words that all titles have, in their order."""
+    return [word for word in titles[0] if all(word in title for title in titles)]
 
 
 def _shows_half(line: Line, points: pd.DataFrame, panel: Panel) -> bool:

@@ -1,6 +1,7 @@
-"""Marks on lines: what is best, how far it is shared, where training diverged, and guide lines."""
+"""Marks on lines: optima, the range of nearly optimal values, where training diverges, and guide lines."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -9,44 +10,95 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from scaling_limits.plots.figure_folder import Content
-from scaling_limits.plots.lines import Panel, Slope
+from scaling_limits.plots.lines import SIZES, Panel, Slope
 from scaling_limits.plots.tables import visible
 from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
+from scaling_limits.records import AXES
 
 NEARLY = 0.1
 """The relative excess over the best up to which a value counts as nearly as good."""
+STRIP_ROW = 0.07
+"""Height of a row of a strip, in inches."""
 _STEP, _EDGE = 0.042, 0.03  # of an axis: between marks at its ends, and from the end
-_RING, _BAR = "best, where a claim judges it", "within 10 % of the best"
+_JUDGED, _RING = "optimum (judged)", "optimum"
+_BAR, _STABLE = "within 10 % of the optimum", "last value before divergence"
+_GREY = "0.55"
 
 
-def best(ax: Axes, panel: Panel, judged: Sequence[tuple[pd.DataFrame, Colour, Content]]) -> None:
-    """A ring where each line is best and, at the end of the axis, a bar over all x that are nearly as good.
+def is_tuned(panel: Panel) -> bool:
+    """Whether x is a hyperparameter with an optimum for each value of the hue."""
+    return panel.best is not None and panel.hue is not None and panel.x not in (*SIZES, *AXES)
 
-    Where a claim asks for the largest x `within` a share of the best, the ring stands there.
+
+@dataclass(frozen=True)
+class Tuned:
+    """A line over a hyperparameter: its rows of the table, its colour, and the claim that judges its optimum."""
+
+    rows: pd.DataFrame
+    colour: Colour
+    claim: Content | None
+
+
+def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axes:
+    """Ring the optimum of each line, and add a strip below the axis with a row for each line.
+
+    A row shows the optimum, a bar over all x that are nearly as good, and where training diverges. Rings that no
+    claim judges are grey. Where a claim asks for the largest x `within` a share of the best, the ring is there.
+
+    Args:
+        ax: the axes of the panel.
+        panel: the panel.
+        lines: its lines, the smallest size first.
+        height: the height of the strip, as a share of the axes.
+
+    Returns:
+        The axes of the strip, which carry the ticks of x.
     """
-    top = panel.best == "max"
-    for place, (rows, colour, claim) in enumerate(judged):
-        points = visible(rows, log=panel.scale == "log")
+    strip = ax.inset_axes((0.0, -height, 1.0, height), sharex=ax)
+    strip.set(ylim=(len(lines) - 0.4, -0.6), yticks=[], facecolor="0.96")
+    strip.spines[["top", "left", "right"]].set_visible(False)
+    ax.tick_params(labelbottom=False, bottom=False, which="both")
+    for place, line in enumerate(lines):
+        points = visible(line.rows, log=panel.scale == "log")
         means = points.groupby(panel.x)["value"].mean()
+        _edges(strip, panel, line, place)
         if means.empty:
             continue
         xs, values = means.index.to_numpy(float), means.to_numpy(float)
-        lack = 1.0 - values if top else values
+        lack = 1.0 - values if panel.best == "max" else values
         at = int(lack.argmin())
-        if claim["within"] is not None:
-            at = int(np.flatnonzero(lack <= (1 + claim["within"]) * lack.min())[-1])
-        ring = style.RING | {"color": colour, "label": _RING}
+        if line.claim is not None and line.claim["within"] is not None:
+            at = int(np.flatnonzero(lack <= (1 + line.claim["within"]) * lack.min())[-1])
+        judged = line.claim is not None
+        ring = style.RING | {"color": line.colour, "label": _JUDGED if judged else _RING}
+        if not judged:
+            ring |= {"color": _GREY, "markeredgewidth": 0.9}
         ax.plot(xs[[at]], values[[at]], zorder=2.6, **ring)
         nearly = xs[lack <= (1 + NEARLY) * lack.min()]
-        height = _EDGE + (len(judged) - 1 - place) * _STEP
-        height = 1 - height if top else height
-        bar: style.Look = {"color": colour, "transform": ax.get_xaxis_transform()}
-        bar["zorder"] = 2.5
-        ax.plot(nearly[[0, -1]], [height] * 2, linewidth=2.4, alpha=0.45, label=_BAR, **bar)
-        ax.plot(
-            xs[[at]], [height], marker="|", markersize=4.0, markeredgewidth=1.2, label="_", **bar
-        )
+        look: style.Look = {"color": line.colour, "solid_capstyle": "round"}
+        strip.plot(nearly[[0, -1]], [place] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
+        strip.plot(xs[[at]], [place], marker="o", markersize=2.6, label="_", **look)
+    return strip
+
+
+def _edges(strip: Axes, panel: Panel, line: Tuned, place: int) -> None:
+    """Mark the last x before training diverges, at either end, and each x between at which it diverged."""
+    lost = line.rows.groupby(panel.x)["diverged"].any()
+    xs, is_lost = lost.index.to_numpy(float), lost.to_numpy(bool)
+    stable = np.flatnonzero(~is_lost)
+    look: style.Look = {"color": line.colour, "linestyle": "none"}
+    if stable.size == 0:
+        strip.plot(xs[:1], [place], label=style.DIVERGED, **style.CROSS | look)
+        return
+    first, last = int(stable[0]), int(stable[-1])
+    ends = [xs[last]] * (last < xs.size - 1) + [xs[first]] * (first > 0)
+    tick: style.Look = {"marker": "|", "markersize": 4.5, "markeredgewidth": 1.0}
+    if ends:
+        strip.plot(ends, [place] * len(ends), label=_STABLE, **tick, **look)
+    between = xs[first:last][is_lost[first:last]]
+    if between.size:
+        strip.plot(between, [place] * between.size, label=style.DIVERGED, **style.CROSS | look)
 
 
 def crosses(
@@ -112,7 +164,7 @@ def room(ax: Axes) -> tuple[float, float]:
 
 def heights(ax: Axes) -> list[float]:
     """Return the y values of the rings of a panel."""
-    rings = [line for line in ax.lines if line.get_label() == _RING]
+    rings = [line for line in ax.lines if line.get_label() in (_JUDGED, _RING)]
     return [float(np.asarray(line.get_ydata())[0]) for line in rings]
 
 
@@ -124,11 +176,15 @@ def guides(ax: Axes, panel: Panel) -> list[float]:
 
 
 def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
-    """The entries of the marks that there are."""
-    there = {line.get_label() for ax in axes for line in ax.lines}
+    """Return the entries of the marks that there are, on the axes and on their strips."""
+    both = [each for ax in axes for each in (ax, *ax.child_axes)]
+    labels = {line.get_label() for ax in both for line in ax.lines}
+    tick: style.Look = {"marker": "|", "markersize": 4.5, "linestyle": "none"}
     entries: dict[str, Artist] = {
-        _RING: Line2D([], [], color="0.35", **style.RING),
-        _BAR: Line2D([], [], color="0.35", linewidth=2.4, alpha=0.45),
+        _JUDGED: Line2D([], [], color="0.15", **style.RING),
+        _RING: Line2D([], [], color=_GREY, **style.RING),
+        _BAR: Line2D([], [], color="0.35", linewidth=2.4, alpha=0.4),
+        _STABLE: Line2D([], [], color="0.35", **tick),
         style.DIVERGED: style.cross(),
     }
-    return {label: entry for label, entry in entries.items() if label in there}
+    return {label: entry for label, entry in entries.items() if label in labels}

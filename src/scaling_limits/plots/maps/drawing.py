@@ -117,8 +117,8 @@ class Maps(Along[Options, MapPanel]):
             self._scale(ax, self.matrix(panel, value))
         self.head()
         self.label(
-            plot.x_label or text.axis_label(plot.x, results, plot.symbols),
-            plot.y_label or text.axis_label(plot.y, results, plot.symbols),
+            plot.x_label or text.axis_label(plot.x, results.cells, plot.symbols),
+            plot.y_label or text.axis_label(plot.y, results.cells, plot.symbols),
         )
         shown = ScalarMappable(self.norm, self.colours)
         area = self.body.area
@@ -137,7 +137,7 @@ class Maps(Along[Options, MapPanel]):
                 line.get_marker() == _CIRCLE["marker"] for ax in self.axes.flat for line in ax.lines
             ):
                 entries[f"optimum {at}"] = Line2D([], [], **_CIRCLE)
-        self.body.legend(entries | self._lines)
+        self.body.legend(page.Block("", entries | self._lines))
 
     @property
     def colours(self) -> Colormap:
@@ -185,7 +185,9 @@ class Maps(Along[Options, MapPanel]):
     def _ratios(self, ax: Axes, matrix: pd.DataFrame) -> None:
         ys = self.edges(matrix.index)
         results, symbols = self.figure.results, self.plot.symbols
-        names = [text.symbol(column, results, symbols) for column in (self.plot.x, self.plot.y)]
+        names = [
+            text.symbol(column, results.cells, symbols) for column in (self.plot.x, self.plot.y)
+        ]
         for ratio, dashes in zip(self.plot.ratio_lines, style.DASHES, strict=False):
             factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"
             # white under black dashes shows on dark and on light cells

@@ -60,7 +60,7 @@ def _axis(
         else:
             levels[name] = [text.short(place[k]) for place in places]
     called = [
-        text.axis_label(level, figure.results, plot.symbols) if isinstance(level, str) else ""
+        text.axis_label(level, figure.results.cells, plot.symbols) if isinstance(level, str) else ""
         for level in levels
     ]
     return pd.MultiIndex.from_arrays(list(levels.values()), names=called)

@@ -1,0 +1,119 @@
+"""The line under a figure that gives its scale: sizes, updates, data and seeds, with the paper's where they differ."""
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from scaling_limits.configuration import Configuration
+from scaling_limits.configuration.models import Experiment
+from scaling_limits.datasets import catalogue
+from scaling_limits.figures import OWN
+from scaling_limits.plotting import text
+
+_ALWAYS = {"width": "{}", "depth": "{}", "num_steps": "{} updates"}
+"""Settings that are given even if the paper's are the same."""
+_IF_OTHER = {
+    "batch_size": "batch size {}",
+    "num_train": "{} training samples",
+    "input_shape": "{} pixels",
+    "num_inference_steps": "{} inference steps",
+}
+_UNSET = {"num_train": "all", "batch_size": "full", "input_shape": "original"}
+_DASH = "\N{EN DASH}"
+
+
+def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.DataFrame) -> str:
+    """Return the scale of a figure in one line.
+
+    Values in parentheses are those of the paper, or of the preset `paper` where the paper does not say. Only
+    grids that the figure shows count.
+
+    Args:
+        configuration: the configuration.
+        paper: name of the paper.
+        name: name of the figure, which has an experiment.
+        cells: the figure's cells, one row for each grid and cell.
+    """
+    figure = configuration.figure(paper, name)
+    experiment = str(figure.experiment)
+    used = configuration.experiment(paper, experiment)
+    original = None if paper == OWN else configuration.original(paper, experiment)
+    grids = [grid for grid in dict.fromkeys(figure.plot.grids) if grid in used.grids]
+    stated = configuration.stated(paper, experiment)
+    symbols: Mapping[str, str] = getattr(figure.plot, "symbols", {})
+    shown = cells[cells["grid"].isin(grids)]
+
+    labels = {True: "paper: ", False: "preset paper: "}
+    parts = []
+    for key, form in (_ALWAYS | _IF_OTHER).items():
+        default = configuration.vocabulary.default(key)
+        now = _values(used, grids, key, default)
+        then = now if original is None else _values(original, grids, key, default)
+        if (key in _IF_OTHER and now == then) or now == {None}:
+            continue
+        if key == "num_steps" and now == {0}:
+            parts.append("not trained")
+            continue
+        words = form.format(_words(key, now))
+        if key in ("width", "depth"):
+            words = f"${text.symbol(key, shown, dict(symbols))}$ = {words}"
+        if now != then and then != {None}:
+            # said once of the paper's values and once of those that were chosen
+            words += f" ({labels[key in stated]}{_words(key, then)})"
+            labels[key in stated] = ""
+        parts.append(words)
+    parts.append(_data(configuration, paper, experiment, shown))
+    parts.append(_seeds(shown))
+    return f"Scale ({configuration.main.preset}): {', '.join(parts)}."
+
+
+def _values(experiment: Experiment, grids: Iterable[str], key: str, default: object) -> set[object]:
+    """Return the values of a setting in the grids that the experiment has."""
+    values: set[object] = set()
+    for grid in grids:
+        if grid not in experiment.grids:
+            continue
+        value = experiment.grids[grid].settings.get(key, default)
+        if isinstance(value, list | tuple):
+            values |= {tuple(value)} if key == "input_shape" else set(value)
+        else:
+            values.add(value)
+    return values
+
+
+def _words(key: str, values: set[object]) -> str:
+    numbers = sorted(value for value in values if isinstance(value, int | float))
+    if numbers and len(numbers) == len(values):
+        ends = [f"{value:,}" if value >= 10_000 else f"{value:g}" for value in numbers]
+        return ends[0] if len(ends) == 1 else f"{ends[0]}{_DASH}{ends[-1]}"
+    return " or ".join(sorted(_word(key, value) for value in values))
+
+
+def _word(key: str, value: object) -> str:
+    if value is None:
+        return _UNSET.get(key, "none")
+    if isinstance(value, tuple):
+        return " \N{MULTIPLICATION SIGN} ".join(map(str, value[:2]))
+    return {"num_hidden_layers": "$H$", "num_weight_layers": "$L$"}.get(str(value), str(value))
+
+
+def _data(configuration: Configuration, paper: str, experiment: str, shown: pd.DataFrame) -> str:
+    """Return the datasets, each followed by those that it replaces."""
+    replaced = configuration.substitutions(paper, experiment)
+
+    def title(name: str) -> str:
+        return catalogue.info(name, configuration.user_datasets).title
+
+    parts = []
+    for used in sorted(shown["dataset"].unique()):
+        wanted = [title(name) for name, stand_in in replaced.items() if stand_in == used]
+        parts.append(title(used) + (f" (paper: {', '.join(wanted)})" if wanted else ""))
+    return ", ".join(parts)
+
+
+def _seeds(shown: pd.DataFrame) -> str:
+    seeds = shown.groupby("grid")["seed"].nunique()
+    low, high = seeds.min(), seeds.max()
+    if high == 1:
+        return "one seed"
+    return f"mean of {high if low == high else f'{low}{_DASH}{high}'} seeds"
