@@ -90,11 +90,6 @@ class ClaimBase(Strict, ABC):
         return False
 
     @property
-    def locates_optimum(self) -> bool:
-        """Whether the claim is about the best value of one hyperparameter `over` along a size, which pictures mark."""
-        return False
-
-    @property
     def all_grids(self) -> Names:
         """Every grid that the claim names."""
         return (*self.grids, *self.control, *(grid for names in self.compared for grid in names))

@@ -68,11 +68,6 @@ class OptimumClaim(SizeClaim):
         """True: values of the hyperparameter compete."""
         return True
 
-    @property
-    def locates_optimum(self) -> bool:
-        """Whether the best value of the hyperparameter alone counts."""
-        return not self.profile
-
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of an optimum that stays."""
         return OptimumSimulation(self, recorded)
@@ -89,6 +84,11 @@ class Optimum:
     at: float
     sampled: np.ndarray
     reason: str | None
+
+    @property
+    def interval(self) -> Interval:
+        """The 95% interval; an end is infinite where the optimum may be anywhere beyond the grid."""
+        return interval_of(*self.sampled) or (self.at, self.at)
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ class Shift:
         return float(np.log2(self.sizes[1] / self.sizes[0]))
 
 
-def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
-    """Return the shift of the optimum from the smallest size to each of the others.
+def optima_of(claim: OptimumClaim, results: Results) -> dict[float, Optimum]:
+    """Return the optimum at each size, the smallest size first.
 
     Raises:
         UndecidedError: there are fewer than two sizes, or one where every cell diverged.
@@ -126,6 +126,16 @@ def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
                 f"at {prose(claim.along)} {setting(size)}, every cell diverged", "divergence"
             )
         optima[size] = _optimum(claim, points, generator)
+    return optima
+
+
+def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
+    """Return the shift of the optimum from the smallest size to each of the others.
+
+    Raises:
+        UndecidedError: see `optima_of`.
+    """
+    optima = optima_of(claim, results)
     start, *others = optima
     return [_shift(claim, start, size, optima[start], optima[size]) for size in others]
 

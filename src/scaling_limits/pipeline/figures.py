@@ -1,6 +1,7 @@
 """A figure's folder: its cells and records, its verdicts, and where everything came from."""
 
 import json
+import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,9 +12,12 @@ from pydantic import BaseModel
 
 from scaling_limits.audit.judge import judge
 from scaling_limits.audit.register import Register
+from scaling_limits.audit.select import measured_on
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
 from scaling_limits.claims.base import ClaimBase
+from scaling_limits.claims.measurement import UndecidedError
+from scaling_limits.claims.optima import OptimumClaim, optima_of
 from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.namespace import identity
 from scaling_limits.datasets import catalogue
@@ -62,9 +66,10 @@ def collect(
         meta.update(json.loads(path.read_text()))
     substitutions = configuration.substitutions(paper, figure.experiment)
     named = {"paper": paper, "figure": name, "preset": configuration.main.preset}
+    results = Results(cells, records)
     verdicts = judge(
         figure.claims,
-        Results(cells, records),
+        results,
         paper=paper,
         figure=name,
         preset=configuration.main.preset,
@@ -88,15 +93,9 @@ def collect(
         "kind": figure.plot.kind,
         "plot": _plot(figure.plot, cells, names),
         "judged": [
-            {**claim.model_dump(mode="json", include={"over", "along", "within"})}
-            | {
-                "quantity": claim.quantity.model_dump(
-                    mode="json", exclude={"label"}, exclude_unset=True
-                )
-            }
-            | {"grids": [*claim.grids, *claim.control]}
+            _judged(claim, results)
             for claim in figure.claims
-            if claim.locates_optimum
+            if isinstance(claim, OptimumClaim) and not claim.profile
         ],
         "notes": notes.on_the_picture(configuration, paper, name, cells),
         "differences": notes.differences(configuration, paper, name),
@@ -130,6 +129,30 @@ def _identity(configuration: Configuration, paper: str, name: str) -> str:
     """Return the figure's paper and number in words; of a user's own figure its name."""
     head = configuration.paper(paper).library.head
     return f"own figure {name}" if head is None else identity(head.authors, head.year, name)
+
+
+def _judged(claim: OptimumClaim, results: Results) -> dict[str, object]:
+    """Return what a picture shows of a claim about an optimum.
+
+    Its `arms` are its own grids together and each control, with the optimum at each size: size, value, and both
+    ends of the interval, null if the optimum may be anywhere beyond the grid.
+    """
+    arms = []
+    for grids in (tuple(claim.grids), *((grid,) for grid in claim.control)):
+        try:
+            optima = optima_of(claim, measured_on(claim, results, grids)[0])
+        except UndecidedError:
+            optima = {}
+        located = [
+            [float(size), *(2.0**end if math.isfinite(end) else None for end in (o.at, *o.interval))]
+            for size, o in optima.items()
+        ]
+        arms.append({"grids": list(grids), "optima": located})
+    return {
+        **claim.model_dump(mode="json", include={"over", "along", "within"}),
+        "quantity": claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True),
+        "arms": arms,
+    }
 
 
 def _is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:

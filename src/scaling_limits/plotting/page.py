@@ -13,6 +13,7 @@ from matplotlib.figure import Figure, FigureBase, SubFigure
 from matplotlib.gridspec import GridSpec
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import (
+    FixedFormatter,
     FixedLocator,
     FuncFormatter,
     LogFormatterMathtext,
@@ -20,6 +21,7 @@ from matplotlib.ticker import (
     LogLocator,
     MaxNLocator,
     NullFormatter,
+    NullLocator,
 )
 from matplotlib.transforms import Bbox
 
@@ -28,10 +30,11 @@ from scaling_limits.plotting import style, text
 WIDTH = 7.2
 """Of a page of several columns, in inches."""
 _NARROWEST = 4.2
-_MOST_TICKS = 6
+_MOST_TICKS, _MOST_CELL_TICKS = 6, 7
+_NEAR_END = 0.12  # the share of a colour bar next to its ends that is left free of further ticks
 _CHARACTERS, _NORMAL, _BOLD = (
-    17,
-    15,
+    18,
+    16,
     12,
 )  # how many fill an inch of small text, of normal text, and of a title
 _HANDLE, _GAP = 0.4, 0.15  # inches that an entry's handle and the space after a block take
@@ -71,8 +74,8 @@ class Page:
         small = [text.wrap(words, round(self.width * _CHARACTERS)) for words in notes]
         lines = "\n".join(small)
         written = self._lines(heading)
-        self._head = sum(height for _, height, _ in written) + _PAD
-        self._foot = (lines.count("\n") + 1) * _LINE + _PAD if lines else _PAD
+        self._head = _MARGIN + sum(height for _, height, _ in written) + _PAD if written else _PAD
+        self._foot = (lines.count("\n") + 1) * _LINE + _MARGIN if lines else _PAD
         edge = _MARGIN / (self.width + 2 * _MARGIN)
         self._engine = ConstrainedLayoutEngine(
             w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0, rect=(edge, 0.0, 1 - 2 * edge, 1.0)
@@ -86,7 +89,7 @@ class Page:
         self.bodies = [body for row in self._rows for body in row]
         self._unfinished = set(self.bodies)
         self.fit()
-        y = self._head - 0.5 * _PAD
+        y = self._head - _MARGIN
         for words, height, look in written:
             self._top.text(0.0, y / self._head, words, va="top", **look)
             y -= height
@@ -117,7 +120,7 @@ class Page:
         words = f"{badge.outcome} \N{MIDDLE DOT} {badge.claims}"
         box: style.Look = {"boxstyle": "round,pad=0.25", "facecolor": badge.colour, "linewidth": 0}
         look: style.Look = {"size": style.SMALL, "va": "top", "ha": "right", "gid": "badge"}
-        self._top.text(1.0, 1 - 0.5 * _PAD / self._head, words, bbox=box, **look)
+        self._top.text(1.0, 1 - _MARGIN / self._head, words, bbox=box, **look)
 
     def _row(self, area: SubFigure, sizes: Sequence[Size]) -> list["Body"]:
         if len(sizes) == 1:
@@ -183,15 +186,20 @@ class Body:
     def __init__(self, page: Page, area: SubFigure, size: Size) -> None:
         """A place whose axes take a size."""
         self.page = page
-        self.width, self._axes_height = size
+        self.width, self.axes_height = size
         self.legend_height = _PAD
-        self._parts = GridSpec(2, 1, area)
-        self.area, self._foot = (area.add_subfigure(part) for part in self._parts)
+        self._parts = area.add_gridspec(2, 1)
+        self.area, self._foot = (area.add_subfigure(self._parts[row]) for row in (0, 1))
 
     @property
     def height(self) -> float:
         """The height of axes and legend, in inches."""
-        return self._axes_height + self.legend_height
+        return self.axes_height + self.legend_height
+
+    def grow(self, height: float) -> None:
+        """Give the axes more height, in inches."""
+        self.axes_height += height
+        self.page.fit()
 
     def fit(self, height: float) -> None:
         """Share a height between axes and legend."""
@@ -201,9 +209,10 @@ class Body:
         """Return the figure, settled if this is the last of its page's bodies."""
         return self.page.finish(self)
 
-    def axes(self, rows: int, columns: int) -> np.ndarray:
-        """Pairs of axes [rows, columns]."""
-        axes: np.ndarray = self.area.subplots(rows, columns, squeeze=False)
+    def axes(self, rows: int, columns: int, heights: Sequence[float] | None = None) -> np.ndarray:
+        """Return pairs of axes [rows, columns], with rows of these heights (default: equal ones)."""
+        grid = {"height_ratios": heights}
+        axes: np.ndarray = self.area.subplots(rows, columns, squeeze=False, gridspec_kw=grid)
         for ax in axes.flat:
             sns.despine(ax=ax)
         return axes
@@ -276,7 +285,9 @@ def shape(count: int, wrap: int) -> tuple[int, int]:
     return rows, -(-count // rows)
 
 
-def scale_ticks(axis: Axis, scale: str, low: float, high: float, *, whole: bool = False) -> None:
+def scale_ticks(
+    axis: Axis, scale: str, low: float, high: float, *, whole: bool = False, few: bool = False
+) -> None:
     """Place ticks at round numbers between two ends, all in one notation.
 
     Args:
@@ -285,6 +296,7 @@ def scale_ticks(axis: Axis, scale: str, low: float, high: float, *, whole: bool 
         low: the smallest value.
         high: the largest value.
         whole: whether values are counted, so that a linear axis has whole numbers only.
+        few: whether a logarithmic axis is short.
     """
     even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=whole)
     if scale == "linear":
@@ -296,7 +308,9 @@ def scale_ticks(axis: Axis, scale: str, low: float, high: float, *, whole: bool 
     if ratio < 3:
         axis.set_major_locator(even)
     elif ratio < (300 if plain else 100):
-        subs = (1, 1.5, 2, 3, 4, 5, 6, 8) if ratio < 10 else (1, 2, 5) if plain else (1, 3)
+        dense = ratio < (6 if few else 10)
+        subs = (1, 1.5, 2, 3, 4, 5, 6, 8) if dense and not few else (1, 2, 5) if plain else (1, 3)
+        subs = (1,) if few and ratio > 30 else subs
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     else:
         axis.set_major_locator(LogLocator(numticks=7))
@@ -328,6 +342,37 @@ def size_ticks(axis: Axis, values: np.ndarray) -> None:
     axis.set_major_formatter(FuncFormatter(_plainly) if whole else LogFormatterMathtext(base=2))
     axis.set_minor_locator(LogLocator(base=2, numticks=99))
     axis.set_minor_formatter(NullFormatter())
+
+
+def cell_ticks(axis: Axis, values: np.ndarray) -> None:
+    """Name the cells of a map along an axis, at most seven of them: cell k, from k to k + 1, is `values[k]`."""
+    octaves = np.log2(values) if (values > 0).all() else np.array([0.5])
+    small = values.min() < 0.01 or values.max() >= 1e5
+    if small and np.allclose(octaves, octaves.round()):
+        names = [f"$2^{{{round(octave)}}}$" for octave in octaves]
+    else:
+        names = [text.short(value) for value in values]
+    every = -(-len(values) // _MOST_CELL_TICKS)
+    axis.set_major_locator(FixedLocator((np.arange(len(values)) + 0.5)[::every].tolist()))
+    axis.set_major_formatter(FixedFormatter(names[::every]))
+
+
+def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
+    """Place ticks at both ends of a colour bar and at round numbers that are not close to them."""
+    scale_ticks(axis, scale, low, high)
+    log = scale == "log" and low > 0
+
+    def share(value: float) -> float:
+        places = np.log([low, value, high]) if log else np.array([low, value, high])
+        return float((places[1] - places[0]) / (places[2] - places[0]))
+
+    rounds = [v for v in axis.get_major_locator().tick_values(low, high) if low < v < high]
+    between = [v for v in rounds if _NEAR_END < share(v) < 1 - _NEAR_END]
+    ends = [float(f"{end:.2g}") for end in (low, high)]
+    axis.set_major_locator(FixedLocator([low, *between, high]))
+    names = [text.short(value) for value in (ends[0], *between, ends[1])]
+    axis.set_major_formatter(FixedFormatter(names))
+    axis.set_minor_locator(NullLocator())
 
 
 def blank(ax: Axes, words: str) -> None:

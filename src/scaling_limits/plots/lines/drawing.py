@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plots.figure_folder import Content, FigureFolder
-from scaling_limits.plots.lines import SIZES, Line, Options, Panel, marks, size
+from scaling_limits.plots.lines import SIZES, Line, Options, Panel, marks, optima, size
 from scaling_limits.plots.tables import visible
 from scaling_limits.plotting import colours, page, style, text
 from scaling_limits.records import AXES
@@ -40,11 +40,20 @@ class Lines(page.Drawing):
         self._parts = [self._split(panel, self._rows[k]) for k, panel in enumerate(plot.panels)]
         self._kinds = [self._kind_of(self._rows[k]) for k in range(len(plot.panels))]
         self.body = figure.body(size(plot, table, page.WIDTH))
-        self.rows_of_panels, self.columns = page.shape(len(plot.panels), plot.wrap)
-        self.axes = self.body.wrapped(len(plot.panels), plot.wrap)
-        self._strips: dict[int, Axes] = {}
-        self._panel_height = size(plot, table, page.WIDTH)[1] / self.rows_of_panels
+        count, self.columns = page.shape(len(plot.panels), plot.wrap)
+        self._panel_height = self.body.axes_height / count
         self._headers = _headers([panel.title for panel in plot.panels], self.columns)
+        self._tracks = self._judged_optima()
+        heights = [self._panel_height] * count
+        if self._tracks:
+            self.body.grow(optima.HEIGHT)
+            heights.append(optima.HEIGHT)
+        axes = self.body.axes(len(heights), self.columns, heights)
+        self._lowest = axes[-1] if self._tracks else []
+        self.axes: list[Axes] = list(axes.flat[: len(plot.panels)])
+        for spare in axes[:count].flat[len(plot.panels) :]:
+            spare.remove()
+        self._strips: dict[int, Axes] = {}
 
     @property
     def panels(self) -> Iterator[tuple[Panel, Axes]]:
@@ -115,6 +124,11 @@ class Lines(page.Drawing):
                 page.scale_ticks(ax.yaxis, panel.scale, low, high)
         for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
             self._name(number, panel, ax)
+        cells, symbols = self.figure.results.cells, self.plot.symbols
+        labels = {one.along: text.axis_label(one.along, cells, symbols) for one in self._tracks}
+        for one in self._tracks:
+            labels[one.over] = f"optimal ${text.symbol(one.over, cells, symbols)}$"
+        optima.draw(self._lowest, self._tracks, labels)
         self.body.legend(*self._legend())
 
     # what the page shows
@@ -222,6 +236,19 @@ class Lines(page.Drawing):
         """Whether there are so few points that each has a marker."""
         return bool(self.rows(panel)[panel.x].nunique() <= 20)
 
+    def _judged_optima(self) -> list[optima.Track]:
+        """Return the optima against the size of each panel whose claim has located them."""
+        tracks = []
+        for number, panel in enumerate(self.plot.panels):
+            row, column = divmod(number, self.columns)
+            header = self._headers[0][row] if self._headers else ""
+            for line in panel.lines:
+                claim = self._judging(panel, line)
+                one = claim and optima.track(claim, line.grid, column, header or panel.label)
+                if one:
+                    tracks.append(one)
+        return tracks
+
     def _judging(self, panel: Panel, line: Line) -> Content | None:
         """The claim that judges where a line is best."""
         # of an error and of the accuracy the best is the same
@@ -230,7 +257,8 @@ class Lines(page.Drawing):
             own = Quantity.model_validate(claim["quantity"])
             judged = own.model_dump(exclude={"label", "complement"})
             over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
-            if over and line.grid in claim["grids"] and judged == quantity:
+            named = any(line.grid in arm["grids"] for arm in claim["arms"])
+            if over and named and judged == quantity:
                 return claim
         return None
 
@@ -310,7 +338,7 @@ class Lines(page.Drawing):
         page.size_ticks(ax.xaxis, values)
 
     def _name(self, number: int, panel: Panel, ax: Axes) -> None:
-        """Write headers of columns and rows, or titles where they change from above; labels where axes are not shared."""
+        """Write headers of columns and rows, else titles where they change; labels where axes are not shared."""
         above, left = number - self.columns, number - 1
         characters = round(page.WIDTH / max(self.columns, 3) * 15)
         header = ""
@@ -331,6 +359,7 @@ class Lines(page.Drawing):
         below = number + self.columns
         is_panel_below = below < len(self.axes) and below not in self._twins
         same_below = is_panel_below and self._same_x(panel, self.plot.panels[below])
+        ax.set_xlabel("")
         lowest = self._strips.get(number, ax)
         lowest.set_xlabel("" if same_below else label)
         lowest.tick_params(labelbottom=not same_below)
@@ -389,7 +418,8 @@ class Lines(page.Drawing):
         }
         if halves:
             signs[_BANDS[tuple(sorted(halves))]] = Patch(facecolor="0.8", linewidth=0.0)
-        return [*blocks, page.Block("", styles), page.Block("", signs)]
+        found = optima.legend(self._tracks)
+        return [*blocks, page.Block("", styles), page.Block("", signs), page.Block("", found)]
 
 
 _BANDS = {

@@ -45,7 +45,7 @@ class Options(AlongOptions):
     """Colour over the columns `x` and `y`, one map for each size, or training step.
 
     With `best` the optimum of every map is marked, with contours: does it move? Without it the
-    values are written in the cells. Exponents, and columns with values of zero or less, have linear axes. All maps
+    values are written in the cells. All cells are of equal size. All maps
     share their colours; `limits` are their ends (default: the values' own, up to four times the median).
     `ratio_lines` lists the k of lines x = k y. `level_set` draws the line that is fitted to the level set of this value
     (`figures/level_sets.py`), with its slope, on every map that it crosses. `symbols` maps a column of the cells to
@@ -129,12 +129,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     page = Maps(figure, table)
     for panel, value, ax in page.panels:
         means = page.matrix(panel, value)  # over seeds
-        ax.pcolormesh(
-            page.edges(means.columns),
-            page.edges(means.index),
-            means.where(means < float("inf")),
-            norm=page.norm,
-            cmap=page.colours,
-        )
+        # cells of equal size
+        ax.pcolormesh(means.where(means < float("inf")), norm=page.norm, cmap=page.colours)
         page.marks(panel, value, ax)  # optimum or values, divergence, lines
     return page.finish()

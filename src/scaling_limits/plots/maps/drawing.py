@@ -16,12 +16,10 @@ from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import FixedLocator
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.level_sets import fit_level_set
-from scaling_limits.figures.metrics import Scale, metric_info
-from scaling_limits.parameterisations.powers import EXPONENTS
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots.along import Along
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.maps import MapPanel, Options, size
@@ -50,6 +48,8 @@ _LEVEL: style.Look = {
     "path_effects": [withStroke(linewidth=2.6, foreground="white")],
 }
 _WORST = 2.0  # a logarithmic colour scale with a best ends at this multiple of its median
+_SMOOTH = 8  # rows and columns from which on contours are smooth
+_SAMPLES = 65  # of a fitted line
 _GREY = "0.88"
 _HATCHED: style.Look = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
@@ -81,15 +81,6 @@ class Maps(Along[Options, MapPanel]):
         low, high = self.plot.limits or (low, high if high > low else low + abs(low) + 1.0)
         return LogNorm(low, high) if log else Normalize(low, high)
 
-    def edges(self, values: pd.Index) -> np.ndarray:
-        """Return the edges of the cells of a map, half way between values."""
-        log = _axis_scale(values) == "log"
-        places = np.log(values.to_numpy(float)) if log else values.to_numpy(float)
-        steps = np.diff(places) if len(places) > 1 else np.array([np.log(2) if log else 1.0])
-        inner = places[:-1] + np.diff(places) / 2
-        ends = np.array([places[0] - steps[0] / 2, *inner, places[-1] + steps[-1] / 2])
-        return np.exp(ends) if log else ends
-
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
         """Draw the marks on a map: values or optima, lines of a ratio and a fitted level set."""
         matrix = self.matrix(panel, value)
@@ -97,8 +88,7 @@ class Maps(Along[Options, MapPanel]):
         lost = np.isinf(matrix.to_numpy())
         if lost.any():
             shape = np.ma.masked_where(~lost, np.ones(matrix.shape))
-            edges = self.edges(matrix.columns), self.edges(matrix.index)
-            ax.pcolor(*edges, shape, cmap=ListedColormap([_GREY]), **_HATCHED)
+            ax.pcolor(shape, cmap=ListedColormap([_GREY]), **_HATCHED)
             self._lines["diverged (at least one seed)"] = Patch(facecolor=_GREY, **_HATCHED)
         if self.plot.best:
             self._contours(ax, matrix)
@@ -120,12 +110,7 @@ class Maps(Along[Options, MapPanel]):
             plot.x_label or text.axis_label(plot.x, results.cells, plot.symbols),
             plot.y_label or text.axis_label(plot.y, results.cells, plot.symbols),
         )
-        shown = ScalarMappable(self.norm, self.colours)
-        area = self.body.area
-        label = metric_info(self.plot.quantity).label
-        bar = area.colorbar(shown, ax=list(area.axes), label=label, aspect=30)
-        page.scale_ticks(bar.ax.yaxis, self.plot.scale, self.norm.vmin or 0, self.norm.vmax or 1)
-        bar.outline.set_visible(False)
+        self._bars()
         entries: dict[str, Artist] = {}
         if self.plot.best:
             entries["optimum"] = Line2D([], [], **_STAR)
@@ -136,7 +121,7 @@ class Maps(Along[Options, MapPanel]):
             if any(
                 line.get_marker() == _CIRCLE["marker"] for ax in self.axes.flat for line in ax.lines
             ):
-                entries[f"optimum {at}"] = Line2D([], [], **_CIRCLE)
+                entries[f"optimum {at}"] = Line2D([], [], **_CIRCLE | {"markersize": 7.0})
         self.body.legend(page.Block("", entries | self._lines))
 
     @property
@@ -144,15 +129,21 @@ class Maps(Along[Options, MapPanel]):
         """The colour map, dark for the best values."""
         return colormaps[style.COLOUR_MAP]
 
+    def _bars(self) -> None:
+        """Add a colour bar to each row, with ticks at both ends."""
+        shown = ScalarMappable(self.norm, self.colours)
+        label = metric_info(self.plot.quantity).label
+        low, high = float(self.norm.vmin or 0.0), float(self.norm.vmax or 1.0)
+        for row, values in zip(self.axes, self.values, strict=True):
+            maps = list(row[: len(values)])
+            bar = self.body.area.colorbar(shown, ax=maps, label=label, aspect=15, pad=0.02)
+            page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high)
+            bar.outline.set_visible(False)
+
     def _scale(self, ax: Axes, matrix: pd.DataFrame) -> None:
-        ax.set(xscale=_axis_scale(matrix.columns), yscale=_axis_scale(matrix.index))
         for axis, values in ((ax.xaxis, matrix.columns), (ax.yaxis, matrix.index)):
-            if _axis_scale(values) == "log":
-                page.size_ticks(axis, values.to_numpy(float))
-            else:
-                axis.set_major_locator(FixedLocator([float(value) for value in values]))
-        ax.set_xlim(*self.edges(matrix.columns)[[0, -1]])
-        ax.set_ylim(*self.edges(matrix.index)[[0, -1]])
+            page.cell_ticks(axis, values.to_numpy(float))
+        ax.set(xlim=(0, matrix.shape[1]), ylim=(0, matrix.shape[0]))
 
     def _reference(self, panel: MapPanel) -> float:
         values = self.values[self.plot.panels.index(panel)]
@@ -168,31 +159,36 @@ class Maps(Along[Options, MapPanel]):
         if finite.any() and np.ptp(values[finite]) > 0:
             badness = np.where(finite, values if self.plot.best == "min" else -values, np.inf)
             y, x = np.unravel_index(np.argmin(badness), values.shape)
-            ax.plot(
-                matrix.columns[[int(x)]], matrix.index[[int(y)]], clip_on=False, zorder=3, **look
-            )
+            ax.plot([x + 0.5], [y + 0.5], clip_on=False, zorder=3, **look)
 
     def _contours(self, ax: Axes, matrix: pd.DataFrame) -> None:
+        """Draw level lines on maps that have enough cells for smooth ones."""
+        if min(matrix.shape) < _SMOOTH:
+            return
         finite = matrix.to_numpy()[np.isfinite(matrix.to_numpy())]
         spaced = np.geomspace if self.plot.scale == "log" else np.linspace
         levels = spaced(self.norm.vmin, self.norm.vmax, 9)[1:-1]  # type: ignore[arg-type]
         inside = [v for v in levels if finite.size and finite.min() < v < finite.max()]
-        if inside and min(matrix.shape) > 1:
+        if inside:
             z = np.ma.masked_invalid(matrix.to_numpy())
             look: style.Look = {"colors": "white", "linewidths": 0.5, "alpha": 0.7}
-            ax.contour(matrix.columns, matrix.index, z, inside, **look)
+            x, y = (np.arange(count) + 0.5 for count in matrix.shape[::-1])
+            ax.contour(x, y, z, inside, **look)
 
     def _ratios(self, ax: Axes, matrix: pd.DataFrame) -> None:
-        ys = self.edges(matrix.index)
+        """Draw lines x = k y along the edges of the cells: those with x of at least k y are on their right."""
         results, symbols = self.figure.results, self.plot.symbols
         names = [
             text.symbol(column, results.cells, symbols) for column in (self.plot.x, self.plot.y)
         ]
+        xs, ys = matrix.columns.to_numpy(float), matrix.index.to_numpy(float)
         for ratio, dashes in zip(self.plot.ratio_lines, style.DASHES, strict=False):
             factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"
+            edges = np.repeat(np.searchsorted(xs, ratio * ys * (1 - 1e-9)), 2)
+            heights = np.repeat(np.arange(len(ys) + 1), 2)[1:-1]
             # white under black dashes shows on dark and on light cells
-            ax.plot(ratio * ys, ys, color="white", linewidth=1.8)
-            (line,) = ax.plot(ratio * ys, ys, linestyle=dashes, color="black", linewidth=1.0)
+            ax.plot(edges, heights, color="white", linewidth=1.8)
+            (line,) = ax.plot(edges, heights, linestyle=dashes, color="black", linewidth=1.0)
             self._lines[f"${names[0]} = {factor}{names[1]}$"] = line
 
     def _level_set(self, ax: Axes, matrix: pd.DataFrame, level: float) -> None:
@@ -202,7 +198,8 @@ class Maps(Along[Options, MapPanel]):
         slope = float(fit.slopes[0])
         if np.isnan(slope):
             return
-        (line,) = ax.plot(*fit.ends[..., 0].T, zorder=3, **_LEVEL)
+        line_x, line_y = (np.geomspace(ends[0], ends[1], _SAMPLES) for ends in fit.ends[..., 0].T)
+        (line,) = ax.plot(_places(x, line_x), _places(y, line_y), zorder=3, **_LEVEL)
         stroke = [withStroke(linewidth=1.8, foreground="white")]
         look: style.Look = {"ha": "left", "va": "bottom", "path_effects": stroke}
         # the corner of small x and y is undertrained: no optimum lies there
@@ -224,18 +221,19 @@ class Maps(Along[Options, MapPanel]):
                 "va": "center",
                 "color": "black" if light else "white",
             }
-            at = matrix.columns[x], matrix.index[y]
-            # lines of a ratio may go through it
-            look["path_effects"] = [withStroke(linewidth=1.6, foreground=(red, green, blue))]
-            ax.text(*at, _compact(value), size=5.0, zorder=3, **look)
+            ground = (red, green, blue) if placed else "white"
+            look["path_effects"] = [withStroke(linewidth=1.6, foreground=ground)]
+            ax.text(x + 0.5, y + 0.5, _compact(value), size=5.0, zorder=3, **look)
 
 
-def _axis_scale(values: pd.Index) -> Scale:
-    """Sizes and rates stand on a logarithmic axis, exponents and what may be zero or less on a linear one.
-
-    The name of `values` is that of their column.
-    """
-    return "log" if (values > 0).all() and values.name not in EXPONENTS else "linear"
+def _places(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return where positive numbers are on an axis of equal cells, by their logarithm, beyond its ends as well."""
+    places = np.arange(len(values)) + 0.5
+    logs, wanted = np.log(values), np.log(at)
+    inside = np.interp(wanted, logs, places)
+    first, last = ((logs[k + 1] - logs[k]) for k in (0, -2))
+    below, above = (wanted - logs[0]) / first, (wanted - logs[-1]) / last
+    return np.asarray(inside + np.minimum(below, 0) + np.maximum(above, 0))
 
 
 def _compact(value: float) -> str:

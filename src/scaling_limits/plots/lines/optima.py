@@ -1,0 +1,116 @@
+"""The row below panels over a hyperparameter: the judged optimum against the size, with guide lines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from scaling_limits.plots.figure_folder import Content
+from scaling_limits.plotting import page, style
+
+HEIGHT = 1.05
+"""Height of the row in inches, with its labels."""
+_EXPONENTS = {0.0: "0", 0.5: r"$\frac{1}{2}$", -0.5: r"$-\frac{1}{2}$"}
+"""Exponents of the guide lines; exponents that are wrong by one half leave the first one by the others."""
+_OCTAVES = 1.2  # shown at least above and below all optima
+_LOOKS: tuple[style.Look, ...] = (
+    {"color": "black", "marker": "o", "linestyle": "-"},
+    {"color": "0.35", "marker": "s", "linestyle": (0, (3.5, 1.6))},
+    {"color": "0.55", "marker": "^", "linestyle": (0, (1, 1.3))},
+)
+
+
+@dataclass(frozen=True)
+class Track:
+    """The optima of one panel against the size: rows of size, optimum and both ends of its interval.
+
+    An end is None where the optimum may be anywhere beyond its grid. `column` is that of the panel.
+    """
+
+    column: int
+    name: str
+    along: str
+    over: str
+    points: tuple[Sequence[float | None], ...]
+
+
+def track(claim: Content, grid: str, column: int, name: str) -> Track | None:
+    """Return the optima that a claim has located in a grid; None if they are at fewer than two sizes."""
+    for arm in claim["arms"]:
+        points = [point for point in arm["optima"] if point[1] is not None]
+        if grid in arm["grids"] and len(points) > 1:
+            return Track(column, name, claim["along"], claim["over"], tuple(points))
+    return None
+
+
+def draw(axes: Sequence[Axes], tracks: Sequence[Track], labels: Mapping[str, str]) -> None:
+    """Draw the tracks of each column, all over as many octaves, and remove the axes of columns without one.
+
+    Args:
+        axes: the axes of the row, one for each column.
+        tracks: the tracks.
+        labels: the label of the axis of each size, and of that of the optimum of each hyperparameter.
+    """
+    names = _names(tracks)
+    used = []
+    for column, ax in enumerate(axes):
+        own = [one for one in tracks if one.column == column]
+        if not own:
+            ax.remove()
+            continue
+        used.append(ax)
+        for one in own:
+            look = _LOOKS[names.index(one.name) % len(_LOOKS)]
+            sizes, at, low, high = np.array(one.points, float).T
+            errors = np.nan_to_num([at - low, high - at], nan=1e9)
+            ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
+        sizes = np.array([point[0] for one in own for point in one.points], float)
+        ax.set(xscale="log", yscale="log")
+        ax.set_xlim(sizes.min() / 1.15, sizes.max() * 1.35)
+        page.size_ticks(ax.xaxis, sizes)
+        ax.set_xlabel(labels[own[0].along])
+    spans = [np.ptp(_octaves(one)) for one in tracks]
+    for ax, column in zip(used, sorted({one.column for one in tracks}), strict=True):
+        own = [one for one in tracks if one.column == column]
+        located = np.concatenate([_octaves(one) for one in own])
+        middle, half = (located.min() + located.max()) / 2, max(spans) / 2 + _OCTAVES
+        limits = 2 ** (middle - half), 2 ** (middle + half)
+        ax.set_ylim(*limits)
+        page.scale_ticks(ax.yaxis, "log", *limits, few=True)
+        ax.set_ylabel(labels[own[0].over] if ax is used[0] else "")
+        _guides(ax, own[0])
+
+
+def _octaves(one: Track) -> np.ndarray:
+    return np.log2([float(point[1] or np.nan) for point in one.points])
+
+
+def _guides(ax: Axes, one: Track) -> None:
+    """Draw powers of the size through the first optimum, as far as the axes go."""
+    size, start, *_ = (float(number) for number in one.points[0] if number is not None)
+    end = max(float(point[0] or size) for point in one.points) * 1.12
+    low, high = ax.get_ylim()
+    for exponent, label in _EXPONENTS.items():
+        last = float(np.clip(start * (end / size) ** exponent, low, high))
+        stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
+        ax.plot([size, stop], [start, last], color="0.75", linewidth=0.8, zorder=1.0)
+        look: style.Look = {"size": style.SMALL, "color": "0.45", "va": "center"}
+        ax.annotate(label, (stop, last), (2, 0), textcoords="offset points", **look)
+
+
+def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
+    """Return an entry for each name, if there are several."""
+    names = _names(tracks)
+    if len(names) < 2:
+        return {}
+    return {
+        name: Line2D([], [], markersize=3.0, linewidth=0.9, **_LOOKS[k % len(_LOOKS)])
+        for k, name in enumerate(names)
+    }
+
+
+def _names(tracks: Sequence[Track]) -> list[str]:
+    return list(dict.fromkeys(one.name for one in tracks))
