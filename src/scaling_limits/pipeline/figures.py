@@ -144,7 +144,10 @@ def _judged(claim: OptimumClaim, results: Results) -> dict[str, object]:
         except UndecidedError:
             optima = {}
         located = [
-            [float(size), *(2.0**end if math.isfinite(end) else None for end in (o.at, *o.interval))]
+            [
+                float(size),
+                *(2.0**end if math.isfinite(end) else None for end in (o.at, *o.interval)),
+            ]
             for size, o in optima.items()
         ]
         arms.append({"grids": list(grids), "optima": located})

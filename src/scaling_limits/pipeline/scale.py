@@ -93,7 +93,7 @@ def _word(key: str, value: object) -> str:
     if value is None:
         return _UNSET.get(key, "none")
     if isinstance(value, tuple):
-        return " \N{MULTIPLICATION SIGN} ".join(map(str, value[:2]))
+        return "\N{MULTIPLICATION SIGN}".join(map(str, value[:2]))
     return {"num_hidden_layers": "$H$", "num_weight_layers": "$L$"}.get(str(value), str(value))
 
 

@@ -308,9 +308,11 @@ def scale_ticks(
     if ratio < 3:
         axis.set_major_locator(even)
     elif ratio < (300 if plain else 100):
-        dense = ratio < (6 if few else 10)
-        subs = (1, 1.5, 2, 3, 4, 5, 6, 8) if dense and not few else (1, 2, 5) if plain else (1, 3)
-        subs = (1,) if few and ratio > 30 else subs
+        subs: tuple[float, ...] = (1, 2, 5) if plain else (1, 3)
+        if few:
+            subs = (1,) if ratio > 30 else subs
+        elif ratio < 10:
+            subs = (1, 1.5, 2, 3, 4, 5, 6, 8)
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     else:
         axis.set_major_locator(LogLocator(numticks=7))
@@ -323,8 +325,14 @@ def _plainly(value: float, _: int | None) -> str:
     return f"{value:g}"
 
 
-def size_ticks(axis: Axis, values: np.ndarray) -> None:
-    """Ticks at powers of two where values on a logarithmic axis are, half way between apart; else round numbers."""
+def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) -> None:
+    """Place ticks on a logarithmic axis: at powers of two if values are these or half way between, else round numbers.
+
+    Args:
+        axis: the x or y axis.
+        values: the values on the axis.
+        alike: those on all axes of the same quantity, which have one notation (default: `values`).
+    """
     values = np.unique(values)
     octaves = np.log2(values)
     powers = values[np.isclose(octaves, octaves.round())]
@@ -338,7 +346,8 @@ def size_ticks(axis: Axis, values: np.ndarray) -> None:
         else LogLocator(base=2, numticks=8)
     )
     axis.set_major_locator(few)
-    whole = values[0] >= 1 and values[-1] < 1e5
+    alike = values if alike is None else alike
+    whole = alike.min() >= 1 and alike.max() < 1e5
     axis.set_major_formatter(FuncFormatter(_plainly) if whole else LogFormatterMathtext(base=2))
     axis.set_minor_locator(LogLocator(base=2, numticks=99))
     axis.set_minor_formatter(NullFormatter())
@@ -373,9 +382,3 @@ def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
     names = [text.short(value) for value in (ends[0], *between, ends[1])]
     axis.set_major_formatter(FixedFormatter(names))
     axis.set_minor_locator(NullLocator())
-
-
-def blank(ax: Axes, words: str) -> None:
-    """Words in the place of a drawing."""
-    ax.set_axis_off()
-    ax.text(0.5, 0.5, words, ha="center", va="center", color="0.35", transform=ax.transAxes)

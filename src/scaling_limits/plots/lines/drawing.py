@@ -6,27 +6,26 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plots.figure_folder import Content, FigureFolder
-from scaling_limits.plots.lines import SIZES, Line, Options, Panel, marks, optima, size
+from scaling_limits.plots.lines import SIZES, Line, Options, Panel, legend, marks, optima, size
+from scaling_limits.plots.lines.headers import headers_of
+from scaling_limits.plots.lines.legend import MARKERS, shows_half
+from scaling_limits.plots.lines.twins import without_twins
 from scaling_limits.plots.tables import visible
-from scaling_limits.plotting import colours, page, style, text
+from scaling_limits.plotting import colours as palettes
+from scaling_limits.plotting import page, style, text
 from scaling_limits.records import AXES
 
-_MARKERS = ("o", "s", "D", "^")
 _BAND = {"err_style": "band", "err_kws": {"linewidth": 0.0}}
 _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
 _Part = tuple[Line, float | None, pd.DataFrame]
 """A line, a value of the hue (None: it has none), and its rows."""
 _FREE = 0.08  # the share of an axis that is left free at its ends
 _FREE_OF_LIMITS = 0.03  # the same where the plot says where the axis ends
-_MANY_SEEDS = 5  # from here on the range says less than where half of them are
 
 
 class Lines(page.Drawing):
@@ -34,7 +33,7 @@ class Lines(page.Drawing):
 
     def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
         """Lay out the panels."""
-        plot = figure.plot
+        plot, table = without_twins(figure.plot, table)
         self.figure, self.plot, self.table = figure, plot, table
         self._rows = {int(number): rows for number, rows in table.groupby("panel")}  # type: ignore[arg-type]
         self._parts = [self._split(panel, self._rows[k]) for k, panel in enumerate(plot.panels)]
@@ -42,14 +41,14 @@ class Lines(page.Drawing):
         self.body = figure.body(size(plot, table, page.WIDTH))
         count, self.columns = page.shape(len(plot.panels), plot.wrap)
         self._panel_height = self.body.axes_height / count
-        self._headers = _headers([panel.title for panel in plot.panels], self.columns)
-        self._tracks = self._judged_optima()
+        self._headers = headers_of([panel.title for panel in plot.panels], self.columns)
+        self.tracks = self._judged_optima()
         heights = [self._panel_height] * count
-        if self._tracks:
+        if self.tracks:
             self.body.grow(optima.HEIGHT)
             heights.append(optima.HEIGHT)
         axes = self.body.axes(len(heights), self.columns, heights)
-        self._lowest = axes[-1] if self._tracks else []
+        self._lowest = axes[-1] if self.tracks else []
         self.axes: list[Axes] = list(axes.flat[: len(plot.panels)])
         for spare in axes[:count].flat[len(plot.panels) :]:
             spare.remove()
@@ -57,10 +56,8 @@ class Lines(page.Drawing):
 
     @property
     def panels(self) -> Iterator[tuple[Panel, Axes]]:
-        """Each panel and its axes; of panels that show the same cells only the first."""
-        for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
-            if number not in self._twins:
-                yield panel, ax
+        """Each panel and its axes."""
+        yield from zip(self.plot.panels, self.axes, strict=True)
 
     def rows(self, panel: Panel) -> pd.DataFrame:
         """The rows of the table that a panel shows."""
@@ -69,14 +66,14 @@ class Lines(page.Drawing):
     def lines(self, panel: Panel) -> Iterator[tuple[pd.DataFrame, style.Look]]:
         """The points of each line that have a place on the axes, and how seaborn is to draw them."""
         ends = self._own(panel)[panel.x].agg(["min", "max"])
-        for line, value, rows in self._each(panel):
+        for line, value, rows in self.each(panel):
             points = visible(rows, log=panel.scale == "log")
             look = self._look(panel, line, value)
             if line.across and len(points):
                 points = pd.DataFrame({panel.x: ends, "value": points["value"].mean()})
                 look = {**look, "marker": None, "zorder": 1.8}
             if len(points):
-                look["errorbar"] = ("pi", 50 if _shows_half(line, points, panel) else 100)
+                look["errorbar"] = ("pi", 50 if shows_half(line, points, panel) else 100)
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
@@ -87,7 +84,7 @@ class Lines(page.Drawing):
         if marks.is_tuned(panel):
             tuned = [
                 marks.Tuned(rows, self._colour(panel, line, value), self._judging(panel, line))
-                for line, value, rows in self._each(panel)
+                for line, value, rows in self.each(panel)
                 if value is not None
             ]
             share = marks.STRIP_ROW * len(tuned) / (0.62 * self._panel_height)
@@ -100,7 +97,7 @@ class Lines(page.Drawing):
                 sorted(rows.loc[rows["diverged"], panel.x].unique())[first],
                 self._colour(panel, line, value),
             )
-            for line, value, rows in self._each(panel)
+            for line, value, rows in self.each(panel)
             if not line.across
         ]
         marks.crosses(ax, lost, panel.best)
@@ -125,33 +122,18 @@ class Lines(page.Drawing):
         for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
             self._name(number, panel, ax)
         cells, symbols = self.figure.results.cells, self.plot.symbols
-        labels = {one.along: text.axis_label(one.along, cells, symbols) for one in self._tracks}
-        for one in self._tracks:
+        labels = {one.along: text.axis_label(one.along, cells, symbols) for one in self.tracks}
+        for one in self.tracks:
             labels[one.over] = f"optimal ${text.symbol(one.over, cells, symbols)}$"
-        optima.draw(self._lowest, self._tracks, labels)
-        self.body.legend(*self._legend())
+        optima.draw(self._lowest, self.tracks, labels)
+        self.body.legend(*legend.blocks(self))
 
     # what the page shows
 
     def _number(self, panel: Panel) -> int:
         return next(k for k, other in enumerate(self.plot.panels) if other is panel)
 
-    @cached_property
-    def _twins(self) -> dict[int, int]:
-        """Panels that show the same as an earlier one, of grids with other names: under a substitution of data."""
-        twins: dict[int, int] = {}
-        seen: dict[Hashable, tuple[int, set[str]]] = {}
-        for number, panel in enumerate(self.plot.panels):
-            rows = self.rows(panel)
-            quantities = [line.quantity.model_dump_json() for line in panel.lines]
-            key = (panel.x, tuple(sorted(rows["cell_id"].unique())), *quantities)
-            grids = set(rows["grid"])
-            first, its_grids = seen.setdefault(key, (number, grids))
-            if first != number and its_grids != grids:
-                twins[number] = first
-        return twins
-
-    def _each(self, panel: Panel) -> list[_Part]:
+    def each(self, panel: Panel) -> list[_Part]:
         """The rows of each line and value of the hue."""
         return self._parts[self._number(panel)]
 
@@ -178,7 +160,7 @@ class Lines(page.Drawing):
             .groupby(panel.x, dropna=False)["value"]
             .mean()
             .reset_index()
-            for _, _, rows in self._each(panel)
+            for _, _, rows in self.each(panel)
         ]
 
     def _own(self, panel: Panel) -> pd.DataFrame:
@@ -188,7 +170,7 @@ class Lines(page.Drawing):
         return rows[~rows["line"].isin(across)]
 
     @cached_property
-    def _colours(self) -> dict[tuple[str | None, str], dict[Any, colours.Colour]]:
+    def colours(self) -> dict[tuple[str | None, str], dict[Any, palettes.Colour]]:
         """For each column of a hue and kind of network the colours of its values; without hue those of lines."""
         groups: dict[tuple[str | None, str], list[pd.DataFrame]] = {}
         for panel in self.plot.panels:
@@ -197,42 +179,42 @@ class Lines(page.Drawing):
                 own = [n for n, line in zip(panel.names, panel.lines, strict=True) if line.each]
                 rows = rows[rows["line"].isin(own)]
             groups.setdefault(self._palette(panel), []).append(rows)
-        palettes: dict[tuple[str | None, str], dict[Any, colours.Colour]] = {}
+        found: dict[tuple[str | None, str], dict[Any, palettes.Colour]] = {}
         sequences = 0
         for (hue, network), parts in groups.items():
             rows = pd.concat(parts)
             if hue is None:
-                palettes[hue, network] = colours.line_colours(rows)
+                found[hue, network] = palettes.line_colours(rows)
             elif hue == "energy_weight_exponent":
-                palettes[hue, network] = colours.exponent_colours(rows[hue])
+                found[hue, network] = palettes.exponent_colours(rows[hue])
             else:
-                palettes[hue, network] = colours.size_colours(rows[hue], sequences)
+                found[hue, network] = palettes.size_colours(rows[hue], sequences)
                 sequences += 1
-        return palettes
+        return found
 
     def _palette(self, panel: Panel) -> tuple[str | None, str]:
         """Return what determines the colours of a panel: its hue, and its networks if it has a hue."""
         return (panel.hue, "" if panel.hue is None else self._kind(panel)[1])
 
-    def _sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
+    def sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
         """The panels of a palette."""
         return [panel for panel in self.plot.panels if self._palette(panel) == palette]
 
-    def _colour(self, panel: Panel, line: Line, value: float | None) -> colours.Colour:
-        palette = self._colours[self._palette(panel)]
+    def _colour(self, panel: Panel, line: Line, value: float | None) -> palettes.Colour:
+        palette = self.colours[self._palette(panel)]
         if panel.hue is None:
             return palette[str(line.label)]
-        return colours.BLACK if value is None else palette[value]
+        return palettes.BLACK if value is None else palette[value]
 
     def _look(self, panel: Panel, line: Line, value: float | None) -> style.Look:
         look = {**style.LINES[line.style], "color": self._colour(panel, line, value)}
         if "marker" not in look:
-            names = list(self._colours[self._palette(panel)])
+            names = list(self.colours[self._palette(panel)])
             which = names.index(str(line.label)) if panel.hue is None else 0
-            look["marker"] = _MARKERS[which % len(_MARKERS)] if self._is_marked(panel) else None
+            look["marker"] = MARKERS[which % len(MARKERS)] if self.is_marked(panel) else None
         return {**look, **(_BARS if line.style == "markers" else _BAND)}
 
-    def _is_marked(self, panel: Panel) -> bool:
+    def is_marked(self, panel: Panel) -> bool:
         """Whether there are so few points that each has a marker."""
         return bool(self.rows(panel)[panel.x].nunique() <= 20)
 
@@ -335,7 +317,8 @@ class Lines(page.Drawing):
             return
         margin = 1.12 * (values.max() / values.min()) ** 0.03
         ax.set_xlim(values.min() / margin, values.max() * margin)
-        page.size_ticks(ax.xaxis, values)
+        alike = [self._own(each)[each.x] for each in self.plot.panels if each.x == panel.x]
+        page.size_ticks(ax.xaxis, values, pd.concat(alike).to_numpy(float))
 
     def _name(self, number: int, panel: Panel, ax: Axes) -> None:
         """Write headers of columns and rows, else titles where they change; labels where axes are not shared."""
@@ -349,22 +332,19 @@ class Lines(page.Drawing):
                 ax.set_title(text.wrap(self._headers[1][column], characters))
         elif above < 0 or self.plot.panels[above].title != panel.title:
             ax.set_title(text.wrap(panel.title, characters))
-        twin = self._twins.get(number)
-        if twin is not None:
-            page.blank(ax, text.wrap(f"the same cells as {self.plot.panels[twin].title}", 22))
-            return
         label = panel.x_label or text.axis_label(
             panel.x, self.figure.results.cells, self.plot.symbols
         )
         below = number + self.columns
-        is_panel_below = below < len(self.axes) and below not in self._twins
+        is_panel_below = below < len(self.axes)
         same_below = is_panel_below and self._same_x(panel, self.plot.panels[below])
         ax.set_xlabel("")
         lowest = self._strips.get(number, ax)
         lowest.set_xlabel("" if same_below else label)
         lowest.tick_params(labelbottom=not same_below)
-        first = number % self.columns == 0 or left in self._twins
-        alike = not first and self._comparable(self.plot.panels[left]) == self._comparable(panel)
+        alike = number % self.columns > 0 and self._comparable(
+            self.plot.panels[left]
+        ) == self._comparable(panel)
         words = [] if alike else [text.wrap(panel.label, 28)]
         words = [header, *words] if header and number % self.columns == 0 else words
         ax.set_ylabel("\n".join(words))
@@ -374,59 +354,6 @@ class Lines(page.Drawing):
         same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
         limits = [self.axes[self._number(each)].get_xlim() for each in (panel, other)]
         return same and limits[0] == limits[1]
-
-    def _called(self, hue: str | None, network: str) -> str:
-        """Return the words that the titles of all panels of a palette share, else the network's name."""
-        titles = [each.title.split(", ") for each in self._sharing((hue, network))]
-        shared = ", ".join(word for word in titles[0] if all(word in words for words in titles))
-        return shared or text.name(network)
-
-    def _legend(self) -> list[page.Block]:
-        """Return a block for each palette, one for the styles of lines, and one for marks."""
-        blocks = []
-        hues = [hue for hue, _ in self._colours]
-        for (hue, network), palette in self._colours.items():
-            marked = any(self._is_marked(panel) for panel in self._sharing((hue, network)))
-            entries: dict[str, Artist] = {}
-            for which, (value, colour) in enumerate(palette.items()):
-                marker = _MARKERS[which % len(_MARKERS) if hue is None else 0] if marked else None
-                look: style.Look = {"color": colour, "marker": marker, "markersize": 3.0}
-                name = str(value) if hue is None else text.short(value)
-                entries[self.plot.hue_labels.get(f"{value:g}", name) if hue else name] = Line2D(
-                    [], [], **look
-                )
-            title = ""
-            if hue is not None and not self.plot.hue_labels:
-                title = f"${text.symbol(hue, self.figure.results.cells, self.plot.symbols)}$"
-                title += f" ({self._called(hue, network)})" if hues.count(hue) > 1 else ""
-            blocks.append(page.Block(title, entries))
-        styles: dict[str, Artist] = {}
-        for panel in self.plot.panels:
-            for line in panel.lines:
-                if line.label and panel.hue is not None:
-                    look = {"markersize": 3.0, **style.LINES[line.style]}
-                    if line.across:
-                        look["marker"] = None
-                    look["color"] = "0.35" if line.each else "black"
-                    styles[line.label] = Line2D([], [], **look)
-        signs = marks.legend(self.axes)
-        halves = {
-            _shows_half(line, rows, panel)
-            for panel, _ in self.panels
-            for line, _, rows in self._each(panel)
-            if rows.duplicated(panel.x).any() and not line.across
-        }
-        if halves:
-            signs[_BANDS[tuple(sorted(halves))]] = Patch(facecolor="0.8", linewidth=0.0)
-        found = optima.legend(self._tracks)
-        return [*blocks, page.Block("", styles), page.Block("", signs), page.Block("", found)]
-
-
-_BANDS = {
-    (False,): "min\N{EN DASH}max over seeds",
-    (True,): "interquartile range over seeds",
-    (False, True): "min\N{EN DASH}max over seeds (IQR from 5 seeds on)",
-}
 
 
 def strip_heights(plot: Options, table: pd.DataFrame) -> list[float]:
@@ -440,35 +367,3 @@ def strip_heights(plot: Options, table: pd.DataFrame) -> list[float]:
             heights.append(0.0)
         heights[-1] = max(heights[-1], count * marks.STRIP_ROW)
     return heights
-
-
-def _headers(titles: list[str], columns: int) -> tuple[list[str], list[str]] | None:
-    """Split titles of a full grid of panels into headers of its rows and of its columns, if they are made of both.
-
-    >>> _headers(["MLP, SP", "MLP, µP", "CNN, SP", "CNN, µP"], 2)
-    (['MLP', 'CNN'], ['SP', 'µP'])
-    >>> _headers(["loss", "accuracy"], 2)
-    """
-    rows = [titles[k : k + columns] for k in range(0, len(titles), columns)]
-    if len(rows) < 2 or columns < 2 or len(rows[-1]) < columns:
-        return None
-    words = [[title.split(", ") for title in row] for row in rows]
-    of_columns = [_shared([row[k] for row in words]) for k in range(columns)]
-    of_rows = [[w for w in _shared(row) if not all(w in c for c in of_columns)] for row in words]
-    for row, header in zip(words, of_rows, strict=True):
-        for title, column in zip(row, of_columns, strict=True):
-            if sorted(title) != sorted([*header, *column]):
-                return None
-    return [", ".join(header) for header in of_rows], [", ".join(c) for c in of_columns]
-
-
-def _shared(titles: list[list[str]]) -> list[str]:
-    """Return the words that all titles have, in their order."""
-    return [word for word in titles[0] if all(word in title for title in titles)]
-
-
-def _shows_half(line: Line, points: pd.DataFrame, panel: Panel) -> bool:
-    """Whether a band shows the middle half of the seeds; error bars start at the mean, which may lie outside of it."""
-    if line.style == "markers" or not len(points):
-        return False
-    return bool(points.groupby(panel.x).size().max() >= _MANY_SEEDS)

@@ -1,0 +1,96 @@
+"""The legend of lines: blocks for the sizes or things that colours stand for, the styles of lines, and marks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from scaling_limits.plots.lines import Line, Panel, marks, optima
+from scaling_limits.plotting import style, text
+from scaling_limits.plotting.page import Block
+
+if TYPE_CHECKING:
+    from scaling_limits.plots.lines.drawing import Lines
+
+MARKERS = ("o", "s", "D", "^")
+"""Markers of lines that have a colour of their own."""
+_MANY_SEEDS = 5  # from here on the range says less than where half of them are
+_BANDS = {
+    (False,): "min\N{EN DASH}max over seeds",
+    (True,): "interquartile range over seeds",
+    (False, True): "min\N{EN DASH}max over seeds (IQR from 5 seeds on)",
+}
+
+
+def blocks(lines: Lines) -> list[Block]:
+    """Return a block for each palette, one for the styles of lines, one for marks and one for optima."""
+    return [
+        *_palettes(lines),
+        Block("", _styles(lines)),
+        Block("", marks.legend(lines.axes) | _bands(lines)),
+        Block("", optima.legend(lines.tracks)),
+    ]
+
+
+def shows_half(line: Line, points: pd.DataFrame, panel: Panel) -> bool:
+    """Whether a band shows the middle half of the seeds; error bars start at the mean, which may lie outside of it."""
+    if line.style == "markers" or not len(points):
+        return False
+    return bool(points.groupby(panel.x).size().max() >= _MANY_SEEDS)
+
+
+def _palettes(lines: Lines) -> list[Block]:
+    """Return a block for each palette, under the symbol of its hue; hues of several networks say which."""
+    found = []
+    plot, hues = lines.plot, [hue for hue, _ in lines.colours]
+    for (hue, network), palette in lines.colours.items():
+        marked = any(lines.is_marked(panel) for panel in lines.sharing((hue, network)))
+        entries: dict[str, Artist] = {}
+        for which, (value, colour) in enumerate(palette.items()):
+            marker = MARKERS[which % len(MARKERS) if hue is None else 0] if marked else None
+            name = str(value)
+            if hue is not None:
+                name = plot.hue_labels.get(f"{value:g}", text.short(value))
+            entries[name] = Line2D([], [], color=colour, marker=marker, markersize=3.0)
+        title = ""
+        if hue is not None and not plot.hue_labels:
+            title = f"${text.symbol(hue, lines.figure.results.cells, plot.symbols)}$"
+            title += f" ({_shared_words(lines, hue, network)})" if hues.count(hue) > 1 else ""
+        found.append(Block(title, entries))
+    return found
+
+
+def _shared_words(lines: Lines, hue: str | None, network: str) -> str:
+    """Return the words that the titles of all panels of a palette share, else the network's name."""
+    titles = [each.title.split(", ") for each in lines.sharing((hue, network))]
+    shared = ", ".join(word for word in titles[0] if all(word in words for words in titles))
+    return shared or text.name(network)
+
+
+def _styles(lines: Lines) -> dict[str, Artist]:
+    entries: dict[str, Artist] = {}
+    for panel in lines.plot.panels:
+        for line in panel.lines:
+            if line.label and panel.hue is not None:
+                look = {"markersize": 3.0, **style.LINES[line.style]}
+                if line.across:
+                    look["marker"] = None
+                look["color"] = "0.35" if line.each else "black"
+                entries[line.label] = Line2D([], [], **look)
+    return entries
+
+
+def _bands(lines: Lines) -> dict[str, Artist]:
+    halves = {
+        shows_half(line, rows, panel)
+        for panel in lines.plot.panels
+        for line, _, rows in lines.each(panel)
+        if rows.duplicated(panel.x).any() and not line.across
+    }
+    if not halves:
+        return {}
+    return {_BANDS[tuple(sorted(halves))]: Patch(facecolor="0.8", linewidth=0.0)}
