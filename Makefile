@@ -69,11 +69,7 @@ audit: setup
 
 # the figures and verdicts that the README shows: make gallery PRESET=laptop CONFIG="data={path: DIR}"
 gallery: figures
-	mkdir -p docs/gallery
-	for file in $(patsubst config/papers/%/paper.yaml,figures/%/*.png,$(wildcard config/papers/*/paper.yaml)); do \
-	  name=$${file#figures/}; name=$${name%.png}; \
-	  cp $$file docs/gallery/$${name%/*}-$${name#*/}.png; \
-	done
+	$(RUN)/python -m scaling_limits.audit.gallery results/$(PRESET) docs/gallery
 	cp results/$(PRESET)/audit.md docs/results.md
 
 test: setup

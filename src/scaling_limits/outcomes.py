@@ -57,6 +57,17 @@ def overall(outcomes: Sequence[Outcome]) -> Overall:
     return "inconclusive at this scale"
 
 
+def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
+    """Return the outcome of a figure's claims and how many hold.
+
+    >>> score(["holds", "fails"])
+    ('partly reproduced', '1 of 2 claims')
+    """
+    number = len(outcomes)
+    claims = f"{outcomes.count('holds')} of {number} claim{'s' if number > 1 else ''}"
+    return overall(outcomes), claims
+
+
 def counted(outcome: Outcome, count: int) -> str:
     """Write a number of claims with an outcome: `1 holds`, `2 hold`."""
     return f"{count} {outcome if count == 1 else _PLURALS.get(outcome, outcome)}"

@@ -1,7 +1,7 @@
 """The page of a figure: picture, notes, verdicts, settings and provenance in one file, for the report."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ import pandas as pd
 from scaling_limits.audit.html import fitted, folded, page, picture, table, verdict_table
 from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.table import read_verdicts
+from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.claims.measurement import setting
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import tally
+from scaling_limits.outcomes import score, tally
 
 MANY = 16
 """A setting with more values than this is written as a range."""
@@ -34,10 +35,11 @@ def write_summary(folder: Path | str) -> None:
     folder = Path(folder)
     figure, verdicts = _read(folder / "figure.json"), read_verdicts(folder)
     name = f"{figure['paper']} / {figure['figure']}"
-    counts = tally(verdict.verdict for verdict in verdicts)
     parts = [
+        f"<p><small>{escape(figure['identity'])}{_link(figure)}</small></p>",
         f"<h1>{with_formulas(figure['title'])}</h1>",
-        f"<p><small>{escape(name)}, preset {escape(figure['preset'])}, claims: {counts}</small></p>",
+        f"<p>{with_formulas(figure['see'])}</p>" if figure["see"] else "",
+        f"<p>{_score(figure, verdicts)}</p>",
         f"<figure>{picture(fitted((folder / 'figure.png').read_bytes()), figure['title'])}</figure>",
         f"<p>{with_formulas(figure['caption'])}</p>",
         *_notes(figure),
@@ -47,6 +49,24 @@ def write_summary(folder: Path | str) -> None:
         *_provenance(_read(folder / "provenance.json")),
     ]
     write_file(folder / "summary.html", page(name, parts))
+
+
+def _link(figure: Mapping[str, Any]) -> str:
+    """Return a link to the paper, if it is not the user's own figure."""
+    if figure["arxiv"] is None:
+        return ""
+    number = escape(figure["arxiv"])
+    return f' (<a href="https://arxiv.org/abs/{number}">arXiv:{number}</a>)'
+
+
+def _score(figure: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
+    """Return the outcome at the figure's preset."""
+    outcomes = [verdict.verdict for verdict in verdicts]
+    preset = f"Preset {escape(figure['preset'])}."
+    if not outcomes:
+        return preset
+    outcome, claims = score(outcomes)
+    return f"<strong>{outcome}</strong>: {claims} ({tally(outcomes)}). {preset}"
 
 
 def _notes(figure: Mapping[str, Any]) -> Iterator[str]:

@@ -79,6 +79,7 @@ def collect(
     write_file(folder / "cells.parquet", cells.to_parquet(index=False))
     write_file(folder / "records.parquet", records.to_parquet(index=False))
     write_verdicts(folder, verdicts)
+    head = configuration.paper(paper).library.head
     names = {
         used: catalogue.info(used, configuration.user_datasets).title
         for used in {point.settings.dataset for point in points}
@@ -86,7 +87,8 @@ def collect(
     drawn = cells[cells["grid"].isin(figure.plot.grids)]
     shown = {
         "page": configuration.main.page,
-        "identity": _identity(configuration, paper, name),
+        "identity": identity(head.authors, head.year, name) if head else f"own figure {name}",
+        "arxiv": head.arxiv if head else None,
         "title": notes.filled(figure.title, drawn, names),
         "see": notes.filled(figure.see, drawn, names),
         "caption": notes.filled(figure.caption, drawn, names),
@@ -98,6 +100,7 @@ def collect(
             if isinstance(claim, OptimumClaim) and not claim.profile
         ],
         "notes": notes.on_the_picture(configuration, paper, name, cells),
+        "repeats": notes.repeated(configuration, paper, name),
         "differences": notes.differences(configuration, paper, name),
         "grids": sorted(figure.grids),
         "judged_only": sorted(figure.grids.difference(figure.plot.grids)),
@@ -123,12 +126,6 @@ def collect(
             "not_compared": _surroundings(meta),
         },
     )
-
-
-def _identity(configuration: Configuration, paper: str, name: str) -> str:
-    """Return the figure's paper and number in words; of a user's own figure its name."""
-    head = configuration.paper(paper).library.head
-    return f"own figure {name}" if head is None else identity(head.authors, head.year, name)
 
 
 def _judged(claim: OptimumClaim, results: Results) -> dict[str, object]:

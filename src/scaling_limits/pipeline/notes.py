@@ -53,15 +53,17 @@ def on_the_picture(
     if figure.experiment is None:
         return []
     lines = [scale_line(configuration, paper, name, cells)]
-    replaced = configuration.substitutions(paper, figure.experiment)
-    twin = _twin(configuration, paper, name) if replaced else None
-    if twin is not None:
-        lines.append(f"The runs are those of {label(paper, twin)}.")
-    return lines
+    repeats = repeated(configuration, paper, name)
+    return [*lines, f"The runs are those of {repeats}."] if repeats else lines
 
 
-def _twin(configuration: Configuration, paper: str, name: str) -> str | None:
-    """A figure, of what the experiment extends, that is drawn alike of the same cells, as data stand in for others."""
+def repeated(configuration: Configuration, paper: str, name: str) -> str | None:
+    """Return the label of the figure whose runs this one shows again, as data stand in for its own; else None.
+
+    The other figure is one of an experiment that this one's extends, and is drawn alike.
+    """
+    if not configuration.substitutions(paper, configuration.figure(paper, name).experiment):
+        return None
     figure = configuration.figure(paper, name)
     grids = set(figure.plot.grids)
 
@@ -73,7 +75,7 @@ def _twin(configuration: Configuration, paper: str, name: str) -> str | None:
     for other, experiment in configuration.paper(paper).figures.items():
         alike = experiment in extended and configuration.figure(paper, other).plot == figure.plot
         if alike and shown(experiment) == shown(figure.experiment):
-            return other
+            return label(paper, other)
     return None
 
 

@@ -13,12 +13,11 @@ from typing import Any, Generic
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from PIL import Image
 from pydantic import ValidationError
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import overall
+from scaling_limits.outcomes import score
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
 from scaling_limits.plots.options import PlotOptions
@@ -26,6 +25,7 @@ from scaling_limits.plots.tables import table_of
 from scaling_limits.plotting import colours, style
 from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.page import Badge, Body, Heading, Page, Size
+from scaling_limits.plotting.palette import with_palette
 from scaling_limits.records import Results
 
 # it warns of the dates that matplotlib's own mathematical fonts carry
@@ -164,7 +164,7 @@ class FigureFolder(Generic[PlotT_co]):
             contents[suffix] = buffer.getvalue()
         for suffix, content in contents.items():
             write_file(self.path / f"{'figure' if record else 'edited'}.{suffix}", content)
-        return Saved(self.name, _preview(contents["png"]))
+        return Saved(self.name, with_palette(contents["png"]))
 
     def _warn_of_boxes(self, figure: Figure) -> None:
         texts: dict[str, None] = {}
@@ -202,8 +202,7 @@ class FigureFolder(Generic[PlotT_co]):
         outcomes = [verdict["verdict"] for verdict in self.verdicts]
         if not outcomes:
             return None
-        outcome, number = overall(outcomes), len(outcomes)
-        claims = f"{outcomes.count('holds')} of {number} claim{'s' if number > 1 else ''}"
+        outcome, claims = score(outcomes)
         return Badge(outcome, colours.OUTCOMES[outcome], claims)
 
     def _contradictions(self) -> list[str]:
@@ -264,14 +263,6 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ScalingLimitsError(f"{path} cannot be read: {error}") from error
-
-
-def _preview(png: bytes) -> bytes:
-    """The image with a palette of 256 colours: a third of the bytes."""
-    content = io.BytesIO()
-    with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").quantize(256).save(content, "png")
-    return content.getvalue()
 
 
 def _in_words(verdict: Content) -> str:

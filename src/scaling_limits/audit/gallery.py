@@ -1,0 +1,91 @@
+"""The gallery: every drawn figure of the papers as a PNG, with an index in Markdown.
+
+`python -m scaling_limits.audit.gallery results/laptop docs/gallery`
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scaling_limits.audit.index import PICTURE
+from scaling_limits.audit.table import read_verdicts
+from scaling_limits.audit.verdicts import Verdict, verdict_word
+from scaling_limits.claims.measurement import with_interval
+from scaling_limits.figures import OWN
+from scaling_limits.figures.names import natural
+from scaling_limits.files import write_file
+from scaling_limits.outcomes import score
+from scaling_limits.plotting.palette import with_palette
+
+INDEX = "README.md"
+_WIDTH = 420  # of a picture in the index, in pixels
+
+
+def write_gallery(results: Path, gallery: Path) -> list[str]:
+    """Write the pictures of a preset's drawn figures and their index; pictures that are no longer drawn are removed.
+
+    A figure that repeats the runs of another one, because a dataset stands in for its own, has no picture.
+
+    Args:
+        results: the preset's results, which hold `<paper>/<figure>/`.
+        gallery: the folder to write to.
+
+    Returns:
+        The names of the pictures.
+
+    Raises:
+        WriteError: a file cannot be written.
+    """
+    parts = [
+        f"# Gallery\n\nFigures at the preset `{results.name}`, with the verdicts on their claims.\n"
+    ]
+    pictures: list[str] = []
+    for paper in sorted(path for path in results.iterdir() if path.name != OWN and path.is_dir()):
+        folders = sorted(paper.glob(f"*/{PICTURE}"), key=lambda path: natural(path.parent.name))
+        if folders:
+            parts.append(f"## {paper.name}\n")
+        for file in folders:
+            figure = json.loads(file.with_name("figure.json").read_text(encoding="utf-8"))
+            name = f"{paper.name}-{file.parent.name}.png"
+            if not figure["repeats"]:
+                write_file(gallery / name, with_palette(file.read_bytes()))
+                pictures.append(name)
+            parts += _entry(figure, name, read_verdicts(file.parent))
+    for file in gallery.glob("*.png"):
+        if file.name not in pictures:
+            file.unlink()
+    write_file(gallery / INDEX, "\n".join(parts))
+    return pictures
+
+
+def _entry(figure: Mapping[str, Any], name: str, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield the parts of a figure's entry."""
+    number = figure["identity"].rpartition(" \N{MIDDLE DOT} ")[2]
+    yield f"### {number}: {figure['title']}\n"
+    if figure["repeats"]:
+        yield f"The runs are those of {figure['repeats']}; there is no picture.\n"
+    else:
+        yield f'<img src="{name}" width="{_WIDTH}" alt="{figure["title"]}">\n'
+    if figure["see"]:
+        yield f"{figure['see']}\n"
+    if verdicts:
+        outcome, claims = score([verdict.verdict for verdict in verdicts])
+        yield f"**{outcome}**, {claims}. {' '.join(figure['notes'])}\n"
+        yield "| claim | verdict | value | threshold |\n| --- | --- | --- | --- |"
+        yield from (_row(verdict) for verdict in verdicts)
+        yield ""
+    elif figure["notes"]:
+        yield f"{' '.join(figure['notes'])}\n"
+
+
+def _row(verdict: Verdict) -> str:
+    value = "" if verdict.value is None else with_interval(verdict.value, verdict.interval)
+    cells = (verdict.statement, verdict_word(verdict), value, verdict.threshold)
+    # a bar ends a cell
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+if __name__ == "__main__":
+    write_gallery(Path(sys.argv[1]), Path(sys.argv[2]))
