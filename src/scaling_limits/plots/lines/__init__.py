@@ -39,6 +39,7 @@ PANEL: Shape = {
     "of": GRIDS,
     "each": GRIDS,
     "over": TEXTS,
+    "against": {"*": str},
     "beside": [LINE],
     "lines": [LINE],
     "steps": [int],
@@ -89,15 +90,16 @@ class Panel(options.Panel):
     one over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue; those that a
     preset leaves out are not shown. With `divided_by` values are divided by a power of x, guide lines as well, so
     that one of this exponent is horizontal. With `relative` every line is divided by its value at the smallest x
-    that all have. `over` names columns of which every point shows the best combination; with `tuned_at` that
-    which is best at this value of the hue is shown at all, as what was tuned at one size and used at others, and
-    with `tuned_by` that which is best by this quantity. `best` says which values are (none: of a size, or of how
-    well two things agree).
+    that all have. `only` selects the cells with these values of other columns. `over` names columns of which every
+    point shows the best combination; with `tuned_at` that which is best at this value of the hue is shown at all, as
+    what was tuned at one size and used at others, and with `tuned_by` that which is best by this quantity. `best`
+    says which values are (none: of a size, or of how well two things agree).
     """
 
     title: str
     x: str
     hue: str | None = None
+    only: dict[str, float | str] = Field(default_factory=dict)
     over: tuple[str, ...] = ()
     tuned_at: float | None = None
     tuned_by: Quantity | None = None
@@ -117,6 +119,11 @@ class Panel(options.Panel):
     def grids(self) -> list[str]:
         """The grids whose values the panel shows."""
         return [line.grid for line in self.lines]
+
+    @property
+    def all_grids(self) -> list[str]:
+        """The grids of the lines and of their references."""
+        return [*self.grids, *(line.reference for line in self.lines if line.reference)]
 
     @property
     def names(self) -> list[str]:
@@ -142,14 +149,14 @@ class Panel(options.Panel):
         path = ("plot", "panels")
         for line in self.lines:
             by = self.point_columns(line)
-            yield Use(path, (line.grid,), line.quantity, (*by, *self.over))
+            yield Use(path, (line.grid,), line.quantity, (*by, *self.over), self.only)
             if line.reference is not None:
-                yield Use(path, (line.reference,), line.quantity, by[:-1])
+                yield Use(path, (line.reference,), line.quantity, by[:-1], self.only)
             if self.tuned_by is not None:
                 kept = self.x.removeprefix("relative_") in line.quantity.kept
                 points = by[:-1] if kept else by
                 tuned = (*points, *self.over)
-                yield Use((*path, "tuned_by"), (line.grid,), self.tuned_by, tuned)
+                yield Use((*path, "tuned_by"), (line.grid,), self.tuned_by, tuned, self.only)
 
     def problems(self, grids: Grids) -> Iterator[MisplacedError]:
         """Yield lines without the selected values, lines across with several x, and references that lack points."""
@@ -212,7 +219,8 @@ class Panel(options.Panel):
 class Options(PanelsOptions):
     """Panels of lines, `wrap` to a row. Panels that are compared share their axes.
 
-    They are written as `rows` (quantities) and `columns` (grids), or one by one as `panels`. `hue_labels`
+    They are written as `rows` (quantities) and `columns` (grids), or one by one as `panels`. A row, or all, may be
+    compared `against` the grids of another node, one for each column, drawn dashed under a label. `hue_labels`
     names values of the hue, written as on an axis, in the legend (default: symbol = value). `symbols` maps a
     column of the cells to the paper's symbol (default: N for the width, H or L for the depth).
     """
@@ -228,9 +236,7 @@ class Options(PanelsOptions):
     @property
     def grids(self) -> list[str]:
         """The grids that the plot shows."""
-        lines = [line for panel in self.panels for line in panel.lines]
-        references = (line.reference for line in lines if line.reference)
-        return [*super().grids, *references]
+        return [grid for panel in self.panels for grid in panel.all_grids]
 
     @model_validator(mode="after")
     def _labels_are_unique(self) -> Options:
@@ -254,9 +260,12 @@ class Options(PanelsOptions):
             yield from panel.uses()
 
     def tuned_columns(self) -> Iterator[tuple[str, str]]:
-        """Yield the columns over which lines show the best, each with its grid."""
-        for panel in self.panels:
-            yield from ((line.grid, column) for line in panel.lines for column in panel.over)
+        """Yield the columns over which all panels of a grid show the best, each with the grid."""
+        for grid in dict.fromkeys(self.grids):
+            tuned = [set(panel.over) for panel in self.panels if grid in panel.grids]
+            yield from (
+                (grid, column) for column in sorted(set.intersection(*tuned) if tuned else ())
+            )
 
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:

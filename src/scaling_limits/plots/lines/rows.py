@@ -1,6 +1,6 @@
 """The rows of lines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,16 +15,27 @@ from scaling_limits.plots.tables import (
     values,
     with_divergence,
 )
-from scaling_limits.records import AXES
+from scaling_limits.records import AXES, Results
 
 
 def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
     """Return the quantity of each line of a panel at each of its points."""
+    grids = {name: _only(grids[name], panel.only) for name in panel.all_grids if name in grids}
     parts = [
         _line(grids, panel, line).assign(line=name)
         for line, name in zip(panel.lines, panel.names, strict=True)
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+def _only(results: Results, only: Mapping[str, float | str]) -> Results:
+    """Return the results of the cells that have these values."""
+    if not only:
+        return results
+    cells = results.cells
+    for column, value in only.items():
+        cells = cells[cells[column] == value]
+    return Results(cells, results.records[results.records["cell_id"].isin(cells["cell_id"])])
 
 
 def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:

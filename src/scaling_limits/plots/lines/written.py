@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from scaling_limits.figures.written import MisplacedError, Names, Path, Written
 from scaling_limits.plots.options import axis_words
 
-_PLOT = {"kind", "panels", "rows", "columns", "wrap", "hue_labels", "symbols"}
+_PLOT = {"kind", "panels", "rows", "columns", "against", "wrap", "hue_labels", "symbols"}
 """The keys of the plot; other keys are defaults of each panel."""
 _TRANSFER = {"x": "learning_rate", "hue": "width"}
 """The defaults of panels in `rows` and `columns`."""
@@ -43,14 +43,35 @@ def _table(plot: Written, names: Names, path: Path) -> list[tuple[Path, Written]
         raise MisplacedError(path, "give `rows`, a list of quantities, or `panels`")
     chosen = plot.get("columns")
     columns = names.titled(names.every_grid() if chosen is None else chosen, (*path, "columns"))
-    return [
-        (
-            (*path, "rows", index),
-            {**_row(row), "of": {grid: title}, "title": grid if title is None else title},
-        )
-        for index, row in enumerate(rows)
-        for grid, title in columns
-    ]
+    panels = []
+    for index, row in enumerate(rows):
+        place, panel = (*path, "rows", index), _row(row)
+        others = _against(panel.pop("against", plot.get("against")), len(columns), names, place)
+        for (grid, title), other in zip(columns, others, strict=True):
+            own: Written = {"of": {grid: title}, "title": grid if title is None else title}
+            panels.append((place, {**panel, **own, "beside": [*panel.get("beside", []), *other]}))
+    return panels
+
+
+def _against(
+    written: Mapping[str, str] | None, count: int, names: Names, path: Path
+) -> list[list[Written]]:
+    """Return for each column the dashed line of the grid that it is compared with.
+
+    Args:
+        written: a node with as many grids as there are columns, and its label; None for no comparison.
+        count: the number of columns.
+        names: the names of grids.
+        path: the place of `written`.
+    """
+    if not written:
+        return [[] for _ in range(count)]
+    (node, label), *_ = written.items()
+    grids = [grid for grid, _ in names.titled(node, (*path, "against"))]
+    if len(grids) != count:
+        problem = f"'{node}' has {len(grids)} grids, but there are {count} columns"
+        raise MisplacedError((*path, "against"), problem)
+    return [[{"grid": grid, "style": "dashed", "label": label}] for grid in grids]
 
 
 def _row(row: object) -> Written:
@@ -87,7 +108,10 @@ def _at(line: Written, step: int) -> Written:
 
 
 def _panel(panel: Written, names: Names, path: Path) -> Written:
-    """Return a panel with its lines: as written, or one for each grid in `of`, followed by those in `beside`."""
+    """Return a panel with its lines: as written, or one for each grid in `of`, followed by those in `beside`.
+
+    A line in `beside` has the panel's quantity and its grid unless it names others.
+    """
     if isinstance(panel.get("over"), str):
         panel = {**panel, "over": [panel["over"]]}
     if panel.get("tuned_by") is not None:
@@ -109,8 +133,10 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
         return panel
     of = ("of", "quantity", "beside")
     rest = {key: value for key, value in panel.items() if key not in of}
-    beside = [_line(line, names, path) for line in panel.get("beside") or []]
     quantity = names.quantity(panel.get("quantity"), path)
+    beside = [
+        _line({"quantity": quantity, **line}, names, path) for line in panel.get("beside") or []
+    ]
     lines = []
     for grid, title in names.titled(panel["of"], path):
         named = {} if rest.get("hue") else {"label": grid if title is None else title}
