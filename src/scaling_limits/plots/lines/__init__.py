@@ -65,6 +65,13 @@ class Slope(Strict):
     label: str
 
 
+class Level(Strict):
+    """A grey horizontal guide line: a value that the quantity should have or keep away from."""
+
+    value: float
+    label: str = ""
+
+
 class Line(Strict):
     """A quantity of one grid: a line for each value of the panel's hue, in its colour.
 
@@ -114,6 +121,7 @@ class Panel(options.Panel):
     relative: bool = False
     lines: tuple[Line, ...] = Field(min_length=1)
     slopes: tuple[Slope, ...] = ()
+    levels: tuple[Level, ...] = ()
 
     @property
     def grids(self) -> list[str]:
@@ -191,6 +199,8 @@ class Panel(options.Panel):
     def _consistent(self) -> Panel:
         if self.slopes and "linear" in (self.scale, self.x_scale):
             raise ValueError("slopes are straight lines on logarithmic axes only")
+        if self.scale == "log" and any(level.value <= 0 for level in self.levels):
+            raise ValueError("levels: 0 and less have no place on a logarithmic axis")
         if self.hue is None and any(line.label is None or not line.each for line in self.lines):
             raise ValueError("without `hue` every line has a `label` and a colour of its own")
         if self.hue is None and self.values is not None:

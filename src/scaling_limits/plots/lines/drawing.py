@@ -81,6 +81,8 @@ class Lines(page.Drawing):
         points = pd.concat(self._means(panel)).dropna()
         for slope in panel.slopes:
             marks.guide(ax, slope, points, panel)
+        for level in panel.levels:
+            marks.level(ax, level)
         if marks.is_tuned(panel):
             tuned = [
                 marks.Tuned(rows, self._colour(panel, line, value), self._judging(panel, line))
@@ -290,7 +292,8 @@ class Lines(page.Drawing):
         values = pd.concat(lines)
         low, high, middle = values.min(), values.max(), values.median()
         guides = [v for each, ax in group for v in marks.guides(ax, each)]
-        low = min([low, *np.log(guides)]) if log else low
+        guides = list(np.log(guides)) if log else guides
+        low, high = min([low, *guides]), max([high, *guides])
         rings = [v for _, ax in group for v in marks.heights(ax)]
         rings = list(np.log(rings)) if log else rings
         tuned = panel.x not in (*SIZES, *AXES)

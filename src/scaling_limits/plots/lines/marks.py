@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from scaling_limits.plots.figure_folder import Content
-from scaling_limits.plots.lines import SIZES, Panel, Slope
+from scaling_limits.plots.lines import SIZES, Level, Panel, Slope
 from scaling_limits.plots.tables import visible
 from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
@@ -150,6 +150,14 @@ def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
     ax.annotate(slope.label, size=style.SMALL, color="0.4", **at)
 
 
+def level(ax: Axes, line: Level) -> None:
+    """Draw a grey horizontal line with its name at the right end."""
+    ax.axhline(line.value, color="0.6", linewidth=0.8, zorder=1.4)
+    look: style.Look = {"size": style.SMALL, "color": "0.4", "va": "center"}
+    at: style.Look = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
+    ax.annotate(line.label, (1.0, line.value), (2, 0), **at, **look)
+
+
 def room(ax: Axes) -> tuple[float, float]:
     """The shares of a y axis that marks at its lower and its upper end take."""
     places = [
@@ -169,10 +177,11 @@ def heights(ax: Axes) -> list[float]:
 
 
 def guides(ax: Axes, panel: Panel) -> list[float]:
-    """The lower ends of a panel's guide lines."""
+    """Return the lower ends of a panel's sloped guide lines, and the values of horizontal ones."""
     names = [slope.label for slope in panel.slopes]
     lines = [line for line in ax.lines if line.get_label() in names]
-    return [float(np.asarray(line.get_ydata()).min()) for line in lines]
+    lower = [float(np.asarray(line.get_ydata()).min()) for line in lines]
+    return [*lower, *(line.value for line in panel.levels)]
 
 
 def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
