@@ -74,6 +74,6 @@ def columns_of(plot: AlongOptions, table: pd.DataFrame) -> int:
 def _values(plot: AlongOptions, table: pd.DataFrame) -> list[list[float]]:
     """Return the values of each panel's column, a drawing for each."""
     return [
-        sorted(table.loc[table["panel"] == number, panel.along].unique())
+        sorted(table.loc[table["panel"] == number, panel.along].unique(), key=text.order)
         for number, panel in enumerate(plot.panels)
     ]

@@ -19,6 +19,7 @@ _SPELT = {
     "cnn": "CNN",
     "residual_cnn": "residual CNN",
 }
+_ACTIVATIONS = ("linear", "tanh", "relu")
 _NAMES = {
     "step": "training step",
     "learning_rate": "weight learning rate",
@@ -81,6 +82,17 @@ def name(value: str) -> str:
     ['ReLU', 'MLP', 'tanh']
     """
     return _SPELT.get(value, value.replace("_", " "))
+
+
+def order(value: float | str) -> tuple[float, str]:
+    """Return a sort key: numbers by size, activations as in the papers, other words by the alphabet.
+
+    >>> sorted(["relu", "linear", "tanh"], key=order)
+    ['linear', 'tanh', 'relu']
+    """
+    if not isinstance(value, str):
+        return float(value), ""
+    return float(_ACTIVATIONS.index(value) if value in _ACTIVATIONS else len(_ACTIVATIONS)), value
 
 
 def setting(column: str, value: float | str, cells: pd.DataFrame, given: dict[str, str]) -> str:
