@@ -86,7 +86,7 @@ def _words(key: str, values: set[object]) -> str:
     if numbers and len(numbers) == len(values):
         ends = [f"{value:,}" if value >= 10_000 else f"{value:g}" for value in numbers]
         return ends[0] if len(ends) == 1 else f"{ends[0]}{_DASH}{ends[-1]}"
-    return " or ".join(sorted(_word(key, value) for value in values))
+    return " or ".join(sorted({_word(key, value) for value in values}))
 
 
 def _word(key: str, value: object) -> str:

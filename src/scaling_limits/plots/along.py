@@ -15,7 +15,12 @@ OptionsT = TypeVar("OptionsT", bound=AlongOptions)
 
 
 class Along(page.Drawing, Generic[OptionsT, PanelT]):
-    """A row of drawings for each panel, one for each value of the panel's column `along`."""
+    """A row of drawings for each panel, one for each value of the panel's column `along`.
+
+    With `last` each row ends with a narrower pair of axes, of this width relative to the others: those `beyond`.
+    """
+
+    last: float | None = None
 
     def __init__(
         self, figure: FigureFolder[OptionsT], table: pd.DataFrame, size: page.Size
@@ -25,7 +30,10 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
         self._panels = cast(tuple[PanelT, ...], figure.plot.panels)
         self.values = _values(self.plot, table)
         self.body = figure.body(size)
-        self.axes = self.body.axes(len(self.values), max(map(len, self.values)))
+        columns = max(map(len, self.values))
+        self.axes = self.body.axes(len(self.values), columns, last=self.last)
+        self.beyond = self.axes[:, columns:].ravel()
+        self.axes = self.axes[:, :columns]
 
     @property
     def panels(self) -> Iterator[tuple[PanelT, float, Axes]]:

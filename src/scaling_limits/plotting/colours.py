@@ -65,6 +65,14 @@ def size_colours(values: Iterable[float], which: int = 0) -> dict[float, Colour]
     return {size: to_rgb(colour) for size, colour in zip(sizes, found, strict=True)}
 
 
+def identity_colours(values: Iterable[float]) -> dict[float, Colour]:
+    """A colour of its own for each layer; shades by number if there are more layers than colours."""
+    layers = sorted(set(values))
+    if len(layers) > len(_OTHERS):
+        return size_colours(layers)
+    return {layer: to_rgb(colour) for layer, colour in zip(layers, _OTHERS, strict=False)}
+
+
 def exponent_colours(values: Iterable[float]) -> dict[float, Colour]:
     """Colours of exponents of the output's energy weight: of 0 and -1 those of muP with them, else between."""
     ends = [np.array(to_rgb(THINGS["predictive_coding", "mup", end])) for end in (0.0, -1.0)]

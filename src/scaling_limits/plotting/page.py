@@ -209,10 +209,24 @@ class Body:
         """Return the figure, settled if this is the last of its page's bodies."""
         return self.page.finish(self)
 
-    def axes(self, rows: int, columns: int, heights: Sequence[float] | None = None) -> np.ndarray:
-        """Return pairs of axes [rows, columns], with rows of these heights (default: equal ones)."""
-        grid = {"height_ratios": heights}
-        axes: np.ndarray = self.area.subplots(rows, columns, squeeze=False, gridspec_kw=grid)
+    def axes(
+        self,
+        rows: int,
+        columns: int,
+        heights: Sequence[float] | None = None,
+        last: float | None = None,
+    ) -> np.ndarray:
+        """Return pairs of axes [rows, columns].
+
+        Args:
+            rows: the number of rows.
+            columns: the number of columns.
+            heights: relative heights of the rows (default: equal ones).
+            last: the width, relative to the others, of a further column (default: there is none).
+        """
+        widths = [1.0] * columns + [last] * (last is not None)
+        ratios = {"height_ratios": heights, "width_ratios": widths}
+        axes: np.ndarray = self.area.subplots(rows, len(widths), squeeze=False, gridspec_kw=ratios)
         for ax in axes.flat:
             sns.despine(ax=ax)
         return axes

@@ -35,7 +35,9 @@ def short(value: float) -> str:
     >>> [short(v) for v in (64, 0.05, 1000, 1e-5, 5e-4)]
     ['64', '0.05', '1000', '$10^{-5}$', '$5{\\\\cdot}10^{-4}$']
     """
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
+    if 1e4 <= abs(value) < 1e5:
+        return f"{value:.0f}".replace("-", "\N{MINUS SIGN}")
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
         return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
     mantissa, exponent = f"{value:.2e}".split("e")
     mantissa = mantissa.rstrip("0").rstrip(".")

@@ -54,7 +54,7 @@ class Landscapes(Along[Options, LandscapePanel]):
             ax.set(xlim=self.plot.limits, ylim=self.plot.limits, aspect="equal")
         self.head()
         self.label(r"along $v_\mathrm{min}$", r"along $v_\mathrm{max}$")
-        explained = {"inference, step by step": _PATH, "equilibrium": _STAR}
+        explained = {"inference trajectory": _PATH, "equilibrium": _STAR}
         entries = {name: Line2D([], [], **look) for name, look in explained.items()}
         self.body.legend(page.Block("", entries))
 

@@ -24,6 +24,7 @@ _BAND = {"err_style": "band", "err_kws": {"linewidth": 0.0}}
 _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
 _Part = tuple[Line, float | None, pd.DataFrame]
 """A line, a value of the hue (None: it has none), and its rows."""
+_IDENTITIES = ("layer", "index")  # hues whose values are things, not sizes
 _FREE = 0.08  # the share of an axis that is left free at its ends
 _FREE_OF_LIMITS = 0.03  # the same where the plot says where the axis ends
 
@@ -189,6 +190,8 @@ class Lines(page.Drawing):
                 found[hue, network] = palettes.line_colours(rows)
             elif hue == "energy_weight_exponent":
                 found[hue, network] = palettes.exponent_colours(rows[hue])
+            elif hue in _IDENTITIES:
+                found[hue, network] = palettes.identity_colours(rows[hue])
             else:
                 found[hue, network] = palettes.size_colours(rows[hue], sequences)
                 sequences += 1

@@ -55,7 +55,9 @@ _HATCHED: style.Look = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
 
 class Maps(Along[Options, MapPanel]):
-    """A row of maps for each panel."""
+    """A row of maps for each panel, followed by a colour bar."""
+
+    last = 0.06
 
     def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
         """Lay out the maps."""
@@ -92,7 +94,8 @@ class Maps(Along[Options, MapPanel]):
             self._lines["diverged (at least one seed)"] = Patch(facecolor=_GREY, **_HATCHED)
         if self.plot.best:
             self._contours(ax, matrix)
-            self._optimum(ax, self.matrix(panel, self._reference(panel)), _CIRCLE)
+            if self._is_compared(panel):
+                self._optimum(ax, self.matrix(panel, self._reference(panel)), _CIRCLE)
             self._optimum(ax, matrix, _STAR)
         else:
             self._write(ax, matrix)
@@ -134,9 +137,8 @@ class Maps(Along[Options, MapPanel]):
         shown = ScalarMappable(self.norm, self.colours)
         label = metric_info(self.plot.quantity).label
         low, high = float(self.norm.vmin or 0.0), float(self.norm.vmax or 1.0)
-        for row, values in zip(self.axes, self.values, strict=True):
-            maps = list(row[: len(values)])
-            bar = self.body.area.colorbar(shown, ax=maps, label=label, aspect=15, pad=0.02)
+        for ax in self.beyond:
+            bar = self.body.area.colorbar(shown, cax=ax, label=label)
             page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high)
             bar.outline.set_visible(False)
 
@@ -144,6 +146,10 @@ class Maps(Along[Options, MapPanel]):
         for axis, values in ((ax.xaxis, matrix.columns), (ax.yaxis, matrix.index)):
             page.cell_ticks(axis, values.to_numpy(float))
         ax.set(xlim=(0, matrix.shape[1]), ylim=(0, matrix.shape[0]))
+
+    def _is_compared(self, panel: MapPanel) -> bool:
+        """Whether a row has several maps, so that optima are compared with that of the reference."""
+        return len(self.values[self.plot.panels.index(panel)]) > 1
 
     def _reference(self, panel: MapPanel) -> float:
         values = self.values[self.plot.panels.index(panel)]
