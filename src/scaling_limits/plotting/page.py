@@ -202,8 +202,8 @@ class Body:
         self.page.fit()
 
     def fit(self, height: float) -> None:
-        """Share a height between axes and legend."""
-        self._parts.set_height_ratios([height - self.legend_height, self.legend_height])
+        """Give the axes their height and the legend the rest of a height, which is at least that of the body."""
+        self._parts.set_height_ratios([self.axes_height, height - self.axes_height])
 
     def finish(self) -> Figure:
         """Return the figure, settled if this is the last of its page's bodies."""
