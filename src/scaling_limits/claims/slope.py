@@ -62,7 +62,10 @@ Exponent = Annotated[
 ]
 
 
-class _Fit(NamedTuple):
+class Fit(NamedTuple):
+    """The slope of a group, whether it is what is claimed, its interval, what is allowed, and the sizes in words."""
+
+    group: dict[str, Hashable]
     slope: float
     holds: bool | None
     interval: Interval | None
@@ -132,12 +135,35 @@ class Claim(ClaimBase):
         Where training diverged at some size there is no slope, and the claim fails.
 
         Raises:
+            UndecidedError: see `fits`.
+        """
+        fits = self.fits(results)
+        if isinstance(fits, Measurement):
+            return fits
+        holds = together([fit.holds for fit in fits])
+        worst = max((fit for fit in fits if fit.holds is holds), key=lambda fit: fit.beyond)
+        return Measurement(
+            holds=holds,
+            value=worst.slope,
+            interval=worst.interval,
+            threshold=str(worst.bounds),
+            detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)}{worst.span} "
+            f"is {with_interval(worst.slope, worst.interval)}; it should be {worst.bounds}",
+        )
+
+    def fits(self, results: Results) -> list[Fit] | Measurement:
+        """Fit the slope of each group that has two sizes.
+
+        Returns:
+            The fits; the measurement of a failure if training diverged in a group.
+
+        Raises:
             UndecidedError: there are fewer than two sizes, every cell diverged, or a mean over seeds is not positive.
         """
         table = table_of(self, results, [*self.each, self.along], where=self.where)
         generator = generator_of(self)
         of_group = bounds(self, results.cells)
-        fits: list[_Fit] = []
+        fits: list[Fit] = []
         for group, points in grouped(table, self.each, [self.along]).items():
             sizes = points.settings[self.along].to_numpy(float)
             if len(sizes) < 2:
@@ -156,19 +182,12 @@ class Claim(ClaimBase):
                 raise UndecidedError(f"{what} is not positive{where}, so it has no logarithm")
             slope, interval = fit_log_slope(points, sizes, generator)
             span = f" from {setting(sizes[0])} to {setting(sizes[-1])}{where}"
-            fits.append(_Fit(slope, decide(slope, interval, *kept), interval, kept, span))
+            fits.append(
+                Fit(named_group, slope, decide(slope, interval, *kept), interval, kept, span)
+            )
         if not fits:
             raise UndecidedError(f"there is only one {prose(self.along)}", "sizes")
-        holds = together([fit.holds for fit in fits])
-        worst = max((fit for fit in fits if fit.holds is holds), key=lambda fit: fit.beyond)
-        return Measurement(
-            holds=holds,
-            value=worst.slope,
-            interval=worst.interval,
-            threshold=str(worst.bounds),
-            detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)}{worst.span} "
-            f"is {with_interval(worst.slope, worst.interval)}; it should be {worst.bounds}",
-        )
+        return fits
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of powers of the size."""

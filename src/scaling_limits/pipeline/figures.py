@@ -1,7 +1,6 @@
 """A figure's folder: its cells and records, its verdicts, and where everything came from."""
 
 import json
-import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,17 +11,16 @@ from pydantic import BaseModel
 
 from scaling_limits.audit.judge import judge
 from scaling_limits.audit.register import Register
-from scaling_limits.audit.select import measured_on
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
+from scaling_limits.claims import slope
 from scaling_limits.claims.base import ClaimBase
-from scaling_limits.claims.measurement import UndecidedError
-from scaling_limits.claims.optima import OptimumClaim, optima_of
+from scaling_limits.claims.optima import OptimumClaim
 from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.namespace import identity
 from scaling_limits.datasets import catalogue
 from scaling_limits.files import write_file
-from scaling_limits.pipeline import notes
+from scaling_limits.pipeline import evidence, notes
 from scaling_limits.pipeline.checksums import PROVENANCE, checksums
 from scaling_limits.pipeline.jobs import COLUMNS
 from scaling_limits.pipeline.keys import cell_key
@@ -95,9 +93,14 @@ def collect(
         "kind": figure.plot.kind,
         "plot": _plot(figure.plot, cells, names),
         "judged": [
-            _judged(claim, results)
+            evidence.optima(claim, results)
             for claim in figure.claims
             if isinstance(claim, OptimumClaim) and not claim.profile
+        ],
+        "fitted": [
+            evidence.slopes(claim, results)
+            for claim in figure.claims
+            if isinstance(claim, slope.Claim)
         ],
         "notes": notes.on_the_picture(configuration, paper, name, cells),
         "repeats": notes.repeated(configuration, paper, name),
@@ -126,33 +129,6 @@ def collect(
             "not_compared": _surroundings(meta),
         },
     )
-
-
-def _judged(claim: OptimumClaim, results: Results) -> dict[str, object]:
-    """Return what a picture shows of a claim about an optimum.
-
-    Its `arms` are its own grids together and each control, with the optimum at each size: size, value, and both
-    ends of the interval, null if the optimum may be anywhere beyond the grid.
-    """
-    arms = []
-    for grids in (tuple(claim.grids), *((grid,) for grid in claim.control)):
-        try:
-            optima = optima_of(claim, measured_on(claim, results, grids)[0])
-        except UndecidedError:
-            optima = {}
-        located = [
-            [
-                float(size),
-                *(2.0**end if math.isfinite(end) else None for end in (o.at, *o.interval)),
-            ]
-            for size, o in optima.items()
-        ]
-        arms.append({"grids": list(grids), "optima": located})
-    return {
-        **claim.model_dump(mode="json", include={"over", "along", "within"}),
-        "quantity": claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True),
-        "arms": arms,
-    }
 
 
 def _is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:

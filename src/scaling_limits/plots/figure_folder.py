@@ -72,9 +72,10 @@ class FigureFolder(Generic[PlotT_co]):
 
     `plot` is validated for the figure's kind; `identity` names paper and figure, and `notes` are the lines under the
     picture that give its scale. A `bare` picture has neither a heading nor notes.
-    `judged` says where claims judge an optimum: `quantity`, `over`, `along`, `grids`, `within`. Those of
-    `judged_elsewhere` are judged by cells that the picture does not show. `place` is the place on a page of a plot that
-    is one of several.
+    `judged` has the claims about an optimum with the optima that they have located (`quantity`, `over`, `along`,
+    `within`, `arms`), and `fitted` those about a slope with their fits (`quantity`, `along`, `arms`). Claims of
+    `judged_elsewhere` are judged by cells that the picture does not show. `place` is the place on a page of a plot
+    that is one of several.
     """
 
     path: Path
@@ -88,6 +89,7 @@ class FigureFolder(Generic[PlotT_co]):
     plot: PlotT_co
     notes: tuple[str, ...]
     judged: tuple[Content, ...]
+    fitted: tuple[Content, ...]
     judged_elsewhere: tuple[str, ...]
     verdicts: tuple[Content, ...]
     results: Results
@@ -117,6 +119,7 @@ class FigureFolder(Generic[PlotT_co]):
             plot=plot_of(path),
             notes=tuple(figure["notes"]),
             judged=tuple(figure["judged"]),
+            fitted=tuple(figure["fitted"]),
             judged_elsewhere=tuple(figure["judged_elsewhere"]),
             verdicts=tuple(verdicts),
             results=results,

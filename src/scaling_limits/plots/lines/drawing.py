@@ -11,7 +11,17 @@ from matplotlib.axes import Axes
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plots.figure_folder import Content, FigureFolder
-from scaling_limits.plots.lines import SIZES, Line, Options, Panel, legend, marks, optima, size
+from scaling_limits.plots.lines import (
+    SIZES,
+    Line,
+    Options,
+    Panel,
+    fits,
+    legend,
+    marks,
+    optima,
+    size,
+)
 from scaling_limits.plots.lines.headers import headers_of
 from scaling_limits.plots.lines.legend import MARKERS, shows_half
 from scaling_limits.plots.lines.twins import without_twins
@@ -129,6 +139,8 @@ class Lines(page.Drawing):
         for one in self.tracks:
             labels[one.over] = f"optimal ${text.symbol(one.over, cells, symbols)}$"
         optima.draw(self._lowest, self.tracks, labels)
+        for panel, ax in self.panels:
+            self._write_slopes(panel, ax)
         self.body.legend(*legend.blocks(self))
 
     # what the page shows
@@ -222,6 +234,15 @@ class Lines(page.Drawing):
     def is_marked(self, panel: Panel) -> bool:
         """Whether there are so few points that each has a marker."""
         return bool(self.rows(panel)[panel.x].nunique() <= 20)
+
+    def _write_slopes(self, panel: Panel, ax: Axes) -> None:
+        slopes = []
+        for line, value, _ in self.each(panel):
+            # of several claims about a line the first
+            for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
+                slopes.append(fits.Slope(slope, interval, self._colour(panel, line, value)))
+        points = pd.concat(self._means(panel)).dropna()[[panel.x, "value"]].to_numpy(float)
+        fits.write(ax, slopes, points, 0.62 * self._panel_height)
 
     def _judged_optima(self) -> list[optima.Track]:
         """Return the optima against the size of each panel whose claim has located them."""

@@ -1,0 +1,73 @@
+"""What a picture shows of the measurements behind verdicts: located optima and fitted slopes."""
+
+import math
+
+import numpy as np
+
+from scaling_limits.audit.select import measured_on
+from scaling_limits.claims import slope
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.claims.measurement import Measurement, UndecidedError
+from scaling_limits.claims.optima import OptimumClaim, optima_of
+from scaling_limits.records import Results
+
+Content = dict[str, object]
+"""An object of a JSON file."""
+
+
+def optima(claim: OptimumClaim, results: Results) -> Content:
+    """Return the optima that a claim has located.
+
+    Its `arms` are its own grids together and each control, with the optimum at each size: size, value, and both
+    ends of the interval, null if the optimum may be anywhere beyond the grid.
+    """
+    arms: list[Content] = []
+    for grids in _arms(claim):
+        try:
+            located = optima_of(claim, measured_on(claim, results, grids)[0])
+        except UndecidedError:
+            located = {}
+        rows = [
+            [
+                float(size),
+                *(2.0**end if math.isfinite(end) else None for end in (o.at, *o.interval)),
+            ]
+            for size, o in located.items()
+        ]
+        arms.append({"grids": list(grids), "optima": rows})
+    said = claim.model_dump(mode="json", include={"over", "along", "within"})
+    return {**said, "quantity": _quantity(claim), "arms": arms}
+
+
+def slopes(claim: slope.Claim, results: Results) -> Content:
+    """Return the slopes that a claim has fitted in each arm, as of `optima`, one for each group of `each`."""
+    arms: list[Content] = []
+    for grids in _arms(claim):
+        try:
+            found = claim.fits(measured_on(claim, results, grids)[0])
+        except UndecidedError:
+            found = []
+        fits = [
+            {
+                "group": {key: _plain(value) for key, value in fit.group.items()},
+                "slope": fit.slope,
+                "interval": fit.interval,
+            }
+            for fit in ([] if isinstance(found, Measurement) else found)
+        ]
+        arms.append({"grids": list(grids), "fits": fits})
+    return {"along": claim.along, "quantity": _quantity(claim), "arms": arms}
+
+
+def _arms(claim: ClaimBase) -> list[tuple[str, ...]]:
+    """Return the claim's own grids, then each control."""
+    return [tuple(claim.grids), *((grid,) for grid in claim.control)]
+
+
+def _quantity(claim: ClaimBase) -> Content:
+    return claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True)
+
+
+def _plain(value: object) -> object:
+    """Return a number of NumPy's as Python's."""
+    return value.item() if isinstance(value, np.generic) else value

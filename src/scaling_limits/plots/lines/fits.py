@@ -1,0 +1,105 @@
+"""Fitted slopes of lines, as claims have measured them, in the emptiest corner of a panel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.plots.figure_folder import Content
+from scaling_limits.plots.lines import Line, Panel
+from scaling_limits.plotting import style
+from scaling_limits.plotting.colours import Colour
+
+_MOST = 4  # slopes in a panel; of more the range is written
+_LINE = 0.11  # height of a line of text, in inches
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A fitted slope with its interval, in the colour of its line."""
+
+    value: float
+    interval: tuple[float, float] | None
+    colour: Colour
+
+    @property
+    def text(self) -> str:
+        """The slope with half the width of its interval."""
+        if self.interval is None:
+            return _number(self.value)
+        half = (self.interval[1] - self.interval[0]) / 2
+        return f"{_number(self.value)} ± {half:.2f}"
+
+
+def slopes_of(
+    fitted: Sequence[Content], panel: Panel, line: Line, value: float | None
+) -> list[tuple[float, tuple[float, float] | None]]:
+    """Return the slopes along x that claims have fitted to a line of a panel.
+
+    Args:
+        fitted: the claims as `figure.json` has them.
+        panel: the panel.
+        line: one of its lines.
+        value: the value of the hue; None for a line without one.
+    """
+    quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
+    found: list[tuple[float, tuple[float, float] | None]] = []
+    for claim in fitted:
+        own = Quantity.model_validate(claim["quantity"])
+        if (
+            claim["along"] != panel.x
+            or own.model_dump(exclude={"label", "layer", "per"}) != quantity
+        ):
+            continue
+        for arm in claim["arms"] if panel.x not in line.quantity.kept else ():
+            for fit in arm["fits"] if line.grid in arm["grids"] else ():
+                # the claim's quantity may be of one layer, where the line keeps all
+                one = own.layer is not None and own.layer != line.quantity.layer
+                group = {"layer": own.layer, **fit["group"]} if one else fit["group"]
+                if set(group) <= {panel.hue} and group.get(panel.hue, value) == value:
+                    interval = fit["interval"]
+                    found.append((fit["slope"], tuple(interval) if interval else None))
+    return found
+
+
+def write(ax: Axes, slopes: Sequence[Slope], points: np.ndarray, height: float) -> None:
+    """Write slopes in the corner of an axis with the fewest points.
+
+    Args:
+        ax: the axes, with their limits.
+        slopes: the slopes.
+        points: x and y of the points [P, 2].
+        height: the height of the axes, in inches.
+    """
+    slopes = list(dict.fromkeys(slopes))
+    if not slopes:
+        return
+    texts = [(slope.text, slope.colour) for slope in slopes]
+    if len(slopes) > _MOST:
+        values = [slope.value for slope in slopes]
+        texts = [(f"{_number(min(values))} to {_number(max(values))}", (0.25, 0.25, 0.25))]
+    texts = [("slope" if len(slopes) == 1 else "slopes", (0.25, 0.25, 0.25)), *texts]
+    places = ax.transAxes.inverted().transform(ax.transData.transform(points))
+    right, top = min(
+        ((right, top) for top in (True, False) for right in (True, False)),
+        key=lambda corner: _crowd(places, *corner),
+    )
+    step = _LINE / height
+    first = 0.98 if top else 0.02 + step * (len(texts) - 1)
+    for number, (words, colour) in enumerate(texts):
+        look: style.Look = {"ha": "right" if right else "left", "va": "top" if top else "bottom"}
+        at = 0.98 if right else 0.02, first - number * step
+        ax.text(*at, words, transform=ax.transAxes, size=style.SMALL - 0.5, color=colour, **look)
+
+
+def _crowd(places: np.ndarray, right: bool, top: bool) -> float:
+    """Return how close points come to a corner: the sum of inverse squares of distances."""
+    corner = np.array([float(right), float(top)])
+    distances = np.square(places[np.isfinite(places).all(axis=1)] - corner).sum(axis=1)
+    return float((1 / (distances + 0.01)).sum())
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
