@@ -36,7 +36,7 @@ class Slope:
 def slopes_of(
     fitted: Sequence[Content], panel: Panel, line: Line, value: float | None
 ) -> list[tuple[float, tuple[float, float] | None]]:
-    """Return the slopes along x that claims have fitted to a line of a panel.
+    """Return the slopes along x that claims have fitted to a line of a panel; none if it shows other values than theirs.
 
     Args:
         fitted: the claims as `figure.json` has them.
@@ -44,6 +44,8 @@ def slopes_of(
         line: one of its lines.
         value: the value of the hue; None for a line without one.
     """
+    if panel.divided_by is not None or line.reference is not None:
+        return []
     quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
     found: list[tuple[float, tuple[float, float] | None]] = []
     for claim in fitted:
