@@ -40,8 +40,13 @@ def optima(claim: OptimumClaim, results: Results) -> Content:
 
 
 def slopes(claim: slope.Claim, results: Results) -> Content:
-    """Return the slopes that a claim has fitted in each arm, as of `optima`, one for each group of `each`."""
+    """Return the slopes that a claim has fitted in each arm, as of `optima`, one for each group of `each`.
+
+    A `group` has the values of `only` and `each`. Slopes over a part of the sizes are left out, since a line shows all.
+    """
     arms: list[Content] = []
+    if claim.where is not None and claim.along in claim.where.ratio:
+        return {"along": claim.along, "quantity": _quantity(claim), "arms": arms}
     for grids in _arms(claim):
         try:
             found = claim.fits(measured_on(claim, results, grids)[0])
@@ -49,7 +54,7 @@ def slopes(claim: slope.Claim, results: Results) -> Content:
             found = []
         fits = [
             {
-                "group": {key: _plain(value) for key, value in fit.group.items()},
+                "group": {key: _plain(value) for key, value in {**claim.only, **fit.group}.items()},
                 "slope": fit.slope,
                 "interval": fit.interval,
             }

@@ -90,8 +90,9 @@ class Lines(page.Drawing):
     def marks(self, panel: Panel, ax: Axes) -> None:
         """Draw guide lines, optima with their strip below the axis, or crosses where training diverged."""
         points = pd.concat(self._means(panel)).dropna()
-        for slope in panel.slopes:
-            marks.guide(ax, slope, points, panel)
+        for number, slope in enumerate(panel.slopes):
+            again = number > 0 and not panel.relative
+            marks.guide(ax, slope, points, panel, named_at_start=again)
         for level in panel.levels:
             marks.level(ax, level)
         if marks.is_tuned(panel):

@@ -36,7 +36,9 @@ class Slope:
 def slopes_of(
     fitted: Sequence[Content], panel: Panel, line: Line, value: float | None
 ) -> list[tuple[float, tuple[float, float] | None]]:
-    """Return the slopes along x that claims have fitted to a line of a panel; none if it shows other values than theirs.
+    """Return the slopes along x that claims have fitted to a line of a panel.
+
+    There are none for a panel that divides values, and none of a claim about other cells than the line's.
 
     Args:
         fitted: the claims as `figure.json` has them.
@@ -60,6 +62,7 @@ def slopes_of(
                 # the claim's quantity may be of one layer, where the line keeps all
                 one = own.layer is not None and own.layer != line.quantity.layer
                 group = {"layer": own.layer, **fit["group"]} if one else fit["group"]
+                group = {key: v for key, v in group.items() if panel.only.get(key) != v}
                 if set(group) <= {panel.hue} and group.get(panel.hue, value) == value:
                     interval = fit["interval"]
                     found.append((fit["slope"], tuple(interval) if interval else None))

@@ -116,14 +116,17 @@ def crosses(
         ax.plot(xs, [height] * len(xs), zorder=3.0, label=style.DIVERGED, **style.CROSS, **look)
 
 
-def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
-    """Draw a grey line below all points, or through the common one if values are relative, with its name at the end.
+def guide(
+    ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel, *, named_at_start: bool
+) -> None:
+    """Draw a grey line below all points, or through the common one if values are relative, with its name at an end.
 
     Args:
         ax: the panel's axes.
         slope: exponent and name of the line.
         points: the means of the panel's lines, with x and `value`.
         panel: the panel.
+        named_at_start: whether the name is above the line's start, as another line ends in the same place.
     """
     if points.empty:
         return
@@ -142,7 +145,9 @@ def guide(ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel) -> None:
         ends[lower], heights[lower] = (lowest / factor) ** (1 / exponent), lowest
     ax.plot(ends, heights, color="0.6", linewidth=0.8, zorder=1.5, label=slope.label)
     at: style.Look = {"xy": (ends[-1], heights[-1]), "textcoords": "offset points"}
-    if cut and lower == 1:
+    if named_at_start:
+        at |= {"xy": (ends[0], heights[0]), "xytext": (0, 1.5), "va": "bottom"}
+    elif cut and lower == 1:
         # beside it one that is less steep may end
         at |= {"xytext": (-2, -1), "va": "top", "ha": "right"}
     else:
