@@ -242,8 +242,7 @@ class Lines(page.Drawing):
             # of several claims about a line the first
             for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 slopes.append(fits.Slope(slope, interval, self._colour(panel, line, value)))
-        points = pd.concat(self._means(panel)).dropna()[[panel.x, "value"]].to_numpy(float)
-        fits.write(ax, slopes, points, 0.62 * self._panel_height)
+        fits.write(ax, slopes, 0.62 * self._panel_height)
 
     def _judged_optima(self) -> list[optima.Track]:
         """Return the optima against the size of each panel whose claim has located them."""

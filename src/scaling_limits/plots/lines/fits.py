@@ -13,7 +13,9 @@ from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
 
 _MOST = 4  # slopes in a panel; of more the range is written
-_LINE = 0.11  # height of a line of text, in inches
+_SAMPLES = 9  # points of a line between two of its own
+_WIDTH = 0.5  # share of the axis that a line of text takes at most
+_LINE = 0.1  # height of a line of text, in inches
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,12 @@ def slopes_of(
     return found
 
 
-def write(ax: Axes, slopes: Sequence[Slope], points: np.ndarray, height: float) -> None:
-    """Write slopes in the corner of an axis with the fewest points.
+def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
+    """Write slopes in the corner of an axis to which lines come least close.
 
     Args:
         ax: the axes, with their limits.
         slopes: the slopes.
-        points: x and y of the points [P, 2].
         height: the height of the axes, in inches.
     """
     slopes = list(dict.fromkeys(slopes))
@@ -86,12 +87,12 @@ def write(ax: Axes, slopes: Sequence[Slope], points: np.ndarray, height: float) 
         values = [slope.value for slope in slopes]
         texts = [(f"{_number(min(values))} to {_number(max(values))}", (0.25, 0.25, 0.25))]
     texts = [("slope" if len(slopes) == 1 else "slopes", (0.25, 0.25, 0.25)), *texts]
-    places = ax.transAxes.inverted().transform(ax.transData.transform(points))
+    places, step = _places(ax), _LINE / height
+    block = np.array([_WIDTH, 0.05 + step * len(texts)])
     right, top = min(
         ((right, top) for top in (True, False) for right in (True, False)),
-        key=lambda corner: _crowd(places, *corner),
+        key=lambda corner: _crowd(places, np.array(corner, float), block),
     )
-    step = _LINE / height
     first = 0.98 if top else 0.02 + step * (len(texts) - 1)
     for number, (words, colour) in enumerate(texts):
         look: style.Look = {"ha": "right" if right else "left", "va": "top" if top else "bottom"}
@@ -99,11 +100,22 @@ def write(ax: Axes, slopes: Sequence[Slope], points: np.ndarray, height: float) 
         ax.text(*at, words, transform=ax.transAxes, size=style.SMALL - 0.5, color=colour, **look)
 
 
-def _crowd(places: np.ndarray, right: bool, top: bool) -> float:
-    """Return how close points come to a corner: the sum of inverse squares of distances."""
-    corner = np.array([float(right), float(top)])
-    distances = np.square(places[np.isfinite(places).all(axis=1)] - corner).sum(axis=1)
-    return float((1 / (distances + 0.01)).sum())
+def _places(ax: Axes) -> np.ndarray:
+    """Return points all along the lines of an axis [P, 2], as shares of it."""
+    parts = [np.zeros((0, 2))]
+    for line in ax.lines:
+        if line.get_transform().contains_branch(ax.transData):
+            xy = np.asarray(line.get_transform().transform(line.get_xydata()))
+            ends = np.linspace(xy[:-1], xy[1:], _SAMPLES).reshape(-1, 2)
+            parts.append(ax.transAxes.inverted().transform(ends))
+    return np.concatenate(parts)
+
+
+def _crowd(places: np.ndarray, corner: np.ndarray, block: np.ndarray) -> tuple[int, float]:
+    """Return how many points lie in a block at a corner, and how close they come to it, by inverse squares."""
+    apart = np.abs(places[np.isfinite(places).all(axis=1)] - corner)
+    inside = int((apart < block).all(axis=1).sum())
+    return inside, float((1 / (np.square(apart).sum(axis=1) + 0.01)).sum())
 
 
 def _number(value: float) -> str:
