@@ -95,7 +95,13 @@ def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
     )
     first = 0.98 if top else 0.02 + step * (len(texts) - 1)
     for number, (words, colour) in enumerate(texts):
-        look: style.Look = {"ha": "right" if right else "left", "va": "top" if top else "bottom"}
+        # a line may still pass behind
+        box: style.Look = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3}
+        look: style.Look = {
+            "bbox": box,
+            "ha": "right" if right else "left",
+            "va": "top" if top else "bottom",
+        }
         at = 0.98 if right else 0.02, first - number * step
         ax.text(*at, words, transform=ax.transAxes, size=style.SMALL - 0.5, color=colour, **look)
 
