@@ -215,7 +215,9 @@ def blocks(figure: Figure | SubFigure) -> list[dict[str, Any]]:
     found = []
     for box in figure.findobj(Legend):
         title = box.get_title().get_text().strip()
-        labels = [f"{title} = {text.get_text()}" if title else text.get_text() for text in box.texts]
+        labels = [
+            f"{title} = {text.get_text()}" if title else text.get_text() for text in box.texts
+        ]
         found.append(dict(zip(labels, box.legend_handles, strict=True)))
     return found
 

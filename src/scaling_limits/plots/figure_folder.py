@@ -73,8 +73,8 @@ class FigureFolder(Generic[PlotT_co]):
     `plot` is validated for the figure's kind; `identity` names paper and figure, and `notes` are the lines under the
     picture that give its scale. A `bare` picture has neither a heading nor notes.
     `judged` says where claims judge an optimum: `quantity`, `over`, `along`, `within`, and `arms` with the optima that
-    they locate. Those of `judged_elsewhere` are judged by cells that the picture does not show. `place` is the place on a page of a plot that
-    is one of several.
+    they locate. Those of `judged_elsewhere` are judged by cells that the picture does not show. `place` is the place on
+    a page of a plot that is one of several.
     """
 
     path: Path
