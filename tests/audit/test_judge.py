@@ -6,7 +6,7 @@ from claim_examples import AGREES, BOUND, GAP, MOVES, RANK, SLOPE
 from pydantic import ValidationError
 
 from scaling_limits.audit.judge import judge
-from scaling_limits.audit.register import RegisteredFailure, Register
+from scaling_limits.audit.register import Register, RegisteredFailure
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.records import Results
 from toys import parsed_claim

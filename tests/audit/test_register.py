@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling_limits.audit.register import RegisteredFailure, Register
+from scaling_limits.audit.register import Register, RegisteredFailure
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
 from toys import as_yaml
