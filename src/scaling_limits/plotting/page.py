@@ -344,7 +344,7 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
     few = (
         FixedLocator(powers.tolist())
         if len(powers) <= _MOST_TICKS
-        else LogLocator(base=2, numticks=8)
+        else LogLocator(base=2, numticks=_MOST_TICKS)
     )
     axis.set_major_locator(few)
     alike = values if alike is None else alike
