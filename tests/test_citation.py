@@ -28,7 +28,10 @@ def entries() -> dict[str, dict[str, str]]:
 
 
 def letters(title: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", title.replace("$\\mu$", "mu").replace("μ", "mu").lower())
+    # U+03BC is the letter, U+00B5 the sign of the same look
+    for mu in ("$\\mu$", "\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"):
+        title = title.replace(mu, "mu")
+    return re.sub(r"[^a-z0-9]", "", title.lower())
 
 
 @pytest.mark.parametrize("slug", PAPERS)
@@ -46,6 +49,7 @@ def test_every_paper_is_cited_alike_everywhere(slug: str) -> None:
     assert ", ".join(families) == PAPERS[slug]["authors"]
     assert str(reference["year"]) == entry["year"]
     assert entry["year"][2:] == number[:2]
+    assert (PAPERS[slug]["year"], PAPERS[slug]["arxiv"]) == (reference["year"], number)
     (row,) = re.findall(rf"^\| `{slug}` \| .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert f"[arXiv:{number}](https://arxiv.org/abs/{number})" in row
 

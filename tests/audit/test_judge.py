@@ -6,7 +6,7 @@ from claim_examples import AGREES, BOUND, GAP, MOVES, RANK, SLOPE
 from pydantic import ValidationError
 
 from scaling_limits.audit.judge import judge
-from scaling_limits.audit.register import Register
+from scaling_limits.audit.register import Register, RegisteredFailure
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.records import Results
 from toys import parsed_claim
@@ -59,15 +59,18 @@ def test_refused(change):
 
 def test_verdict_carries_the_claim_and_its_registration(tabulate, bowl_rows):
     claim = parsed_claim(WHOLE)
-    register = Register({("mupc", "fig5", "wider-is-better", "smoke"): "Too short a training."})
+    named = {"paper": "mupc", "figure": "fig5", "claim": claim.id, "presets": ["smoke"]}
+    said = {"clause": "too few updates", "text": "Too short a training.", "checked": True}
+    failure = RegisteredFailure.model_validate(named | said)
+    register = Register({("mupc", "fig5", "wider-is-better", "smoke"): failure})
     options = {"paper": "mupc", "figure": "fig5", "substituted": False, "register": register}
     results = tabulate(bowl_rows(still))
     (verdict,) = judge([claim], results, preset="smoke", **options)
     assert (verdict.paper, verdict.figure, verdict.claim) == ("mupc", "fig5", claim.id)
     assert (verdict.statement, verdict.source) == (claim.statement, claim.source)
-    assert verdict.registered == "Too short a training."
+    assert (verdict.registered, verdict.clause) == ("Too short a training.", "too few updates")
     (verdict,) = judge([claim], results, preset="laptop", **options)
-    assert verdict.registered is None
+    assert (verdict.registered, verdict.clause) == (None, None)
 
 
 @pytest.mark.parametrize(("names", "expected"), [(True, "data not available"), (False, "holds")])

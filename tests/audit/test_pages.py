@@ -86,7 +86,10 @@ def folder(tmp_path: Path) -> Path:
         "paper": "mupc",
         "figure": "fig5",
         "preset": "smoke",
+        "identity": "Innocenti & Buckley 2025 \N{MIDDLE DOT} Figure 5",
+        "arxiv": "2505.13124",
         "title": "T < U",
+        "see": "P > Q at $N = 8$",
         "caption": "A & B",
         "kind": "maps",
         "plot": {},
@@ -125,11 +128,14 @@ def summary(folder: Path) -> str:
 def test_the_page_of_a_figure(folder: Path) -> None:
     page = summary(folder)
     checker = Checker(page)
-    assert checker.links == []
+    assert checker.links == ["https://arxiv.org/abs/2505.13124"]
     (shown,) = checker.pictures
     assert np.array_equal(np.asarray(shown), np.asarray(Image.open(folder / "figure.png")))
     order = [
-        *("<h1>T &lt; U</h1>", "claims: 1 fails", "<img", "A &amp; B", "for &lt;MNIST&gt;"),
+        *("Innocenti &amp; Buckley 2025 \N{MIDDLE DOT} Figure 5", ">arXiv:2505.13124</a>"),
+        *("<h1>T &lt; U</h1>", "<p>P &gt; Q at <math "),
+        "<strong>not reproduced</strong>: 0 of 1 claim (1 fails). Preset smoke.",
+        *("<img", "A &amp; B", "for &lt;MNIST&gt;"),
         *("Judged, but not in the picture: control.", "N&lt;H", "x &lt; y", "r&amp;d"),
         *("Settings that vary", "<td>width</td><td>64, 256</td>", "<td>adam</td>"),
         *("<details>", "<td>momentum</td><td>0.5</td>", "</details>"),
@@ -149,11 +155,15 @@ def test_the_page_of_a_figure(folder: Path) -> None:
 def test_a_figure_without_claims_differences_or_cells(folder: Path) -> None:
     write_verdicts(folder, [])
     bare = {"differences": [], "grids": [], "judged_only": [], "defaults": []}
+    bare |= {"identity": "own figure <mine>", "arxiv": None, "see": ""}
     figure = json.loads((folder / "figure.json").read_text())
     (folder / "figure.json").write_text(json.dumps(figure | bare))
     pd.DataFrame(columns=["grid", "cell_id"]).to_parquet(folder / "cells.parquet")
     page = summary(folder)
-    Checker(page)
+    assert Checker(page).links == []
+    assert "own figure &lt;mine&gt;</small>" in page
+    assert "arXiv" not in page
+    assert "<p>Preset smoke.</p>" in page
     assert "No claim is judged" in page
     assert 'class="notes"' not in page
     assert "Settings" not in page
@@ -164,6 +174,7 @@ def test_formulas_of_titles_captions_and_statements_are_mathematics(folder: Path
     said = json.loads((folder / "figure.json").read_text())
     said |= {
         "title": rf"Of {formula}",
+        "see": "",
         "caption": rf"At {formula} for \$2",
         "differences": [formula],
     }

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from scaling_limits.audit.register import Register
+from scaling_limits.audit.register import Register, RegisteredFailure
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
 from toys import as_yaml
 
 ROOT = Path(__file__).parents[2]
 CLAIM = {"paper": "mupc", "figure": "fig5", "claim": "stays", "presets": ["smoke", "laptop"]}
-FAILURE = {**CLAIM, "text": "known", "checked": True}
+FAILURE = {**CLAIM, "clause": "it is known", "text": "known", "checked": True}
 AMENDMENT = {
     **CLAIM,
     "commits": ["abc1234"],
@@ -35,7 +35,12 @@ def read(folder: Path, registered: object, amendments: object) -> Register:
 def test_entries_are_found_by_claim_and_preset(tmp_path: Path) -> None:
     register = read(tmp_path, [FAILURE], [AMENDMENT])
     key = ("mupc", "fig5", "stays", "laptop")
-    assert register.failures == {(*key[:3], preset): "known" for preset in ("smoke", "laptop")}
+    assert register.failures == {
+        (*key[:3], preset): RegisteredFailure.model_validate(FAILURE)
+        for preset in ("smoke", "laptop")
+    }
+    assert register.failures[key].clause == "it is known"
+    assert register.failures[key].whole_text == "known"
     amendment = register.amendments[key]
     assert amendment.grids_tried == 3
     assert amendment.text == (
@@ -44,7 +49,8 @@ def test_entries_are_found_by_claim_and_preset(tmp_path: Path) -> None:
     )
     assert read(tmp_path, None, None) == Register()
     unchecked = read(tmp_path, [{**FAILURE, "checked": False}], [])
-    assert unchecked.failures[key] == "known No experiment has checked this explanation."
+    explained = unchecked.failures[key]
+    assert explained.whole_text == "known No experiment has checked this explanation."
 
 
 @pytest.mark.parametrize(
@@ -53,6 +59,8 @@ def test_entries_are_found_by_claim_and_preset(tmp_path: Path) -> None:
         ([FAILURE, FAILURE], [], "registered.yaml: registered: twice: mupc, fig5, stays, smoke"),
         ([], [AMENDMENT, AMENDMENT], "amendments.yaml: amendments: twice: mupc, fig5, stays"),
         ([CLAIM], [], r"registered.yaml: registered.0.text: "),
+        # under a picture there is room for a line
+        ([{**FAILURE, "clause": "x" * 141}], [], r"registered.yaml: registered.0.clause: .*140"),
         ([{**CLAIM, "text": "known"}], [], r"registered.yaml: registered.0.checked: "),
         ([], [AMENDMENT, {**AMENDMENT, "chnged": []}], "amendments.1.chnged: unknown key 'chnged'"),
         ([], [{**AMENDMENT, "before": "untested"}], "amendments.0.before"),

@@ -19,6 +19,8 @@ FAMILY: dict[str, Any] = {
     "paper": {
         "title": "A family",
         "authors": "Nobody",
+        "year": 2000,
+        "arxiv": "0001.00001",
         "reference": "none",
         "symbols": {"width": "M"},
         "quantities": {"loss": {"metric": "train_loss", "window": 2}},
@@ -490,7 +492,7 @@ def test_convolutional_networks_of_figure_s5_are_cells_of_figure_3(preset: str) 
 
 
 def test_twins_are_short() -> None:
-    """A figure that extends another one, with an experiment that extends another one, is some ten lines."""
+    """A figure that extends another one, with an experiment that extends another one, is some dozen lines."""
     experiments = {(path.parent, path.stem) for path, _ in every_file()}
     for path, content in every_file():
         twins = content.get("figures", {})
@@ -499,4 +501,4 @@ def test_twins_are_short() -> None:
         if twins and all("extends" in figure for figure in twins.values()):
             claims = sum(len(figure.get("claims", {})) for figure in twins.values())
             lines = [line for line in path.read_text("utf-8").splitlines() if line.strip()]
-            assert len(lines) <= 10 * len(twins) + 3 * claims, path
+            assert len(lines) <= 12 * len(twins) + 3 * claims, path

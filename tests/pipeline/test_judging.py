@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.audit.judge import judge
-from scaling_limits.audit.register import Amendment, Register
+from scaling_limits.audit.register import Amendment, Register, RegisteredFailure
 from scaling_limits.audit.table import FigureClaims, collect, write_audit, write_verdicts
 from scaling_limits.pipeline.checksums import (
     CHECKED,
@@ -72,6 +72,15 @@ def test_verdicts_are_of_the_records(figure: FigureClaims) -> None:
 
 def test_what_is_registered_amended_and_substituted_is_known(figure: FigureClaims) -> None:
     key = ("mupc", "fig5", "small", "smoke")
+    failure = RegisteredFailure(
+        paper="mupc",
+        figure="fig5",
+        claim="small",
+        presets=("smoke",),
+        clause="too few updates",
+        text="too short",
+        checked=True,
+    )
     amendment = Amendment(
         paper="mupc",
         figure="fig5",
@@ -81,8 +90,9 @@ def test_what_is_registered_amended_and_substituted_is_known(figure: FigureClaim
         before="holds",
         why="It was open.",
     )
-    (verdict,) = judged("smoke", [figure], Register({key: "too short"}, {key: amendment})).verdicts
+    (verdict,) = judged("smoke", [figure], Register({key: failure}, {key: amendment})).verdicts
     assert (verdict.registered, verdict.grids_tried) == ("too short", 3)
+    assert verdict.clause == "too few updates"
     assert verdict.amended == "holds before. Changed after a result: widths; seeds. It was open."
     path = figure.folder / PROVENANCE
     content = json.loads(path.read_text())

@@ -52,10 +52,15 @@ def test_another_interpreter_makes_the_environment_anew(tmp_path: Path) -> None:
     assert f"{other} -m venv --clear .venv" in printed("setup", f"PYTHON={other}")
 
 
-def test_the_gallery_has_the_figures_of_the_papers_only() -> None:
-    (patterns,) = re.findall(r"for file in (.*?);", printed("gallery"))
-    slugs = [path.parent.name for path in (PROJECT / "config/papers").glob("*/paper.yaml")]
-    assert set(patterns.split()) == {f"figures/{slug}/*.png" for slug in slugs}
+def test_the_gallery_is_that_of_the_preset() -> None:
+    """After its figures are drawn; what the gallery has of them, `tests/audit/test_gallery.py` tests."""
+    lines = [shlex.split(line) for line in printed("gallery", "PRESET=laptop").splitlines()]
+    (gallery,) = (words for words in lines if "scaling_limits.audit.gallery" in words)
+    assert gallery[0].endswith("/python")
+    assert gallery[1:] == ["-m", "scaling_limits.audit.gallery", "results/laptop", "docs/gallery"]
+    assert ["cp", "results/laptop/audit.md", "docs/results.md"] in lines
+    (drawn,) = (words for words in lines if words[1:2] == ["run"])
+    assert lines.index(drawn) < lines.index(gallery)
 
 
 def test_a_variable_that_no_command_knows_is_refused() -> None:

@@ -13,7 +13,7 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.figures import _defaults as pipeline_defaults
 from scaling_limits.pipeline.figures import _is_elsewhere as is_elsewhere
-from scaling_limits.pipeline.notes import differences, filled, on_the_picture
+from scaling_limits.pipeline.notes import differences, filled, on_the_picture, repeated
 
 PROJECT = Path(__file__).parents[2]
 EXPERIMENT = "hyperparameter_transfer_tanh"
@@ -78,19 +78,16 @@ def test_a_setting_at_its_default_is_so_in_all_cells() -> None:
     assert pipeline_defaults([]) == []
 
 
-@pytest.mark.parametrize(
-    ("preset", "seeds"), [("smoke", "one seed"), ("paper", "means over 3 seeds")]
-)
-def test_two_lines_stand_on_the_picture(preset: str, seeds: str) -> None:
+@pytest.mark.parametrize(("preset", "seeds"), [("smoke", "one seed"), ("paper", "mean of 3 seeds")])
+def test_one_line_under_the_picture_gives_its_scale(preset: str, seeds: str) -> None:
     configuration = load(PROJECT, {"preset": preset})
     cells = pipeline_cells(configuration.points("mupc", EXPERIMENT))
-    data, sizes = on_the_picture(configuration, "mupc", "fig5", cells)
-    assert data.startswith("Data: ")
-    assert ("in place of MNIST" in data) == (preset == "smoke")
-    assert sizes.startswith("Width ")
-    assert seeds in sizes
-    # one line is always there, of the seeds
-    assert ("What differs from the paper: summary.html." in sizes) == (preset == "smoke")
+    (scale,) = on_the_picture(configuration, "mupc", "fig5", cells)
+    assert scale.startswith(f"Scale ({preset}): $N$ = ")
+    assert ("(paper: MNIST)" in scale) == (preset == "smoke")
+    assert scale.endswith(f"{seeds}.")
+    # it names no file that is not beside the picture
+    assert "summary" not in scale
     assert on_the_picture(configuration, "mupc", "table1", cells) == []
 
 
@@ -118,22 +115,18 @@ def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:
         load(PROJECT, {"papers": wrong}).stated("mupc", EXPERIMENT)
 
 
-def test_each_data_set_on_the_picture_is_a_sentence() -> None:
-    configuration = load(PROJECT, {"preset": "smoke"})
-    cells = pipeline_cells(configuration.points("pcn-limits", "nonlinear_networks"))
-    data, _ = on_the_picture(configuration, "pcn-limits", "fig4", cells)
-    assert data.startswith("Data: handwritten digits")
-    assert "in place of CIFAR-10 and ImageNet. Generated sentences in place of Tiny" in data
-
-
 def test_a_picture_of_the_same_cells_under_a_substitution_says_so() -> None:
     configuration = load(PROJECT, {"preset": "smoke"})
     experiment = "conditioning_in_training_fashion_mnist"
     cells = pipeline_cells(configuration.points("mupc", experiment))
-    data, _ = on_the_picture(configuration, "mupc", "figA22", cells)
-    assert data.endswith(" So the cells are those of mupc Fig. 3.")
-    data, _ = on_the_picture(configuration, "mupc", "fig3", cells)
-    assert "So the cells" not in data
+    assert repeated(configuration, "mupc", "figA22") == "mupc Fig. 3"
+    _, twin = on_the_picture(configuration, "mupc", "figA22", cells)
+    assert twin == "The runs are those of mupc Fig. 3."
+    assert repeated(configuration, "mupc", "fig3") is None
+    assert len(on_the_picture(configuration, "mupc", "fig3", cells)) == 1
+    # with its own data it is no repetition
+    assert repeated(load(PROJECT, {"preset": "paper"}), "mupc", "figA22") is None
+    assert repeated(configuration, "mupc", "table1") is None
 
 
 @pytest.mark.parametrize(

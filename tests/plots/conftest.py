@@ -9,6 +9,7 @@ from plotting_records import (
     ACCURACY,
     TRAIN,
     Drawn,
+    Located,
     cells,
     drawn,
     judged,
@@ -27,11 +28,19 @@ RATES = {
     ],
 }
 
+OPTIMA: dict[str, Located] = {
+    "main": [[8, 2**-4, 2**-5, 2**-3], [32, 2**-4, 2**-4.5, 2**-3.5]],
+    "control": [[8, 2**-4, 2**-5, 2**-3], [32, 2**-6, None, 2**-5]],
+}
+
 
 @pytest.fixture(scope="session")
 def rates_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = rate_rows("main") + rate_rows("control", drift=1.0)
-    claims = [judged(TRAIN, "main", "control"), judged(ACCURACY, "main", within=0.3)]
+    claims = [
+        judged(TRAIN, "main", "control", optima=OPTIMA),
+        judged(ACCURACY, "main", within=0.3),
+    ]
     folder = tmp_path_factory.mktemp("rates") / "results" / "smoke" / "mupc" / "fig5"
     return write_folder(folder, RATES, rows, judged=claims)
 

@@ -14,7 +14,8 @@ import nbformat
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
 from scaling_limits.plots.figure_folder import FigureFolder
@@ -43,8 +44,11 @@ VERDICT: dict[str, Any] = {
     "source": "Fig 5",
     "detail": "The optimum is resolved in 4 of 5 panels.",
     "registered": None,
+    "clause": None,
 }
-NOTES = ["Data: handwritten digits in place of MNIST.", "Width 8 to 32, means over 2 seeds."]
+NOTES = ["Scale (smoke): $N$ = 8\N{EN DASH}32 (paper: 64\N{EN DASH}512), mean of 2 seeds."]
+IDENTITY = "Innocenti, Achour & Buckley 2025 \N{MIDDLE DOT} Figure 5"
+SEE = "The best rates (rings) are the same at every width."
 
 Rows = list[tuple[dict[str, Any], list[tuple[Any, ...]]]]
 
@@ -71,10 +75,17 @@ _OF_RATES = {"over": "learning_rate", "along": "width", "within": None}
 _SAID = {"layer": None, "index": None, "per": (), "reduce": "last", "step": None, "window": 1}
 
 
-def judged(quantity: dict[str, Any], *grids: str, **said: Any) -> dict[str, Any]:
-    """A claim as `figure.json` has it."""
+Located = list[list[float | None]]
+"""Optima by size: size, value, and both ends of the interval."""
+
+
+def judged(
+    quantity: dict[str, Any], *grids: str, optima: dict[str, Located] | None = None, **said: Any
+) -> dict[str, Any]:
+    """A claim as `figure.json` has it: an arm for each grid, with what the claim has located there."""
     whole = {**_SAID, "complement": False, **quantity}
-    return {**_OF_RATES, "quantity": whole, "grids": list(grids), **said}
+    arms = [{"grids": [grid], "optima": (optima or {}).get(grid, [])} for grid in grids]
+    return {**_OF_RATES, "quantity": whole, "arms": arms, **said}
 
 
 def rate_rows(grid: str, *, drift: float = 0.0, widths: tuple[int, ...] = (8, 32)) -> Rows:
@@ -133,13 +144,18 @@ def write_folder(folder: Path, plot: dict[str, Any], rows: Rows, **figure: Any) 
         "figure": "fig5",
         "preset": "smoke",
         "page": "full",
+        "identity": IDENTITY,
+        "arxiv": "2505.13124",
         "title": "Transfer of the rate over the width",
+        "see": SEE,
         "caption": "Training loss of **tanh** networks.",
         "kind": plot["kind"],
         "plot": plot,
         "judged": [],
+        "fitted": [],
         "judged_elsewhere": [],
         "notes": NOTES,
+        "repeats": None,
     }
     (folder / "figure.json").write_text(json.dumps(said | figure))
     (folder / "verdicts.json").write_text(json.dumps(verdicts))
@@ -170,12 +186,12 @@ class Drawn:
 
     @property
     def legend(self) -> dict[str, Any]:
-        (box,) = (box for part in self.figure.subfigs for box in part.legends)
-        return {t.get_text(): h for t, h in zip(box.texts, box.legend_handles, strict=True)}
+        """Handles of all blocks by label, which follows the title of the block if that has one."""
+        return {name: handle for block in blocks(self.figure) for name, handle in block.items()}
 
     @property
     def words(self) -> dict[str, str]:
-        """Title, verdicts and notes."""
+        """Identity, title, what to see, badge and notes."""
         texts = [text for part in self.figure.subfigs for text in part.texts]
         return {str(text.get_gid()): text.get_text() for text in texts}
 
@@ -193,6 +209,18 @@ def drawn(folder: Path) -> Drawn:
             if "page = " in source:
                 plots.append(names["page"])
     return Drawn(plots, save.call_args.args[1])
+
+
+def blocks(figure: Figure | SubFigure) -> list[dict[str, Any]]:
+    """The blocks of a figure's legends, from left to right: handles by title and label, `title = label`."""
+    found = []
+    for box in figure.findobj(Legend):
+        title = box.get_title().get_text().strip()
+        labels = [
+            f"{title} = {text.get_text()}" if title else text.get_text() for text in box.texts
+        ]
+        found.append(dict(zip(labels, box.legend_handles, strict=True)))
+    return found
 
 
 def lines(ax: Axes, name: str) -> list[Line2D]:

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 from plotting_records import (
+    IDENTITY,
     NOTES,
+    SEE,
     TRAIN,
     Drawn,
     Rows,
+    blocks,
     cells,
     code,
     drawn,
@@ -85,14 +89,17 @@ def test_each_plot_is_what_it_is_alone(beside: Drawn, tmp_path: Path) -> None:
         alone = drawn(figure(tmp_path / plot["kind"], plot))
         found = beside.plots[number]
         assert content(found) == content(alone.page)
-        (legend,) = found.body.area.legends
-        assert [words.get_text() for words in legend.texts] == list(alone.legend)
+        assert [list(block) for block in blocks(found.body._foot)] == [
+            list(block) for block in blocks(alone.figure)
+        ]
 
 
-def test_title_verdicts_and_notes_stand_once_around_all(beside: Drawn) -> None:
+def test_heading_badge_and_notes_stand_once_around_all(beside: Drawn) -> None:
     assert beside.words == {
+        "identity": IDENTITY,
         "title": "Transfer of the rate over the width",
-        "verdicts": "Claims: 1 holds. Preset smoke.",
+        "see": SEE,
+        "badge": "reproduced \N{MIDDLE DOT} 1 of 1 claim",
         "notes": "\n".join(NOTES),
     }
 
@@ -102,17 +109,19 @@ def test_nothing_overlaps_whether_side_by_side_or_below_each_other(
 ) -> None:
     stacked = drawn(figure(tmp_path / "f", BOTH | {"wrap": 1}))
     for found in (beside, stacked):
-        areas = [plot.body.area for plot in found.plots]
         boxes = [
-            [*(ax.get_tightbbox() for ax in area.axes), area.legends[0].get_window_extent()]
-            for area in areas
+            [
+                *(ax.get_tightbbox() for ax in plot.body.area.axes),
+                *(box.get_window_extent() for box in plot.body._foot.findobj(Legend)),
+            ]
+            for plot in found.plots
         ]
-        for one, other in combinations(range(len(areas)), 2):
+        for one, other in combinations(range(len(boxes)), 2):
             assert not any(a.overlaps(b) for a in boxes[one] for b in boxes[other])
         inside = found.figure.bbox
         assert all(box.x0 >= -1 and box.x1 <= inside.x1 + 1 for own in boxes for box in own)
     widths = [found.figure.get_size_inches()[0] for found in (beside, stacked)]
-    assert widths[0] == pytest.approx(7.2)
+    assert widths[0] == pytest.approx(7.2 + 2 * 0.1)  # the margins
     assert stacked.figure.get_size_inches()[1] > 1.5 * beside.figure.get_size_inches()[1]
     # below each other plots are as wide as they are alone
     axes = [np.ravel(found.plots[0].axes)[0] for found in (beside, stacked)]

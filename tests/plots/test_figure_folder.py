@@ -9,13 +9,15 @@ import warnings
 from pathlib import Path
 
 import pytest
+from matplotlib.colors import to_rgba
 from matplotlib.text import Text
-from plotting_records import NOTES, VERDICT, Drawn
+from plotting_records import IDENTITY, NOTES, SEE, VERDICT, Drawn
 
 import scaling_limits
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import WriteError
 from scaling_limits.plots.figure_folder import FigureFolder, find
+from scaling_limits.plotting import colours
 
 
 @pytest.fixture
@@ -89,19 +91,64 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     opened = FigureFolder.open(folder)
     said = with_verdicts(opened, "holds", "holds", "holds", "fails", "inconclusive")
     page = said.page([(6.0, 2.0)])
-    (title, verdicts), (notes,) = (part.texts for part in (page._top, page._bottom))
-    assert title.get_text() == "Transfer of the rate over the width"
-    assert verdicts.get_text() == "Claims: 3 hold, 1 fails, 1 inconclusive. Preset smoke."
-    assert notes.get_text().split("\n") == [*NOTES, "Fails here: It fails 3."]
-    lines = [
-        with_verdicts(opened, *names).page([(6.0, 2.0)])._top.texts[1].get_text()
-        for names in ((), ("holds",), ("fails", "fails"))
+    over = {text.get_gid(): text.get_text() for text in page._top.texts}
+    assert over == {
+        "identity": IDENTITY,
+        "title": "Transfer of the rate over the width",
+        "see": SEE,
+        "badge": "partly reproduced \N{MIDDLE DOT} 3 of 5 claims",
+    }
+    (notes,) = page._bottom.texts
+    assert notes.get_text().split("\n") == [*NOTES, "Not reproduced: It fails 3."]
+    # identity over title over what to see, from the same margin
+    identity, title, see, badge = page._top.texts
+    assert identity.get_position()[1] > title.get_position()[1] > see.get_position()[1]
+    assert {text.get_position()[0] for text in (identity, title, see)} == {0.0}
+    assert badge.get_ha() == "right"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        (("holds",), "reproduced \N{MIDDLE DOT} 1 of 1 claim"),
+        (("holds", "inconclusive"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
+        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 0 of 2 claims"),
+        (("diverged",), "inconclusive at this scale \N{MIDDLE DOT} 0 of 1 claim"),
+        (("data not available",), "data not available \N{MIDDLE DOT} 0 of 1 claim"),
+    ],
+)
+def test_the_badge_says_the_outcome_on_its_colour(
+    folder: Path, outcomes: tuple[str, ...], words: str
+) -> None:
+    page = with_verdicts(FigureFolder.open(folder), *outcomes).page([(6.0, 2.0)])
+    (badge,) = (text for text in page._top.texts if text.get_gid() == "badge")
+    assert badge.get_text() == words
+    colour = colours.OUTCOMES[words.partition(" \N{MIDDLE DOT} ")[0]]
+    assert badge.get_bbox_patch().get_facecolor() == to_rgba(colour)
+
+
+def test_a_figure_without_claims_has_no_badge(folder: Path) -> None:
+    page = with_verdicts(FigureFolder.open(folder)).page([(6.0, 2.0)])
+    assert "badge" not in {text.get_gid() for text in page._top.texts}
+
+
+def test_a_claim_that_fails_is_said_by_its_clause_or_else_its_statement(folder: Path) -> None:
+    fails = VERDICT | {"verdict": "fails"}
+    clause = "wider networks end lower; 100 updates are too few"
+    verdicts = (
+        fails | {"statement": "It stays.", "clause": clause},
+        fails | {"statement": "It stays."},
+        fails | {"statement": "It holds at $N = 8$", "clause": ""},
+        VERDICT | {"statement": "It is so.", "clause": "it is"},
+    )
+    said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
+    (notes,) = said.page([(6.0, 2.0)])._bottom.texts
+    assert notes.get_text().split("\n") == [
+        *NOTES,
+        f"Not reproduced: {clause}.",
+        "Not reproduced: It stays.",
+        "Not reproduced: It holds at $N = 8$.",
     ]
-    smoke = "Preset smoke."
-    assert lines == [smoke, f"Claims: 1 holds. {smoke}", f"Claims: 2 fail. {smoke}"]
-    elsewhere = dataclasses.replace(said, judged_elsewhere=("one",)).page([(6.0, 2.0)])
-    words = "Claims: 3 hold, 1 fails, 1 inconclusive; 1 judged by cells that are not drawn."
-    assert elsewhere._top.texts[1].get_text() == f"{words} {smoke}"
 
 
 def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:
@@ -117,7 +164,7 @@ def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) ->
         figure = page.settle()
         shown = (text.get_text() for text in figure.findobj(Text))
         words.append(
-            {said for said in shown if "rate" in said or "Claims" in said or "smoke" in said}
+            {said for said in shown if any(word in said for word in ("rate", "claim", "smoke"))}
         )
         heights.append(figure.get_size_inches()[1])
         axes.append(page.bodies[0].area.axes[0].get_window_extent().size)
@@ -136,7 +183,8 @@ def test_long_words_are_wrapped_and_the_page_grows(folder: Path) -> None:
     pages = [each.page([(3.0, 2.0)]) for each in (short, long)]
     heights = [page.figure.get_size_inches()[1] for page in pages]
     assert heights[1] > heights[0] + 0.5
-    assert pages[1]._top.texts[0].get_text().count("\n") >= 3
+    texts = {text.get_gid(): text.get_text() for text in pages[1]._top.texts}
+    assert texts["title"].count("\n") >= 3
     assert pages[0].figure.get_size_inches()[0] > 3  # the narrowest that is read with ease
 
 
@@ -170,8 +218,14 @@ def test_figures_are_found_and_loaded(
 
 def test_descriptions(folder: Path) -> None:
     opened = FigureFolder.open(folder)
-    assert opened.describe().startswith("## mupc/fig5: Transfer of the rate")
-    assert "**tanh**" in opened.describe()
+    assert opened.describe().split("\n\n") == [
+        IDENTITY,
+        "## Transfer of the rate over the width",
+        SEE,
+        "Training loss of **tanh** networks.",
+    ]
+    assert SEE not in dataclasses.replace(opened, see="").describe()
+    assert "\n\n\n" not in dataclasses.replace(opened, see="").describe()
     assert opened.describe_notes().splitlines()[:-1] == [f"- {note}" for note in NOTES]
     assert "summary.html" in opened.describe_notes()
     assert opened.describe_verdicts() == (

@@ -9,7 +9,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from plotting_records import (
+    ACCURACY,
     TRAIN,
     Drawn,
     Rows,
@@ -25,11 +27,10 @@ from plotting_records import (
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import page
 
-BEST, BAR, LOST = (
-    "best, where a claim judges it",
-    "within 10 % of the best",
-    "diverged (at least one seed)",
-)
+JUDGED, OPTIMUM = "optimum (judged)", "optimum"
+BAR, STABLE = "within 10 % of the optimum", "last value before divergence"
+LOST = "diverged (at least one seed)"
+RANGE = "min\N{EN DASH}max over seeds"
 FACTOR = 4**-0.1
 
 
@@ -57,8 +58,8 @@ def test_of_many_seeds_the_band_is_the_middle_half(tmp_path: Path) -> None:
         return {"train_loss": 1.0 + seed}
 
     for count, (low, high), words in (
-        (4, (1, 4), "range over seeds"),
-        (5, (2, 4), "middle half of the seeds"),
+        (4, (1, 4), RANGE),
+        (5, (2, 4), "interquartile range over seeds"),
     ):
         records = cells(
             "main", rows, width=(8,), learning_rate=(0.1, 0.2), seed=tuple(range(count))
@@ -79,22 +80,44 @@ def test_bars_span_the_range_as_a_mean_may_lie_outside_of_half_the_seeds(tmp_pat
     found = of_panels(tmp_path, records, panel)
     (bars,) = found.axes[0].collections
     assert {y for path in bars.get_paths() for _, y in path.vertices} == {1.0, 100.0}
-    assert "range over seeds" in found.legend
+    assert RANGE in found.legend
 
 
-def test_rings_stand_only_where_a_claim_judges(rates: Drawn) -> None:
+def test_seeds_of_both_numbers_have_one_entry(tmp_path: Path) -> None:
+    rows = [
+        *cells("few", lambda **_: {"train_loss": 1.0}, learning_rate=(0.1, 0.2), seed=(0, 1)),
+        *cells("many", lambda **_: {"train_loss": 2.0}, learning_rate=(0.1, 0.2), seed=range(5)),
+    ]
+    found = of_panels(tmp_path, rows, rate_panel("few"), rate_panel("many"))
+    assert f"{RANGE} (IQR from 5 seeds on)" in found.legend
+
+
+def test_every_optimum_is_ringed_and_grey_where_no_claim_judges_it(rates: Drawn) -> None:
     loss, control, accuracy, not_judged = rates.axes
-    assert octaves(loss, BEST) == [[-4], [-4]]
-    assert octaves(control, BEST) == [[-4], [-6]]
-    assert [line.get_ydata()[0] for line in lines(loss, BEST)] == pytest.approx(
+    assert octaves(loss, JUDGED) == [[-4], [-4]]
+    assert octaves(control, JUDGED) == [[-4], [-6]]
+    assert [line.get_ydata()[0] for line in lines(loss, JUDGED)] == pytest.approx(
         [0.11, 0.11 * FACTOR]
     )
     # a claim about what is `within` a share of the best: the largest such rate
-    assert octaves(accuracy, BEST) == [[-3], [-3]]
-    assert not lines(not_judged, BEST)
-    assert not lines(not_judged, BAR)
+    assert octaves(accuracy, JUDGED) == [[-3], [-3]]
     drawn_in = [to_rgb(line.get_color()) for line in lines(loss, "training loss")]
-    assert [to_rgb(ring.get_markeredgecolor()) for ring in lines(loss, BEST)] == drawn_in
+    assert [to_rgb(ring.get_markeredgecolor()) for ring in lines(loss, JUDGED)] == drawn_in
+    assert octaves(not_judged, OPTIMUM) == [[-4], [-6]]
+    assert {to_rgb(ring.get_markeredgecolor()) for ring in lines(not_judged, OPTIMUM)} == {
+        (0.55,) * 3
+    }
+    assert not lines(not_judged, JUDGED)
+    assert not any(lines(ax, OPTIMUM) for ax in (loss, control, accuracy))
+
+
+def test_nothing_is_best_over_sizes_or_steps_or_without_a_hue(sizes: Drawn, tmp_path: Path) -> None:
+    (own,) = rate_panel("main")["lines"]
+    panel = rate_panel("main", hue=None, lines=[{**own, "label": "loss"}])
+    found = of_panels(tmp_path, rate_rows("main", widths=(8,)), panel)
+    for ax in (*sizes.axes, *found.axes):
+        assert not lines(ax, OPTIMUM)
+        assert not ax.child_axes
 
 
 @pytest.mark.parametrize(
@@ -107,29 +130,27 @@ def test_rings_stand_only_where_a_claim_judges(rates: Drawn) -> None:
         judged({"metric": "test_accuracy"}, "main"),
     ],
 )
-def test_a_claim_about_something_else_gives_no_ring(tmp_path: Path, claim: dict[str, Any]) -> None:
+def test_a_claim_about_something_else_judges_no_ring(tmp_path: Path, claim: dict[str, Any]) -> None:
     found = of_panels(tmp_path, rate_rows("main", widths=(8,)), rate_panel("main"), judged=[claim])
-    assert not {BEST, BAR} & set(found.legend)
+    assert JUDGED not in found.legend
+    assert {OPTIMUM, BAR} < set(found.legend)
 
 
-def test_a_bar_spans_what_is_within_ten_percent(rates: Drawn) -> None:
-    """A bowl of 5 % an octave: one on each side; at the end of the axis that is better."""
-    loss, control, accuracy, _ = rates.axes
-    assert octaves(loss, BAR) == [[-5, -3]] * 2
-    assert octaves(control, BAR) == [[-5, -3], [-7, -5]]
-    heights = [line.get_ydata()[0] for line in lines(loss, BAR)]
-    assert max(heights) < 0.2
-    assert heights[0] > heights[1]
-    assert min(line.get_ydata()[0] for line in lines(accuracy, BAR)) > 0.8
+@pytest.mark.parametrize(("best", "worse"), [("min", 1.0), (None, 1.0), ("max", 0.0)])
+def test_crosses_over_sizes_stand_at_the_worse_end(
+    tmp_path: Path, best: str | None, worse: float
+) -> None:
+    def value(width: int, seed: int, **said: Any) -> dict[str, float]:
+        return {"train_loss": np.inf if width >= 16 * said["depth"] and seed else 1.0}
 
-
-def test_crosses_stand_at_the_worse_end(rates: Drawn) -> None:
-    for ax, worse in zip(rates.axes, (1.0, 1.0, 0.0, 0.0), strict=True):
-        heights = [line.get_ydata()[0] for line in lines(ax, LOST)]
-        assert len(set(heights)) == 2
-        assert all(abs(height - worse) < 0.2 for height in heights)
-    assert octaves(rates.axes[0], LOST) == [[-1, 0]] * 2
-    assert octaves(rates.axes[1], LOST) == [[-1, 0], [-3, -2, -1, 0]]
+    rows = cells("main", value, width=(8, 16, 32), depth=(1, 2), seed=(0, 1))
+    scale = {"scale": "linear"} if best == "max" else {}
+    panel = rate_panel("main", x="width", hue="depth", best=best, **scale)
+    (ax,) = of_panels(tmp_path, rows, panel).axes
+    assert octaves(ax, LOST) == [[4, 5], [5]]
+    heights = [line.get_ydata()[0] for line in lines(ax, LOST)]
+    assert len(set(heights)) == 2
+    assert all(abs(height - worse) < 0.2 for height in heights)
 
 
 def test_what_blows_up_does_not_move_the_limits_but_every_ring_is_inside(rates: Drawn) -> None:
@@ -139,7 +160,11 @@ def test_what_blows_up_does_not_move_the_limits_but_every_ring_is_inside(rates: 
     assert accuracy.get_ylim()[0] > 0.8
     for ax in rates.axes:
         low, high = ax.get_ylim()
-        assert all(low < line.get_ydata()[0] < high for line in lines(ax, BEST))
+        assert all(
+            low < line.get_ydata()[0] < high
+            for name in (JUDGED, OPTIMUM)
+            for line in lines(ax, name)
+        )
 
 
 def test_over_sizes_nothing_is_out_of_the_picture(tmp_path: Path) -> None:
@@ -164,10 +189,10 @@ def test_a_line_that_is_far_worse_than_the_others_is_inside(tmp_path: Path) -> N
 
 
 def test_no_decades_stand_empty(rates: Drawn) -> None:
-    """All but what blows up is within a factor of two, above bars and below crosses."""
+    """All but what blows up is within a factor of two."""
     for ax in rates.axes[:2]:
         low, high = ax.get_ylim()
-        assert high / low < 10
+        assert high / low < 7
 
 
 @pytest.mark.parametrize(
@@ -188,14 +213,19 @@ def test_a_logarithmic_axis_has_two_numbers_at_least(ends: tuple[float, float]) 
         ([64.0], [64.0]),
         ([0.25, 0.5, 1.0], [0.25, 0.5, 1.0]),
         ([0.0625, 0.0884, 0.125, 0.1768], [0.0625, 0.125]),
+        # at most six of them have numbers
+        ([2.0**k for k in range(3, 9)], [8.0, 16.0, 32.0, 64.0, 128.0, 256.0]),
+        ([2.0**k for k in range(3, 11)], [16.0, 64.0, 256.0, 1024.0]),
     ],
 )
 def test_ticks_are_powers_of_two_with_half_octaves_between_them(
     values: list[float], ticks: list[float]
 ) -> None:
     ax = Figure().subplots()
+    ax.set(xscale="log", xlim=(values[0] / 1.1, values[-1] * 1.1))
     page.size_ticks(ax.xaxis, np.array(values))
-    assert ax.xaxis.get_majorticklocs().tolist() == ticks
+    low, high = ax.get_xlim()
+    assert [tick for tick in ax.get_xticks().tolist() if low < tick < high] == ticks
 
 
 def test_given_limits_give_way_to_rings_only(tmp_path: Path) -> None:
@@ -224,7 +254,9 @@ def test_panels_that_are_compared_share_their_axes(rates: Drawn, sizes: Drawn) -
     assert scales == [("log", "log"), ("log", "linear")]
     assert [ax.get_ylabel() for ax in rates.axes] == ["training loss", "", "test accuracy", ""]
     shared = r"weight learning rate $\eta$"
-    assert [ax.get_xlabel() for ax in rates.axes] == ["", "", shared, shared]
+    # below the strips
+    assert [ax.get_xlabel() for ax in rates.axes] == [""] * 4
+    assert [ax.child_axes[0].get_xlabel() for ax in rates.axes] == ["", "", shared, shared]
     # of other data what is drawn alike is not compared
     width, other, *_ = sizes.axes
     assert other.get_ylim() != width.get_ylim()
@@ -238,33 +270,54 @@ def test_titles_stand_where_they_change_from_above(rates: Drawn, sizes: Drawn) -
         "Other data",
         "Over the depth",
         "",
-        "The same",
         "Against the width",
     ]
     assert [ax.get_title() for ax in sizes.axes] == titles
 
 
-def test_the_same_cells_are_drawn_once(sizes: Drawn) -> None:
-    twin = sizes.axes[4]
-    assert [text.get_text() for text in twin.texts] == ["the same cells as\nAgainst the width"]
-    assert not twin.lines
-    assert not twin.axison
-    assert [panel.title for panel, _ in sizes.page.panels].count("The same") == 0
+def test_a_panel_that_repeats_the_cells_of_another_is_dropped(sizes: Drawn) -> None:
+    assert len(sizes.axes) == 5
+    assert "The same" not in [panel.title for panel, _ in sizes.page.panels]
+    # rows have three and two panels left, so they keep the columns of before
+    places = [ax.get_subplotspec() for ax in sizes.axes]
+    assert [(place.rowspan.start, place.colspan.start) for place in places] == [
+        *((0, 0), (0, 1), (0, 2)),
+        *((1, 0), (1, 1)),
+    ]
 
 
-def test_the_axis_above_words_has_its_name(tmp_path: Path) -> None:
+def test_a_dropped_column_leaves_rows_of_the_others(tmp_path: Path) -> None:
+    rows = [*rate_rows("main", widths=(8,)), *rate_rows("again", widths=(8,))]
+    grids = ("main", "again")
+    panels = [*map(rate_panel, grids), *(rate_panel(grid, ACCURACY) for grid in grids)]
+    found = of_panels(tmp_path, rows, *panels, wrap=2)
+    assert [panel.title for panel, _ in found.page.panels] == ["main", "main"]
+    places = [ax.get_subplotspec() for ax in found.axes]
+    assert [(place.rowspan.start, place.colspan.start) for place in places] == [(0, 0), (1, 0)]
+
+
+def test_the_axis_above_a_dropped_panel_has_its_name(tmp_path: Path) -> None:
     rows = rate_rows("main", widths=(8,))
     again = rate_rows("again", widths=(8,))
     found = of_panels(tmp_path, rows + again, rate_panel("main"), rate_panel("again"), wrap=1)
-    assert found.axes[0].get_xlabel() == r"weight learning rate $\eta$"
+    (ax,) = found.axes
+    assert ax.child_axes[0].get_xlabel() == r"weight learning rate $\eta$"
+
+
+def test_panels_of_the_same_cells_and_grids_are_both_drawn(tmp_path: Path) -> None:
+    """A panel is dropped only where a dataset stands in for its own, which gives grids of other names."""
+    panels = [rate_panel("main"), rate_panel("main", limits=[0.1, 0.2])]
+    assert len(of_panels(tmp_path, rate_rows("main", widths=(8,)), *panels).axes) == 2
 
 
 def test_colours_and_styles_are_explained(rates: Drawn, sizes: Drawn) -> None:
-    assert list(rates.legend) == ["$N$ = 8", "$N$ = 32", BEST, BAR, LOST, "range over seeds"]
+    entries = ["$N$ = 8", "$N$ = 32", JUDGED, OPTIMUM, BAR, STABLE, RANGE]
+    assert list(rates.legend) == entries
     small, large = lines(rates.axes[0], "training loss")
     assert rates.legend["$N$ = 8"].get_color() == small.get_color() != large.get_color()
-    entries = ["shallow", "$L$ = 8", "$M$ = 8", "$M$ = 32", "$M$ = 128", "PC", "BP"]
-    entries += ["$L/N$", "limit", "limit across", LOST, "range over seeds"]
+    # a hue of which not every value has a name keeps its symbol
+    entries = ["$L$ = shallow", "$L$ = 8", "$M$ = 8", "$M$ = 32", "$M$ = 128", "PC", "BP"]
+    entries += ["$L/N$", "limit", "limit across", LOST, RANGE]
     assert list(sizes.legend) == entries
     assert to_rgb(sizes.legend["limit"].get_color()) == (0, 0, 0)
     of_sizes = [to_rgb(sizes.legend[name].get_color()) for name in entries[:7]]
@@ -289,7 +342,8 @@ def test_styles_of_lines(sizes: Drawn) -> None:
 
 
 def test_a_limit_goes_across(sizes: Drawn) -> None:
-    drawn = [*lines(sizes.axes[5], "expected"), *lines(sizes.axes[5], "excess")]
+    ax = sizes.axes[4]
+    drawn = [*lines(ax, "expected"), *lines(ax, "excess")]
     *each, shallow, deep = (line for line in drawn if len(line.get_xdata()))
     for across, line in zip((shallow, deep), each, strict=True):
         assert across.get_xdata().tolist() == [8, 128]
@@ -363,17 +417,18 @@ def test_sizes_of_several_networks_are_told_apart_by_what_their_titles_share(
         axes = {"width": (8, 32), "learning_rate": (0.1, 0.2), "network": (network,)}
         rows += cells(grid, lambda **_: {"train_loss": 1.0}, **axes, parameterisation=(title,))
         panels.append(rate_panel(grid, title=title))
-    names = ["$N$ = 8 (MLP)", "$N$ = 32 (MLP)", "$N$ = 8 (CNN)", "$N$ = 32 (CNN)"]
-    assert list(of_panels(tmp_path, rows, *panels).legend) == names
+    marks = [OPTIMUM, BAR]
+    names = ["$N$ (MLP) = 8", "$N$ (MLP) = 32", "$N$ (CNN) = 8", "$N$ (CNN) = 32"]
+    assert list(of_panels(tmp_path, rows, *panels).legend) == names + marks
     one_each = [panels[0], panels[2]]
-    names = ["$N$ = 8 (SP)", "$N$ = 32 (SP)", "$N$ = 8 (CNN, SP)", "$N$ = 32 (CNN, SP)"]
-    assert list(of_panels(tmp_path / "alone", rows, *one_each).legend) == names
+    names = ["$N$ (SP) = 8", "$N$ (SP) = 32", "$N$ (CNN, SP) = 8", "$N$ (CNN, SP) = 32"]
+    assert list(of_panels(tmp_path / "alone", rows, *one_each).legend) == names + marks
 
 
 def test_one_seed_has_no_range(tmp_path: Path) -> None:
     rows = [row for row in rate_rows("main", widths=(8,)) if row[0]["seed"]]
     found = of_panels(tmp_path, rows, rate_panel("main"))
-    assert list(found.legend) == ["$N$ = 8"]
+    assert list(found.legend) == ["$N$ = 8", OPTIMUM, BAR]
 
 
 def test_a_figure_is_drawn_where_everything_diverged(tmp_path: Path) -> None:
@@ -382,8 +437,11 @@ def test_a_figure_is_drawn_where_everything_diverged(tmp_path: Path) -> None:
     panels = [rate_panel("main"), rate_panel("control"), rate_panel("main", label="alone")]
     found = of_panels(tmp_path, rows, *panels, judged=[judged(TRAIN, "main")], wrap=2)
     lost, control, alone = found.axes[:3]
-    assert not lines(lost, BEST)
-    assert len(lines(lost, LOST)) == len(lines(alone, LOST)) == 1
+    for ax in (lost, alone):
+        assert not lines(ax, JUDGED)
+        assert not lines(ax, OPTIMUM)
+        # one cross at the first rate
+        assert [line.get_xdata().tolist() for line in lines(ax.child_axes[0], LOST)] == [[0.1]]
     assert lost.get_ylim() == control.get_ylim()
     assert np.isfinite(alone.get_ylim()).all()
 
@@ -418,10 +476,10 @@ def test_a_logarithmic_axis_has_no_place_for_zero(tmp_path: Path) -> None:
 def test_nothing_overlaps_and_nothing_is_cut_off(rates: Drawn, sizes: Drawn, bowls: Drawn) -> None:
     for found in (rates, sizes, bowls):
         figure = found.figure
-        boxes = [ax.get_tightbbox() for ax in found.axes if ax.axison]
+        boxes = [ax.get_tightbbox() for ax in figure.axes]
+        boxes += [box.get_window_extent() for box in figure.findobj(Legend)]
         for part in figure.subfigs:
             boxes += [text.get_window_extent() for text in part.texts]
-            boxes += [box.get_window_extent() for box in part.legends]
         for one, other in combinations(boxes, 2):
             width = min(one.x1, other.x1) - max(one.x0, other.x0)
             height = min(one.y1, other.y1) - max(one.y0, other.y0)

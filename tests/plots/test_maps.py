@@ -1,6 +1,7 @@
 """What maps show, read from their artists."""
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,13 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 from plotting_records import TRAIN, Drawn, Rows, cells, drawn, write_folder
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plots.maps import drawing
+from scaling_limits.plotting import page, text
 
 PLOT: dict[str, Any] = {
     "kind": "maps",
@@ -37,6 +41,10 @@ def mesh(ax: Axes) -> QuadMesh:
     return found
 
 
+def names(labels: Iterable[Text]) -> list[str]:
+    return [label.get_text() for label in labels]
+
+
 def hatched(ax: Axes) -> Any:
     """The cells that are hatched, [y, x]."""
     return [c for c in ax.collections if c.get_hatch()]
@@ -53,8 +61,8 @@ def cosines(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     return drawn(write_folder(tmp_path_factory.mktemp("maps") / "f", PLOT, rows))
 
 
-def test_exponents_stand_on_linear_axes(tmp_path: Path) -> None:
-    """Also where all of them are positive."""
+def test_cells_are_of_equal_size_whatever_their_values(tmp_path: Path) -> None:
+    """Cell k of an axis reaches from k to k + 1 and has the k-th value as its tick."""
 
     def value(seed: int, input_damping_exponent: float, output_damping_exponent: float) -> Any:
         apart = (input_damping_exponent + 1) ** 2 + (output_damping_exponent - 1) ** 2
@@ -64,11 +72,15 @@ def test_exponents_stand_on_linear_axes(tmp_path: Path) -> None:
     plot = {"kind": "maps", "quantity": TRAIN, "panels": [{"grid": "main", "along": "seed"}]}
     plot |= dict(zip("xy", axes, strict=True))
     (ax,) = drawn(write_folder(tmp_path / "f", plot, cells("main", value, seed=(0,), **axes))).axes
-    assert mark(ax, "*") == (-1.0, 1.0)
+    assert mark(ax, "*") == (1.5, 1.5)
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
-    assert (ax.get_xlim(), ax.get_ylim()) == ((-2.5, 0.5), (0.25, 2.5))
-    assert ax.get_xticks().tolist() == [-2, -1, 0]
-    assert ax.get_yticks().tolist() == [0.5, 1, 2]
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 3), (0, 3))
+    corners = mesh(ax).get_coordinates()
+    for axis in (0, 1):
+        assert np.unique(np.diff(corners, axis=axis)[..., 1 - axis]).tolist() == [1.0]
+    assert ax.get_xticks().tolist() == ax.get_yticks().tolist() == [0.5, 1.5, 2.5]
+    assert names(ax.get_xticklabels()) == ["\N{MINUS SIGN}2", "\N{MINUS SIGN}1", "0"]
+    assert names(ax.get_yticklabels()) == ["0.5", "1", "2"]
 
 
 def test_a_level_set_is_drawn_where_the_claim_fits_it(tmp_path: Path) -> None:
@@ -84,11 +96,13 @@ def test_a_level_set_is_drawn_where_the_claim_fits_it(tmp_path: Path) -> None:
     found = drawn(
         write_folder(tmp_path / "f", plot | {"level_set": 1.1}, cells("main", value, **axes))
     )
-    lines = [[line for line in ax.lines if len(line.get_xdata()) == 2] for ax in found.axes]
+    lines = [[line for line in ax.lines if len(line.get_xdata()) > 2] for ax in found.axes]
     for (line,), power in zip(lines[:2], (1.0, 0.5), strict=True):
         x, y = (np.asarray(data, float) for data in line.get_data())
-        assert 4 * y**power * x == pytest.approx(1, rel=0.02)
-        assert np.log(y[1] / y[0]) / np.log(x[1] / x[0]) == pytest.approx(-1 / power, rel=0.02)
+        # the middle of cell k is 2^k times the smallest value
+        rates, depths = 2.0 ** (x - 0.5 - 4), 2.0 ** (y - 0.5)
+        assert 4 * depths**power * rates == pytest.approx(np.ones(len(x)), rel=0.02)
+        assert (y[-1] - y[0]) / (x[-1] - x[0]) == pytest.approx(-1 / power, rel=0.02)
     assert [text.get_text()[:2] for text in found.axes[0].texts] == ["−1"]
     assert [text.get_text() for text in found.axes[1].texts] == ["−2.00"]
     # all values lie below the level
@@ -98,11 +112,11 @@ def test_a_level_set_is_drawn_where_the_claim_fits_it(tmp_path: Path) -> None:
 
 def test_optima_and_those_of_the_reference(bowls: Drawn) -> None:
     small, large, control_small, control_large = bowls.axes
-    assert [mark(ax, "*") for ax in (small, large, control_small)] == [(0.5, 0.5)] * 3
-    assert mark(control_large, "*") == (0.25, 0.5)
+    assert [mark(ax, "*") for ax in (small, large, control_small)] == [(1.5, 0.5)] * 3
+    assert mark(control_large, "*") == (0.5, 0.5)
     # the first is the reference unless another one is named
-    assert [mark(ax, "o") for ax in (small, large)] == [(0.5, 0.5)] * 2
-    assert [mark(ax, "o") for ax in (control_small, control_large)] == [(0.25, 0.5)] * 2
+    assert [mark(ax, "o") for ax in (small, large)] == [(1.5, 0.5)] * 2
+    assert [mark(ax, "o") for ax in (control_small, control_large)] == [(0.5, 0.5)] * 2
     assert list(bowls.legend)[:2] == ["optimum", "optimum at $N$ = 16; $N$ = 8"]
 
 
@@ -141,7 +155,7 @@ def test_cells_where_a_seed_diverged_are_hatched_and_explained(bowls: Drawn) -> 
     for ax in bowls.axes:
         (lost,) = hatched(ax)
         boxes = [path.get_extents() for path in lost.get_paths()]
-        assert [(box.x0, box.y0) for box in boxes] == [pytest.approx((2**-0.5, 2**0.5))]
+        assert [(box.x0, box.y0) for box in boxes] == [(2, 2)]
         assert np.ma.getmaskarray(mesh(ax).get_array()).reshape(3, 3).tolist() == [
             [False] * 3,
             [False] * 3,
@@ -175,11 +189,11 @@ def test_there_is_a_map_for_each_step_with_its_values(cosines: Drawn) -> None:
     assert [tick.get_text() for tick in first.get_xticklabels()] == ["4", "16", "64"]
     assert [tick.get_text() for tick in first.get_yticklabels()] == ["2", "4"]
     written = {text.get_position(): text.get_text() for text in first.texts}
-    assert written[4, 2] == ".60"
-    assert written[16, 4] == ".72"
+    assert written[0.5, 0.5] == ".60"
+    assert written[1.5, 1.5] == ".72"
     assert len(written) == 5
     # the pair of sizes that is not there is neither written nor hatched
-    assert (64, 4) not in written
+    assert (2.5, 1.5) not in written
     assert not hatched(first)
     assert np.ma.getmaskarray(mesh(first).get_array()).sum() == 1
 
@@ -191,15 +205,89 @@ def test_numbers_on_maps_are_short_and_have_a_minus_sign() -> None:
     ]
 
 
-def test_cells_end_half_way_between_values(cosines: Drawn) -> None:
-    assert cosines.axes[0].get_xlim() == pytest.approx((2, 128))
-    assert cosines.axes[0].get_ylim() == pytest.approx((2**0.5, 4 * 2**0.5))
+def test_a_ratio_line_separates_the_cells_whose_x_is_at_least_k_times_y(tmp_path: Path) -> None:
+    widths, depths, ratios = (2, 4, 6, 16, 64), (2, 3, 8, 16), (1, 2, 0.1)
+    rows = cells("main", lambda **_: {"gradient_cosine": 0.5}, width=widths, depth=depths)
+    plot = PLOT | {"quantity": {"metric": "gradient_cosine"}, "ratio_lines": list(ratios)}
+    panels = {"panels": [{"grid": "main", "along": "dataset"}]}
+    found = drawn(write_folder(tmp_path / "f", plot | panels, rows))
+    assert list(found.legend) == ["$N = L$", r"$N = 2\,L$", r"$N = 0.1\,L$"]
+    for (name, entry), ratio in zip(found.legend.items(), ratios, strict=True):
+        (line,) = (
+            line
+            for line in found.axes[0].lines
+            if line.get_linestyle() == entry.get_linestyle() and line.get_color() == "black"
+        )
+        xs, ys = (np.asarray(data, float) for data in line.get_data())
+        # along edges only, from the bottom to the top
+        assert np.array_equal(xs, xs.round()), name
+        assert np.array_equal(ys, ys.round()), name
+        assert ((np.diff(xs) == 0) | (np.diff(ys) == 0)).all()
+        assert (ys[0], ys[-1]) == (0, len(depths))
+        for row, depth in enumerate(depths):
+            (edge,) = {x for x, y in zip(xs, ys, strict=True) if y == row} & {
+                x for x, y in zip(xs, ys, strict=True) if y == row + 1
+            }
+            right = [width for place, width in enumerate(widths) if place >= edge]
+            assert right == [width for width in widths if width >= ratio * depth], (name, depth)
 
 
-def test_ratio_lines_pass_through_their_cells(cosines: Drawn) -> None:
-    assert list(cosines.legend) == ["$N = L$", r"$N = 16\,L$"]
-    dotted = next(line for line in cosines.axes[0].lines if line.get_linestyle() == ":")
-    assert dotted.get_xdata() == pytest.approx(16 * dotted.get_ydata())
+def test_each_row_has_a_colour_bar_with_ticks_at_both_ends(bowls: Drawn, cosines: Drawn) -> None:
+    for found, rows, label in ((bowls, 2, "training loss"), (cosines, 1, "cosine")):
+        bars = [ax for ax in found.figure.axes if ax not in found.axes]
+        assert len(bars) == rows
+        assert all(label in bar.get_ylabel() for bar in bars)
+        for bar, first in zip(bars, found.axes[:: len(found.axes) // rows], strict=True):
+            assert bar.get_yticks()[[0, -1]] == pytest.approx(bar.get_ylim())
+            assert all(names(bar.get_yticklabels()))
+            # it is as high as its row of maps
+            ends = [box.get_window_extent().intervaly for box in (bar, first)]
+            assert ends[0] == pytest.approx(ends[1], abs=0.1 * np.ptp(ends[1]))
+
+
+@pytest.mark.parametrize(
+    ("scale", "ends", "ticks"),
+    [
+        ("linear", (0.0, 1.0), ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+        ("log", (1.0, 100.0), None),
+        ("log", (0.0137, 0.0149), None),
+        ("linear", (-0.52, 0.031), None),
+    ],
+)
+def test_ticks_of_a_colour_bar_keep_away_from_its_ends(
+    scale: str, ends: tuple[float, float], ticks: list[str] | None
+) -> None:
+    ax = Figure().subplots()
+    ax.set(yscale=scale, ylim=ends)
+    page.bar_ticks(ax.yaxis, scale, *ends)
+    at = ax.yaxis.get_transform().transform(ax.get_yticks())
+    assert ax.get_yticks()[[0, -1]].tolist() == list(ends)
+    assert np.diff(at).min() > 0.1 * np.ptp(at)
+    shown = names(ax.get_yticklabels())
+    assert shown == ticks or ticks is None
+    # two digits, or as many as tell an end from the next tick
+    two = text.short(float(f"{ends[0]:.2g}"))
+    assert shown[0] == (two if ends != (0.0137, 0.0149) else "0.0137")
+    assert len(set(shown)) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("values", "names_"),
+    [
+        ([2.0**-10, 2.0**-9, 2.0**-8], ["$2^{-10}$", "$2^{-9}$", "$2^{-8}$"]),
+        ([0.001, 0.01, 0.1], ["0.001", "0.01", "0.1"]),
+        ([0.5, 1.0, 2.0], ["0.5", "1", "2"]),
+        ([0.0, 1.0], ["0", "1"]),
+        ([float(k) for k in range(1, 16)], ["1", "4", "7", "10", "13"]),
+    ],
+)
+def test_cells_of_a_map_have_the_names_of_their_values(
+    values: list[float], names_: list[str]
+) -> None:
+    ax = Figure().subplots()
+    ax.set_xlim(0, len(values))
+    page.cell_ticks(ax.xaxis, np.array(values))
+    assert names(ax.get_xticklabels()) == names_
 
 
 def test_rows_and_columns_are_titled(bowls: Drawn) -> None:

@@ -205,7 +205,7 @@ def test_widthwise_scaling_is_of_one_row() -> None:
 def test_a_table_is_drawn_without_overlaps_between_rules(tmp_path: Path) -> None:
     plot = {"kind": "parameterisation_table", **PLOTS["pcn-limits/table2"]}
     figure = drawn(write_folder(tmp_path / "table", plot, [({"grid": "none"}, [])])).figure
-    (ax,) = figure.subfigs[1].axes
+    (ax,) = figure.axes
     printed = entries(parsed("pcn-limits/table2"))
     cells = ax.texts
     assert {text.get_text() for text in cells} >= {*printed.columns, *printed.index, "$1$"}

@@ -160,7 +160,7 @@ def picture(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
 
 
 def test_a_picture_has_every_heading_once_and_no_overlaps(picture: Drawn) -> None:
-    (ax,) = picture.figure.subfigs[1].axes
+    (ax,) = picture.figure.axes
     words = [text.get_text() for text in ax.texts]
     assert words.count("K-FAC") == 1
     assert {"width $M$", "SP", "muP", "muP - SP", "8", "16", "×"} <= set(words)

@@ -38,7 +38,9 @@ def test_commands_of_mathematics_are_one_character_long() -> None:
 
 def test_symbols_and_labels_of_axes() -> None:
     tables = results(cells("main", lambda width: {}, width=(8,)))
-    labels = [text.axis_label(c, tables.cells, {"width": "M"}) for c in ("width", "step", "batch_size")]
+    labels = [
+        text.axis_label(c, tables.cells, {"width": "M"}) for c in ("width", "step", "batch_size")
+    ]
     assert labels == ["width $M$", "training step $t$", "batch size"]
     assert text.symbol("depth", tables.cells, {}) == "L"
     hidden = pd.DataFrame(tables.cells.assign(depth=2))

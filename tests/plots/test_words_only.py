@@ -33,7 +33,7 @@ SETS: dict[str, Any] = {
 
 def test_definitions_are_typeset_as_written(tmp_path: Path) -> None:
     figure = drawn(write_folder(tmp_path / "table", TABLE, NONE)).figure
-    (ax,) = figure.subfigs[1].axes
+    (ax,) = figure.axes
     written = [text.get_text() for text in ax.texts]
     assert sorted(written) == sorted([*TABLE["columns"], *itertools.chain(*TABLE["rows"])])
 
@@ -59,7 +59,7 @@ def test_sets_lie_within_what_contains_them_and_beside_each_other(tmp_path: Path
     assert one["right"] < other["left"]
 
     figure = drawn(write_folder(tmp_path / "sets", SETS, NONE)).figure
-    (ax,) = figure.subfigs[1].axes
+    (ax,) = figure.axes
     patches = [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
     assert [patch.get_linestyle() for patch in patches] == ["solid"] * 3 + ["dashed"]
     # each label has room in its own box, above what is inside

@@ -6,6 +6,7 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def _entry(figure: Mapping[str, Any], name: str, verdicts: Sequence[Verdict]) ->
     if figure["repeats"]:
         yield f"The runs are those of {figure['repeats']}; there is no picture.\n"
     else:
-        yield f'<img src="{name}" width="{_WIDTH}" alt="{figure["title"]}">\n'
+        yield f'<img src="{name}" width="{_WIDTH}" alt="{escape(figure["title"])}">\n'
     if figure["see"]:
         yield f"{figure['see']}\n"
     if verdicts:

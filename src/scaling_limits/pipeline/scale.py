@@ -18,7 +18,9 @@ _IF_OTHER = {
     "input_shape": "{} pixels",
     "num_inference_steps": "{} inference steps",
 }
-_UNSET = {"num_train": "all", "batch_size": "full", "input_shape": "original"}
+_UNSET = {"num_train": "all", "input_shape": "original"}
+_WHOSE = {True: "paper", False: "preset paper"}
+"""Whose values are in parentheses, by whether the paper states them."""
 _DASH = "\N{EN DASH}"
 
 
@@ -43,13 +45,12 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
     symbols: Mapping[str, str] = getattr(figure.plot, "symbols", {})
     shown = cells[cells["grid"].isin(grids)]
 
-    labels = {True: "paper: ", False: "preset paper: "}
-    parts = []
+    whose, parts = "", []
     for key, form in (_ALWAYS | _IF_OTHER).items():
         default = configuration.vocabulary.default(key)
         now = _values(used, grids, key, default)
         then = now if original is None else _values(original, grids, key, default)
-        if (key in _IF_OTHER and now == then) or now == {None}:
+        if (key in _IF_OTHER and now == then) or now <= {None}:
             continue
         if key == "num_steps" and now == {0}:
             parts.append("not trained")
@@ -57,10 +58,12 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
         words = form.format(_words(key, now))
         if key in ("width", "depth"):
             words = f"${text.symbol(key, shown, dict(symbols))}$ = {words}"
-        if now != then and then != {None}:
-            # said once of the paper's values and once of those that were chosen
-            words += f" ({labels[key in stated]}{_words(key, then)})"
-            labels[key in stated] = ""
+        # both may differ between their ends only
+        if _words(key, now) != _words(key, then) and not then <= {None}:
+            # said where it changes
+            label = "" if whose == _WHOSE[key in stated] else f"{_WHOSE[key in stated]}: "
+            words += f" ({label}{_words(key, then)})"
+            whose = _WHOSE[key in stated]
         parts.append(words)
     parts.append(_data(configuration, paper, experiment, shown))
     parts.append(_seeds(shown))
@@ -78,20 +81,20 @@ def _values(experiment: Experiment, grids: Iterable[str], key: str, default: obj
             values |= {tuple(value)} if key == "input_shape" else set(value)
         else:
             values.add(value)
-    return values
+    # a grid without inference has no number of its steps
+    return values if key in _UNSET else values - {None}
 
 
 def _words(key: str, values: set[object]) -> str:
     numbers = sorted(value for value in values if isinstance(value, int | float))
-    if numbers and len(numbers) == len(values):
-        ends = [f"{value:,}" if value >= 10_000 else f"{value:g}" for value in numbers]
-        return ends[0] if len(ends) == 1 else f"{ends[0]}{_DASH}{ends[-1]}"
-    return " or ".join(sorted({_word(key, value) for value in values}))
+    ends = [f"{value:,}" if value >= 10_000 else f"{value:g}" for value in numbers]
+    span = ends[:1] if len(ends) < 2 else [f"{ends[0]}{_DASH}{ends[-1]}"]
+    return " or ".join([*span, *sorted({_word(key, value) for value in values - {*numbers}})])
 
 
 def _word(key: str, value: object) -> str:
     if value is None:
-        return _UNSET.get(key, "none")
+        return _UNSET[key]
     if isinstance(value, tuple):
         return "\N{MULTIPLICATION SIGN}".join(map(str, value[:2]))
     return {"num_hidden_layers": "$H$", "num_weight_layers": "$L$"}.get(str(value), str(value))

@@ -31,6 +31,7 @@ WIDTH = 7.2
 """Of a page of several columns, in inches."""
 _NARROWEST = 4.2
 _MOST_TICKS, _MOST_CELL_TICKS = 6, 7
+_VISIBLE = 0.02  # the share of a colour bar by which the name of an end may be off
 _NEAR_END = 0.12  # the share of a colour bar next to its ends that is left free of further ticks
 _CHARACTERS, _NORMAL, _BOLD = (
     18,
@@ -357,7 +358,7 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
     few = (
         FixedLocator(powers.tolist())
         if len(powers) <= _MOST_TICKS
-        else LogLocator(base=2, numticks=8)
+        else LogLocator(base=2, numticks=_MOST_TICKS)
     )
     axis.set_major_locator(few)
     alike = values if alike is None else alike
@@ -391,8 +392,14 @@ def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
 
     rounds = [v for v in axis.get_major_locator().tick_values(low, high) if low < v < high]
     between = [v for v in rounds if _NEAR_END < share(v) < 1 - _NEAR_END]
-    ends = [float(f"{end:.2g}") for end in (low, high)]
+    ends = [_rounded(end, high - low) for end in (low, high)]
     axis.set_major_locator(FixedLocator([low, *between, high]))
     names = [text.short(value) for value in (ends[0], *between, ends[1])]
     axis.set_major_formatter(FixedFormatter(names))
     axis.set_minor_locator(NullLocator())
+
+
+def _rounded(end: float, span: float) -> float:
+    """Round an end of an axis to two digits, or to more where the axis would end visibly elsewhere."""
+    rounded = (float(f"{end:.{digits}g}") for digits in range(2, 17))
+    return next((one for one in rounded if abs(one - end) <= _VISIBLE * span), end)

@@ -99,7 +99,7 @@ class Lines(page.Drawing):
             tuned = [
                 marks.Tuned(rows, self._colour(panel, line, value), self._judging(panel, line))
                 for line, value, rows in self.each(panel)
-                if value is not None
+                if value is not None and not line.across
             ]
             share = marks.STRIP_ROW * len(tuned) / (0.62 * self._panel_height)
             self._strips[self._number(panel)] = marks.optima(ax, panel, tuned, share)
@@ -388,7 +388,9 @@ def strip_heights(plot: Options, table: pd.DataFrame) -> list[float]:
     columns = page.shape(len(plot.panels), plot.wrap)[1]
     heights: list[float] = []
     for number, panel in enumerate(plot.panels):
-        rows = table[table["panel"] == number]
+        lines = zip(panel.names, panel.lines, strict=True)
+        own = [name for name, line in lines if line.each and not line.across]
+        rows = table[(table["panel"] == number) & table["line"].isin(own)]
         count = len(rows[["line", panel.hue]].drop_duplicates()) if marks.is_tuned(panel) else 0
         if number % columns == 0:
             heights.append(0.0)

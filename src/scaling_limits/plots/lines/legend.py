@@ -57,7 +57,8 @@ def _palettes(lines: Lines) -> list[Block]:
                 name = plot.hue_labels.get(f"{value:g}", text.short(value))
             entries[name] = Line2D([], [], color=colour, marker=marker, markersize=3.0)
         title = ""
-        if hue is not None and not plot.hue_labels:
+        # names of all values need no symbol
+        if hue is not None and not all(f"{value:g}" in plot.hue_labels for value in palette):
             title = f"${text.symbol(hue, lines.figure.results.cells, plot.symbols)}$"
             title += f" ({_shared_words(lines, hue, network)})" if hues.count(hue) > 1 else ""
         found.append(Block(title, entries))

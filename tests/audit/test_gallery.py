@@ -1,0 +1,159 @@
+"""The gallery: pictures of a preset's figures, and their index."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from scaling_limits.audit.gallery import INDEX, write_gallery
+from scaling_limits.audit.table import write_verdicts
+from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.plotting.palette import COLOURS, with_palette
+
+SCALE = "Scale (laptop): $N$ = 8."
+FIELDS = {"paper": "mupc", "source": "Fig 5", "detail": "", "threshold": "at most 1 octave"}
+
+
+def verdict(figure: str, **said: Any) -> Verdict:
+    return Verdict(**FIELDS | {"figure": figure, "claim": "c", "statement": "It stays."} | said)
+
+
+def png(colours: int = 4) -> bytes:
+    """A picture of true colours with so many of them."""
+    values = np.linspace(0, 255, colours).astype(np.uint8)
+    pixels = np.stack([np.tile(values, (30, 1))] * 3, axis=-1)
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "png")
+    return content.getvalue()
+
+
+def add(
+    results: Path, paper: str, name: str, *verdicts: Verdict, picture: bytes = b"", **said: Any
+) -> None:
+    folder = results / paper / name
+    folder.mkdir(parents=True)
+    figure = {
+        "identity": f"Innocenti 2025 \N{MIDDLE DOT} Figure {name.removeprefix('fig')}",
+        "title": f"Title of {name}",
+        "see": f"See {name}.",
+        "notes": [SCALE],
+        "repeats": None,
+    }
+    (folder / "figure.json").write_text(json.dumps(figure | said))
+    (folder / "figure.png").write_bytes(picture or png())
+    write_verdicts(folder, list(verdicts))
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    results = tmp_path / "laptop"
+    add(
+        results,
+        "mupc",
+        "fig5",
+        verdict("fig5", verdict="holds", value=0.5, interval=(0.25, 1.0)),
+        verdict("fig5", claim="d", statement="$|x|$ falls.", verdict="fails", registered="known"),
+    )
+    add(results, "mupc", "fig10", see="", notes=[], title='The "best" rate <')
+    add(results, "mupc", "fig6", verdict("fig6", verdict="holds"), repeats="mupc Fig. 5")
+    add(results, "depth-mup", "fig1")
+    add(results, "own", "mine")
+    # not drawn, and no figure at all
+    (results / "pc-tp" / "fig2").mkdir(parents=True)
+    (results / "index.html").touch()
+    return results
+
+
+def test_the_index_has_papers_and_figures_in_order(results: Path, tmp_path: Path) -> None:
+    write_gallery(results, tmp_path / "gallery")
+    index = (tmp_path / "gallery" / INDEX).read_text("utf-8")
+    assert index.startswith("# Gallery\n\nFigures at the preset `laptop`")
+    headings = [line for line in index.splitlines() if line.startswith("##")]
+    assert headings == [
+        "## depth-mup",
+        "### Figure 1: Title of fig1",
+        "## mupc",
+        "### Figure 5: Title of fig5",
+        "### Figure 6: Title of fig6",
+        '### Figure 10: The "best" rate <',
+    ]
+    assert "mine" not in index
+
+
+def test_an_entry_has_picture_what_to_see_scale_badge_and_claims(
+    results: Path, tmp_path: Path
+) -> None:
+    write_gallery(results, tmp_path / "gallery")
+    index = (tmp_path / "gallery" / INDEX).read_text("utf-8")
+    entry = index[index.index("### Figure 5") : index.index("### Figure 6")]
+    assert entry.split("\n\n") == [
+        "### Figure 5: Title of fig5",
+        '<img src="mupc-fig5.png" width="420" alt="Title of fig5">',
+        "See fig5.",
+        f"**partly reproduced**, 1 of 2 claims. {SCALE}",
+        "| claim | verdict | value | threshold |\n"
+        "| --- | --- | --- | --- |\n"
+        "| It stays. | holds | 0.5 [0.25, 1] | at most 1 octave |\n"
+        "| $\\|x\\|$ falls. | fails (registered) |  | at most 1 octave |",
+        "",
+    ]
+    # neither claims nor what to see
+    alone = index[index.index("### Figure 10") :]
+    assert alone.split("\n\n")[1:] == [
+        '<img src="mupc-fig10.png" width="420" alt="The &quot;best&quot; rate &lt;">\n'
+    ]
+    # without claims the scale stands alone
+    first = index[index.index("### Figure 1:") : index.index("## mupc")]
+    assert first.split("\n\n")[2:] == ["See fig1.", SCALE, ""]
+
+
+def test_a_figure_that_repeats_another_has_no_picture(results: Path, tmp_path: Path) -> None:
+    gallery = tmp_path / "gallery"
+    names = write_gallery(results, gallery)
+    assert names == ["depth-mup-fig1.png", "mupc-fig5.png", "mupc-fig10.png"]
+    assert {path.name for path in gallery.iterdir()} == {INDEX, *names}
+    index = (gallery / INDEX).read_text("utf-8")
+    entry = index[index.index("### Figure 6") : index.index("### Figure 10")]
+    assert "The runs are those of mupc Fig. 5; there is no picture.\n" in entry
+    assert "<img" not in entry
+    assert "**reproduced**, 1 of 1 claim." in entry
+
+
+def test_pictures_that_are_no_longer_drawn_are_removed(results: Path, tmp_path: Path) -> None:
+    gallery = tmp_path / "gallery"
+    gallery.mkdir()
+    for name in ("mupc-fig99.png", "mupc-fig6.png", "notes.txt"):
+        (gallery / name).write_text("old")
+    names = write_gallery(results, gallery)
+    assert {path.name for path in gallery.iterdir()} == {INDEX, "notes.txt", *names}
+
+
+def test_pictures_have_a_palette_and_keep_their_pixels(results: Path, tmp_path: Path) -> None:
+    write_gallery(results, tmp_path / "gallery")
+    before = Image.open(results / "mupc" / "fig5" / "figure.png")
+    with Image.open(tmp_path / "gallery" / "mupc-fig5.png") as picture:
+        assert (picture.mode, picture.size) == ("P", before.size)
+        assert np.array_equal(np.asarray(picture.convert("RGB")), np.asarray(before))
+
+
+def test_a_palette_makes_a_picture_smaller_and_the_same_each_time() -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (80, 80, 4), dtype=np.uint8)
+    content = io.BytesIO()
+    Image.fromarray(noise, "RGBA").save(content, "png")
+    small = with_palette(content.getvalue())
+    assert with_palette(content.getvalue()) == small
+    assert len(small) < len(content.getvalue()) / 2
+    with Image.open(io.BytesIO(small)) as picture:
+        assert len(picture.getcolors()) <= COLOURS
+
+
+def test_a_gallery_is_written_the_same_each_time(results: Path, tmp_path: Path) -> None:
+    gallery, contents = tmp_path / "gallery", []
+    for _ in range(2):
+        write_gallery(results, gallery)
+        contents.append({path.name: path.read_bytes() for path in gallery.iterdir()})
+    assert contents[0] == contents[1]

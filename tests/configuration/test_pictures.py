@@ -1,0 +1,104 @@
+"""What the papers' figures say on their pictures, and whether they show what their claims judge."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scaling_limits.cells import digest
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.configuration.models import Figure
+from scaling_limits.pipeline.figures import _is_elsewhere as is_elsewhere
+
+ROOT = Path(__file__).parents[2]
+PAPERS = sorted(path.parent.name for path in (ROOT / "config/papers").glob("*/paper.yaml"))
+# Claims that judge or compare cells which their picture does not show. Draw these cells; add none.
+NOT_DRAWN: dict[str, set[str]] = {
+    "depth-mup": {
+        "fig1/diverse-features",
+        "fig1/redundant-features",
+    },
+    "mupc": {
+        "fig3/accuracy-falls-with-depth",
+        "fig3/condition-grows",
+        "fig3/condition-grows-in-deep-networks",
+        "figA8/adam-is-less-accurate",
+        "figA8/adam-is-worse-conditioned",
+        "figA8/condition-grows",
+        "figA9/condition-grows",
+        "figA9/skips-are-more-accurate",
+        "figA9/skips-are-worse-conditioned",
+        "figA10/does-not-arrive",
+        "figA13/condition-grows",
+        "figA13/mupc-is-more-accurate",
+        "figA14/condition-grows",
+        "figA14/one-step-degrades-with-depth",
+        "figA21/skips-are-worse",
+        "figA22/accuracy-falls-with-depth",
+        "figA22/condition-grows",
+        "figA22/condition-grows-in-deep-networks",
+        "figA23/adam-is-less-accurate",
+        "figA23/adam-is-worse-conditioned",
+        "figA23/condition-grows",
+        "figA24/condition-grows",
+        "figA24/skips-are-more-accurate",
+        "figA24/skips-are-worse-conditioned",
+        "figA25/condition-grows",
+        "figA25/mupc-is-more-accurate",
+        "figA26/condition-grows",
+        "figA26/one-step-degrades-with-depth",
+        "figA27/condition-grows",
+        "figA28/condition-grows",
+        "figA34/does-not-arrive",
+    },
+    "second-order": {
+        "fig2/heuristic-damping-outgrows-the-input",
+    },
+}
+
+
+@cache
+def configuration() -> Configuration:
+    return load(ROOT, {"preset": "smoke"})
+
+
+def figures(paper: str) -> Iterator[tuple[str, Figure]]:
+    for name in configuration().figures(paper):
+        yield name, configuration().figure(paper, name)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_two_figures_of_a_paper_have_one_title(paper: str) -> None:
+    titles = Counter(figure.title for _, figure in figures(paper))
+    assert [title for title, count in titles.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_picture_of_runs_says_what_to_see(paper: str) -> None:
+    """In a sentence; a title is none."""
+    for name, figure in figures(paper):
+        assert not figure.title.endswith("."), name
+        if figure.experiment is not None:
+            assert figure.see.endswith("."), name
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_claims_judge_is_drawn(paper: str) -> None:
+    found = set()
+    for name, figure in figures(paper):
+        if figure.experiment is None or not figure.claims:
+            continue
+        points = configuration().points(paper, figure.experiment)
+        rows = [(point.grid, digest(point.cell.canonical())) for point in points]
+        cells = pd.DataFrame(rows, columns=["grid", "cell_id"])
+        found |= {
+            f"{name}/{claim.id}"
+            for claim in figure.claims
+            if is_elsewhere(claim, figure.plot, cells)
+        }
+    known = NOT_DRAWN.get(paper, set())
+    assert sorted(found - known) == []
+    assert sorted(known - found) == [], "drawn now: take them off the list"

@@ -1,0 +1,131 @@
+"""The line under a figure that gives its scale, with the paper's where it differs."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling_limits.configuration import Configuration, load
+from scaling_limits.pipeline.figures import _cells as pipeline_cells
+from scaling_limits.pipeline.scale import scale_line
+from toys import FIGURE, PAPER, as_yaml, write_project
+
+PROJECT = Path(__file__).parents[2]
+EXPERIMENT = "hyperparameter_transfer_tanh"
+DASH = "\N{EN DASH}"
+
+
+def line(configuration: Configuration, paper: str = "mupc", name: str = "fig5") -> str:
+    experiment = configuration.figure(paper, name).experiment
+    return scale_line(
+        configuration, paper, name, pipeline_cells(configuration.points(paper, experiment))
+    )
+
+
+@cache
+def at(preset: str) -> Configuration:
+    return load(PROJECT, {"preset": preset})
+
+
+def changed(settings: dict[str, Any], **paper: Any) -> str:
+    """The line of mupc Figure 5 at the preset `paper` with other settings."""
+    own = {"experiments": {EXPERIMENT: settings}, **paper}
+    return line(load(PROJECT, {"preset": "paper", "papers": {"mupc": own}}))
+
+
+def of_width(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of one of the figure's grids."""
+    return {"grids": {"width": settings}}
+
+
+def test_the_papers_values_are_in_parentheses_and_are_called_so_once() -> None:
+    assert line(at("smoke")) == (
+        f"Scale (smoke): $N$ = 16{DASH}128 (paper: 64{DASH}1024), $H$ = 8{DASH}32 (8{DASH}128), "
+        "40 updates (937), handwritten digits of scikit-learn (paper: MNIST), one seed."
+    )
+
+
+def test_the_papers_own_scale_has_no_parentheses() -> None:
+    assert line(at("paper")) == (
+        f"Scale (paper): $N$ = 64{DASH}1024, $H$ = 8{DASH}128, 937 updates, MNIST, mean of 3 seeds."
+    )
+
+
+def test_what_the_paper_does_not_state_is_that_of_the_preset_paper() -> None:
+    """Whose values they are is said again where it changes."""
+    stated = load(PROJECT, {"preset": "paper"}).stated("mupc", EXPERIMENT)
+    assert {"width", "depth", "num_steps", "batch_size"} <= set(stated)
+    assert "num_train" not in stated
+    grids = {"width": {"width": [128, 256]}, "control_width": {"width": [128, 256]}}
+    text = changed({"grids": grids, "num_train": 1000, "batch_size": 32})
+    assert f"$N$ = 128{DASH}512 (paper: 64{DASH}1024), $H$ = 8{DASH}128, 937 updates" in text
+    # the preset `paper` has all samples, which needs no words
+    assert text.endswith("batch size 32 (64), 1000 training samples, MNIST, mean of 3 seeds.")
+    smoke = line(at("smoke"), "pcn-limits", "fig4")
+    assert f"$N$ = 16{DASH}32 (preset paper: 16{DASH}2048), $L$ = 4{DASH}8 (10{DASH}32)" in smoke
+    assert f"5 updates (paper: 100), batch size 16{DASH}64 (64{DASH}128)" in smoke
+    assert f"20{DASH}100 inference steps (preset paper: 200{DASH}100,000)" in smoke
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"num_steps": 12_345}, "12,345 updates (paper: 937)"),
+        (of_width({"batch_size": 32}), f"batch size 32{DASH}64 (paper: 64)"),
+        ({"num_inference_steps": 5}, "5 inference steps (paper: $H$)"),
+        (of_width({"num_inference_steps": 5}), "5 or $H$ inference steps (paper: $H$)"),
+        ({"input_shape": [14, 14]}, "14\N{MULTIPLICATION SIGN}14 pixels, "),
+        (
+            {"num_train": 100, **of_width({"num_train": 20_000})},
+            f"100{DASH}20,000 training samples, ",
+        ),
+        (of_width({"num_train": 100}), "100 or all training samples, "),
+    ],
+)
+def test_settings_that_differ_are_named(settings: dict[str, Any], words: str) -> None:
+    assert words in changed(settings)
+
+
+def test_widths_of_the_same_ends_have_no_parentheses() -> None:
+    text = changed({"grids": {"width": {"width": [64, 1024]}}})
+    assert f"$N$ = 64{DASH}1024, $H$" in text
+
+
+def test_networks_that_are_not_trained_have_no_updates() -> None:
+    text = line(at("smoke"), "mupc", "figA7")
+    assert "not trained, " in text
+    assert "updates" not in text
+
+
+def test_seeds_are_those_of_each_grid() -> None:
+    grids = {"control_width": {"seed": [0]}}
+    assert changed({"grids": grids}).endswith(f"mean of 1{DASH}3 seeds.")
+
+
+def test_every_data_set_is_named_with_those_that_it_stands_for() -> None:
+    assert line(at("smoke"), "pcn-limits", "fig4").endswith(
+        "handwritten digits of scikit-learn (paper: CIFAR-10, ImageNet), "
+        "generated sentences (paper: Tiny Shakespeare), one seed."
+    )
+
+
+def test_sizes_have_the_symbols_of_the_paper() -> None:
+    assert "$M$ = " in line(at("smoke"), "pc-tp", "fig3")
+    assert "$L$ = " in line(at("smoke"), "pcn-limits", "fig4")
+
+
+def test_a_figure_of_the_users_own_has_no_scale_to_compare_with(tmp_path: Path) -> None:
+    own = PAPER["transfer"] | {
+        "quantities": PAPER["paper"]["quantities"],
+        "grids": {"main": PAPER["transfer"]["grids"]["main"]},
+        "figures": {"mine": FIGURE | {"title": "Mine"}},
+    }
+    write_project(tmp_path, main={"preset": "whole"}, preset={"caps": {"width": 8, "seeds": 1}})
+    path = tmp_path / "config/experiments/mine.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(as_yaml(own), encoding="utf-8")
+    text = line(load(tmp_path), "own", "mine")
+    assert text.startswith("Scale (whole): $N$ = ")
+    assert text.endswith("mean of 2 seeds.")
+    assert "paper" not in text

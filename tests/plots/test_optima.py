@@ -1,0 +1,336 @@
+"""Panels over a hyperparameter: strips below the axes, the row of optima against the size, and headers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from plotting_records import (
+    ACCURACY,
+    TRAIN,
+    Drawn,
+    Located,
+    Rows,
+    blocks,
+    cells,
+    drawn,
+    judged,
+    lines,
+    rate_panel,
+    rate_rows,
+    write_folder,
+)
+
+from scaling_limits.plots.lines import optima
+from scaling_limits.plots.lines.headers import headers_of
+
+BAR, STABLE = "within 10 % of the optimum", "last value before divergence"
+LOST = "diverged (at least one seed)"
+STAYS: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-4, 2**-4.5, 2**-3.5]]
+MOVES: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-6, None, 2**-5]]
+
+
+def of_panels(path: Path, rows: Rows, *panels: dict[str, Any], **figure: Any) -> Drawn:
+    plot = {"kind": "lines", "panels": list(panels), "wrap": figure.pop("wrap", 3)}
+    return drawn(write_folder(path / "f", plot, rows, **figure))
+
+
+def strip(ax: Axes) -> Axes:
+    (below,) = ax.child_axes
+    return below
+
+
+def octaves(ax: Axes, name: str) -> list[tuple[int, list[int]]]:
+    """The rows and places of the marks of a name."""
+    found = []
+    for line in lines(ax, name):
+        (row,) = set(np.asarray(line.get_ydata(), float))
+        found.append((int(row), np.log2(line.get_xdata()).tolist()))
+    return found
+
+
+def dots(ax: Axes) -> list[tuple[int, float]]:
+    """The rows and places of the optima of a strip."""
+    marked = [line for line in ax.lines if line.get_marker() == "o"]
+    return [(int(line.get_ydata()[0]), float(np.log2(line.get_xdata()[0]))) for line in marked]
+
+
+def edges(path: Path, *lost: int) -> Axes:
+    """The strip of one line over 2^0 to 2^5, of which some powers diverged for one of two seeds."""
+
+    def value(learning_rate: float, seed: int, **_: Any) -> dict[str, float]:
+        bowl = 1 + np.log2(learning_rate / 4) ** 2
+        return {"train_loss": np.nan if seed and np.log2(learning_rate) in lost else bowl}
+
+    rates = tuple(2.0**k for k in range(6))
+    rows = cells("main", value, width=(8,), learning_rate=rates, seed=(0, 1))
+    return strip(of_panels(path, rows, rate_panel("main")).axes[0])
+
+
+def test_a_strip_has_a_row_for_each_line_with_the_first_one_on_top(rates: Drawn) -> None:
+    loss, control, accuracy, last = map(strip, rates.axes)
+    # a bowl of 5 % an octave: one on each side
+    assert octaves(loss, BAR) == [(0, [-5, -3]), (1, [-5, -3])]
+    assert octaves(control, BAR) == [(0, [-5, -3]), (1, [-7, -5])]
+    assert dots(loss) == [(0, -4), (1, -4)]
+    assert dots(control) == dots(last) == [(0, -4), (1, -6)]
+    # a claim about what is `within` a share of the best: the largest such rate
+    assert dots(accuracy) == [(0, -3), (1, -3)]
+    low, high = loss.get_ylim()
+    assert low > 1 > 0 > high
+    for panel in rates.axes:
+        colours = [to_rgb(line.get_color()) for line in panel.lines if len(line.get_xdata()) > 1]
+        for name in (BAR, STABLE):
+            shown = [to_rgb(line.get_color()) for line in lines(strip(panel), name)]
+            assert shown == colours[:2]
+
+
+def test_a_strip_is_below_the_axis_and_carries_its_ticks(rates: Drawn) -> None:
+    rates.figure.draw_without_rendering()
+    for ax in rates.axes:
+        below = strip(ax)
+        panel, box = ax.get_window_extent(), below.get_window_extent()
+        assert box.y1 == pytest.approx(panel.y0, abs=0.5)
+        assert box.intervalx == pytest.approx(panel.intervalx, abs=0.5)
+        assert below.get_xlim() == ax.get_xlim()
+        assert not below.get_yticks().size
+        # nothing of the strip is in the data area
+        assert not any(lines(ax, name) for name in (BAR, STABLE, LOST))
+        assert not any(label.get_visible() for label in ax.get_xticklabels())
+    assert any(label.get_visible() for label in strip(rates.axes[2]).get_xticklabels())
+
+
+def test_strips_take_the_same_height_for_each_row_of_them(rates: Drawn, tmp_path: Path) -> None:
+    rows = rate_rows("main", widths=(8, 16, 32, 64, 128))
+    found = of_panels(tmp_path, rows, rate_panel("main"))
+    for each in (found, rates):
+        each.figure.draw_without_rendering()
+    five = strip(found.axes[0])
+    per_row = [
+        ax.get_window_extent().height / ax.figure.dpi / count
+        for ax, count in ((five, 5), (strip(rates.axes[0]), 2))
+    ]
+    assert per_row == pytest.approx([0.07, 0.07], rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("lost", "stable", "crosses"),
+    [
+        ((), [], []),
+        ((5,), [4], []),
+        ((4, 5), [3], []),
+        ((0,), [1], []),
+        ((0, 1, 5), [4, 2], []),
+        ((3,), [], [3]),
+        ((0, 3, 5), [4, 1], [3]),
+        (tuple(range(6)), [], [0]),
+    ],
+)
+def test_a_strip_marks_where_training_diverges(
+    tmp_path: Path, lost: tuple[int, ...], stable: list[int], crosses: list[int]
+) -> None:
+    """The last rate before divergence at either end, a cross between them, and one cross if all diverge."""
+    found = edges(tmp_path, *lost)
+    assert [places for _, places in octaves(found, STABLE)] == [stable] * bool(stable)
+    assert [places for _, places in octaves(found, LOST)] == [crosses] * bool(crosses)
+    left = sorted(set(range(6)) - {*lost}, key=lambda k: abs(k - 2))
+    assert dots(found) == [(0, k) for k in left[:1]]
+
+
+def test_marks_of_strips_are_explained_if_there_are_any(tmp_path: Path) -> None:
+    rows = rate_rows("main", widths=(8,))
+    stays = of_panels(tmp_path / "a", [row for row in rows if row[0]["seed"]], rate_panel("main"))
+    assert {STABLE, LOST}.isdisjoint(stays.legend)
+    assert STABLE in of_panels(tmp_path / "b", rows, rate_panel("main")).legend
+
+
+def test_a_line_across_has_no_optimum(tmp_path: Path) -> None:
+    rows = rate_rows("main", widths=(8,))
+    rows += cells("limit", lambda **_: {"train_loss": 0.2}, width=(8,), learning_rate=(0.1,))
+    panel = rate_panel("main")
+    across = {"grid": "limit", "quantity": TRAIN, "label": "limit", "across": True}
+    panel["lines"].append({**across, "style": "dashed"})
+    found = of_panels(tmp_path, rows, panel)
+    assert dots(strip(found.axes[0])) == [(0, -4)]
+    assert "limit" in found.legend
+
+
+# the row of optima against the size
+
+
+def lowest(found: Drawn) -> list[Axes]:
+    return [ax for ax in found.page._lowest if ax.figure is not None]
+
+
+def points(ax: Axes) -> np.ndarray:
+    """Size and optimum of the one track of an axes."""
+    (line,) = (line for line in ax.lines if line.get_marker() not in ("None", "", None))
+    return np.asarray(line.get_xydata(), float)
+
+
+def guides(ax: Axes) -> list[np.ndarray]:
+    return [
+        np.asarray(line.get_xydata(), float)
+        for line in ax.lines
+        if to_rgb(line.get_color()) == (0.75,) * 3
+    ]
+
+
+def test_optima_are_below_their_columns_against_the_size(rates: Drawn) -> None:
+    main, control = lowest(rates)
+    assert points(main).tolist() == [[8, 2**-4], [32, 2**-4]]
+    assert points(control).tolist() == [[8, 2**-4], [32, 2**-6]]
+    for ax, panel in ((main, rates.axes[2]), (control, rates.axes[3])):
+        rates.figure.draw_without_rendering()
+        assert ax.get_window_extent().y1 < strip(panel).get_window_extent().y0
+        assert ax.get_window_extent().x0 == pytest.approx(panel.get_window_extent().x0, abs=1)
+        assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+        assert ax.get_xlabel() == "width $N$"
+    assert [ax.get_ylabel() for ax in (main, control)] == [r"optimal $\eta$", ""]
+    # one name only: the row explains itself
+    assert "training loss" not in rates.legend
+
+
+def test_guides_pass_through_the_first_optimum_with_slopes_of_half_a_power(rates: Drawn) -> None:
+    for ax in lowest(rates):
+        (first, *_), low_high = points(ax), ax.get_ylim()
+        found = guides(ax)
+        assert len(found) == 3
+        slopes = []
+        for start, end in found:
+            assert start == pytest.approx(first)
+            slopes.append(np.log(end[1] / start[1]) / np.log(end[0] / start[0]))
+            assert low_high[0] * 0.999 <= end[1] <= low_high[1] * 1.001
+            assert end[0] <= ax.get_xlim()[1]
+        assert slopes == pytest.approx([0, 0.5, -0.5])
+        names = {text.get_text(): text.xy for text in ax.texts}
+        assert list(names) == ["0", r"$\frac{1}{2}$", r"$-\frac{1}{2}$"]
+        assert [tuple(end) for _, end in found] == [tuple(xy) for xy in names.values()]
+
+
+def test_all_optima_are_over_as_many_octaves_as_the_one_that_moves_most(rates: Drawn) -> None:
+    spans = []
+    for ax in lowest(rates):
+        low, high = np.log2(ax.get_ylim())
+        at = np.log2(points(ax)[:, 1])
+        assert low + 1 < at.min() <= at.max() < high - 1
+        assert (low + high) / 2 == pytest.approx((at.min() + at.max()) / 2)
+        spans.append(high - low)
+    assert spans == pytest.approx([2 + 2 * 1.2] * 2)
+
+
+def test_an_end_of_an_interval_that_is_not_known_leaves_the_axes(rates: Drawn) -> None:
+    main, control = lowest(rates)
+    known = [bars.get_segments() for bars in main.collections]
+    assert np.log2([segment[:, 1] for segment in known[0]]) == pytest.approx(
+        np.array([[-5, -3], [-4.5, -3.5]])
+    )
+    (bars,) = control.collections
+    stays, open_ = bars.get_segments()
+    assert stays[:, 1] == pytest.approx([2**-5, 2**-3])
+    low, _ = control.get_ylim()
+    assert open_[0, 1] < low < open_[1, 1] == pytest.approx(2**-5)
+
+
+def test_a_column_whose_optima_no_claim_locates_has_no_axes(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    rows += [(cell | {"depth": 9}, said) for cell, said in rate_rows("third", drift=1.0)]
+    panels = [rate_panel(grid) for grid in ("main", "control", "third")]
+    located = {"main": STAYS, "third": STAYS}
+    found = of_panels(
+        tmp_path, rows, *panels, judged=[judged(TRAIN, "main", "third", optima=located)]
+    )
+    first, last = lowest(found)
+    for ax, panel in ((first, found.axes[0]), (last, found.axes[2])):
+        assert ax.get_window_extent().x0 == pytest.approx(panel.get_window_extent().x0, abs=1)
+    assert [ax.get_ylabel() for ax in (first, last)] == [r"optimal $\eta$", ""]
+
+
+@pytest.mark.parametrize(
+    "located",
+    [
+        [],
+        STAYS[:1],
+        [[8, 2**-4, 2**-5, 2**-3], [32, None, None, None]],
+    ],
+)
+def test_there_is_no_row_without_optima_at_two_sizes(tmp_path: Path, located: Located) -> None:
+    claim = judged(TRAIN, "main", optima={"main": located})
+    found = of_panels(tmp_path, rate_rows("main"), rate_panel("main"), judged=[claim])
+    assert found.page._lowest == []
+    assert "optimum (judged)" in found.legend
+
+
+def test_several_optima_of_a_column_are_told_apart(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    accuracy = {"label": "test accuracy", "scale": "linear", "best": "max"}
+    panels = [rate_panel("main", title="MLP, µP"), rate_panel("control", title="MLP, SP")]
+    panels += [
+        rate_panel("main", ACCURACY, title="CNN, µP", **accuracy),
+        rate_panel("control", ACCURACY, title="CNN, SP", **accuracy),
+    ]
+    claims = [
+        judged(quantity, "main", "control", optima={"main": STAYS, "control": MOVES})
+        for quantity in (TRAIN, ACCURACY)
+    ]
+    found = of_panels(tmp_path, rows, *panels, judged=claims, wrap=2)
+    assert [len(ax.containers) for ax in lowest(found)] == [2, 2]
+    names = blocks(found.figure)[-1]
+    assert list(names) == ["MLP", "CNN"]
+    looks = [(line.get_color(), line.get_marker()) for line in names.values()]
+    for ax in lowest(found):
+        tracks = [line for line in ax.lines if line.get_marker() in ("o", "s")]
+        assert [(line.get_color(), line.get_marker()) for line in tracks] == looks
+
+
+def test_a_track_is_that_of_the_arm_with_the_grid() -> None:
+    claim = judged(TRAIN, "main", "control", optima={"main": STAYS, "control": MOVES})
+    main, control = (optima.track(claim, grid, 0, "") for grid in ("main", "control"))
+    assert main is not None
+    assert control is not None
+    assert (main.points, control.points) == (tuple(STAYS), tuple(MOVES))
+    assert optima.track(claim, "other", 0, "") is None
+
+
+# headers
+
+
+def test_titles_that_are_made_of_rows_and_columns_are_headers(tmp_path: Path) -> None:
+    grids = {"a": ("mlp", "SP"), "b": ("mlp", "µP"), "c": ("cnn", "SP"), "d": ("cnn", "µP")}
+    rows: Rows = []
+    for grid, (network, scheme) in grids.items():
+        axes = {"width": (8, 32), "learning_rate": (0.1, 0.2), "network": (network,)}
+        rows += cells(grid, lambda **_: {"train_loss": 1.0}, **axes, parameterisation=(scheme,))
+    panels = [
+        rate_panel(grid, title=f"{network.upper()}, {scheme}")
+        for grid, (network, scheme) in grids.items()
+    ]
+    found = of_panels(tmp_path / "both", rows, *panels, wrap=2)
+    assert [ax.get_title() for ax in found.axes] == ["SP", "µP", "", ""]
+    words = [ax.get_ylabel() for ax in found.axes]
+    assert words == ["MLP\ntraining loss", "", "CNN\ntraining loss", ""]
+    # titles of other orders or with words of their own stay over their panels
+    panels[3]["title"] = "another one"
+    found = of_panels(tmp_path / "one", rows, *panels, wrap=2)
+    assert [ax.get_title() for ax in found.axes] == ["MLP, SP", "MLP, µP", "CNN, SP", "another one"]
+    assert found.axes[0].get_ylabel() == "training loss"
+
+
+@pytest.mark.parametrize(
+    ("titles", "columns", "headers"),
+    [
+        (["SP, MLP", "MLP, µP", "CNN, SP", "CNN, µP"], 2, (["MLP", "CNN"], ["SP", "µP"])),
+        (["a", "b", "a", "b"], 2, (["", ""], ["a", "b"])),
+        (["a", "a", "b", "b"], 2, (["a", "b"], ["", ""])),
+        (["a, x", "b, x", "a, y"], 2, None),
+        (["a", "b"], 2, None),
+        (["a", "b"], 1, None),
+        (["a, x", "b, x", "a, y", "c, y"], 2, None),
+    ],
+)
+def test_headers_split_the_titles_of_full_grids_only(
+    titles: list[str], columns: int, headers: tuple[list[str], list[str]] | None
+) -> None:
+    assert headers_of(titles, columns) == headers
