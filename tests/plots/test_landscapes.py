@@ -57,7 +57,7 @@ def test_the_path_is_that_of_the_first_seed(landscapes: Drawn) -> None:
         assert np.asarray(star.get_xydata()).tolist() == [[0, 0]]
     assert [ax.get_title(loc="left") for ax in landscapes.axes] == ["linear\n", ""]
     assert [ax.get_title() for ax in landscapes.axes] == ["$L$ = 2", "$L$ = 8"]
-    assert set(landscapes.legend) == {"inference, step by step", "equilibrium"}
+    assert set(landscapes.legend) == {"inference trajectory", "equilibrium"}
 
 
 def test_values_select_landscapes(tmp_path: Path) -> None:

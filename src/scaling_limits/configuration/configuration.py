@@ -271,6 +271,11 @@ class Configuration:
         allowed_keys.refuse_unknown(said, "setting", self.vocabulary.names, "stated.")
         return {key: str(value) for key, value in plain(said).items()}
 
+    def symbols(self, slug: str, experiment: str | None) -> dict[str, str]:
+        """Return the paper's symbols of columns of the cells."""
+        written = self.paper(slug).shared(experiment).tree("symbols")
+        return {key: str(value) for key, value in plain(written).items()}
+
     def substitutions(self, slug: str, experiment: str | None) -> dict[str, str]:
         """Datasets of the paper that other ones stand in for here, with their stand-ins."""
         if experiment is None:

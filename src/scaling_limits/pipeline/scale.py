@@ -1,6 +1,6 @@
 """The line under a figure that gives its scale: sizes, updates, data and seeds, with the paper's where they differ."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -42,7 +42,7 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
     original = None if paper == OWN else configuration.original(paper, experiment)
     grids = [grid for grid in dict.fromkeys(figure.plot.grids) if grid in used.grids]
     stated = configuration.stated(paper, experiment)
-    symbols: Mapping[str, str] = getattr(figure.plot, "symbols", {})
+    symbols = configuration.symbols(paper, experiment) | getattr(figure.plot, "symbols", {})
     shown = cells[cells["grid"].isin(grids)]
 
     whose, parts = "", []
@@ -57,7 +57,7 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
             continue
         words = form.format(_words(key, now))
         if key in ("width", "depth"):
-            words = f"${text.symbol(key, shown, dict(symbols))}$ = {words}"
+            words = f"${text.symbol(key, shown, symbols)}$ = {words}"
         # both may differ between their ends only
         if _words(key, now) != _words(key, then) and not then <= {None}:
             # said where it changes

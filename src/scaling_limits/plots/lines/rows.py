@@ -20,7 +20,8 @@ from scaling_limits.records import AXES, Results
 
 def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
     """Return the quantity of each line of a panel at each of its points."""
-    grids = {name: _only(grids[name], panel.only) for name in panel.all_grids if name in grids}
+    if panel.only:
+        grids = {name: _only(results, panel.only) for name, results in grids.items()}
     parts = [
         _line(grids, panel, line).assign(line=name)
         for line, name in zip(panel.lines, panel.names, strict=True)
@@ -30,8 +31,6 @@ def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
 
 def _only(results: Results, only: Mapping[str, float | str]) -> Results:
     """Return the results of the cells that have these values."""
-    if not only:
-        return results
     cells = results.cells
     for column, value in only.items():
         cells = cells[cells[column] == value]

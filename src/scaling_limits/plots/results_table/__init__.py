@@ -153,8 +153,8 @@ def text(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
 
 def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     """Draw the table of results."""
-    from scaling_limits.plots.results_table.drawing import legend
+    from scaling_limits.plots.results_table.drawing import NOT_RUN, legend
     from scaling_limits.plots.typeset import typeset
 
     entries = text(figure, table)
-    return typeset(figure, entries, legend(entries))
+    return typeset(figure, entries.replace("", NOT_RUN), legend(entries))

@@ -11,7 +11,8 @@ from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.results_table import ENTRY, Options, ResultsEntry
 from scaling_limits.plotting import style, text
 
-_NOT_RUN = "\N{EN DASH}"
+NOT_RUN = "\N{EN DASH}"
+"""Drawn for an entry that a preset leaves out."""
 _DIVERGED = "\N{MULTIPLICATION SIGN}"
 _SPREAD = "( ): standard deviation over seeds"
 
@@ -31,7 +32,7 @@ def entries(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
         written[place[:split], place[split:]] = _written(rows, plot, entry)
     lines, columns = (sorted({place[axis] for place in written}) for axis in (0, 1))
     index, headings = _axis(lines, plot.rows, figure), _axis(columns, plot.columns, figure)
-    whole = pd.DataFrame(_NOT_RUN, index=index, columns=headings)
+    whole = pd.DataFrame("", index=index, columns=headings)
     for (line, column), words in written.items():
         whole.iloc[lines.index(line), columns.index(column)] = words
     return whole

@@ -1,4 +1,4 @@
-"""The optima that `figure.json` has of a claim, for pictures to show."""
+"""The optima and slopes that `figure.json` has of a claim, for pictures to show."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from claim_examples import STAYS
 
-from scaling_limits.pipeline.figures import _judged as judged
+from scaling_limits.pipeline.evidence import optima as judged
+from scaling_limits.pipeline.evidence import slopes
 from toys import parsed_claim
 
 RATES = tuple(2.0**k for k in range(-6, 3))
@@ -67,3 +68,42 @@ def test_an_arm_in_which_training_diverged_has_no_optima(tabulate: Tables) -> No
 def test_an_arm_of_one_size_has_no_optima(tabulate: Tables) -> None:
     small = [row for row in rows("control", 1.0) if row["width"] == 8]
     assert arms(tabulate, rows("main", 0.0) + small)[1]["optima"] == []
+
+
+def slope_arms(tabulate: Tables, **claim: Any) -> list[dict[str, Any]]:
+    """Of losses depth / width in the grid `main`, and the same at all widths in the control."""
+    table = [
+        {"grid": grid, "width": width, "depth": depth, "seed": seed, "value": value}
+        for grid, power in (("main", -1.0), ("control", 0.0))
+        for width in (8, 32, 128)
+        for depth in (2, 4)
+        for seed in (0, 1)
+        for value in (depth * width**power * (1 + 0.01 * seed * (width == 128)),)
+    ]
+    rule = {"along": "width", "expected": -1.0, "control": ["control"], **claim}
+    said = {
+        "id": "c",
+        "statement": "It is so.",
+        "source": "Fig 1",
+        "grids": ["main"],
+        "kind": "slope",
+    }
+    read = parsed_claim({**said, "quantity": {"metric": "train_loss"}, **rule})
+    return slopes(read, tabulate(table))["arms"]
+
+
+def test_slopes_are_those_of_each_group_in_each_arm(tabulate: Tables) -> None:
+    own, control = slope_arms(tabulate, each=["depth"])
+    assert (own["grids"], control["grids"]) == (["main"], ["control"])
+    assert [fit["group"] for fit in own["fits"]] == [{"depth": 2}, {"depth": 4}]
+    for fit in own["fits"]:
+        assert fit["slope"] == pytest.approx(-1.0, abs=0.01)
+        assert fit["interval"][0] < -1.0 < fit["interval"][1]
+    assert [fit["slope"] for fit in control["fits"]] == pytest.approx([0.0, 0.0], abs=0.01)
+
+
+def test_a_slope_of_one_value_names_it_and_one_of_some_sizes_is_left_out(tabulate: Tables) -> None:
+    own, _ = slope_arms(tabulate, only={"depth": 4})
+    assert [fit["group"] for fit in own["fits"]] == [{"depth": 4}]
+    region = {"ratio": ["width"], "at_least": 32}
+    assert slope_arms(tabulate, each=["depth"], where=region) == []

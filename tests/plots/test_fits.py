@@ -1,0 +1,146 @@
+"""Fitted slopes on panels of lines, and what selects and compares cells there."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.colors import to_rgb
+from plotting_records import Drawn, cells, drawn, lines, write_folder
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.figures.written import MisplacedError
+from scaling_limits.plots.lines.written import expand
+
+LOSS = {"metric": "train_loss"}
+SAID = {"layer": None, "index": None, "per": (), "reduce": "last", "step": None, "window": 1}
+
+
+def loss(width: int, depth: int = 1, rate: float = 0.1, **_: Any) -> dict[str, float]:
+    return {"train_loss": depth / width * (2 if rate == 0.2 else 1)}
+
+
+def panel(**said: Any) -> dict[str, Any]:
+    usual = {"title": "", "x": "width", "hue": "depth", "label": "loss", "best": None}
+    return {**usual, "lines": [{"grid": "main", "quantity": LOSS}], **said}
+
+
+def fitted(*fits: dict[str, Any], grids: tuple[str, ...] = ("main",)) -> dict[str, Any]:
+    quantity = {**SAID, **LOSS, "complement": False}
+    return {
+        "along": "width",
+        "quantity": quantity,
+        "arms": [{"grids": list(grids), "fits": list(fits)}],
+    }
+
+
+def fit(slope: float, **group: Any) -> dict[str, Any]:
+    return {"group": group, "slope": slope, "interval": [slope - 0.1, slope + 0.1]}
+
+
+def picture(path: Path, *claims: dict[str, Any], **said: Any) -> Drawn:
+    rows = cells("main", loss, width=(8, 32, 128), depth=(2, 8), seed=(0, 1))
+    plot = {"kind": "lines", "panels": [panel(**said)]}
+    return drawn(write_folder(path / "f", plot, rows, fitted=list(claims)))
+
+
+def written(found: Drawn) -> list[tuple[str, Any]]:
+    return [(text.get_text(), to_rgb(text.get_color())) for text in found.axes[0].texts]
+
+
+def test_each_line_has_its_slope_in_its_colour(tmp_path: Path) -> None:
+    found = picture(tmp_path, fitted(fit(-1.0, depth=2), fit(-0.5, depth=8)))
+    small, large = (to_rgb(line.get_color()) for line in lines(found.axes[0], "training loss"))
+    heading, *rest = written(found)
+    assert heading[0] == "slopes"
+    assert rest == [("\N{MINUS SIGN}1.00 ± 0.10", small), ("\N{MINUS SIGN}0.50 ± 0.10", large)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (fitted(fit(-1.0, depth=4)), {}),
+        (fitted(fit(-1.0, activation="relu")), {}),
+        (fitted(fit(-1.0, depth=2), grids=("other",)), {}),
+        ({**fitted(fit(-1.0, depth=2)), "along": "depth"}, {}),
+        (fitted(fit(-1.0, depth=2)), {"divided_by": {"power": -1}}),
+    ],
+)
+def test_a_slope_of_other_cells_is_not_written(
+    tmp_path: Path, claim: dict[str, Any], said: dict[str, Any]
+) -> None:
+    assert written(picture(tmp_path, claim, **said)) == []
+
+
+def test_of_a_single_hue_a_claim_about_one_value_is_at_its_line_only(tmp_path: Path) -> None:
+    (heading, _), (slope, colour) = written(picture(tmp_path, fitted(fit(-0.9, depth=8))))
+    assert (heading, slope) == ("slope", "\N{MINUS SIGN}0.90 ± 0.10")
+    found = picture(tmp_path / "again", fitted(fit(-0.9, depth=8)))
+    assert colour == to_rgb(lines(found.axes[0], "training loss")[1].get_color())
+
+
+def test_only_selects_cells(tmp_path: Path) -> None:
+    rows = cells(
+        "main",
+        lambda width, depth, learning_rate, **_: loss(width, depth, learning_rate),
+        width=(8, 32),
+        depth=(2,),
+        learning_rate=(0.1, 0.2),
+        seed=(0,),
+    )
+    plot = {"kind": "lines", "panels": [panel(only={"learning_rate": 0.2})]}
+    found = drawn(write_folder(tmp_path / "f", plot, rows))
+    (line,) = lines(found.axes[0], "training loss")
+    assert line.get_ydata().tolist() == pytest.approx([4 / 8, 4 / 32])
+
+
+def test_a_level_is_a_line_across_with_its_name_and_within_the_limits(tmp_path: Path) -> None:
+    found = picture(tmp_path, levels=[{"value": 10.0, "label": "ten"}])
+    (ax,) = found.axes
+    assert [text.get_text() for text in ax.texts] == ["ten"]
+    assert ax.get_ylim()[0] < 10.0 < ax.get_ylim()[1]
+
+
+NODES = {"own": ["own_a", "own_b"], "other": ["other_a", "other_b"], "one": ["one"]}
+
+
+class Names:
+    """Grids of some nodes."""
+
+    def titled(self, said: Any, path: Any) -> list[tuple[str, str | None]]:
+        if isinstance(said, dict):
+            return list(said.items())
+        return [(grid, grid.upper()) for grid in NODES[said]]
+
+    def quantity(self, said: Any, path: Any) -> Any:
+        return {"metric": said} if isinstance(said, str) else said
+
+
+def expanded(**said: Any) -> list[dict[str, Any]]:
+    plot = {"kind": "lines", "columns": "own", "x": "width", "hue": "depth", **said}
+    return expand(plot, Names(), ("plot",))["panels"]  # type: ignore[return-value, arg-type]
+
+
+def test_against_adds_the_grids_of_another_node_column_by_column() -> None:
+    rows = [{"quantity": "train_loss", "against": {"other": "compared"}}, "test_accuracy"]
+    panels = expanded(rows=rows)
+    assert [[line["grid"] for line in panel["lines"]] for panel in panels] == [
+        ["own_a", "other_a"],
+        ["own_b", "other_b"],
+        ["own_a"],
+        ["own_b"],
+    ]
+    dashed = panels[0]["lines"][1]
+    assert (dashed["style"], dashed["label"]) == ("dashed", "compared")
+    assert dashed["quantity"] == panels[0]["lines"][0]["quantity"]
+    of_all = expanded(rows=["train_loss", "test_accuracy"], against={"other": "compared"})
+    assert all(len(panel["lines"]) == 2 for panel in of_all)
+
+
+def test_against_needs_as_many_grids_as_there_are_columns() -> None:
+    with pytest.raises(MisplacedError, match="'one' has 1 grids, but there are 2 columns"):
+        expanded(rows=["train_loss"], against={"one": "compared"})
+
+
+def test_levels_on_a_logarithmic_axis_are_positive(tmp_path: Path) -> None:
+    with pytest.raises((ConfigurationError, Exception), match="levels: 0 and less have no place"):
+        picture(tmp_path, levels=[{"value": 0.0}])
