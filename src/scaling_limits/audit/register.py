@@ -32,7 +32,7 @@ class RegisteredFailure(Entry):
     `clause` gives the finding and the reason in a few words, as the picture shows them.
     """
 
-    clause: str = Field(default="", max_length=140)
+    clause: str = Field(min_length=1, max_length=140)
     text: str = Field(min_length=1)
     checked: bool
 
