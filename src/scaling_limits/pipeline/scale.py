@@ -56,6 +56,7 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
             parts.append("not trained")
             continue
         words = form.format(_words(key, now))
+        words = "1 update" if words == "1 updates" else words
         if key in ("width", "depth"):
             words = f"${text.symbol(key, shown, symbols)}$ = {words}"
         # both may differ between their ends only

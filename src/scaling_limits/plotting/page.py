@@ -29,15 +29,12 @@ from scaling_limits.plotting import style, text
 
 WIDTH = 7.2
 """Of a page of several columns, in inches."""
-_NARROWEST = 4.2
+_NARROWEST = 5.2
+"""Of a page, in inches: identity and badge have room on one line."""
 _MOST_TICKS, _MOST_CELL_TICKS = 6, 7
 _VISIBLE = 0.02  # the share of a colour bar by which the name of an end may be off
 _NEAR_END = 0.12  # the share of a colour bar next to its ends that is left free of further ticks
-_CHARACTERS, _NORMAL, _BOLD = (
-    18,
-    16,
-    12,
-)  # how many fill an inch of small text, of normal text, and of a title
+_CHARACTERS, _NORMAL, _BOLD = 18, 16, 12  # in an inch of small text, normal text, and a title
 _HANDLE, _GAP = 0.4, 0.15  # inches that an entry's handle and the space after a block take
 _LINE, _SEE_LINE, _TITLE_LINE, _PAD = 0.128, 0.145, 0.17, 0.05  # heights in inches
 _MARGIN = 0.1  # of the page, in inches
