@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "scaling_limits"
 FLOORS = [
     {
         *("errors", "strict", "files", "registry", "cells", "measured", "losses", "runtime"),
-        *("source", "store", "outcomes"),
+        *("source", "store", "outcomes", "images"),
     },
     {
         *("datasets", "networks", "parameterisations", "algorithms", "optimisers", "limits"),

@@ -12,7 +12,7 @@ from PIL import Image
 from scaling_limits.audit.gallery import INDEX, write_gallery
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.audit.verdicts import Verdict
-from scaling_limits.plotting.palette import COLOURS, with_palette
+from scaling_limits.images import COLOURS, with_palette
 
 SCALE = "Scale (laptop): $N$ = 8."
 FIELDS = {"paper": "mupc", "source": "Fig 5", "detail": "", "threshold": "at most 1 octave"}

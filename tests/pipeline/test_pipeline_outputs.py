@@ -66,7 +66,7 @@ def test_another_workflow_takes_a_figure_as_from_a_module(project: Project, tmp_
 def test_substitution_and_reduced_sizes_are_written_down(finished: Project) -> None:
     folder = finished / "results/smoke/mupc/fig5"
     figure = json.loads((folder / "figure.json").read_bytes())
-    assert "in place of MNIST" in figure["notes"][0]
+    assert "(paper: MNIST)" in figure["notes"][0]
     differences = " ".join(figure["differences"])
     assert "in place of MNIST" in differences
     assert "num_steps 5 instead of 937" in differences
@@ -74,7 +74,7 @@ def test_substitution_and_reduced_sizes_are_written_down(finished: Project) -> N
     provenance = json.loads((folder / "provenance.json").read_bytes())["compared"]
     assert provenance["substitutions"] == {"mnist": "digits"}
     text = (folder / "figure.svg").read_text("utf-8")
-    assert "in place of" in text
+    assert "paper: MNIST" in text
 
 
 def test_jobs_say_what_they_took(finished: Project) -> None:

@@ -17,8 +17,8 @@ from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
 from scaling_limits.figures.names import natural
 from scaling_limits.files import write_file
+from scaling_limits.images import with_palette
 from scaling_limits.outcomes import score
-from scaling_limits.plotting.palette import with_palette
 
 INDEX = "README.md"
 _WIDTH = 420  # of a picture in the index, in pixels

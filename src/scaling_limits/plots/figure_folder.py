@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import write_file
+from scaling_limits.images import with_palette
 from scaling_limits.outcomes import score
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
@@ -25,7 +26,6 @@ from scaling_limits.plots.tables import table_of
 from scaling_limits.plotting import colours, style
 from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.page import Badge, Body, Heading, Page, Size
-from scaling_limits.plotting.palette import with_palette
 from scaling_limits.records import Results
 
 # it warns of the dates that matplotlib's own mathematical fonts carry
