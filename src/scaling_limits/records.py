@@ -5,7 +5,7 @@
 index, value`; an axis that a metric does not have is missing (<NA>).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,16 @@ class Results:
 
     def grids(self, names: Sequence[str]) -> "Results":
         """Only the cells of the named grids, with their records."""
-        cells = self.cells[self.cells["grid"].isin(list(names))]
+        return self._of(self.cells[self.cells["grid"].isin(list(names))])
+
+    def only(self, values: Mapping[str, object]) -> "Results":
+        """Return the cells that have these values of columns, with their records."""
+        cells = self.cells
+        for column, value in values.items():
+            cells = cells[cells[column] == value]
+        return self._of(cells)
+
+    def _of(self, cells: pd.DataFrame) -> "Results":
         return Results(cells, self.records[self.records["cell_id"].isin(cells["cell_id"])])
 
     def steps(self, metric: str) -> list[int]:

@@ -17,13 +17,11 @@ def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
         UndecidedError: there are none, or one of them is about an equilibrium that its inference did not reach.
     """
     chosen = results.grids(grids)
-    cells = chosen.cells
-    for column, value in claim.only.items():
-        require_column(claim, "only", column, cells)
-        cells = cells[cells[column] == value]
-    if cells.empty:
+    for column in claim.only:
+        require_column(claim, "only", column, chosen.cells)
+    selected = chosen.only(claim.only)
+    if selected.cells.empty:
         raise UndecidedError(f"no cell of {' or '.join(grids)} was run")
-    selected = Results(cells, chosen.records[chosen.records["cell_id"].isin(cells["cell_id"])])
     _require_equilibria(selected)
     return selected
 

@@ -73,9 +73,8 @@ class FigureFolder(Generic[PlotT_co]):
     `plot` is validated for the figure's kind; `identity` names paper and figure, and `notes` are the lines under the
     picture that give its scale. A `bare` picture has neither a heading nor notes.
     `judged` has the claims about an optimum with the optima that they have located (`quantity`, `over`, `along`,
-    `within`, `arms`), and `fitted` those about a slope with their fits (`quantity`, `along`, `arms`). Claims of
-    `judged_elsewhere` are judged by cells that the picture does not show. `place` is the place on a page of a plot
-    that is one of several.
+    `within`, `arms`), and `fitted` those about a slope with their fits (`quantity`, `along`, `arms`). `place` is the
+    place on a page of a plot that is one of several.
     """
 
     path: Path
@@ -90,7 +89,6 @@ class FigureFolder(Generic[PlotT_co]):
     notes: tuple[str, ...]
     judged: tuple[Content, ...]
     fitted: tuple[Content, ...]
-    judged_elsewhere: tuple[str, ...]
     verdicts: tuple[Content, ...]
     results: Results
     place: Body | None = None
@@ -120,7 +118,6 @@ class FigureFolder(Generic[PlotT_co]):
             notes=tuple(figure["notes"]),
             judged=tuple(figure["judged"]),
             fitted=tuple(figure["fitted"]),
-            judged_elsewhere=tuple(figure["judged_elsewhere"]),
             verdicts=tuple(verdicts),
             results=results,
         )

@@ -35,6 +35,7 @@ _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
 _Part = tuple[Line, float | None, pd.DataFrame]
 """A line, a value of the hue (None: it has none), and its rows."""
 _IDENTITIES = ("layer", "index")  # hues whose values are things, not sizes
+_SHARE = 0.62  # about what titles and labels leave of the height of a panel to its axes
 _FREE = 0.08  # the share of an axis that is left free at its ends
 _FREE_OF_LIMITS = 0.03  # the same where the plot says where the axis ends
 
@@ -101,7 +102,7 @@ class Lines(page.Drawing):
                 for line, value, rows in self.each(panel)
                 if value is not None and not line.across
             ]
-            share = marks.STRIP_ROW * len(tuned) / (0.62 * self._panel_height)
+            share = marks.STRIP_ROW * len(tuned) / (_SHARE * self._panel_height)
             self._strips[self._number(panel)] = marks.optima(ax, panel, tuned, share)
             return
         # what diverged at a step stays so
@@ -242,7 +243,7 @@ class Lines(page.Drawing):
             # of several claims about a line the first
             for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 slopes.append(fits.Slope(slope, interval, self._colour(panel, line, value)))
-        fits.write(ax, slopes, 0.62 * self._panel_height)
+        fits.write(ax, slopes, _SHARE * self._panel_height)
 
     def _judged_optima(self) -> list[optima.Track]:
         """Return the optima against the size of each panel whose claim has located them."""

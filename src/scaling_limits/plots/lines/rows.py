@@ -1,6 +1,6 @@
 """The rows of lines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,26 +15,18 @@ from scaling_limits.plots.tables import (
     values,
     with_divergence,
 )
-from scaling_limits.records import AXES, Results
+from scaling_limits.records import AXES
 
 
 def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
     """Return the quantity of each line of a panel at each of its points."""
     if panel.only:
-        grids = {name: _only(results, panel.only) for name, results in grids.items()}
+        grids = {name: results.only(panel.only) for name, results in grids.items()}
     parts = [
         _line(grids, panel, line).assign(line=name)
         for line, name in zip(panel.lines, panel.names, strict=True)
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-def _only(results: Results, only: Mapping[str, float | str]) -> Results:
-    """Return the results of the cells that have these values."""
-    cells = results.cells
-    for column, value in only.items():
-        cells = cells[cells[column] == value]
-    return Results(cells, results.records[results.records["cell_id"].isin(cells["cell_id"])])
 
 
 def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
