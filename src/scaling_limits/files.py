@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -37,7 +38,8 @@ def writing(path: Path) -> Iterator[BinaryIO]:
     Raises:
         WriteError: the file cannot be written. An `OSError` of the block is reported as such.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    # processes of two machines or containers may have equal numbers
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:

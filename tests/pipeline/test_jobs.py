@@ -1,9 +1,7 @@
 """Cells in packs, and packs turned into records."""
 
-import fcntl
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -15,6 +13,7 @@ from scaling_limits.cells import Cell, digest
 from scaling_limits.costs.packing import pack, shards
 from scaling_limits.costs.rates import shard_seconds
 from scaling_limits.errors import DatasetError
+from scaling_limits.locks import Locks
 from scaling_limits.pipeline import jobs
 from scaling_limits.pipeline.jobs import COLUMNS, OutOfMemoryError, run_job
 from scaling_limits.pipeline.keys import cell_key, job_digest
@@ -135,28 +134,19 @@ def test_only_missing_cells_are_trained(run: Run, capsys: pytest.CaptureFixture[
     assert run.store.path(cell_key(first)).stat().st_mtime_ns == stamp
 
 
-def test_a_shard_that_another_process_is_at_comes_last(tmp_path: Path) -> None:
-    (tmp_path / "a").touch()
-    with (tmp_path / "a").open() as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        turns = jobs._in_turn(["a", "b", "c"], tmp_path)
-        assert [next(turns), next(turns)] == ["b", "c"]
-    assert list(turns) == ["a"]
-
-
 def test_what_another_job_has_computed_meanwhile_is_not_computed_again(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = [cell(**BACKPROPAGATION), cell(**BACKPROPAGATION, seed=1)]
     stamps = []
 
-    def wait_for_another(shards: list[str], locks: Path) -> Iterator[str]:
+    def after_another(path: Path) -> Locks:
         monkeypatch.undo()
         run(cells)
         stamps.extend(run.store.path(cell_key(c)).stat().st_mtime_ns for c in cells)
-        yield from shards
+        return Locks(path)
 
-    monkeypatch.setattr(jobs, "_in_turn", wait_for_another)
+    monkeypatch.setattr(jobs, "Locks", after_another)
     table = run(cells)
     assert stamps == [run.store.path(cell_key(c)).stat().st_mtime_ns for c in cells]
     assert set(table["cell_id"]) == set(map(cell_key, cells))

@@ -28,7 +28,7 @@ from scaling_limits.pipeline.keys import cell_key
 
 # a temporary file is renamed within seconds, so an older one belongs to a process that was killed
 SECONDS_OF_WRITING = 3600.0
-NAME = re.compile(r"([0-9a-f]{16})\.(cell|corrupt|cell\.[0-9]+\.tmp)")
+NAME = re.compile(r"([0-9a-f]{16})\.(cell|corrupt|cell\.[0-9a-f]+\.tmp)")
 
 
 class State(StrEnum):

@@ -1,11 +1,10 @@
 """Jobs: packs of shards that share a process. A job loads what is stored and trains the rest."""
 
 import contextlib
-import fcntl
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +16,17 @@ from scaling_limits.costs.memory import cell_bytes, described
 from scaling_limits.datasets.loading import Arrays
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import write_file
+from scaling_limits.locks import Locks
 from scaling_limits.measured import Measured
 from scaling_limits.pipeline.keys import cell_key, cell_source
 from scaling_limits.records import AXES
+from scaling_limits.runtime import device_class, library_versions
 from scaling_limits.store import Store, StoredCell
 
 COLUMNS = ["cell_id", "metric", *AXES, "value"]
+
+Keyed = tuple[str, Cell]
+"""A cell after its key."""
 
 
 class OutOfMemoryError(ScalingLimitsError):
@@ -54,7 +58,7 @@ def run_job(
         OutOfMemoryError: a cell does not fit into memory; those before it are stored.
     """
     found: dict[str, StoredCell] = {}
-    missing: dict[str, list[tuple[str, Cell]]] = {}
+    missing: dict[str, list[Keyed]] = {}
     for cell in cells:
         key = cell_key(cell)
         stored = store.load(key)
@@ -69,78 +73,99 @@ def run_job(
         flush=True,
     )
     progress = _Progress(count)
-    for name in _in_turn(list(missing), store.folder / "locks"):
-        left = []
-        for key, cell in missing[name]:
-            # another job may have computed it in the meantime
-            stored = store.load(key)
-            if stored is None:
-                left.append((key, cell))
-            else:
-                found[key] = stored
-                progress.advance()
-        for key, trained in _train(left, store, datasets_folder) if left else ():
-            found[key] = trained
-            progress.advance()
+    for key, computed in _compute(missing.values(), store, datasets_folder):
+        found[key] = computed
+        progress.advance()
     tables = [_tidy(key, found[key]) for key in sorted(found)]
     write_file(records, pd.concat(tables, ignore_index=True).to_parquet(index=False))
     content = {key: found[key].meta for key in sorted(found)}
     write_file(meta, json.dumps(content, sort_keys=True, indent=1))
 
 
-def _in_turn(shards: Sequence[str], locks: Path) -> Iterator[str]:
-    """Each shard while no other process computes it: one that another process is at comes last, when that has ended.
+def _compute(
+    shards: Iterable[Sequence[Keyed]], store: Store, datasets: Path
+) -> Iterator[tuple[str, StoredCell]]:
+    """Give each missing cell: computed here, or by another process in the meantime.
 
-    Experiments may share cells, and their jobs run at the same time. Where a file system knows no locks, both compute.
+    What other processes are computing comes last. If one of them is killed, its cells are computed here.
     """
-    locks.mkdir(parents=True, exist_ok=True)
-    others: list[str] = []
-    for names, how in ((shards, fcntl.LOCK_EX | fcntl.LOCK_NB), (others, fcntl.LOCK_EX)):
-        for name in names:
-            with (locks / name).open("w") as file:
-                try:
-                    fcntl.flock(file, how)
-                except BlockingIOError:
-                    others.append(name)
-                    continue
-                except OSError:
-                    pass
-                yield name
+    left = list(shards)
+    if not left:
+        return
+    with Locks(store.folder / "lock") as locks:
+        while left:
+            busy = []
+            for shard in left:
+                if others := (yield from _compute_free(shard, store, datasets, locks)):
+                    busy.append(others)
+            if busy == left:
+                locks.wait(busy[0][0][0])
+            left = busy
 
 
-def _train(
-    shard: list[tuple[str, Cell]], store: Store, folder: Path
-) -> Iterable[tuple[str, StoredCell]]:
-    from scaling_limits.datasets.loading import load
-    from scaling_limits.runtime import device_class, library_versions
-
-    first = shard[0][1]
-    # a process waits for others on a busy machine, but its own seconds are the same; a GPU works apart from it
-    clock = time.process_time if device_class() == "cpu" else time.perf_counter
-    begun = clock()
-    with _memory_for(first):
-        arrays = load(first.dataset, folder / f"{first.dataset.name}.npz", first.dtype)
-        compute = computation(first, arrays)
-    compile_seconds = clock() - begun
-    for start in range(0, len(shard), first.cells_per_batch):
-        batch = shard[start : start + first.cells_per_batch]
-        begun = clock()
-        with _memory_for(first):
-            measured = compute([cell for _, cell in batch])
-        seconds = (clock() - begun) / len(batch)
-        for (key, cell), result in zip(batch, measured, strict=True):
-            meta = {
-                "cell": cell.canonical(),
-                "shard": cell.shard(),
-                "source": cell_source(cell),
-                "libraries": library_versions(),
-                "device": device_class(),
-                "compile_seconds": compile_seconds,
-                "seconds": seconds,
-            }
-            stored = StoredCell(result, meta)
-            store.save(key, stored)
+def _compute_free(
+    shard: Sequence[Keyed], store: Store, datasets: Path, locks: Locks
+) -> Generator[tuple[str, StoredCell], None, list[Keyed]]:
+    """Give the cells of a shard that no other process is computing, and return the others."""
+    trainer = None
+    busy: list[Keyed] = []
+    batch: list[Keyed] = []
+    for number, (key, cell) in enumerate(shard, start=1):
+        if not locks.take(key):
+            busy.append((key, cell))
+        elif stored := store.load(key):
+            locks.release(key)
             yield key, stored
+        else:
+            batch.append((key, cell))
+        if batch and (len(batch) == cell.cells_per_batch or number == len(shard)):
+            trainer = trainer or _Trainer(cell, datasets)
+            for trained, result in zip(batch, trainer(batch), strict=True):
+                store.save(trained[0], result)
+                locks.release(trained[0])
+                yield trained[0], result
+            batch = []
+    return busy
+
+
+class _Trainer:
+    """The compiled computation of a shard, of which `cell` is any one."""
+
+    def __init__(self, cell: Cell, datasets: Path):
+        from scaling_limits.datasets.loading import load
+
+        begun = _clock()
+        with _memory_for(cell):
+            arrays = load(cell.dataset, datasets / f"{cell.dataset.name}.npz", cell.dtype)
+            self._compute = computation(cell, arrays)
+        self._compile_seconds = _clock() - begun
+
+    def __call__(self, batch: Sequence[Keyed]) -> list[StoredCell]:
+        """Compute a batch of cells, with what is known of how they were computed."""
+        begun = _clock()
+        with _memory_for(batch[0][1]):
+            measured = self._compute([cell for _, cell in batch])
+        seconds = (_clock() - begun) / len(batch)
+        return [
+            StoredCell(
+                result,
+                {
+                    "cell": cell.canonical(),
+                    "shard": cell.shard(),
+                    "source": cell_source(cell),
+                    "libraries": library_versions(),
+                    "device": device_class(),
+                    "compile_seconds": self._compile_seconds,
+                    "seconds": seconds,
+                },
+            )
+            for (_, cell), result in zip(batch, measured, strict=True)
+        ]
+
+
+def _clock() -> float:
+    """Seconds of this process on a CPU, where it waits for others; seconds as such on a GPU, which works beside it."""
+    return time.process_time() if device_class() == "cpu" else time.perf_counter()
 
 
 def computation(
