@@ -7,7 +7,17 @@ PACKAGE = Path(__file__).parents[1] / "src" / "scaling_limits"
 
 FLOORS = [
     {
-        *("errors", "strict", "files", "locks", "registry", "cells", "measured", "losses", "runtime"),
+        *(
+            "errors",
+            "strict",
+            "files",
+            "locks",
+            "registry",
+            "cells",
+            "measured",
+            "losses",
+            "runtime",
+        ),
         *("source", "store", "outcomes", "images"),
     },
     {

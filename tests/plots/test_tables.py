@@ -252,6 +252,18 @@ def test_only_a_grid_of_one_x_goes_across() -> None:
         table(rows, {}, line | {"grid": "main"}, **OVER_WIDTH)
 
 
+def test_a_line_without_runs_at_the_fixed_settings_is_left_out() -> None:
+    rows = powers("main") + powers("other", widths=(8, 16))
+    lines = {}, {"grid": "other", "label": "other"}
+    over_depth = {"x": "depth", "hue": "width"}
+    found = table(rows, *lines, **over_depth, only={"width": 16})
+    assert found["line"].unique().tolist() == ["main", "other"]
+    found = table(rows, *lines, **over_depth, only={"width": 32})
+    assert found["line"].unique().tolist() == ["main"]
+    with pytest.raises(ScalingLimitsError, match="none of main, other has runs at width 64"):
+        table(rows, *lines, **over_depth, only={"width": 64})
+
+
 @pytest.mark.parametrize(
     ("line", "panel", "words"),
     [

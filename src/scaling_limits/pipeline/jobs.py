@@ -89,12 +89,12 @@ def _compute(
 
     What other processes are computing comes last. If one of them is killed, its cells are computed here.
     """
-    left = list(shards)
+    left: list[Sequence[Keyed]] = [*shards]
     if not left:
         return
     with Locks(store.folder / "lock") as locks:
         while left:
-            busy = []
+            busy: list[Sequence[Keyed]] = []
             for shard in left:
                 if others := (yield from _compute_free(shard, store, datasets, locks)):
                     busy.append(others)

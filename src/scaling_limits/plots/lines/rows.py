@@ -19,13 +19,21 @@ from scaling_limits.records import AXES
 
 
 def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
-    """Return the quantity of each line of a panel at each of its points."""
+    """Return the quantity of each line of a panel at each of its points.
+
+    A line without runs at the settings that the panel fixes is left out: a preset may leave out some.
+
+    Raises:
+        ScalingLimitsError: no line has runs at these settings, or as `values`.
+    """
+    lines = list(zip(panel.lines, panel.names, strict=True))
     if panel.only:
         grids = {name: results.only(panel.only) for name, results in grids.items()}
-    parts = [
-        _line(grids, panel, line).assign(line=name)
-        for line, name in zip(panel.lines, panel.names, strict=True)
-    ]
+        lines = [(line, name) for line, name in lines if len(grids[line.grid].cells)]
+        if not lines:
+            fixed = ", ".join(f"{column} {value}" for column, value in panel.only.items())
+            raise ScalingLimitsError(f"none of {', '.join(panel.names)} has runs at {fixed}")
+    parts = [_line(grids, panel, line).assign(line=name) for line, name in lines]
     return pd.concat(parts, ignore_index=True)
 
 
