@@ -27,6 +27,11 @@ include: "workflow/rules/audit.smk"
 onstart:
     # found out later, it would be a traceback of Snakemake's, with outputs removed already
     refusing(require_writable)(WRITTEN)
+    # By default (100 jobs a second) every look for jobs has Snakemake look again a second later, and so for ever: after
+    # some hundred jobs it takes half a core. A limit that somebody sets stays.
+    limit = getattr(workflow.scheduler, "job_rate_limiter", None)
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
 
 
 rule figures:

@@ -157,6 +157,35 @@ def test_the_command_prints_a_table(project: Path, capsys: pytest.CaptureFixture
     assert not any(line.startswith("all") for line in capsys.readouterr().out.splitlines())
 
 
+def test_the_command_says_what_takes_longer_than_a_limit(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = overrides_of(["papers.toy.experiments.wide.grids.one={width: 20000, num_steps: 100000}"])
+    given = Invocation(project, overrides=wide)
+    found = estimate(given.configuration(), [("toy", "fig1"), ("toy", "fig3")], store=None)
+    seconds = found.experiments["toy/wide"].longest_cell
+    assert seconds == found.total.longest_cell > 36e3 > found.experiments["toy/transfer"].longest
+    hours = 0.5 * seconds / 3600
+    estimate_command.run(given, ["toy/fig1", "toy/fig3"], 2, hours)
+    lines = capsys.readouterr().out.splitlines()
+    jobs, dearest, beyond = lines[6:9]
+    longest = duration(seconds)
+    assert jobs.startswith(
+        f"{found.total.jobs} jobs; the longest takes {duration(found.total.longest)}."
+    )
+    assert jobs.endswith(f"No cell takes more than {longest}.")
+    assert dearest == f"Most of it: toy/wide ({duration(found.experiments['toy/wide'].seconds)})."
+    assert (
+        beyond
+        == f"toy/wide: 4 of 12 cells take more than {duration(hours * 3600)}, up to {longest}"
+    )
+    estimate_command.run(given, ["toy/fig1", "toy/fig3"], 2, 2 * seconds / 3600)
+    assert (
+        capsys.readouterr().out.splitlines()[8]
+        == f"No cell takes more than {duration(2 * seconds)}."
+    )
+
+
 def test_the_command_says_what_does_not_fit(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

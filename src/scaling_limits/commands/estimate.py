@@ -1,10 +1,11 @@
 """What figures will cost: their cells, what of them is stored, and the time and memory of the rest."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling_limits.cells import Cell
-from scaling_limits.commands.readable import aligned, duration, scaled, size
+from scaling_limits.commands.readable import aligned, counted, duration, scaled, size
 from scaling_limits.configuration import Configuration
 from scaling_limits.costs.count import flops
 from scaling_limits.costs.memory import cell_bytes
@@ -13,13 +14,18 @@ from scaling_limits.costs.rates import FIGURE_SECONDS, JOB_SECONDS, RUN_SECONDS,
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.store import Store
 
+_LONG = 36e3
+"""Seconds from which on it is said what takes most of them."""
+_MOST = 0.95
+"""The share of all seconds that the experiments which are named then take."""
 FLOP_UNITS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")
 
 
 @dataclass(frozen=True)
 class Estimate:
     """`cells`, how many of them are `stored`, and of the rest the shards, jobs and operations of matrix products, the
-    memory of the largest process in bytes, and the seconds of one core: of everything, and of the longest job.
+    memory of the largest process in bytes, and the seconds of one core or GPU: of everything, of the longest job, and
+    of the longest cell, with all that are computed at once. `beyond` counts cells that take longer than a limit.
     """
 
     cells: int = 0
@@ -30,6 +36,8 @@ class Estimate:
     memory: float = 0.0
     seconds: float = 0.0
     longest: float = 0.0
+    longest_cell: float = 0.0
+    beyond: int = 0
 
     def __add__(self, other: "Estimate") -> "Estimate":
         return Estimate(
@@ -41,6 +49,8 @@ class Estimate:
             max(self.memory, other.memory),
             self.seconds + other.seconds,
             max(self.longest, other.longest),
+            max(self.longest_cell, other.longest_cell),
+            self.beyond + other.beyond,
         )
 
     def wall_seconds(self, cores: int) -> float:
@@ -50,9 +60,12 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Of figures `<paper>/<figure>`, and of all together, where cells that figures share are computed once."""
+    """Of figures `<paper>/<figure>`, of their experiments `<paper>/<experiment>`, and of all together, where cells that
+    figures share are computed once.
+    """
 
     figures: Mapping[str, Estimate]
+    experiments: Mapping[str, Estimate]
     total: Estimate
 
 
@@ -61,6 +74,7 @@ def estimate(
     figures: Sequence[tuple[str, str]],
     *,
     store: Store | None,
+    limit: float = math.inf,
 ) -> Estimates:
     """Estimate these figures.
 
@@ -68,6 +82,7 @@ def estimate(
         configuration: says which cells they need.
         figures: (paper, figure) of each.
         store: where computed cells lie; None counts every cell as missing.
+        limit: seconds that a job may take.
 
     Raises:
         ConfigurationError: there is no such figure, or the configuration is not valid.
@@ -78,13 +93,14 @@ def estimate(
     seen: set[str] = set()
     known = {}
     for key in dict.fromkeys(experiments):
-        known[key] = _experiment(configuration, *key, store, set())
-        total += _experiment(configuration, *key, store, seen)
+        known[key] = _experiment(configuration, *key, store, limit, set())
+        total += _experiment(configuration, *key, store, limit, seen)
     found = {
         f"{paper}/{name}": known[key] + drawing
         for (paper, name), key in zip(figures, experiments, strict=True)
     }
-    return Estimates(found, total)
+    named = {f"{paper}/{name}": each for (paper, name), each in known.items() if name is not None}
+    return Estimates(found, named, total)
 
 
 def _experiment(
@@ -92,6 +108,7 @@ def _experiment(
     paper: str,
     experiment: str | None,
     store: Store | None,
+    limit: float,
     seen: set[str],
 ) -> Estimate:
     """What the cells cost whose keys are not in `seen`, which they are added to."""
@@ -107,12 +124,13 @@ def _experiment(
                 count += 1
         total += Estimate(cells=len(job), stored=len(job) - count)
         if missing:
-            total += _job(list(missing.values()))
+            total += _job(list(missing.values()), limit)
     return total
 
 
-def _job(shards: Sequence[Sequence[Cell]]) -> Estimate:
+def _job(shards: Sequence[Sequence[Cell]], limit: float) -> Estimate:
     seconds = JOB_SECONDS + sum(map(shard_seconds, shards))
+    firsts = [JOB_SECONDS + shard_seconds(shard[:1]) for shard in shards]
     return Estimate(
         shards=len(shards),
         jobs=1,
@@ -120,7 +138,53 @@ def _job(shards: Sequence[Sequence[Cell]]) -> Estimate:
         memory=max(cell_bytes(shard[0]) for shard in shards),
         seconds=seconds,
         longest=seconds,
+        longest_cell=max(firsts),
+        beyond=sum(
+            len(shard) for shard, first in zip(shards, firsts, strict=True) if first > limit
+        ),
     )
+
+
+def summary(estimates: Estimates, *, device: str, cores: int) -> list[str]:
+    """What is said of all figures together: whose times these are, how long they take, and where most of it goes."""
+    total, gpu = estimates.total, device == "gpu"
+    unit = "an H100 GPU" if gpu else "one core of the machine that the presets were made on"
+    wall = duration(total.wall_seconds(1 if gpu else cores))
+    lines = [
+        f"Times are those of {unit}; expect half to twice.",
+        f"On {'one GPU' if gpu else f'{cores} idle cores'} about {wall} in all.",
+    ]
+    if total.jobs:
+        longest = f"the longest takes {duration(total.longest)}"
+        lines.append(
+            f"{counted(total.jobs, 'job')}; {longest}. No cell takes more than {duration(total.longest_cell)}."
+        )
+    if len(estimates.experiments) > 1 and total.seconds > _LONG:
+        lines.append(f"Most of it: {', '.join(_dearest(estimates))}.")
+    return lines
+
+
+def _dearest(estimates: Estimates) -> list[str]:
+    """The experiments that take most, up to `_MOST` of the time."""
+    found: list[str] = []
+    left = (1 - _MOST) * estimates.total.seconds
+    ordered = sorted(estimates.experiments.items(), key=lambda item: item[1].seconds)
+    for name, each in ordered:
+        left -= each.seconds
+        if left < 0:
+            found.insert(0, f"{name} ({duration(each.seconds)})")
+    return found
+
+
+def beyond(estimates: Estimates, limit: float) -> list[str]:
+    """What is said of experiments with cells that take longer than `limit` seconds."""
+    allowed = duration(limit)
+    return [
+        f"{name}: {each.beyond:,} of {counted(each.cells - each.stored, 'cell')} take more than {allowed}, "
+        f"up to {duration(each.longest_cell)}"
+        for name, each in estimates.experiments.items()
+        if each.beyond
+    ] or [f"No cell takes more than {allowed}."]
 
 
 def table(estimates: Estimates) -> str:

@@ -1,8 +1,9 @@
 """What is said of what figures will cost."""
 
+import math
 from collections.abc import Iterable, Sequence
 
-from scaling_limits.commands.estimate import Estimates, estimate, table
+from scaling_limits.commands.estimate import Estimates, beyond, estimate, summary, table
 from scaling_limits.commands.invocation import Invocation, chosen, warn_of_faults
 from scaling_limits.commands.readable import duration
 from scaling_limits.commands.store_command import FOLDER
@@ -12,8 +13,14 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.store import Store
 
 
-def run(given: Invocation, names: Sequence[str], cores: int) -> None:
+def run(given: Invocation, names: Sequence[str], cores: int, hours: float | None = None) -> None:
     """Print what is still to be computed for these figures (all if none are named), and how long it takes.
+
+    Args:
+        given: the project's folder and changes of its configuration.
+        names: `<paper>/<figure>` or `<paper>`.
+        cores: processes that compute at once, on a CPU.
+        hours: how long a job may take where it is to run; cells that take longer are counted.
 
     Raises:
         ConfigurationError: an unknown figure, or the configuration is not valid.
@@ -23,16 +30,14 @@ def run(given: Invocation, names: Sequence[str], cores: int) -> None:
     device = configuration.main.resources.device
     # asks for all cells: what is wrong with them is said at once, before the store is read
     refused = too_large(configuration, figures)
-    found = estimate(configuration, figures, store=Store(given.root / FOLDER))
+    limit = math.inf if hours is None else hours * 3600
+    found = estimate(configuration, figures, store=Store(given.root / FOLDER), limit=limit)
     print(table(found))
-    unit = (
-        "an H100 GPU"
-        if device == "gpu"
-        else "one core of the machine that the presets were made on"
-    )
-    print(f"Times are those of {unit}; expect half to twice.")
-    wall = duration(found.total.wall_seconds(1 if device == "gpu" else cores))
-    print(f"On {'one GPU' if device == 'gpu' else f'{cores} idle cores'} about {wall} in all.")
+    for line in summary(found, device=device, cores=cores):
+        print(line)
+    if hours is not None:
+        for line in beyond(found, limit):
+            print(line)
     for line in refused:
         print(line)
 

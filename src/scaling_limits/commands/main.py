@@ -105,7 +105,19 @@ def show(given: Invocation, figure: str) -> None:
     metavar="SECONDS",
     help="Fail if computing from nothing takes more, of one core a figure on average.",
 )
-def estimate(given: Invocation, figures: tuple[str, ...], cores: int, budget: float | None) -> None:
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="HOURS",
+    help="Say which cells take longer than a job may.",
+)
+def estimate(
+    given: Invocation,
+    figures: tuple[str, ...],
+    cores: int,
+    budget: float | None,
+    limit: float | None,
+) -> None:
     """Print what figures will cost.
 
     Those that are named, those of papers that are named, or all.
@@ -113,7 +125,7 @@ def estimate(given: Invocation, figures: tuple[str, ...], cores: int, budget: fl
     from scaling_limits.commands import estimate_command
 
     if budget is None:
-        estimate_command.run(given, figures, cores)
+        estimate_command.run(given, figures, cores, limit)
     else:
         estimate_command.check(given, figures, budget)
 
