@@ -45,7 +45,7 @@ def resolve(root: Path, overrides: Any = None) -> None:
     for slug in configuration.papers:
         for name in configuration.experiments(slug):
             shards = configuration.shards(slug, name)
-            refuse_too_large([each[0] for each in shards], configuration.main.resources.mem_mb)
+            refuse_too_large([each[0] for each in shards], **configuration.main.resources.memory)
         for name in configuration.figures(slug):
             refuse_unreadable(configuration, slug, name)
 

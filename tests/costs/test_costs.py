@@ -297,7 +297,7 @@ ON_A_GPU = {
 @pytest.mark.parametrize("name", ON_A_GPU)
 def test_estimates_are_near_the_times_of_a_gpu(name: str) -> None:
     figure, grid, width, depth, at_once, step, preparing = ON_A_GPU[name]
-    resources = {"device": "gpu", "cells_per_batch": at_once, "mem_mb": 70_000}
+    resources = {"device": "gpu", "cells_per_batch": at_once, "gpu_mem_mb": 70_000}
     configuration = load(ROOT, {"preset": "paper", "resources": resources})
     paper, number = figure.split("/")
     points = configuration.points(paper, configuration.figure(paper, number).experiment)

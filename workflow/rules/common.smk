@@ -5,6 +5,7 @@ from functools import cache, wraps
 from pathlib import Path
 
 from scaling_limits.configuration import load
+from scaling_limits.costs.asking import job_mb, job_minutes
 from scaling_limits.costs.memory import refuse_too_large
 from scaling_limits.costs.packing import pack
 from scaling_limits.configuration.files import read_yaml
@@ -153,7 +154,7 @@ def table_files(wildcards):
 def jobs(paper, experiment):
     """The jobs of an experiment: lists of cells."""
     shards = CONFIG.shards(paper, experiment)
-    refuse_too_large([shard[0] for shard in shards], CONFIG.main.resources.mem_mb)
+    refuse_too_large([shard[0] for shard in shards], **CONFIG.main.resources.memory)
     return pack(shards, CONFIG.preset.job_seconds)
 
 

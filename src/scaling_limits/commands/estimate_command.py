@@ -73,7 +73,7 @@ def _asked_for(configuration: Configuration, names: Sequence[str]) -> list[tuple
 
 
 def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) -> list[str]:
-    """What is said of figures with cells that do not fit into `resources.mem_mb`.
+    """What is said of figures with cells that do not fit into the memory that a job may take.
 
     Raises:
         ConfigurationError: an unknown figure, or the configuration is not valid.
@@ -82,7 +82,7 @@ def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) 
     for paper, name in figures:
         shards = configuration.shards(paper, configuration.figure(paper, name).experiment)
         try:
-            refuse_too_large([shard[0] for shard in shards], configuration.main.resources.mem_mb)
+            refuse_too_large([shard[0] for shard in shards], **configuration.main.resources.memory)
         except ConfigurationError as error:
             problems.append(f"{paper}/{name} would be refused: {error}")
     return problems

@@ -161,7 +161,15 @@ class Resources(Strict):
     cells_per_batch: int = Field(
         default=1, ge=1, description="cells trained at once; 1 is fastest on a CPU"
     )
-    mem_mb: int = Field(default=8000, ge=500)
+    mem_mb: int = Field(default=8000, ge=500, description="megabytes of memory")
+    gpu_mem_mb: int = Field(
+        default=16_000, ge=500, description="megabytes of a GPU's memory, with `device: gpu`"
+    )
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """What `costs.memory` asks: the megabytes that a job may take, of the machine and of a GPU."""
+        return {"mem_mb": self.mem_mb, "gpu_mem_mb": self.gpu_mem_mb}
 
 
 class OwnNames(Strict):

@@ -124,7 +124,7 @@ class Resolver:
         for computed in parts.computed:
             if hasattr(computed, "refuse"):
                 computed.refuse(cell)
-        count = batch_size(cell, self.resources.cells_per_batch, self.resources.mem_mb)
+        count = batch_size(cell, self.resources.cells_per_batch, **self.resources.memory)
         return Resolved(
             settings,
             cell.model_copy(update={"cells_per_batch": count, "compiled": compiled(cell)}),

@@ -19,6 +19,8 @@ from scaling_limits.errors import ConfigurationError
 
 PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
+GPU_PROCESS_BYTES = 4e9
+"""The same with CUDA's libraries, in the memory of the machine."""
 
 # The order of samples, bytes for each: shuffled epochs one by one, joined, and as integers of 32 bits, which alone are
 # kept, by NumPy and by JAX.
@@ -32,36 +34,49 @@ _UNITS = 2
 _UNITS_CONVOLVED = 6
 
 
-def batch_size(cell: Cell, wanted: int, mem_mb: int) -> int:
+def batch_size(cell: Cell, wanted: int, *, mem_mb: int, gpu_mem_mb: int) -> int:
     """How many cells of this cell's shard are trained at once: `wanted`, or as many as fit, but at least 1.
 
     Args:
         cell: any cell of the shard; its `cells_per_batch` is not looked at.
         wanted: at least 1.
         mem_mb: megabytes that a job may take.
+        gpu_mem_mb: megabytes of a GPU's memory that a job may take there.
     """
     if wanted == 1 or cell.limit is not None:
         return wanted
-    free = mem_mb * 1e6 - PROCESS_BYTES - _data_bytes(cell)
+    allowed = gpu_mem_mb if cell.device == "gpu" else mem_mb
+    free = allowed * 1e6 - PROCESS_BYTES - _data_bytes(cell)
     each = program_bytes(cell) + _ORDER_KEPT * _order_length(cell)
     return max(1, min(wanted, int(free / each)))
 
 
-def refuse_too_large(cells: Iterable[Cell], mem_mb: int) -> None:
+def refuse_too_large(cells: Iterable[Cell], *, mem_mb: int, gpu_mem_mb: int) -> None:
     """Refuse cells, one of each shard will do, that take more than a job may.
 
+    Args:
+        cells: of any shards.
+        mem_mb: megabytes that a job may take.
+        gpu_mem_mb: megabytes of a GPU's memory that a job may take there.
+
     Raises:
-        ConfigurationError: names the largest cell, what it takes, and what `resources.mem_mb` should be.
+        ConfigurationError: names the largest cell, what it takes, and what the setting should be.
     """
-    largest = max(cells, key=cell_bytes, default=None)
-    if largest is None or cell_bytes(largest) <= mem_mb * 1e6:
-        return
-    needed = cell_bytes(largest)
-    raise ConfigurationError(
-        "resources.mem_mb",
-        f"{described(largest)} takes about {needed / 1e6:,.0f} MB, more than the {mem_mb:,} that a "
-        f"job may take; set it to {_rounded_up(needed)} where that much is free, or leave such sizes out",
-    )
+    cells = list(cells)
+    for device, key, allowed in (
+        ("cpu", "mem_mb", mem_mb),
+        ("gpu", "gpu_mem_mb", gpu_mem_mb),
+    ):
+        there = [cell for cell in cells if cell.device == device]
+        largest = max(there, key=cell_bytes, default=None)
+        if largest is None or cell_bytes(largest) <= allowed * 1e6:
+            continue
+        needed = cell_bytes(largest)
+        raise ConfigurationError(
+            f"resources.{key}",
+            f"{described(largest)} takes about {needed / 1e6:,.0f} MB, more than the {allowed:,} that a "
+            f"job may take; set it to {_rounded_up(needed)} where that much is free, or leave such sizes out",
+        )
 
 
 def refuse_beyond_machine(cell: Cell) -> None:
@@ -106,6 +121,14 @@ def cell_bytes(cell: Cell) -> float:
     trained = (program_bytes(cell) + _ORDER_KEPT * order) * cells
     made = (_ORDER_MADE + _ORDER_KEPT * (cells - 1)) * order
     return PROCESS_BYTES + max(_data_bytes(cell) + max(trained, made), _loading_bytes(cell))
+
+
+def host_bytes(cell: Cell) -> float:
+    """Peak memory of the machine that such a process takes: less than `cell_bytes` if it computes on a GPU."""
+    if cell.device == "cpu":
+        return cell_bytes(cell)
+    order = _ORDER_MADE * _order_length(cell) * cell.cells_per_batch
+    return GPU_PROCESS_BYTES + max(_data_bytes(cell) + order, _loading_bytes(cell))
 
 
 def program_bytes(cell: Cell) -> float:
