@@ -54,10 +54,11 @@ FURTHER = $(if $(ARGS),-- $(ARGS))
 LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
   --no-header --no-emit-index-url --no-emit-find-links --no-annotate
 
-# the CUDA lock is made second: it takes every version that it shares with the first from there
+# the others are made second: they take every version that they share with the first from there
 lock:
 	$(LOCK) envs/requirements.in -o envs/requirements.lock
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-cuda.in -o envs/requirements-cuda.lock
+	$(LOCK) --constraints envs/requirements.lock envs/requirements-slurm.in -o envs/requirements-slurm.lock
 
 # every figure at a preset (PRESET=laptop for another one), then where to look; LOG=1 shows Snakemake's log
 figures: setup

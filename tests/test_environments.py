@@ -12,7 +12,13 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 ENVS = ROOT / "envs"
-LOCKS = {"cpu": "requirements.lock", "cuda": "requirements-cuda.lock"}
+LOCKS = {
+    "cpu": "requirements.lock",
+    "cuda": "requirements-cuda.lock",
+    "slurm": "requirements-slurm.lock",
+}
+CONDA = ("cpu", "cuda")
+"""Environments that conda can make, too."""
 
 # a requirement with its marker, and the hashes on the lines that it is continued on
 PIN = re.compile(r"(?P<requirement>[a-z0-9-]+==[^\\\n]+?) \\\n(?P<hashes>(?:    --hash=.*\n)+)")
@@ -46,8 +52,19 @@ def test_the_cuda_lock_adds_cuda_and_changes_nothing() -> None:
     assert cuda["jax-cuda12-plugin"] == cuda["jax-cuda12-pjrt"] == cuda["jax"]
 
 
-def test_the_cuda_requirements_extend_the_others() -> None:
-    assert requirements("requirements-cuda.in") == ["--requirement requirements.in", "jax[cuda12]"]
+def test_the_slurm_lock_adds_an_executor_and_changes_nothing() -> None:
+    cpu, slurm = pins("cpu"), pins("slurm")
+    assert {name: slurm.get(name) for name in cpu} == cpu
+    added = slurm.keys() - cpu.keys()
+    assert "snakemake-executor-plugin-slurm" in added
+    assert all(name.startswith("snakemake-executor-plugin-slurm") for name in added)
+
+
+@pytest.mark.parametrize(
+    ("name", "added"), [("cuda", "jax[cuda12]"), ("slurm", "snakemake-executor-plugin-slurm")]
+)
+def test_other_requirements_extend_the_first(name: str, added: str) -> None:
+    assert requirements(f"requirements-{name}.in") == ["--requirement requirements.in", added]
 
 
 @pytest.mark.parametrize("device", LOCKS)
@@ -70,7 +87,7 @@ def test_the_package_asks_for_no_less_than_what_is_locked_and_has_upper_bounds()
         assert all(version in requirement.specifier for version in found), line
 
 
-@pytest.mark.parametrize("device", LOCKS)
+@pytest.mark.parametrize("device", CONDA)
 def test_the_conda_environments_install_the_locks(device: str) -> None:
     # conda itself is on no machine of ours: only what the files say can be checked
     environment = yaml.safe_load((ENVS / f"{device}.yaml").read_text())

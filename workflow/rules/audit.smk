@@ -17,6 +17,7 @@ for scope in ["all", *CONFIG.papers]:
             md=f"{scope_folder}/audit.md",
         log:
             f"logs/{PRESET}/verdicts-{scope}.log",
+        localrule: True
         conda:
             "../../envs/cpu.yaml"
         params:
@@ -36,6 +37,7 @@ for scope in ["all", *CONFIG.papers]:
             reference="tests/reference/decided.yaml",
         log:
             f"logs/{PRESET}/audit-{scope}.log",
+        localrule: True
         conda:
             "../../envs/cpu.yaml"
         params:
@@ -60,6 +62,7 @@ rule index:
         ),
     log:
         f"logs/{PRESET}/index.log",
+    localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:

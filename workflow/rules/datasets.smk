@@ -8,6 +8,8 @@ rule dataset:
         "logs/datasets/{dataset}.log",
     benchmark:
         "logs/datasets/{dataset}.benchmark.tsv"
+    # where Snakemake runs, whatever runs its jobs
+    localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:

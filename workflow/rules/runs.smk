@@ -15,11 +15,11 @@ rule run:
         "../../envs/cpu.yaml"
     threads: 1
     resources:
+        **({"gpu": 1} if CONFIG.main.resources.device == "gpu" else {}),
         # more with each attempt, of which --retries allows several
         mem_mb=lambda wildcards, attempt: attempt * job_mb(job_cells(wildcards)),
         runtime=lambda wildcards, attempt: attempt * job_minutes(job_cells(wildcards)),
         # where there is none, some schedulers refuse a rule that names it
-        **({"gpu": 1} if CONFIG.main.resources.device == "gpu" else {}),
     params:
         # the keys of the cells and, through them, the source: what a rerun is decided by
         cells=lambda wildcards: job_digest(job_cells(wildcards)),

@@ -47,12 +47,14 @@ def main() -> None:
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @configured()
 @click.option("--cores", type=click.IntRange(1), metavar="N", help="Jobs side by side.")
+@click.option("--profile", metavar="NAME", help="profiles/NAME instead of default, as slurm.")
 @click.option("-n", "--dry-run", "dry", is_flag=True, help="Only say what would be done.")
 @click.option("--log", is_flag=True, help="Show Snakemake's log instead of progress.")
 def run(
     given: Invocation,
     targets: tuple[str, ...],
     cores: int | None,
+    profile: str | None,
     dry: bool,
     log: bool,
     further: list[str],
@@ -62,8 +64,10 @@ def run(
     TARGET is a figure or a paper; without any, all are drawn and judged. Prints a line for each finished figure and the
     progress of the whole run.
     """
-    from scaling_limits.commands import run_command
+    from scaling_limits.commands import run_command, workflow
 
+    if profile is not None:
+        further = [*workflow.with_profile(given.root, profile), *further]
     if cores is not None:
         further = ["--cores", str(cores), *further]
     sys.exit(run_command.run(given, targets, further, dry=dry, log=log))

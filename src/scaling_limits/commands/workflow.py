@@ -12,7 +12,7 @@ from scaling_limits.audit.index import IN_REPORT
 from scaling_limits.audit.table import print_table, problems
 from scaling_limits.commands.invocation import Invocation, chosen
 from scaling_limits.configuration import Configuration
-from scaling_limits.errors import ConfigurationError
+from scaling_limits.errors import ConfigurationError, unknown
 
 PAGE = "summary.html"
 """What the report shows of a figure, in its folder of results."""
@@ -148,6 +148,18 @@ def command(given: Invocation, targets: Sequence[str], *quiet: str) -> list[str]
     # -P: a file in the project's folder with the name of a module is not imported in its place
     words = [sys.executable, "-P", "-m", "snakemake", *targets, *given.for_snakemake()]
     return [*words, "--quiet", "rules", *quiet]
+
+
+def with_profile(root: Path, name: str) -> list[str]:
+    """Return the arguments of Snakemake for a profile of the project, in place of that which it finds by itself.
+
+    Raises:
+        ConfigurationError: there is no such profile.
+    """
+    folders = sorted(path.parent for path in (root / "profiles").glob("*/config.yaml"))
+    if name not in (names := [folder.name for folder in folders]):
+        raise ConfigurationError("--profile", unknown("profile", name, names))
+    return ["--workflow-profile", f"profiles/{name}"]
 
 
 @contextmanager
