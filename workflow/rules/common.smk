@@ -57,13 +57,14 @@ PRESET = CONFIG.main.preset
 # the report's first page names it, whether or not it stood on the command line
 config["preset"] = PRESET
 RESULTS = f"results/{PRESET}"
+PATHS = CONFIG.main.paths
 FOLDER = f"{RESULTS}/{{paper}}/{{figure}}"
 WRITTEN = [
     Path(folder)
     for folder in (
         "results",
-        "results/cells",
-        "results/datasets",
+        PATHS.store,
+        PATHS.datasets,
         RESULTS,
         "figures",
         "logs",
@@ -168,7 +169,7 @@ def job_cells(wildcards):
 def job_datasets(wildcards):
     """The prepared datasets that a job reads."""
     return sorted(
-        {f"results/datasets/{cell.dataset.name}.npz" for cell in job_cells(wildcards)}
+        {f"{PATHS.datasets}/{cell.dataset.name}.npz" for cell in job_cells(wildcards)}
     )
 
 

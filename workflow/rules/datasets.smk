@@ -3,7 +3,7 @@
 
 rule dataset:
     output:
-        "results/datasets/{dataset}.npz",
+        f"{PATHS.datasets}/{{dataset}}.npz",
     log:
         "logs/datasets/{dataset}.log",
     benchmark:

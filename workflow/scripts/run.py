@@ -6,20 +6,23 @@ from scaling_limits import runtime
 from scaling_limits.configuration import load
 from scaling_limits.costs.packing import pack
 from scaling_limits.pipeline.jobs import run_job
+from scaling_limits.pipeline.machine import programs_folder
+from scaling_limits.pipeline.programs import shared_programs
 from scaling_limits.pipeline.scripting import logged
 from scaling_limits.store import Store
 
 with logged(snakemake.log[0]):
     configuration = load(".", snakemake.config)
     wildcards = snakemake.wildcards
-    resources = configuration.main.resources
+    resources, paths = configuration.main.resources, configuration.main.paths
     every = configuration.shards(wildcards.paper, wildcards.experiment)
     cells = pack(every, configuration.preset.job_seconds)[int(wildcards.job.removeprefix("job-"))]
-    runtime.configure(dtype=cells[0].dtype, device=resources.device, cache="results/compiled")
-    run_job(
-        cells,
-        store=Store("results/cells"),
-        datasets_folder=Path("results/datasets"),
-        records=Path(snakemake.output.records),
-        meta=Path(snakemake.output.meta),
-    )
+    runtime.configure(dtype=cells[0].dtype, device=resources.device)
+    with shared_programs(paths.programs / programs_folder()):
+        run_job(
+            cells,
+            store=Store(paths.store),
+            datasets_folder=Path(paths.datasets),
+            records=Path(snakemake.output.records),
+            meta=Path(snakemake.output.meta),
+        )

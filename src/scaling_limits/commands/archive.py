@@ -10,7 +10,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -97,13 +97,13 @@ def read_file(path: Path) -> bytes:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
 
 
-def write(path: Path, manifest: Manifest, results: Path) -> None:
+def write(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
     """Write an archive whole or not at all.
 
     Args:
         path: the archive; an existing file is replaced.
         manifest: names the members.
-        results: the folder that members' names are relative to.
+        files: the file of each member.
 
     Raises:
         StoreError: a member cannot be read, or does not match its checksum in the manifest.
@@ -113,9 +113,9 @@ def write(path: Path, manifest: Manifest, results: Path) -> None:
         text = json.dumps(manifest.model_dump(mode="json"), indent=1, sort_keys=True)
         file.writestr(_entry(MANIFEST), f"{text}\n")
         for name in sorted(manifest.members):
-            content = read_file(results / name)
+            content = read_file(files[name])
             if checksum(content) != manifest.members[name]:
-                raise StoreError(f"{results / name}: changed during the export; export again")
+                raise StoreError(f"{files[name]}: changed during the export; export again")
             file.writestr(_entry(name), content)
 
 

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from scaling_limits.commands.estimate import Estimates, beyond, estimate, summary, table
 from scaling_limits.commands.invocation import Invocation, chosen, warn_of_faults
 from scaling_limits.commands.readable import duration
-from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.configuration import Configuration
 from scaling_limits.costs.memory import refuse_too_large
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.store import Store
 
 
 def run(given: Invocation, names: Sequence[str], cores: int, hours: float | None = None) -> None:
@@ -31,7 +29,7 @@ def run(given: Invocation, names: Sequence[str], cores: int, hours: float | None
     # asks for all cells: what is wrong with them is said at once, before the store is read
     refused = too_large(configuration, figures)
     limit = math.inf if hours is None else hours * 3600
-    found = estimate(configuration, figures, store=Store(given.root / FOLDER), limit=limit)
+    found = estimate(configuration, figures, store=given.store(), limit=limit)
     print(table(found))
     for line in summary(found, device=device, cores=cores):
         print(line)

@@ -9,13 +9,12 @@ import pandas as pd
 from scaling_limits.commands import archive, upkeep
 from scaling_limits.commands.invocation import Invocation, warn_of_faults
 from scaling_limits.commands.readable import counted, size
-from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ConfigurationError, StoreError
 from scaling_limits.pipeline.checksums import ChangedError, is_computed, require_unchanged
 from scaling_limits.pipeline.keys import cell_key, library_versions
 
-RESULTS = FOLDER.parent
+RESULTS = Path("results")
 
 
 def run(given: Invocation, preset: str, path: Path) -> None:
@@ -39,9 +38,10 @@ def run(given: Invocation, preset: str, path: Path) -> None:
     results = given.root / RESULTS
     stored = [
         entry.path
-        for entry in upkeep.survey(given.root / FOLDER, wanted, time.time())
+        for entry in upkeep.survey(given.store().folder, wanted, time.time())
         if entry.state is upkeep.State.CURRENT
     ]
+    files: dict[str, Path] = {}
     members: dict[str, str] = {}
     sources: set[str] = set()
     for file in stored:
@@ -50,21 +50,21 @@ def run(given: Invocation, preset: str, path: Path) -> None:
         if origin is None:
             raise StoreError(f"{file}: changed during the export; export again")
         sources.add(origin.source)
-        members[file.relative_to(results).as_posix()] = archive.checksum(content)
+        member = f"cells/{file.parent.name}/{file.name}"
+        files[member], members[member] = file, archive.checksum(content)
     folders = _finished(configuration, results)
     for folder in folders:
         for name in archive.FIGURE_FILES:
             file = folder / name
-            members[file.relative_to(results).as_posix()] = archive.checksum(
-                archive.read_file(file)
-            )
+            member = file.relative_to(results).as_posix()
+            files[member], members[member] = file, archive.checksum(archive.read_file(file))
     manifest = archive.Manifest(
         preset=preset,
         sources=tuple(sorted(sources)),
         libraries=library_versions(),
         members=members,
     )
-    archive.write(path, manifest, results)
+    archive.write(path, manifest, files)
     print(
         f"Exported {len(stored):,} of {counted(len(wanted.keys), 'cell')} and "
         f"{counted(len(folders), 'figure')} of the preset {preset} to {path} ({size(path.stat().st_size)})."

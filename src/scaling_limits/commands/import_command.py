@@ -9,7 +9,6 @@ from scaling_limits.commands.archive import Archive
 from scaling_limits.commands.export_command import RESULTS
 from scaling_limits.commands.invocation import Invocation, warn_of_faults
 from scaling_limits.commands.readable import counted
-from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.configuration import Configuration
 from scaling_limits.files import write_file, writing
 from scaling_limits.pipeline.keys import library_versions
@@ -38,7 +37,7 @@ def run(given: Invocation, paths: Sequence[Path]) -> None:
     # reading all presets takes a minute, and those of the archives usually suffice
     configurations.sort(key=lambda each: each.main.preset not in presets)
     unused = _asked_by_nothing(configurations, cells)
-    store = Store(given.root / FOLDER)
+    store = given.store()
     new = sum(_add_cells(each, store) for each in archives)
     print(f"{counted(len(cells), 'cell')}: {new:,} new, {len(cells) - new:,} already there.")
     _add_figures(archives, given.root / RESULTS)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import yaml
@@ -13,6 +14,9 @@ from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.files import read_tree
 from scaling_limits.configuration.trees import Origin, Tree, located, merge, plain
 from scaling_limits.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from scaling_limits.store import Store
 
 _SET = Origin("--set")
 
@@ -44,6 +48,17 @@ class Invocation:
             ConfigurationError: it is not valid.
         """
         return load(self.root, self.changes)
+
+    def store(self) -> "Store":
+        """The store of computed cells that the configuration names.
+
+        Raises:
+            ConfigurationError: the configuration is not valid.
+        """
+        # NumPy takes longer to import than a word of help to print
+        from scaling_limits.store import Store
+
+        return Store(self.root / self.configuration().main.paths.store)
 
     def having(self, key: str, value: str, option: str) -> "Invocation":
         """The same with one more word, that an option of its own stands for."""

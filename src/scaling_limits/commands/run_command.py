@@ -12,11 +12,9 @@ from scaling_limits.commands.console import Console
 from scaling_limits.commands.following import started
 from scaling_limits.commands.invocation import Invocation, chosen
 from scaling_limits.commands.progress import Progress
-from scaling_limits.commands.store_command import FOLDER
 from scaling_limits.commands.workload import workload
 from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.store import Store
 
 EXTENSIONS = ("png", "pdf", "svg")
 
@@ -85,7 +83,7 @@ def _with_progress(
         progress.update()
         # meanwhile Snakemake plans, and says what is wrong with a figure
         with suppress(ScalingLimitsError):
-            progress.expect(workload(configuration, figures, Store(given.root / FOLDER)))
+            progress.expect(workload(configuration, figures, given.store()))
         running = True
         while running:
             running = followed.wait()

@@ -1,13 +1,10 @@
 """The store: what lies there, and what nothing asks for any more."""
 
 import time
-from pathlib import Path
 
 from scaling_limits.commands import upkeep
 from scaling_limits.commands.invocation import Invocation, warn_of_faults
 from scaling_limits.commands.readable import size
-
-FOLDER = Path("results", "cells")
 
 
 def run(given: Invocation, *, prune: bool = False, yes: bool = False) -> None:
@@ -23,7 +20,7 @@ def run(given: Invocation, *, prune: bool = False, yes: bool = False) -> None:
     wanted = upkeep.asked(configurations)
     left_out = warn_of_faults(configurations)
     now = time.time()
-    entries = upkeep.survey(given.root / FOLDER, wanted, now)
+    entries = upkeep.survey(given.store().folder, wanted, now)
     print(upkeep.table(entries, now))
     stale = [entry for entry in entries if entry.state is upkeep.State.STALE]
     unconfigured = {entry for entry in stale if not entry.experiment}

@@ -172,6 +172,19 @@ class Resources(Strict):
         return {"mem_mb": self.mem_mb, "gpu_mem_mb": self.gpu_mem_mb}
 
 
+class Paths(Strict):
+    """Where processes, clones and machines may share what they compute."""
+
+    store: UserPath = Field(default=PurePath("results/cells"), description="computed cells")
+    programs: UserPath = Field(
+        default=PurePath("results/compiled"),
+        description="compiled programs, in a folder for each kind of machine",
+    )
+    datasets: UserPath = Field(
+        default=PurePath("results/datasets"), description="prepared datasets"
+    )
+
+
 class OwnNames(Strict):
     """What the user may name in `config/config.yaml`, and in the file of an experiment of his own."""
 
@@ -200,4 +213,5 @@ class Main(OwnNames):
     page: Literal["full", "bare"] = Field(
         default="full", description="pictures with title, claims and notes, or without"
     )
+    paths: Paths = Paths()
     resources: Resources = Resources()

@@ -59,9 +59,10 @@ def collect(
     cells = _cells(points)
     tables = [pd.read_parquet(path) for path in job_records] or [pd.DataFrame(columns=COLUMNS)]
     records = pd.concat(tables, ignore_index=True).sort_values(COLUMNS[:-1], ignore_index=True)
-    meta: dict[str, object] = {}
+    meta: dict[str, Any] = {}
     for path in job_meta:
         meta.update(json.loads(path.read_text()))
+    machines = sorted({entry["machine"] for entry in meta.values() if "machine" in entry})
     substitutions = configuration.substitutions(paper, figure.experiment)
     named = {"paper": paper, "figure": name, "preset": configuration.main.preset}
     results = Results(cells, records)
@@ -102,7 +103,10 @@ def collect(
             for claim in figure.claims
             if isinstance(claim, slope.Claim)
         ],
-        "notes": notes.on_the_picture(configuration, paper, name, cells),
+        "notes": [
+            *notes.on_the_picture(configuration, paper, name, cells),
+            *notes.of_machines(machines),
+        ],
         "repeats": notes.repeated(configuration, paper, name),
         "differences": notes.differences(configuration, paper, name),
         "grids": sorted(figure.grids),
@@ -126,7 +130,7 @@ def collect(
         {
             "compared": {**named, **came_from},
             "checksums": checksums(folder),
-            "not_compared": _surroundings(meta),
+            "not_compared": {**_surroundings(meta), "machines": machines},
         },
     )
 

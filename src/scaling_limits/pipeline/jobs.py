@@ -19,6 +19,7 @@ from scaling_limits.files import write_file
 from scaling_limits.locks import Locks
 from scaling_limits.measured import Measured
 from scaling_limits.pipeline.keys import cell_key, cell_source
+from scaling_limits.pipeline.machine import machine_kind
 from scaling_limits.records import AXES
 from scaling_limits.runtime import device_class, library_versions
 from scaling_limits.store import Store, StoredCell
@@ -155,6 +156,7 @@ class _Trainer:
                     "source": cell_source(cell),
                     "libraries": library_versions(),
                     "device": device_class(),
+                    "machine": machine_kind(),
                     "compile_seconds": self._compile_seconds,
                     "seconds": seconds,
                 },

@@ -57,6 +57,15 @@ def on_the_picture(
     return [*lines, f"The runs are those of {repeats}."] if repeats else lines
 
 
+def of_machines(kinds: Sequence[str]) -> list[str]:
+    """Return the line under a figure whose cells were computed on several kinds of machine; else none."""
+    if len(kinds) < 2:
+        return []
+    return [
+        f"Computed on {len(kinds)} kinds of machine ({'; '.join(kinds)}), which may round differently."
+    ]
+
+
 def repeated(configuration: Configuration, paper: str, name: str) -> str | None:
     """Return the label of the figure whose runs this one shows again, as data stand in for its own; else None.
 

@@ -1,0 +1,42 @@
+"""The kind of machine that a process computes on: equal kinds run the same programs and give the same bits."""
+
+import hashlib
+import platform
+import re
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from scaling_limits.runtime import device_class
+
+_CPUINFO = Path("/proc/cpuinfo")
+
+
+@cache
+def machine_kind() -> str:
+    """Return the processor or GPU in words, as "Intel(R) Xeon(R) Platinum 8481C, 1f3a90c2".
+
+    A processor's last word stands for its instructions: a virtual one need not have all that its name promises.
+    """
+    if device_class() == "gpu":
+        import jax
+
+        return str(jax.devices()[0].device_kind)
+    return _processor(_CPUINFO.read_text() if _CPUINFO.exists() else "")
+
+
+def _processor(described: str) -> str:
+    """Return the processor that Linux describes, elsewhere what Python knows of it."""
+    entries = dict(re.findall(r"^(model name|flags|Features)\s*: (.*)$", described, re.MULTILINE))
+    name = entries.get("model name") or platform.processor() or platform.machine()
+    flags = entries.get("flags") or entries.get("Features")
+    if flags is None:
+        return name
+    instructions = " ".join(sorted(flags.split()))
+    return f"{name}, {hashlib.sha256(instructions.encode()).hexdigest()[:8]}"
+
+
+def programs_folder() -> str:
+    """Return the name of a folder for programs compiled for this kind of machine by this version of JAX."""
+    name = re.sub(r"[^a-z0-9]+", "-", machine_kind().lower()).strip("-")
+    return f"{name}-jaxlib-{version('jaxlib')}"
