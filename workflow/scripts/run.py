@@ -18,7 +18,7 @@ with logged(snakemake.log[0]):
     every = configuration.shards(wildcards.paper, wildcards.experiment)
     cells = pack(every, configuration.preset.job_seconds)[int(wildcards.job.removeprefix("job-"))]
     runtime.configure(dtype=cells[0].dtype, device=resources.device)
-    with shared_programs(paths.programs / programs_folder()):
+    with shared_programs(Path(paths.programs, programs_folder())):
         run_job(
             cells,
             store=Store(paths.store),
