@@ -643,7 +643,7 @@ def test_the_store_is_listed_or_pruned(project: Path) -> None:
 def test_a_process_that_is_ending_is_waited_for(number: int) -> None:
     """A second signal would find it without its lock; the first one reaches it."""
     program = (
-        "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(7)); print(flush=True)"
+        "import signal, sys, time; signal.signal(2, lambda *_: sys.exit(7)); print(flush=True)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program + "; time.sleep(60)"], stdout=subprocess.PIPE
@@ -654,7 +654,8 @@ def test_a_process_that_is_ending_is_waited_for(number: int) -> None:
         os.kill(os.getpid(), number)
         time.sleep(0.05)
         if number == signal.SIGINT:
+            # a terminal interrupts both
             assert process.poll() is None
-            process.terminate()
+            process.send_signal(signal.SIGINT)
         assert process.wait() == 7
     assert received == [number]

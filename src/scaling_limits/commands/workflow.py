@@ -176,8 +176,9 @@ def signals_left_to(process: "subprocess.Popen[bytes]") -> Iterator[list[int]]:
         received.append(number)
 
     def terminate(number: int, _: object) -> None:
+        # SIGTERM may find Snakemake with a lock that its handler waits for, and then it waits for ever
         received.append(number)
-        process.terminate()
+        process.send_signal(signal.SIGINT)
 
     handlers = {signal.SIGINT: interrupt, signal.SIGTERM: terminate}
     before = {number: signal.signal(number, each) for number, each in handlers.items()}
