@@ -13,9 +13,15 @@ from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.options import PlotOptions
 from scaling_limits.plots.results_table.drawing import entries
 from scaling_limits.plots.tables import FIRST, table_of
+from scaling_limits.plots.typeset import is_bold, plain
 
 # of two seeds, at width 8 and 16
-VALUES = {"sp": {8: (0.5, 0.7), 16: (0.6, 0.6)}, "mup": {8: (0.5, 0.7), 16: (0.7, 0.65)}}
+VALUES = {
+    "sp": {8: (0.5, 0.7), 16: (0.6, 0.6)},
+    "mup": {8: (0.5, 0.7), 16: (0.7, 0.65)},
+    # better than the others at width 8, by the same for both seeds
+    "best": {8: (0.8, 1.0), 16: (0.7, 0.65)},
+}
 
 
 def arm(grid: str, rate: float = 0.1, **axes: Any) -> Rows:
@@ -63,6 +69,60 @@ def test_means_and_deviations_over_seeds_and_differences_seed_by_seed(tmp_path: 
         # of 0.1 and 0.05
         ("16", "K-FAC", "muP - SP"): "+7.50 (3.54)",
     }
+
+
+THREE = [{"grid": grid, "title": f"K-FAC, {grid}"} for grid in ("sp", "mup", "best")]
+
+
+@pytest.mark.parametrize(
+    ("places", "options"),
+    [
+        ([("8", "K-FAC", "best")], {"compared": "columns"}),
+        # with the other widths: the best one's difference is not the same for both seeds
+        ([], {"compared": "rows"}),
+        # the lower two are equal at width 8, and differ by seed at 16
+        ([], {"compared": "columns", "best": "min"}),
+        ([], {}),
+    ],
+)
+def test_the_best_of_what_is_compared_is_bold_if_seeds_agree(
+    tmp_path: Path, places: list[tuple[str, ...]], options: dict[str, Any]
+) -> None:
+    found = written(tmp_path, BOTH + arm("best"), *THREE, **options)
+    assert [place for place, words in found.items() if is_bold(words)] == places
+
+
+def test_a_difference_is_bold_if_seeds_agree_on_the_better_side(tmp_path: Path) -> None:
+    differences = [
+        {"grid": "best", "minus": "mup", "title": "K-FAC, up"},
+        {"grid": "mup", "minus": "best", "title": "K-FAC, down"},
+    ]
+    found = written(tmp_path / "a", BOTH + arm("best"), *differences)
+    assert [place for place, words in found.items() if is_bold(words)] == [("8", "K-FAC", "up")]
+    assert plain(found["8", "K-FAC", "up"]) == "+30.00 (0.00)"
+    found = written(tmp_path / "b", BOTH + arm("best"), *differences, best="min")
+    assert [place for place, words in found.items() if is_bold(words)] == [("8", "K-FAC", "down")]
+    one = [row for row in BOTH + arm("best") if row[0]["seed"] == 0]
+    assert not any(map(is_bold, written(tmp_path / "c", one, *differences).values()))
+
+
+PAPER = {"columns": ["K-FAC, SP", "other"], "rows": {"16": ["71.20", "1"], "32": ["80", "2"]}}
+
+
+def test_the_paper_s_values_stand_below_those_of_the_same_headings(tmp_path: Path) -> None:
+    found = written(tmp_path, BOTH, paper=PAPER)
+    assert found["16", "paper", "K-FAC", "SP"] == "71.20"
+    assert found["16", "paper", "K-FAC", "muP - SP"] == ""
+    assert found["16", "here", "K-FAC", "SP"] == "60.00 (0.00)"
+    assert {place[:2] for place in found} == {("8", "here"), ("16", "here"), ("16", "paper")}
+
+
+def test_rows_of_the_paper_are_whole() -> None:
+    short = {**PAPER, "rows": {"16": ["71.20"]}}
+    with pytest.raises(ValueError, match="`16` has 1 entries, and there are 2 `columns`"):
+        PlotOptions.model_validate(said(paper=short))
+    with pytest.raises(ValueError, match="`compared` marks the best"):
+        PlotOptions.model_validate(said(compared="rows", best=None))
 
 
 def test_one_seed_has_no_deviation_and_a_loss_is_no_share(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from scaling_limits.files import write_file
 from scaling_limits.plots import registry
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.options import PlotOptions
-from scaling_limits.plots.typeset import Sheet
+from scaling_limits.plots.typeset import Sheet, is_bold, plain
 
 _SIGNS = {"\N{MINUS SIGN}": "-", "\N{MULTIPLICATION SIGN}": "diverged"}
 """Signs in a picture, and the text for programs that replaces them."""
@@ -78,7 +78,7 @@ def as_latex(table: pd.DataFrame, comments: Iterable[str] = ()) -> str:
         known = sheet.known(row)
         if row and known < sheet.labels - 1:
             lines.append(r"\hline")
-        lines.append(_line([""] * known + [escaped(words) for words in line[known:]]))
+        lines.append(_line([""] * known + [_entry(words) for words in line[known:]]))
     lines += [r"\hline", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
@@ -96,6 +96,11 @@ def escaped(words: str) -> str:
     )
 
 
+def _entry(words: str) -> str:
+    text = escaped(plain(words))
+    return rf"\textbf{{{text}}}" if is_bold(words) else text
+
+
 def _levels(index: pd.Index) -> list[tuple[str, ...]]:
     """The headings of each line, or column, the outermost first."""
     places = (place if isinstance(place, tuple) else (place,) for place in index)
@@ -103,8 +108,9 @@ def _levels(index: pd.Index) -> list[tuple[str, ...]]:
 
 
 def _read(words: str) -> str:
-    for sign, plain in _SIGNS.items():
-        words = words.replace(sign, plain)
+    words = plain(words)
+    for sign, ascii_sign in _SIGNS.items():
+        words = words.replace(sign, ascii_sign)
     return words
 
 

@@ -19,7 +19,24 @@ _LINE, _CHARACTER = 0.2, 0.062  # inches
 _GAP = 4  # characters between columns
 _HEAVY, _LIGHT = 0.9, 0.5  # rules, points
 
+_BOLD = "**"
+
 Line = tuple[str, ...]
+
+
+def bold(words: str) -> str:
+    """Return a text that is written in bold."""
+    return f"{_BOLD}{words}{_BOLD}"
+
+
+def is_bold(words: str) -> bool:
+    """Whether a text is written in bold."""
+    return words.startswith(_BOLD)
+
+
+def plain(words: str) -> str:
+    """Return the words of a text that may be written in bold."""
+    return words.removeprefix(_BOLD).removesuffix(_BOLD)
 
 
 def typeset(
@@ -71,7 +88,9 @@ class Sheet:
     def ends(self) -> list[float]:
         """The positions at which columns begin and the table ends; a heading over several columns may widen them."""
         columns = zip(self.header[-1], *self.body, strict=True)
-        widths = [float(max(map(text.length, column)) + _GAP) for column in columns]
+        widths = [
+            float(max(text.length(plain(words)) for words in column) + _GAP) for column in columns
+        ]
         for row in range(len(self.header)):
             for words, first, end in self.spans(row):
                 lack = text.length(words) + _GAP - sum(widths[first:end])
@@ -127,7 +146,8 @@ class Sheet:
         x = self.ends[first] + _GAP / 4 if label else (self.ends[first] + self.ends[end]) / 2
         look: style.Look = {"va": "center_baseline", "ha": "left" if label else "center"}
         if words:
-            ax.text(x, row + 0.5, words, size=style.NORMAL, **look)
+            weight = "bold" if is_bold(words) else "normal"
+            ax.text(x, row + 0.5, plain(words), size=style.NORMAL, weight=weight, **look)
 
 
 def _rule(ax: Axes, line: int, ends: tuple[float, float], thickness: float) -> None:

@@ -48,6 +48,31 @@ class ResultsEntry(Strict):
         return tuple(self.title.split(", "))
 
 
+class Printed(Strict):
+    """Values as the paper prints them, in `rows` with an entry for each of the `columns`; it may be empty.
+
+    Rows and columns are named by their headings, the outermost first, joined by commas.
+    """
+
+    columns: tuple[str, ...] = Field(min_length=1)
+    rows: dict[str, tuple[str, ...]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _every_row_is_whole(self) -> Printed:
+        for name, entries in self.rows.items():
+            if len(entries) != len(self.columns):
+                raise ValueError(
+                    f"`{name}` has {len(entries)} entries, and there are {len(self.columns)} `columns`"
+                )
+        return self
+
+    def entry(self, row: str, column: str) -> str:
+        """Return an entry; empty where there is none."""
+        if row not in self.rows or column not in self.columns:
+            return ""
+        return self.rows[row][self.columns.index(column)]
+
+
 class Options(PlotOptions):
     """Means over seeds of a quantity, with the standard deviation where there are several seeds.
 
@@ -55,6 +80,10 @@ class Options(PlotOptions):
     that the quantity keeps (`step`, `layer`, `index`), and `entry` for the entries. Points that a preset leaves out
     are not there. `over` names columns of the cells of which every number is that of the best combination; `best`
     says which values are. `symbols` maps a column of the cells to the paper's symbol.
+
+    `paper` has what the paper prints, shown below each row. Bold is a difference (`minus`) whose 95 % interval over
+    seeds lies on the better side of zero. With `compared`, `rows` or `columns`, entries compete that differ there in
+    their last heading alone, and the best one is bold if it is better than the next by such a difference.
     """
 
     SHAPE: ClassVar[Shape] = {
@@ -63,6 +92,8 @@ class Options(PlotOptions):
         "rows": TEXTS,
         "columns": TEXTS,
         "over": TEXTS,
+        "paper": {"columns": TEXTS, "rows": {"*": TEXTS}},
+        "compared": str,
     }
 
     kind: Literal["results_table"] = "results_table"
@@ -72,6 +103,8 @@ class Options(PlotOptions):
     columns: tuple[str, ...] = Field(min_length=1)
     over: tuple[str, ...] = ()
     best: Best | None = "min"
+    paper: Printed | None = None
+    compared: Literal["rows", "columns"] | None = None
     symbols: dict[str, str] = Field(default_factory=dict)
 
     @property
@@ -102,6 +135,8 @@ class Options(PlotOptions):
             raise ValueError("the titles of all entries have as many headings, between commas")
         if self.over and self.best is None:
             raise ValueError("`over` shows the best: the quantity needs `best`")
+        if self.compared and self.best is None:
+            raise ValueError("`compared` marks the best: the quantity needs `best`")
         return self
 
     @classmethod
@@ -145,7 +180,9 @@ def table(plot: Options, grids: GridResults) -> pd.DataFrame:
 
 
 def text(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the results as text: accuracies in percent, signed differences, a cross where a seed diverged."""
+    """Return the results as text: accuracies in percent, signed differences, a cross where a seed diverged, and the
+    paper's values below them.
+    """
     from scaling_limits.plots.results_table.drawing import entries
 
     return entries(figure, table)

@@ -1,47 +1,119 @@
 """A table of results as text, and its legend."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 
-from scaling_limits.figures.metrics import metric_info
+from scaling_limits.figures.metrics import Best, metric_info
 from scaling_limits.plots.figure_folder import FigureFolder
-from scaling_limits.plots.results_table import ENTRY, Options, ResultsEntry
+from scaling_limits.plots.results_table import ENTRY, Options, Printed, ResultsEntry
+from scaling_limits.plots.typeset import bold, is_bold
 from scaling_limits.plotting import style, text
 
 NOT_RUN = "\N{EN DASH}"
 """Drawn for an entry that a preset leaves out."""
 _DIVERGED = "\N{MULTIPLICATION SIGN}"
+_BOLD = "bold: better, by the 95 % interval over seeds"
 _SPREAD = "( ): standard deviation over seeds"
 
 _Place = tuple[Any, ...]
 """The place of a row or column of the table: numbers of entries and values of columns."""
+_Spot = tuple[int, int]
+"""The number of a row and of a column."""
 
 
 def entries(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as text: accuracies in percent, signed differences, a cross where a seed diverged."""
+    """Return the table as text: accuracies in percent, signed differences, a cross where a seed diverged.
+
+    The paper's values are in lines of their own.
+    """
     plot = figure.plot
-    written: dict[tuple[_Place, _Place], str] = {}
+    found: dict[tuple[_Place, _Place], pd.DataFrame] = {}
     numbered = table.assign(**{ENTRY: table["panel"]})
     for key, rows in numbered.groupby([*plot.rows, *plot.columns]):
         place = tuple(key)
-        entry = plot.entries[int(rows["panel"].iloc[0])]
         split = len(plot.rows)
-        written[place[:split], place[split:]] = _written(rows, plot, entry)
-    lines, columns = (sorted({place[axis] for place in written}) for axis in (0, 1))
+        found[place[:split], place[split:]] = rows
+    lines, columns = (sorted({place[axis] for place in found}) for axis in (0, 1))
     index, headings = _axis(lines, plot.rows, figure), _axis(columns, plot.columns, figure)
+    written: dict[_Spot, str] = {}
+    values: dict[_Spot, pd.Series] = {}
+    better: set[_Spot] = set()
+    for (line, column), rows in found.items():
+        spot = lines.index(line), columns.index(column)
+        entry = plot.entries[int(rows["panel"].iloc[0])]
+        written[spot] = _written(rows, plot, entry)
+        if not rows["diverged"].any():
+            values[spot] = rows.set_index("seed")["value"]
+            if entry.minus is not None and resolved(values[spot], plot.best):
+                better.add(spot)
+    if plot.compared is not None:
+        better.update(_winners(values, (index, headings), plot))
     whole = pd.DataFrame("", index=index, columns=headings)
-    for (line, column), words in written.items():
-        whole.iloc[lines.index(line), columns.index(column)] = words
-    return whole
+    for spot, words in written.items():
+        whole.iloc[spot] = bold(words) if spot in better else words
+    return whole if plot.paper is None else _beside(whole, plot.paper)
+
+
+def resolved(differences: pd.Series, best: Best | None) -> bool:
+    """Whether the 95 % interval of the mean of differences, one for each seed, lies on the better side of zero."""
+    count = len(differences)
+    if count < 2 or best is None:
+        return False
+    from scipy.special import stdtrit
+
+    half = differences.std() / np.sqrt(count) * stdtrit(count - 1, 0.975)
+    better = -differences.mean() if best == "min" else differences.mean()
+    return bool(better > half)
+
+
+def _winners(
+    values: Mapping[_Spot, pd.Series], axes: tuple[pd.MultiIndex, pd.MultiIndex], plot: Options
+) -> Iterator[_Spot]:
+    """Yield where values are better than all with which they are compared; `axes` have the headings."""
+    along = 0 if plot.compared == "rows" else 1
+    headings = axes[along].tolist()
+    groups: dict[object, list[_Spot]] = {}
+    for spot in values:
+        groups.setdefault((headings[spot[along]][:-1], spot[1 - along]), []).append(spot)
+    for spots in groups.values():
+        first, *others = sorted(
+            spots, key=lambda spot: values[spot].mean(), reverse=plot.best == "max"
+        )
+        if others and resolved((values[first] - values[others[0]]).dropna(), plot.best):
+            yield first
+
+
+def _beside(whole: pd.DataFrame, paper: Printed) -> pd.DataFrame:
+    """Return a table with the paper's values in a line below each of its own."""
+
+    def heading(place: Iterable[object]) -> str:
+        return ", ".join(map(str, place))
+
+    lines = []
+    for place, entries in zip(whole.index.tolist(), whole.to_numpy().tolist(), strict=True):
+        printed = [paper.entry(heading(place), heading(c)) for c in whole.columns.tolist()]
+        lines.append(((*place, "here"), entries))
+        if any(printed):
+            lines.append(((*place, "paper"), [_typeset(words) for words in printed]))
+    index = pd.MultiIndex.from_tuples([place for place, _ in lines], names=[*whole.index.names, ""])
+    return pd.DataFrame([entries for _, entries in lines], index=index, columns=whole.columns)
+
+
+def _typeset(words: str) -> str:
+    return words.replace("-", "\N{MINUS SIGN}")
 
 
 def legend(entries: pd.DataFrame) -> dict[str, Artist]:
     """Return the legend of the marks in a table of results as text."""
     words = entries.to_numpy().ravel().tolist()
     marks: dict[str, Artist] = {}
+    if any(is_bold(entry) for entry in words):
+        marks[_BOLD] = Line2D([], [], linestyle="none")
     if any("(" in entry for entry in words):
         marks[_SPREAD] = Line2D([], [], linestyle="none")
     if _DIVERGED in words:
