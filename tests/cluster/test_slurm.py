@@ -19,9 +19,10 @@ SCRIPT = Path(__file__).with_name("slurm.sh")
 NEEDED = ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd")
 FIGURE = "mupc/fig5"
 COPIED = ("config", "docs", "envs", "profiles", "tests/reference", "workflow", "Snakefile")
+# but the page, which says how long it took
 BYTES = (
-    *("records.parquet", "cells.parquet", "verdicts.json", "figure.json", "table.csv"),
-    *("figure.png", "figure.pdf", "figure.svg", "notebook.ipynb", "summary.html"),
+    *("records.parquet", "cells.parquet", "verdicts.json", "figure.json"),
+    *("figure.png", "figure.pdf", "figure.svg", "notebook.ipynb"),
 )
 GPUS = """
 rule all:
@@ -155,7 +156,7 @@ def test_faults_leave_the_bytes_of_a_local_run(
     assert stored.items() <= project.cells().items()
     assert project.cells().keys() == local.cells().keys()
     assert project.bytes() == local.bytes()
-    assert len(local.bytes()) >= 9
+    assert len(local.bytes()) >= 8
     assert any(state.startswith("CANCELLED") for state in states())
 
 

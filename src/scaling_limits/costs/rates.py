@@ -14,7 +14,7 @@ RUN_SECONDS = 2.8
 """Starting Snakemake, and planning."""
 JOB_SECONDS = 1.8
 """A process until its first cell."""
-FIGURE_SECONDS = 3.5
+FIGURE_SECONDS = 6.5
 """Judging, drawing and copying a figure."""
 RATES: Mapping[Literal["cpu", "gpu"], Rates] = {
     # fitted to the run times of some thousand cells on one core of the machine that the presets were made on

@@ -67,7 +67,8 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
             whose = _WHOSE[key in stated]
         parts.append(words)
     parts.append(_data(configuration, paper, experiment, shown))
-    parts.append(_seeds(shown))
+    asked = _WHOSE["seed" in stated]
+    parts.append(_seeds(shown, original, grids, "" if whose == asked else f"{asked}: "))
     return f"Scale ({configuration.main.preset}): {', '.join(parts)}."
 
 
@@ -115,9 +116,20 @@ def _data(configuration: Configuration, paper: str, experiment: str, shown: pd.D
     return ", ".join(parts)
 
 
-def _seeds(shown: pd.DataFrame) -> str:
-    seeds = shown.groupby("grid")["seed"].nunique()
-    low, high = seeds.min(), seeds.max()
-    if high == 1:
-        return "one seed"
-    return f"mean of {high if low == high else f'{low}{_DASH}{high}'} seeds"
+def _seeds(
+    shown: pd.DataFrame, original: Experiment | None, grids: Iterable[str], label: str
+) -> str:
+    """Return the number of seeds, and in parentheses behind a label that of the original, if it differs."""
+    counts = shown.groupby("grid")["seed"].nunique()
+    numbers = {int(counts.min()), int(counts.max())}
+    words = "one seed" if numbers == {1} else f"mean of {_span(numbers)} seeds"
+    if original is None:
+        return words
+    seeds = [original.grids[g].settings.get("seed") for g in grids if g in original.grids]
+    wanted = {len(each) if isinstance(each, list | tuple) else 1 for each in seeds}
+    return words if _span(numbers) == _span(wanted) else f"{words} ({label}{_span(wanted)})"
+
+
+def _span(numbers: set[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low}{_DASH}{high}"
