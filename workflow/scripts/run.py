@@ -5,6 +5,7 @@ from pathlib import Path
 from scaling_limits import runtime
 from scaling_limits.configuration import load
 from scaling_limits.costs.packing import pack
+from scaling_limits.pipeline.gpus import take_gpu
 from scaling_limits.pipeline.jobs import run_job
 from scaling_limits.pipeline.machine import programs_folder
 from scaling_limits.pipeline.programs import shared_programs
@@ -17,6 +18,8 @@ with logged(snakemake.log[0]):
     resources, paths = configuration.main.resources, configuration.main.paths
     every = configuration.shards(wildcards.paper, wildcards.experiment)
     cells = pack(every, configuration.preset.job_seconds)[int(wildcards.job.removeprefix("job-"))]
+    # held until the process ends
+    gpu = take_gpu() if resources.device == "gpu" else None
     runtime.configure(dtype=cells[0].dtype, device=resources.device)
     with shared_programs(Path(paths.programs, programs_folder())):
         run_job(
