@@ -247,20 +247,24 @@ def table_of(
             diverged.
     """
     quantity = quantity or claim.quantity
-    table = results.quantity(quantity)
-    cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, table))
+    whole = results.quantity(quantity)
+    cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, whole))
     if recorded < cells:
         raise UndecidedError(
             f"{prose(quantity.metric)} was recorded in {recorded} of {cells} cells"
         )
     for column in columns:
-        require_column(claim, "columns", column, table)
+        require_column(claim, "columns", column, whole)
     key = [*columns, "seed"]
+    identity = list(dict.fromkeys(["cell_id", *quantity.kept, *key]))
+    # the power study tabulates thousands of records, and cells have some sixty columns
+    table = whole[[*identity, "value", *whole.columns.intersection(["limit"])]]
     # grids that share a cell count it once, but points may share one: at the base depth exponents decide nothing
-    table = table.drop_duplicates(["cell_id", *quantity.kept, *key])
-    twins = table[table.duplicated(key, keep=False)]
-    if len(twins):
-        _, group = next(iter(twins.groupby(key, dropna=False)))
+    table = table.drop_duplicates(identity)
+    twins = table.duplicated(key, keep=False)
+    if twins.any():
+        several = whole.loc[table.index[twins]]
+        _, group = next(iter(several.groupby(key, dropna=False)))
         identifying = {*key, "cell_id", "grid", "value"}
         differ = [
             str(c) for c in group if c not in identifying and group[c].astype(str).nunique() > 1
@@ -349,13 +353,14 @@ def _wide(
     array = whole.to_numpy(float)
     # sorted by the groups first
     places = settings.groupby(groups, sort=True).indices if groups else {(): np.arange(len(array))}
+    own = settings[columns]
     for group, place in places.items():
         key = group if isinstance(group, tuple) else (group,)
         values = array[place]
         values = values[:, ~np.isnan(values).any(axis=0)]
         if values.shape[1] == 0:
             raise UndecidedError("no seed was run at every point")
-        yield key, settings.loc[place, columns].reset_index(drop=True), values
+        yield key, own.iloc[place].reset_index(drop=True), values
 
 
 def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.ndarray:

@@ -17,6 +17,7 @@ from scaling_limits.claims import slope
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.optima import OptimumClaim
 from scaling_limits.configuration import Configuration, Point
+from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.namespace import identity
 from scaling_limits.datasets import catalogue
 from scaling_limits.files import write_file
@@ -56,16 +57,12 @@ def collect(
     """
     figure = configuration.figure(paper, name)
     points = configuration.points(paper, figure.experiment)
-    cells = _cells(points)
-    tables = [pd.read_parquet(path) for path in job_records] or [pd.DataFrame(columns=COLUMNS)]
-    records = pd.concat(tables, ignore_index=True).sort_values(COLUMNS[:-1], ignore_index=True)
+    results = Results(_cells(points), _records(job_records))
     meta: dict[str, Any] = {}
     for path in job_meta:
         meta.update(json.loads(path.read_text()))
     machines = sorted({entry["machine"] for entry in meta.values() if "machine" in entry})
     substitutions = configuration.substitutions(paper, figure.experiment)
-    named = {"paper": paper, "figure": name, "preset": configuration.main.preset}
-    results = Results(cells, records)
     verdicts = judge(
         figure.claims,
         results,
@@ -75,45 +72,19 @@ def collect(
         substituted=bool(substitutions),
         register=register,
     )
-    write_file(folder / "cells.parquet", cells.to_parquet(index=False))
-    write_file(folder / "records.parquet", records.to_parquet(index=False))
+    write_file(folder / "cells.parquet", results.cells.to_parquet(index=False))
+    write_file(folder / "records.parquet", results.records.to_parquet(index=False))
     write_verdicts(folder, verdicts)
-    head = configuration.paper(paper).library.head
-    names = {
-        used: catalogue.info(used, configuration.user_datasets).title
-        for used in {point.settings.dataset for point in points}
-    }
-    drawn = cells[cells["grid"].isin(figure.plot.grids)]
+    named = {"paper": paper, "figure": name, "preset": configuration.main.preset}
     shown = {
-        "page": configuration.main.page,
-        "identity": identity(head.authors, head.year, name) if head else f"own figure {name}",
-        "arxiv": head.arxiv if head else None,
-        "title": notes.filled(figure.title, drawn, names),
-        "see": notes.filled(figure.see, drawn, names),
-        "caption": notes.filled(figure.caption, drawn, names),
-        "kind": figure.plot.kind,
-        "plot": _plot(figure.plot, cells, names),
-        "judged": [
-            evidence.optima(claim, results)
-            for claim in figure.claims
-            if isinstance(claim, OptimumClaim) and not claim.profile
-        ],
-        "fitted": [
-            evidence.slopes(claim, results)
-            for claim in figure.claims
-            if isinstance(claim, slope.Claim)
-        ],
+        **_texts(configuration, paper, name, points, results.cells),
+        **_evidence(figure, results),
         "notes": [
-            *notes.on_the_picture(configuration, paper, name, cells),
+            *notes.on_the_picture(configuration, paper, name, results.cells),
             *notes.of_machines(machines),
         ],
         "repeats": notes.repeated(configuration, paper, name),
         "differences": notes.differences(configuration, paper, name),
-        "grids": sorted(figure.grids),
-        "judged_only": sorted(figure.grids.difference(figure.plot.grids)),
-        "judged_elsewhere": sorted(
-            claim.id for claim in figure.claims if _is_elsewhere(claim, figure.plot, cells)
-        ),
         "defaults": _defaults([p.settings for p in points if p.grid in figure.grids]),
     }
     _write(folder / "figure.json", {**named, **shown})
@@ -133,6 +104,58 @@ def collect(
             "not_compared": {**_surroundings(meta), "machines": machines},
         },
     )
+
+
+def _records(paths: Sequence[Path]) -> pd.DataFrame:
+    """Read the records of a figure's jobs, sorted."""
+    tables = [pd.read_parquet(path) for path in paths] or [pd.DataFrame(columns=COLUMNS)]
+    return pd.concat(tables, ignore_index=True).sort_values(COLUMNS[:-1], ignore_index=True)
+
+
+def _texts(
+    configuration: Configuration,
+    paper: str,
+    name: str,
+    points: Sequence[Point],
+    cells: pd.DataFrame,
+) -> dict[str, object]:
+    """Return what a figure says and how it is plotted, with settings filled into texts from its cells."""
+    figure = configuration.figure(paper, name)
+    head = configuration.paper(paper).library.head
+    names = {
+        used: catalogue.info(used, configuration.user_datasets).title
+        for used in {point.settings.dataset for point in points}
+    }
+    drawn = cells[cells["grid"].isin(figure.plot.grids)]
+    texts = {key: getattr(figure, key) for key in ("title", "see", "caption")}
+    return {
+        "page": configuration.main.page,
+        "identity": identity(head.authors, head.year, name) if head else f"own figure {name}",
+        "arxiv": head.arxiv if head else None,
+        "kind": figure.plot.kind,
+        "plot": _plot(figure.plot, cells, names),
+        **{key: notes.filled(text, drawn, names) for key, text in texts.items()},
+    }
+
+
+def _evidence(figure: Figure, results: Results) -> dict[str, object]:
+    """Return what a figure's claims have measured of what it draws, and which grids it draws and judges."""
+    claims = figure.claims
+    return {
+        "judged": [
+            evidence.optima(claim, results)
+            for claim in claims
+            if isinstance(claim, OptimumClaim) and not claim.profile
+        ],
+        "fitted": [
+            evidence.slopes(claim, results) for claim in claims if isinstance(claim, slope.Claim)
+        ],
+        "grids": sorted(figure.grids),
+        "judged_only": sorted(figure.grids.difference(figure.plot.grids)),
+        "judged_elsewhere": sorted(
+            claim.id for claim in claims if _is_elsewhere(claim, figure.plot, results.cells)
+        ),
+    }
 
 
 def _is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:
