@@ -26,7 +26,7 @@ BYTES = (
 )
 GPUS = """
 rule all:
-    input: expand("{job}.txt", job="ab")
+    input: "a.txt", "b.txt"
 rule one:
     output: "{job}.txt"
     resources: gpu=1
