@@ -115,6 +115,9 @@ def test_the_paper_s_values_stand_below_those_of_the_same_headings(tmp_path: Pat
     assert found["16", "paper", "K-FAC", "muP - SP"] == ""
     assert found["16", "here", "K-FAC", "SP"] == "60.00 (0.00)"
     assert {place[:2] for place in found} == {("8", "here"), ("16", "here"), ("16", "paper")}
+    # nothing of it is shown
+    other = PAPER | {"columns": ["a", "b"]}
+    assert {place[0] for place in written(tmp_path / "b", BOTH, paper=other)} == {"8", "16"}
 
 
 def test_rows_of_the_paper_are_whole() -> None:

@@ -89,17 +89,20 @@ def _winners(
 
 
 def _beside(whole: pd.DataFrame, paper: Printed) -> pd.DataFrame:
-    """Return a table with the paper's values in a line below each of its own."""
+    """Return a table with the paper's values in a line below each of its own, or as it is if it shows none of them."""
 
     def heading(place: Iterable[object]) -> str:
         return ", ".join(map(str, place))
 
+    columns = [heading(place) for place in whole.columns.tolist()]
     lines = []
     for place, entries in zip(whole.index.tolist(), whole.to_numpy().tolist(), strict=True):
-        printed = [paper.entry(heading(place), heading(c)) for c in whole.columns.tolist()]
+        printed = [paper.entry(heading(place), column) for column in columns]
         lines.append(((*place, "here"), entries))
         if any(printed):
             lines.append(((*place, "paper"), [_typeset(words) for words in printed]))
+    if len(lines) == len(whole):
+        return whole
     index = pd.MultiIndex.from_tuples([place for place, _ in lines], names=[*whole.index.names, ""])
     return pd.DataFrame([entries for _, entries in lines], index=index, columns=whole.columns)
 
