@@ -112,7 +112,9 @@ def test_an_interrupted_run_stops_everything_and_goes_on(project: Project) -> No
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     said = "interrupted: what is stored is kept, the same command goes on from it\n"
-    assert output == said
+    # a slow machine has printed its progress before
+    assert output.endswith(said)
+    assert "error" not in output
     # no lock is left, and nothing of the group runs
     assert not list((project / ".snakemake/locks").glob("*"))
     with pytest.raises(ProcessLookupError):

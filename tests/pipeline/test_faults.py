@@ -29,9 +29,9 @@ FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def names(folder: Path) -> list[str]:
-    """The files below a folder, but for the locks that jobs leave."""
+    """Return the names of the files below a folder, without the file of locks that jobs leave."""
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return sorted(path.name for path in files if path.parent.name != "locks")
+    return sorted(path.name for path in files if path.name != "lock")
 
 
 @pytest.fixture
