@@ -163,7 +163,7 @@ def test_texts_off_the_page_are_found() -> None:
 
 def test_large_legends_are_found() -> None:
     figure = page()
-    handles = [Line2D([], [], label=f"a line of many words {k}") for k in range(18)]
+    handles = [Line2D([], [], label=f"a line of many more words {k}") for k in range(30)]
     figure.axes[0].legend(handles=handles)
     (fault,) = legibility.large_legends(figure)
     assert fault.startswith("legends take ")
