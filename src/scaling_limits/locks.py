@@ -9,7 +9,7 @@ from scaling_limits.files import unwritable
 
 
 class Locks:
-    """Locks on keys, to be opened once in a process: each locks one byte of a file that has no content.
+    """Locks on keys, hexadecimal numbers: each locks one byte of a file without content. Open it once in a process.
 
     The operating system releases the locks of a process that ends, however it ends. Where a file system has no such
     locks, every key is free: two processes may then compute a cell, and the file written last stays. Both are equal.
@@ -54,7 +54,7 @@ class Locks:
 
     def _lock(self, key: str, operation: int) -> bool:
         # an offset has 63 bits: two cells in a million million million share one
-        place = int(key, 16) >> 1
+        place = int(key, 16) % (1 << 63)
         try:
             fcntl.lockf(self._file, operation, 1, place)
         except (BlockingIOError, PermissionError):

@@ -112,9 +112,9 @@ def test_an_interrupted_run_stops_everything_and_goes_on(project: Project) -> No
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     said = "interrupted: what is stored is kept, the same command goes on from it\n"
-    # a slow machine has printed its progress before
-    assert output.endswith(said)
-    assert "error" not in output
+    # on a slow machine, progress is printed before
+    lines = output.splitlines(keepends=True)
+    assert [line for line in lines if not line.startswith("0 of 1 figures, ")] == [said]
     # no lock is left, and nothing of the group runs
     assert not list((project / ".snakemake/locks").glob("*"))
     with pytest.raises(ProcessLookupError):

@@ -15,9 +15,9 @@ from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.store import Store
 
 _LONG = 36e3
-"""Seconds from which on it is said what takes most of them."""
+"""The summary names the most expensive experiments if all take longer than this, in seconds."""
 _MOST = 0.95
-"""The share of all seconds that the experiments which are named then take."""
+"""The share of the total time that the named experiments take together."""
 FLOP_UNITS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")
 
 
@@ -60,8 +60,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Of figures `<paper>/<figure>`, of their experiments `<paper>/<experiment>`, and of all together, where cells that
-    figures share are computed once.
+    """The estimates of figures `<paper>/<figure>` and of experiments `<paper>/<experiment>`, and their total.
+
+    The total counts cells that figures share once.
     """
 
     figures: Mapping[str, Estimate]
@@ -146,7 +147,7 @@ def _job(shards: Sequence[Sequence[Cell]], limit: float) -> Estimate:
 
 
 def summary(estimates: Estimates, *, device: str, cores: int) -> list[str]:
-    """What is said of all figures together: whose times these are, how long they take, and where most of it goes."""
+    """Return lines on all figures: the unit of the times, the total time, the longest job, the dearest experiments."""
     total, gpu = estimates.total, device == "gpu"
     unit = "an H100 GPU" if gpu else "one core of the machine that the presets were made on"
     wall = duration(total.wall_seconds(1 if gpu else cores))
@@ -165,7 +166,7 @@ def summary(estimates: Estimates, *, device: str, cores: int) -> list[str]:
 
 
 def _dearest(estimates: Estimates) -> list[str]:
-    """The experiments that take most, up to `_MOST` of the time."""
+    """Return the most expensive experiments, which together take `_MOST` of the time."""
     found: list[str] = []
     left = (1 - _MOST) * estimates.total.seconds
     ordered = sorted(estimates.experiments.items(), key=lambda item: item[1].seconds)
@@ -177,7 +178,7 @@ def _dearest(estimates: Estimates) -> list[str]:
 
 
 def beyond(estimates: Estimates, limit: float) -> list[str]:
-    """What is said of experiments with cells that take longer than `limit` seconds."""
+    """Return a line for each experiment with cells that take longer than `limit` seconds."""
     allowed = duration(limit)
     return [
         f"{name}: {each.beyond:,} of {counted(each.cells - each.stored, 'cell')} take more than {allowed}, "

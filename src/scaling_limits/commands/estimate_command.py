@@ -71,7 +71,7 @@ def _asked_for(configuration: Configuration, names: Sequence[str]) -> list[tuple
 
 
 def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) -> list[str]:
-    """What is said of figures with cells that do not fit into the memory that a job may take.
+    """Return a line for each figure with cells that need more memory than a job may take.
 
     Raises:
         ConfigurationError: an unknown figure, or the configuration is not valid.

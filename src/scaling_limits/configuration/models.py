@@ -168,12 +168,12 @@ class Resources(Strict):
 
     @property
     def memory(self) -> dict[str, int]:
-        """What `costs.memory` asks: the megabytes that a job may take, of the machine and of a GPU."""
+        """Return the limits on a job's host and GPU memory, in MB, as keyword arguments of `costs.memory`."""
         return {"mem_mb": self.mem_mb, "gpu_mem_mb": self.gpu_mem_mb}
 
 
 class Paths(Strict):
-    """Where processes, clones and machines may share what they compute."""
+    """Folders that processes, clones and machines may share."""
 
     store: UserPath = Field(default=PurePath("results/cells"), description="computed cells")
     programs: UserPath = Field(

@@ -1,4 +1,4 @@
-"""What a job asks of a scheduler: memory and time; without jax."""
+"""The memory and time that a job requests from a scheduler; without jax."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -18,12 +18,12 @@ _START_MINUTES = 5
 
 
 def job_mb(cells: Iterable[Cell]) -> int:
-    """Megabytes of memory, beside that of a GPU, that a job of these cells asks for, in hundreds."""
+    """Return the host memory that a job of these cells requests, in MB, rounded up to hundreds."""
     needed = max(host_bytes(cell) for cell in cells) / 1e6
     return max(_LEAST_MB, ceil(_MEMORY_SPARE * needed / 100) * 100)
 
 
 def job_minutes(cells: Iterable[Cell]) -> int:
-    """Minutes that a job of these cells asks for."""
+    """Return the minutes that a job of these cells requests."""
     seconds = JOB_SECONDS + sum(map(shard_seconds, shards(cells)))
     return _START_MINUTES + ceil(_SLOWER * seconds / 60)

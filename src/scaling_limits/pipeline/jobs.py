@@ -130,7 +130,7 @@ def _compute_free(
 
 
 class _Trainer:
-    """The compiled computation of a shard, of which `cell` is any one."""
+    """The compiled computation of a shard; any of its cells defines it."""
 
     def __init__(self, cell: Cell, datasets: Path):
         from scaling_limits.datasets.loading import load
@@ -142,7 +142,7 @@ class _Trainer:
         self._compile_seconds = _clock() - begun
 
     def __call__(self, batch: Sequence[Keyed]) -> list[StoredCell]:
-        """Compute a batch of cells, with what is known of how they were computed."""
+        """Compute a batch of cells, and record how each was computed."""
         begun = _clock()
         with _memory_for(batch[0][1]):
             measured = self._compute([cell for _, cell in batch])
@@ -166,7 +166,7 @@ class _Trainer:
 
 
 def _clock() -> float:
-    """Seconds of this process on a CPU, where it waits for others; seconds as such on a GPU, which works beside it."""
+    """Return CPU seconds on a CPU, and wall seconds on a GPU, which computes while the process waits."""
     return time.process_time() if device_class() == "cpu" else time.perf_counter()
 
 

@@ -16,7 +16,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 def machine_kind() -> str:
     """Return the processor or GPU in words, as "Intel(R) Xeon(R) Platinum 8481C, 1f3a90c2".
 
-    A processor's last word stands for its instructions: a virtual one need not have all that its name promises.
+    The last word identifies the instruction set, as virtual processors may lack instructions of the named model.
     """
     if device_class() == "gpu":
         import jax

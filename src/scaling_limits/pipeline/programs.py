@@ -70,8 +70,6 @@ def _lent(folder: Path, own: Path) -> Iterator[Path]:
                 continue
             try:
                 os.link(path, own / key)
-            except FileNotFoundError:
-                raise
             except FileExistsError:
                 # two processes have compiled it
                 continue

@@ -121,15 +121,10 @@ def _seeds(
 ) -> str:
     """Return the number of seeds, and in parentheses behind a label that of the original, if it differs."""
     counts = shown.groupby("grid")["seed"].nunique()
-    numbers = {int(counts.min()), int(counts.max())}
-    words = "one seed" if numbers == {1} else f"mean of {_span(numbers)} seeds"
+    numbers = _words("seed", {int(count) for count in counts})
+    words = "one seed" if numbers == "1" else f"mean of {numbers} seeds"
     if original is None:
         return words
     seeds = [original.grids[g].settings.get("seed") for g in grids if g in original.grids]
-    wanted = {len(each) if isinstance(each, list | tuple) else 1 for each in seeds}
-    return words if _span(numbers) == _span(wanted) else f"{words} ({label}{_span(wanted)})"
-
-
-def _span(numbers: set[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low}{_DASH}{high}"
+    wanted = _words("seed", {len(s) if isinstance(s, list | tuple) else 1 for s in seeds})
+    return words if numbers == wanted else f"{words} ({label}{wanted})"
