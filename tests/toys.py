@@ -16,6 +16,9 @@ from scaling_limits.configuration.resolve import Resolver
 from scaling_limits.networks.network import Params
 from scaling_limits.parameterisations.table import Row
 
+STORE = Path("results", "cells")
+"""The folder of the store in a project."""
+
 SETTINGS: dict[str, Any] = {
     "dataset": "digits",
     "num_train": 64,

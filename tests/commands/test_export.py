@@ -26,12 +26,11 @@ from scaling_limits.pipeline.jobs import run_job
 from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.runtime import library_versions
 from scaling_limits.store import Store
-from toys import BACKPROPAGATION, PAPER, merged, write_project
+from toys import BACKPROPAGATION, PAPER, STORE, merged, write_project
 
 TINY = merged(PAPER, {"transfer": {**BACKPROPAGATION, "num_steps": 2, "measurements": {}}})
 CELLS = 8
 FIGURE = Path("results", "whole", "toy", "fig1")
-FOLDER = Path("results", "cells")
 
 
 @pytest.fixture(scope="module", name="computed")
@@ -57,7 +56,7 @@ def compute(root: Path, datasets: Path) -> None:
     records, meta = root / "job.parquet", root / "job.json"
     run_job(
         cells_of(root),
-        store=Store(root / FOLDER),
+        store=Store(root / STORE),
         datasets_folder=datasets,
         records=records,
         meta=meta,
@@ -87,7 +86,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in found
-        if path != root / FOLDER / "lock"
+        if path != root / STORE / "lock"
     }
 
 
@@ -95,7 +94,7 @@ def half(root: Path, target: Path, part: slice) -> Path:
     """A project with some of the cells of `root` and no figure."""
     write_project(target, paper=TINY)
     for cell in cells_of(root)[part]:
-        path = Store(root / FOLDER).path(cell_key(cell))
+        path = Store(root / STORE).path(cell_key(cell))
         copied = target / path.relative_to(root)
         copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copied)
@@ -150,7 +149,7 @@ def test_a_round_trip_leaves_nothing_to_compute(
     )
     assert files(here) == files(computed)
     assert {path.stat().st_mtime for path in (here / FIGURE).iterdir()} == {OLD}
-    work = workload(load(here), [("toy", "fig1")], Store(here / FOLDER))
+    work = workload(load(here), [("toy", "fig1")], Store(here / STORE))
     assert work.cells == CELLS
     assert not any(work.missing.values())
     capsys.readouterr()
@@ -201,7 +200,7 @@ def test_exports_of_the_same_cells_are_equal(
 def test_only_current_cells_are_exported(computed: Path, tmp_path: Path) -> None:
     root = tmp_path / "project"
     shutil.copytree(computed, root)
-    damaged, *_ = sorted((root / FOLDER).glob("*/*.cell"))
+    damaged, *_ = sorted((root / STORE).glob("*/*.cell"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keys, "source_digest", lambda modules: "0123456789abcdef")
@@ -372,7 +371,7 @@ def test_a_figure_that_differs_is_kept(exported: Path, here: Path) -> None:
 def test_an_interrupted_import_is_completed(computed: Path, exported: Path, here: Path) -> None:
     say(here, "import", exported)
     (here / FIGURE / "records.parquet").unlink()
-    damaged, missing, *_ = sorted((here / FOLDER).glob("*/*.cell"))
+    damaged, missing, *_ = sorted((here / STORE).glob("*/*.cell"))
     damaged.write_bytes(b"half")
     missing.unlink()
     assert say(here, "import", exported) == (

@@ -22,7 +22,7 @@ from scaling_limits.measured import Measured
 from scaling_limits.pipeline import keys
 from scaling_limits.pipeline.keys import cell_key, cell_source, library_versions
 from scaling_limits.store import Store, StoredCell
-from toys import PAPER, as_yaml, merged, write_project
+from toys import PAPER, STORE, as_yaml, merged, write_project
 
 OLD = "0123456789abcdef"
 SMALL = {"caps": {"width": 8, "seeds": 1}}
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def store_of(root: Path) -> Store:
-    return Store(root / store_command.FOLDER)
+    return Store(root / STORE)
 
 
 def cells_of(root: Path, preset: str = "whole", **changes: Any) -> list[Cell]:
@@ -57,7 +57,7 @@ def keep(
 
 def survey(root: Path, **changes: Any) -> list[Entry]:
     wanted = upkeep.asked(upkeep.configurations(root, changes))
-    return upkeep.survey(root / store_command.FOLDER, wanted, time.time())
+    return upkeep.survey(root / STORE, wanted, time.time())
 
 
 def states(root: Path, **changes: Any) -> Counter[State]:
@@ -65,7 +65,7 @@ def states(root: Path, **changes: Any) -> Counter[State]:
 
 
 def files(root: Path) -> set[Path]:
-    return {path for path in (root / store_command.FOLDER).rglob("*") if path.is_file()}
+    return {path for path in (root / STORE).rglob("*") if path.is_file()}
 
 
 def prune(root: Path, *changes: str, yes: bool = True) -> None:
@@ -208,7 +208,7 @@ def test_a_payload_that_is_no_archive_does_no_harm(project: Path) -> None:
 
 
 def test_foreign_files_are_kept(project: Path, tmp_path: Path) -> None:
-    folder = project / store_command.FOLDER
+    folder = project / STORE
     path = keep(project, cells_of(project)[0])
     outside = tmp_path / "outside.cell"
     outside.write_bytes(b"mine")
