@@ -261,19 +261,7 @@ def table_of(
     table = whole[[*identity, "value", *whole.columns.intersection(["limit"])]]
     # grids that share a cell count it once, but points may share one: at the base depth exponents decide nothing
     table = table.drop_duplicates(identity)
-    twins = table.duplicated(key, keep=False)
-    if twins.any():
-        several = whole.loc[table.index[twins]]
-        _, group = next(iter(several.groupby(key, dropna=False)))
-        identifying = {*key, "cell_id", "grid", "value"}
-        differ = [
-            str(c) for c in group if c not in identifying and group[c].astype(str).nunique() > 1
-        ]
-        raise ConfigurationError(
-            None,
-            f"claim '{claim.id}': several values stand at one point of {', '.join(key)}; "
-            f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`",
-        )
+    _refuse_several_values(claim, whole, table, key)
     exact = "limit" in table and bool(table["limit"].notna().all())
     table["lost"] = ~np.isfinite(table["value"])
     table["value"] = table["value"].mask(table["lost"], diverged)
@@ -285,6 +273,27 @@ def table_of(
         raise DivergedError
     rows = rows.drop(columns="lost").sort_values(key, ignore_index=True)
     return Table(rows, metric_info(quantity).top, exact, claim.competing)
+
+
+def _refuse_several_values(
+    claim: ClaimBase, whole: pd.DataFrame, table: pd.DataFrame, key: Sequence[str]
+) -> None:
+    """Refuse rows of `table` that `key` does not tell apart, naming the columns of `whole` in which they differ.
+
+    Raises:
+        ConfigurationError: several rows have the same values of `key`.
+    """
+    several = table.duplicated(key, keep=False)
+    if not several.any():
+        return
+    _, group = next(iter(whole.loc[table.index[several]].groupby(key, dropna=False)))
+    identifying = {*key, "cell_id", "grid", "value"}
+    differ = [str(c) for c in group if c not in identifying and group[c].astype(str).nunique() > 1]
+    raise ConfigurationError(
+        None,
+        f"claim '{claim.id}': several values at one point of {', '.join(key)}; "
+        f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`",
+    )
 
 
 def points_of(table: Table, columns: Sequence[str]) -> Points:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -21,6 +21,7 @@ from scaling_limits.claims.measurement import (
     with_interval,
 )
 from scaling_limits.claims.points import (
+    Points,
     decide,
     generator_of,
     interval_of,
@@ -46,6 +47,14 @@ ALLOWED_POWERS = (2**-0.5, 2**0.5)
 
 _Power = tuple[bool | None, float, Interval | None]
 """Whether a power is allowed, the power, and its interval."""
+
+
+class _Ranks(NamedTuple):
+    """The rank correlation at one step, that of each sample [R], and the power of a ratio of two columns."""
+
+    correlation: float
+    sampled: np.ndarray
+    power: _Power | None
 
 
 class Claim(SteppedClaim):
@@ -85,8 +94,7 @@ class Claim(SteppedClaim):
         """
         threshold = f"at least {setting(self.above)}"
         generator = generator_of(self)
-        correlations, sampled = [], []
-        powers: list[_Power] = []
+        ranks: list[_Ranks] = []
         steps = steps_of(self, results)
         for quantity in steps:
             table = table_of(self, results, self.by, quantity=quantity)
@@ -94,25 +102,13 @@ class Claim(SteppedClaim):
             num_points = len(points.settings)
             if num_points < MIN_POINTS:
                 raise UndecidedError(f"{num_points} points are too few to rank")
-            ratio = ratio_column(self, points.settings, self.ratio)
-            means = points.means
-            if not np.isfinite(means).all():
-                count = int(np.sum(~np.isfinite(means)))
+            count = int(np.sum(~np.isfinite(points.means)))
+            if count:
                 return diverged(threshold, f"training diverged at {count} of {num_points} points")
-            correlations.append(float(_spearman(means[None], ratio[None])[0]))
-            sampled_means = points.draws(generator).T
-            sampled.append(_spearman(sampled_means, np.broadcast_to(ratio, sampled_means.shape)))
-            columns = [points.settings[column].to_numpy(float) for column in self.ratio]
-            for name, column in zip(self.ratio, columns, strict=True):
-                if len(np.unique(column)) < 2:
-                    raise UndecidedError(f"there is only one {prose(name)}", "sizes")
-            if len(columns) == 2:
-                scale = points.spread.scale
-                power = float(_power(scale.to(means)[:, None], *columns)[0])
-                ends = interval_of(_power(scale.to(sampled_means.T), *columns))
-                powers.append((decide(power, ends, *ALLOWED_POWERS), power, ends))
-        value = min(correlations)
-        interval = interval_of(np.min(sampled, axis=0))
+            ranks.append(self._ranks(points, generator))
+        value = min(each.correlation for each in ranks)
+        interval = interval_of(np.min([each.sampled for each in ranks], axis=0))
+        powers = [each.power for each in ranks if each.power is not None]
         lowest = f", the lowest of {len(steps)} steps" if len(steps) > 1 else ""
         named = " / ".join(map(prose, self.ratio))
         detail = (
@@ -128,6 +124,30 @@ class Claim(SteppedClaim):
             interval=interval,
             threshold=threshold,
             detail=detail,
+        )
+
+    def _ranks(self, points: Points, generator: np.random.Generator) -> _Ranks:
+        """Return the rank correlation with the ratio at one step.
+
+        Raises:
+            UndecidedError: a column of the ratio has a single value.
+        """
+        ratio = ratio_column(self, points.settings, self.ratio)
+        sampled = points.draws(generator).T
+        columns = [points.settings[column].to_numpy(float) for column in self.ratio]
+        for name, column in zip(self.ratio, columns, strict=True):
+            if len(np.unique(column)) < 2:
+                raise UndecidedError(f"there is only one {prose(name)}", "sizes")
+        power = None
+        if len(columns) == 2:
+            scale = points.spread.scale
+            value = float(_power(scale.to(points.means)[:, None], *columns)[0])
+            interval = interval_of(_power(scale.to(sampled.T), *columns))
+            power = decide(value, interval, *ALLOWED_POWERS), value, interval
+        return _Ranks(
+            float(_spearman(points.means[None], ratio[None])[0]),
+            _spearman(sampled, np.broadcast_to(ratio, sampled.shape)),
+            power,
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,14 @@ from scaling_limits.claims.simulation import Recorded, Simulation
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results
+
+
+class _Cost(NamedTuple):
+    """The ratio to the size's own smallest value, that of each sample [R], and the least cost of half of the grid."""
+
+    ratio: float
+    sampled: np.ndarray
+    typical: float
 
 
 class Claim(BestClaim):
@@ -63,21 +71,17 @@ class Claim(BestClaim):
             )
         generator = generator_of(self)
         sampled_best = start.draws(generator).argmin(axis=0)
-        ratios: dict[float, float] = {}
-        typical: dict[float, float] = {}
-        sampled = []
+        costs: dict[float, _Cost] = {}
         for size in others:
-            points = sizes[size]
-            rows = _same_settings(start, points, columns, f"{prose(self.along)} {setting(size)}")
-            ratios[size] = float(ratio_of(points.means[rows[start.best]], points.means.min()))
-            means = points.draws(generator)
-            chosen = np.take_along_axis(means, rows[sampled_best][None, :], axis=0)[0]
-            sampled.append(ratio_of(chosen, means.min(axis=0)))
-            typical[size] = _typical(points, means)
-        far = max(others, key=lambda size: (ratios[size], size))
-        interval = extreme_of(ratios[far], np.max(sampled, axis=0), least=1.0)
-        holds = decide(ratios[far], interval, 0.0, 1 + self.tolerance)
-        if holds and typical[far] <= 1 + self.tolerance:
+            rows = _same_settings(
+                start, sizes[size], columns, f"{prose(self.along)} {setting(size)}"
+            )
+            costs[size] = _cost(sizes[size], rows[start.best], rows[sampled_best], generator)
+        far = max(others, key=lambda size: (costs[size].ratio, size))
+        value = costs[far].ratio
+        interval = extreme_of(value, np.max([c.sampled for c in costs.values()], axis=0), least=1.0)
+        holds = decide(value, interval, 0.0, 1 + self.tolerance)
+        if holds and costs[far].typical <= 1 + self.tolerance:
             raise UndecidedError(
                 f"at {prose(self.along)} {setting(far)} half of the grid may cost as little, "
                 "so that any choice would do"
@@ -93,17 +97,30 @@ class Claim(BestClaim):
         settings = ", ".join(f"{prose(column)} {setting(best[column])}" for column in columns)
         return Measurement(
             holds=holds,
-            value=ratios[far],
+            value=value,
             interval=interval,
             threshold=f"at most {setting(1 + self.tolerance)}",
             detail=f"the best of {prose(self.along)} {setting(reference)} ({settings}) gives "
-            f"{with_interval(ratios[far], interval)} times the smallest {quantity_name(self)} "
+            f"{with_interval(value, interval)} times the smallest {quantity_name(self)} "
             f"at {setting(far)}; allowed {setting(1 + self.tolerance)}",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of optima that stay."""
         return BowlSimulation(self, recorded)
+
+
+def _cost(
+    points: Points, best: int, sampled_best: np.ndarray, generator: np.random.Generator
+) -> _Cost:
+    """Return the cost of the hyperparameters in row `best` at one size, and of each sample's in `sampled_best` [R]."""
+    means = points.draws(generator)
+    chosen = np.take_along_axis(means, sampled_best[None, :], axis=0)[0]
+    return _Cost(
+        float(ratio_of(points.means[best], points.means.min())),
+        ratio_of(chosen, means.min(axis=0)),
+        _typical(points, means),
+    )
 
 
 def _typical(points: Points, sampled: np.ndarray) -> float:
