@@ -6,6 +6,7 @@ from pathlib import Path
 
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -61,4 +62,9 @@ def _pictures() -> str:
 
 
 def _mathml(formula: re.Match[str]) -> str:
-    return convert(unescape(formula[2]), display="block" if formula[1] == "div" else "inline")
+    """Return a formula as MathML; commands that the converter does not know would be left in it."""
+    tex = unescape(formula[2])
+    mathml: str = convert(tex, display="block" if formula[1] == "div" else "inline")
+    if "\\" in mathml:
+        raise PluginError(f"the formula '{tex}' has a command that latex2mathml does not know")
+    return mathml
