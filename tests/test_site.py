@@ -1,4 +1,4 @@
-"""The documentation: links lead somewhere, and code blocks are what they say. `make docs` tests the site itself."""
+"""Links of the documentation resolve, and its code blocks and commands are valid. `make docs` tests the site itself."""
 
 import ast
 import re

@@ -37,7 +37,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Direct links to a folder to its README."""
+    """Let links to a folder lead to its README."""
     here = (ROOT / page.file.src_uri).parent
 
     def to_page(link: re.Match[str]) -> str:
@@ -56,7 +56,7 @@ def _file(path: str, config: MkDocsConfig) -> File:
 
 
 def _pictures() -> str:
-    """Return a gallery without verdicts, for a project whose `make gallery` has not written its index."""
+    """Return a gallery of pictures alone, shown until `make gallery` has written its index."""
     pictures = sorted((ROOT / GALLERY).parent.glob("*.png"))
     return "\n".join(["# Gallery\n", *(f"![{path.stem}]({path.name})" for path in pictures)])
 
