@@ -1,6 +1,9 @@
-# The commands of the README. Everything runs inside .venv, which is built from envs/requirements.lock.
+# The commands of the README. Everything runs inside .venv, which is built from envs/requirements.lock; only `make docs`
+# has an environment of its own, .venv-docs.
 PYTHON ?= python3
 VENV := .venv
+DOCS := .venv-docs
+UV := uv==0.13.8
 RUN := $(VENV)/bin
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 export UV_PYTHON_DOWNLOADS := never
@@ -10,7 +13,7 @@ ifneq ($(words $(CURDIR)),1)
 $(error the name of this folder has a space in it, which Snakemake does not allow of the interpreter in .venv: move the project to one without)
 endif
 
-.PHONY: setup lock figures audit gallery test wheel benchmarks lint format clean
+.PHONY: setup lock figures audit gallery docs test wheel benchmarks lint format clean
 
 # a mistyped variable would be passed over, and the default run in its place
 VARIABLES := PYTHON PRESET CONFIG ARGS LOG FIGURE
@@ -35,7 +38,7 @@ endif
 # what it compiles (PYTHONDONTWRITEBYTECODE), each of a run's hundreds of processes would take seconds over it.
 $(VENV)/.installed: envs/requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(CLEAR) $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check $(UV)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip sync --quiet --compile-bytecode --require-hashes envs/requirements.lock
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
@@ -59,6 +62,7 @@ lock:
 	$(LOCK) envs/requirements.in -o envs/requirements.lock
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-cuda.in -o envs/requirements-cuda.lock
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-slurm.in -o envs/requirements-slurm.lock
+	$(LOCK) --constraints envs/requirements.lock envs/requirements-docs.in -o envs/requirements-docs.lock
 
 # every figure at a preset (PRESET=laptop for another one), then where to look; LOG=1 shows Snakemake's log
 figures: setup
@@ -72,6 +76,16 @@ audit: setup
 gallery: figures
 	$(RUN)/python -m scaling_limits.audit.gallery results/$(PRESET) docs/gallery
 	cp results/$(PRESET)/audit.md docs/results.md
+
+# the documentation as a site: results/site/index.html. It needs no other environment; a dead link is an error
+docs: $(DOCS)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
+
+$(DOCS)/.installed: envs/requirements-docs.lock
+	$(PYTHON) -m venv --clear $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check $(UV)
+	VIRTUAL_ENV="$(CURDIR)/$(DOCS)" $(DOCS)/bin/uv pip sync --quiet --compile-bytecode --require-hashes envs/requirements-docs.lock
+	touch $@
 
 test: setup
 	$(RUN)/pytest -n 2 --dist loadgroup
@@ -107,5 +121,5 @@ format: setup
 
 # all but the stored cells, which may have taken weeks; `scaling-limits store prune` removes stale ones
 clean:
-	rm -rf .venv .snakemake logs
+	rm -rf .venv .venv-docs .snakemake logs
 	if [ -d results ]; then find results -mindepth 1 -maxdepth 1 ! -name cells -exec rm -rf {} +; fi

@@ -16,6 +16,7 @@ LOCKS = {
     "cpu": "requirements.lock",
     "cuda": "requirements-cuda.lock",
     "slurm": "requirements-slurm.lock",
+    "docs": "requirements-docs.lock",
 }
 CONDA = ("cpu", "cuda")
 """Environments that conda can make, too."""
@@ -35,6 +36,11 @@ def pins(device: str) -> dict[str, set[str]]:
         found.setdefault(name, set()).add(version)
     assert PIN.sub("", text) == "", "a lock holds versions and hashes only"
     return found
+
+
+def versions(device: str) -> dict[str, set[str]]:
+    """Every pinned package of a lock: its versions without their markers."""
+    return {name: {pin.split(" ")[0] for pin in found} for name, found in pins(device).items()}
 
 
 def requirements(name: str) -> list[str]:
@@ -67,9 +73,17 @@ def test_other_requirements_extend_the_first(name: str, added: str) -> None:
     assert requirements(f"requirements-{name}.in") == ["--requirement requirements.in", added]
 
 
+def test_the_lock_of_the_site_has_the_versions_of_the_first() -> None:
+    cpu, docs = versions("cpu"), versions("docs")
+    shared = cpu.keys() & docs.keys()
+    assert "latex2mathml" in shared
+    assert {name: docs[name] for name in shared} == {name: cpu[name] for name in shared}
+
+
 @pytest.mark.parametrize("device", LOCKS)
 def test_every_requirement_is_locked(device: str) -> None:
-    wanted = {re.split(r"[=\[]", line)[0].lower() for line in requirements("requirements.in")}
+    source = "requirements-docs.in" if device == "docs" else "requirements.in"
+    wanted = {re.split(r"[=\[]", line)[0].lower() for line in requirements(source)}
     assert wanted <= pins(device).keys()
 
 
@@ -77,10 +91,10 @@ def test_the_package_asks_for_no_less_than_what_is_locked_and_has_upper_bounds()
     """With `make wheel`, which takes the newest: both ends are tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     asked = [*project["dependencies"], *project["optional-dependencies"]["workflow"]]
-    locked = pins("cpu")
+    locked = versions("cpu")
     for line in asked:
         requirement = Requirement(line)
-        found = {Version(pin.split(" ")[0]) for pin in locked[requirement.name]}
+        found = set(map(Version, locked[requirement.name]))
         bounds = {bound.operator: Version(bound.version) for bound in requirement.specifier}
         assert bounds.keys() == {">=", "<"}, line
         assert min(found) == bounds[">="], line

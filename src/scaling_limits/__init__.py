@@ -51,7 +51,8 @@ def train(
 
     Args:
         settings: those of `docs/settings.md`, one value each.
-        measurements: for each name of `docs/adding.md`, the numbers of updates after which it is taken; `"end"` is all.
+        measurements: for each name of `docs/adding/measurement.md`, the numbers of updates after which it is taken;
+            `"end"` is all.
         data: an own dataset, as the arrays `x_train`, `y_train`, `x_test` and `y_test` or an .npz file of these, which
             the setting `dataset` may give a name; or a folder with copies of the project's datasets.
         algorithms: own algorithms, a Python file for each name, as in `config/config.yaml`.

@@ -1,9 +1,9 @@
-"""The kind of claim of docs/adding.md, configured, checked, judged and simulated in a process that knows it."""
+"""The kind of claim of docs/adding/package.md, configured, checked, judged and simulated in a process that knows it."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "adding.md"
+PAGE = Path(__file__).parents[2] / "docs" / "adding" / "package.md"
 SOURCE = re.search(
     r"```python\n# sharp_networks/seeds_agree\.py\n(.*?)```", PAGE.read_text("utf-8"), re.S
 )[1]

@@ -1,4 +1,4 @@
-"""Parts of installed packages: that of docs/adding.md as it stands there, and what is refused."""
+"""Parts of installed packages: the one of docs/adding/package.md, and what is refused."""
 
 import importlib
 import json
@@ -156,14 +156,13 @@ def install(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
 
 
 def documented_files() -> dict[str, str]:
-    """The files of the package in docs/adding.md."""
-    page = (PROJECT / "docs/adding.md").read_text("utf-8")
-    return dict(BLOCK.findall(page.split("## A package of your own")[1].split("\n## ")[0]))
+    """The files of the package in docs/adding/package.md."""
+    return dict(BLOCK.findall((PROJECT / "docs/adding/package.md").read_text("utf-8")))
 
 
 @pytest.fixture(scope="module")
 def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of installed packages with the one of docs/adding.md."""
+    """A folder of installed packages with the one of docs/adding/package.md."""
     folder = tmp_path_factory.mktemp("site")
     files = documented_files()
     project = tomllib.loads(files.pop("pyproject.toml"))["project"]

@@ -48,7 +48,7 @@ def test_twice_from_scratch_byte_by_byte(template: Path, finished: Project, tmp_
 def test_another_workflow_takes_a_figure_as_from_a_module(project: Project, tmp_path: Path) -> None:
     """The Snakefile of docs/running.md, with this project's folder and a figure that is there already."""
     documented = (SOURCE / "docs/running.md").read_text("utf-8").split("From another workflow")[1]
-    text = re.search(r"```python\n(.*?)```", documented, re.DOTALL)[1]
+    text = re.search(r"```snakefile\n(.*?)```", documented, re.DOTALL)[1]
     for written, meant in (
         ("/path/to/scaling-limits", str(project.folder)),
         ("/path/to/letter", str(tmp_path)),
