@@ -18,20 +18,25 @@ __version__ = version("scaling-limits")
 
 
 def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> pd.DataFrame:
-    """The table that a computed figure shows: one row for each panel, line, point and seed.
+    """Return the table that a computed figure shows, with one row for each panel, line, point and seed.
 
-    Its columns are `panel` (from 0), `title`, `line`, `quantity`, `grid`, `cell_id`, `seed`, `value` and `diverged`
-    (some seed did at this point), then all settings of the cell as in `docs/settings.md`, and the axis that the
-    quantity keeps, if it has one (`step`, `inference_step`, `layer`, `index`, or over the depth `relative_layer`,
-    `relative_index`). Of a figure of several plots the first column is `plot` (from 0).
+    Args:
+        figure: the figure as `<paper>/<figure>`, for example `mupc/fig5`.
+        preset: the preset at which the figure was computed.
+        root: the project's folder; by default the nearest folder at or above the working directory that has results.
 
-    `figure` is named as in `load("mupc/fig5")`; `root` is the project's folder (default: the nearest one above the
-    working directory that has results).
+    Returns:
+        A table with the columns `panel` (from 0), `title`, `line`, `quantity`, `grid`, `cell_id`, `seed`, `value` and
+        `diverged` (whether any seed diverged at this point), then all settings of the cell as in `docs/settings.md`,
+        and the axis that the quantity keeps, if any: `step`, `inference_step`, `layer` or `index`, or `relative_layer`
+        or `relative_index` for positions relative to the depth. For a figure with several plots, the first column is
+        `plot` (from 0).
 
     Raises:
-        ScalingLimitsError: the figure was not computed at this preset; says how to compute it, and which were.
+        ScalingLimitsError: the figure was not computed at this preset. The message says how to compute it and which
+            figures were computed.
     """
-    # pandas and matplotlib take a second to import: only for who asks
+    # pandas and matplotlib take a second to import, so they are imported only when needed
     from scaling_limits.plots.figure_folder import FigureFolder, find
 
     return FigureFolder.open(find(figure, preset, root)).table()
@@ -45,26 +50,26 @@ def train(
     algorithms: Mapping[str, Path | str] | None = None,
     parameterisations: Sequence[Mapping[str, object]] | None = None,
 ) -> pd.DataFrame:
-    """Train one network and return its records, with the numbers that a figure's cell of the same settings has.
+    """Train one network and return its records, which equal those of a figure's cell with the same settings.
 
     Nothing is stored.
 
     Args:
-        settings: those of `docs/settings.md`, one value each.
-        measurements: for each name of `docs/adding/measurement.md`, the numbers of updates after which it is taken;
-            `"end"` is all.
-        data: an own dataset, as the arrays `x_train`, `y_train`, `x_test` and `y_test` or an .npz file of these, which
-            the setting `dataset` may give a name; or a folder with copies of the project's datasets.
-        algorithms: own algorithms, a Python file for each name, as in `config/config.yaml`.
-        parameterisations: own rows of the table, as in `config/config.yaml`.
+        settings: the settings of `docs/settings.md`, one value each.
+        measurements: for each measurement of `docs/adding/measurement.md`, the numbers of updates after which it is
+            taken; `"end"` means after the last update.
+        data: a dataset of your own, either as the arrays `x_train`, `y_train`, `x_test` and `y_test` or as an .npz file
+            with these arrays, which the setting `dataset` may name; or a folder with copies of the project's datasets.
+        algorithms: your own algorithms, one Python file for each name, as in `config/config.yaml`.
+        parameterisations: your own rows of the table of parameterisations, as in `config/config.yaml`.
 
     Returns:
-        The columns `metric`, `step`, `inference_step`, `layer`, `index` (each missing where a metric does not have it)
-        and `value`.
+        A table with the columns `metric`, `step`, `inference_step`, `layer`, `index` (each missing for metrics without
+        this axis) and `value`.
 
     Raises:
-        ConfigurationError: an argument, setting or measurement is unknown, missing, invalid or does not go with the
-            others; a measured step is never reached; the network does not fit into this machine's memory.
+        ConfigurationError: an argument, setting or measurement is unknown, missing, invalid or incompatible with the
+            others; a measured step is never reached; or the network does not fit into this machine's memory.
         DatasetError: the dataset is invalid or could not be obtained.
     """
     from scaling_limits.pipeline import by_hand

@@ -1,8 +1,8 @@
-"""A cell: one fully resolved point of an experiment, everything that decides its numbers.
+"""Cells: fully resolved points of an experiment, with everything that determines their results.
 
-Fields marked `Traced` are only numbers: cells that differ in nothing else share a compiled program (a shard).
-All other fields are static. The exponents of a parameterisation have become numbers here, so the table that
-they came from is not part of a cell.
+Fields marked `Traced` enter a compiled program as arguments. Cells that differ only in traced fields share a compiled
+program and form a shard. All other fields are static. A cell contains the exponents of its parameterisation already
+evaluated to numbers, so the table of parameterisations is not part of it.
 """
 
 import hashlib
@@ -19,8 +19,9 @@ Traced = Annotated[float, Field(json_schema_extra=_TRACED)]
 TracedInt = Annotated[int, Field(json_schema_extra=_TRACED)]
 TracedOrNone = Annotated[float | None, Field(json_schema_extra=_TRACED)]
 Compiled = Literal["quickly", "partly"] | None
-"""How a program is compiled: None, with all optimisations; partly, with some; quickly, with none, which makes it a
-slower one."""
+"""How a program is compiled: with all optimisations (None), with some (`partly`), or with none (`quickly`).
+
+Fewer optimisations compile faster, but the program is slower."""
 
 
 Fields = dict[str, Any]
@@ -28,16 +29,16 @@ Fields = dict[str, Any]
 
 
 class CellSettings(Extended):
-    """Settings of one cell: the base of the classes composed of the `Settings` that its parts declare."""
+    """Settings of one cell: the base of the classes that combine the `Settings` declared by the cell's parts."""
 
 
 class DatasetSpec(Strict):
-    """A prepared dataset: `checksum` is that of the payload, `input_shape` what the network sees.
+    """A prepared dataset: `checksum` identifies its payload, and `input_shape` is the shape that the network receives.
 
-    `targets` have `target_dim` columns: one-hot rows, the label itself, draws that do not depend on the data, or the
-    real numbers of data without classes.
-    A sample of a text is so many words as `context_size` says, or a sequence of `sequence_length` tokens, whose targets
-    are the next ones; both are kept as indices until a batch is taken. None of others.
+    `targets` have `target_dim` columns: one-hot rows (`one_hot`), the label itself (`scalar`), random draws independent
+    of the data (`gaussian`), or the real targets of data without classes (`real`). For text, a sample is either
+    `context_size` words or a sequence of `sequence_length` tokens whose targets are the next tokens. Both are stored as
+    indices until a batch is taken. For other data, both fields are None.
     """
 
     name: str
@@ -54,14 +55,14 @@ class DatasetSpec(Strict):
 
 
 class NetworkSpec(Strict):
-    """Structure only; `width` N, `num_hidden_layers` H (so L = H + 1 weight layers). A network with options of its own
-    derives its own from this.
+    """The structure of a network, without scales: `width` N and `num_hidden_layers` H, so L = H + 1 weight layers.
 
-    `block_depth` is how many layers a residual branch of an mlp has, `layer_norm` whether what enters a branch is
-    normalised. A block of several layers is one hidden layer.
-    `input_shape` is that of images, where the network depends on it. `feedback` is the activation of feedback nodes,
-    None without any (pc-tp psi). `num_statistics` is of how many training samples at most a network with batch norm
-    takes the statistics that it is evaluated with, None without batch norm.
+    A network with further options derives its own specification from this class. `block_depth` is the number of layers
+    in a residual branch of an mlp, and `layer_norm` says whether the input of a branch is normalised. A block of
+    several layers counts as one hidden layer. `input_shape` is the shape of images, for networks that depend on it.
+    `feedback` is the activation of feedback nodes (pc-tp psi), None for networks without feedback nodes.
+    `num_statistics` is the maximum number of training samples from which a network with batch norm takes its statistics
+    for evaluation, None without batch norm.
     """
 
     name: str
@@ -81,17 +82,18 @@ class NetworkSpec(Strict):
 
     @property
     def has_branches(self) -> bool:
-        """Whether there are residual branches with a multiplier."""
+        """Whether the network has residual branches with a multiplier."""
         return self.skip and self.num_hidden_layers > 1
 
 
 class RoleScaling(Strict):
-    """What a parameterisation says of the weights of one role, as numbers.
+    """The numbers that a parameterisation assigns to the weights of one role.
 
-    `init_std` multiplies unit-variance draws, `multiplier` the weight in the forward pass, `branch` a whole residual
-    branch, `epsilon` (Adam) and both `damping`s (of Kronecker factors) the optimiser's own; `energy_weight` is that of
-    predictive coding's error of the weight's node (pc-tp gamma_l). In a cell, `learning_rate` is the rate of these
-    weights, the setting times the row's factor, and 0 if they are frozen: cells share what differs in this split alone.
+    `init_std` multiplies unit-variance draws, `multiplier` the weight in the forward pass, and `branch` a whole
+    residual branch. `epsilon` (Adam) and the two dampings (of Kronecker factors) multiply those of the optimiser.
+    `energy_weight` weights predictive coding's error at the weight's node (pc-tp gamma_l). In a cell, `learning_rate`
+    is the final learning rate of these weights, the setting times the row's factor, and 0 if the weights are frozen.
+    Cells that differ only in how this product is split are therefore the same cell.
     """
 
     init_std: Traced
@@ -105,9 +107,10 @@ class RoleScaling(Strict):
 
 
 class AlgorithmSpec(Extended):
-    """Of which loss and how weight gradients are computed. An algorithm with options derives its own from this.
+    """How weight gradients are computed, and from which loss.
 
-    `file` is that of an algorithm of the user's own, from the project's folder or absolute.
+    An algorithm with options derives its own specification from this class. `file` is the path of a user's algorithm,
+    absolute or relative to the project's folder.
     """
 
     name: str
@@ -116,9 +119,9 @@ class AlgorithmSpec(Extended):
 
 
 class OptimiserSpec(Extended):
-    """An update rule; one with numbers of its own derives its own from this.
+    """An update rule. A rule with numbers derives its own specification from this class.
 
-    The learning rates are those of the roles (`RoleScaling`). Feedback weights have a decay that is added to their
+    Learning rates belong to the roles (`RoleScaling`). `feedback_weight_decay` times a feedback weight is added to its
     gradient.
     """
 
@@ -127,7 +130,7 @@ class OptimiserSpec(Extended):
 
 
 class MeasurementSpec(Strict):
-    """A registered measurement and after how many updates it is taken."""
+    """A registered measurement and the numbers of updates after which it is taken."""
 
     name: str
     steps: tuple[int, ...]
@@ -136,13 +139,13 @@ class MeasurementSpec(Strict):
 class Cell(Strict):
     """One point of an experiment.
 
-    `scaling` and `frozen` name roles of weights, or single layers where those of one role differ in fan-in. Weights
-    that are `frozen` stay as drawn. Feedback weights are trained alone for `num_feedback_steps` before the first step.
-    A share `label_smoothing` of each training target is spread over all classes; training images are changed by what
-    `augmentation` names, at random at every step. The learning rate stays the same without a schedule; with
-    `warmup_steps` it rises linearly from 0 before. Metrics of every step are kept as means over `averaged_records`
-    equal parts of training, if that is set.
-    With `limit`, its numbers are computed by that limit instead of by training.
+    `scaling` and `frozen` name roles of weights, or single layers if the layers of a role differ in fan-in. Weights in
+    `frozen` keep their initial values. Feedback weights are trained alone for `num_feedback_steps` updates before the
+    first step. A fraction `label_smoothing` of each training target is spread over all classes. The transformations in
+    `augmentation` change the training images at random at every step. Without a schedule the learning rate is constant;
+    with `warmup_steps` it first rises linearly from 0. If `averaged_records` is set, metrics of every step are stored
+    as means over this number of equal parts of training. If `limit` is set, this limit computes the results instead of
+    training.
     """
 
     limit: str | None = None
@@ -169,30 +172,32 @@ class Cell(Strict):
     device: Literal["cpu", "gpu"]
 
     def canonical(self) -> dict[str, Any]:
-        """The cell as plain JSON types, without unset options."""
+        """Return the cell as plain JSON types, without unset options."""
         return self.model_dump(mode="json", exclude_none=True)
 
     def static(self) -> dict[str, Any]:
-        """The fields that a compiled program depends on."""
+        """Return the fields on which a compiled program depends."""
         return _select(self, self.canonical(), traced=False)
 
     def traced(self) -> dict[str, Any]:
-        """The fields that enter a compiled program as arguments, nested as in the cell."""
+        """Return the fields that enter a compiled program as arguments, nested as in the cell."""
         return _select(self, self.canonical(), traced=True)
 
     def shard(self) -> str:
-        """Hash of the static fields, and of which numbers enter beside them: cells of equal `shard` compile once."""
+        """Return a hash of the static fields and the names of the traced fields; cells with the same hash share one
+        compilation.
+        """
         return digest([self.static(), _names(self.traced())])
 
 
 def digest(value: object) -> str:
-    """16 hexadecimal digits that name a JSON value."""
+    """Return 16 hexadecimal digits that identify a JSON value."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _names(values: Any) -> Any:
-    """Nested mappings without their values."""
+    """Replace all leaves of nested mappings by None."""
     if not isinstance(values, dict):
         return None
     return {name: _names(value) for name, value in values.items()}

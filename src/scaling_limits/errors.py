@@ -1,20 +1,20 @@
-"""Errors that a user can mend: they name the file, the key or the value, and what would be valid."""
+"""Errors that a user can correct: their messages name the file, the key or the value, and what is valid."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class ScalingLimitsError(Exception):
-    """Base of all errors whose message is meant for the user, without a traceback."""
+    """Base of all errors whose message is shown to the user without a traceback."""
 
 
 class ConfigurationError(ScalingLimitsError):
-    """The configuration, or the figure asked for, is not valid.
+    """The configuration or the requested figure is invalid.
 
     Args:
-        key: the dotted path of the key in question, by which its file and line are found; None if there is none.
-        problem: what is wrong, and what would be valid.
-        place: the file and line, where they are known.
+        key: the dotted path of the invalid key, from which its file and line are found; None if no key is to blame.
+        problem: what is wrong and what is valid.
+        place: the file and line, if known.
     """
 
     def __init__(self, key: str | None, problem: object, *, place: object = None) -> None:
@@ -24,7 +24,7 @@ class ConfigurationError(ScalingLimitsError):
 
 
 class DatasetError(ScalingLimitsError):
-    """A dataset is missing, corrupt or of the wrong shape."""
+    """A dataset is missing, corrupt or has the wrong shape."""
 
 
 class StoreError(ScalingLimitsError):
@@ -32,7 +32,7 @@ class StoreError(ScalingLimitsError):
 
 
 def unknown(kind: str, word: object, valid: Iterable[object]) -> str:
-    """Say that `word` is no valid `kind`, with the nearest valid spelling first.
+    """Return a message that `word` is not a valid `kind`, with the closest valid spelling and all valid words.
 
     >>> unknown("dataset", "minst", ["mnist", "digits"])
     "unknown dataset 'minst'; did you mean 'mnist'? Valid: digits, mnist"

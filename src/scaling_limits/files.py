@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and what a user is told where one cannot be written."""
+"""Atomic writing of files, and the errors reported if a file cannot be written."""
 
 import contextlib
 import os
@@ -11,16 +11,16 @@ from scaling_limits.errors import ScalingLimitsError
 
 
 class WriteError(ScalingLimitsError):
-    """A file cannot be written: the disk is full, or the folder may not be written to."""
+    """A file cannot be written because the disk is full or the folder is not writable."""
 
 
 def write_file(path: Path, content: bytes | str) -> None:
-    """Write a file, and its folder where there is none, so that it is there whole or not at all.
+    """Write a file atomically, and create its folder if it is missing.
 
-    Text is encoded as UTF-8. Several processes may write the same file: the last one wins.
+    Text is encoded as UTF-8. Several processes may write the same file; the last one wins.
 
     Raises:
-        WriteError: the file cannot be written; nothing of it is left behind, an older one stays as it was.
+        WriteError: the file cannot be written; no partial file is left, and an older file is unchanged.
     """
     with writing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -28,17 +28,18 @@ def write_file(path: Path, content: bytes | str) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path`, which is synchronised and replaces `path` when the block ends.
+    """Open a temporary file in the folder of `path`; when the block ends, synchronise it to disk and rename it to
+    `path`.
 
-    If the block raises, nothing is left behind and an older file is unchanged.
+    If the block raises, no file is left behind and an older file is unchanged.
 
     Args:
         path: the file to write; its folder is created if it is missing.
 
     Raises:
-        WriteError: the file cannot be written. An `OSError` of the block is reported as such.
+        WriteError: the file cannot be written, or the block raised an `OSError`.
     """
-    # processes of two machines or containers may have equal numbers
+    # processes on two machines or in two containers may have the same process id
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,17 +56,17 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def unwritable(path: Path, error: OSError) -> WriteError:
-    """The error to raise for a file that somebody else's code could not write."""
+    """Return the error to raise if another library could not write a file."""
     return WriteError(
         f"cannot write {path}: {error.strerror or error}; cells stored so far are kept"
     )
 
 
 def require_writable(folders: Iterable[Path]) -> None:
-    """Refuse to begin where results could not be kept; a folder that is not there is passed over.
+    """Raise an error before any work starts if results could not be saved; folders that do not exist are skipped.
 
     Raises:
-        WriteError: one of the folders may not be written to.
+        WriteError: one of the folders is not writable.
     """
     for folder in folders:
         if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):

@@ -1,4 +1,4 @@
-"""Pictures with few colours: a third of the bytes."""
+"""Reduction of pictures to few colours, which takes a third of the bytes."""
 
 import io
 
@@ -8,7 +8,7 @@ COLOURS = 256
 
 
 def with_palette(png: bytes) -> bytes:
-    """Return a picture as a PNG with a palette, the same bytes each time."""
+    """Return a picture as a PNG with a palette; the bytes are reproducible."""
     content = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
         image.convert("RGB").quantize(COLOURS).save(content, "png", optimize=True)

@@ -1,4 +1,4 @@
-"""Locks on cells: of several processes that share a store, each computes what no other one is computing."""
+"""Locks on cells, so that processes that share a store do not compute the same cell."""
 
 import fcntl
 import io
@@ -9,10 +9,11 @@ from scaling_limits.files import unwritable
 
 
 class Locks:
-    """Locks on keys, hexadecimal numbers: each locks one byte of a file without content. Open it once in a process.
+    """Locks on keys, which are hexadecimal numbers. A process opens the file of locks once.
 
-    The operating system releases the locks of a process that ends, however it ends. Where a file system has no such
-    locks, every key is free: two processes may then compute a cell, and the file written last stays. Both are equal.
+    Each lock is one byte of an otherwise empty file. The operating system releases the locks of a process when it ends,
+    for whatever reason. On a file system without such locks, every key is free. Two processes may then compute the same
+    cell; the results are equal, and the last file written remains.
 
     Args:
         path: the file; its folder is created if it is missing.
@@ -40,26 +41,29 @@ class Locks:
         self._file.close()
 
     def take(self, key: str) -> bool:
-        """Lock a key, and return whether that was possible: False if another process has it."""
+        """Try to lock a key, and return whether this succeeded; False means that another process holds the lock."""
         return self._lock(key, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def release(self, key: str) -> None:
-        """Unlock a key that this process has."""
+        """Unlock a key that this process has locked."""
         self._lock(key, fcntl.LOCK_UN)
 
     def wait(self, key: str) -> None:
-        """Wait until no other process has a key. This process may have none meanwhile: two might wait for ever."""
+        """Wait until no other process holds the lock of a key.
+
+        This process must not hold any lock meanwhile, as two processes might otherwise wait for each other forever.
+        """
         self._lock(key, fcntl.LOCK_EX)
         self.release(key)
 
     def _lock(self, key: str, operation: int) -> bool:
-        # an offset has 63 bits: two cells in a million million million share one
+        # offsets have 63 bits, so the probability that two cells share one is about 1e-19
         place = int(key, 16) % (1 << 63)
         try:
             fcntl.lockf(self._file, operation, 1, place)
         except (BlockingIOError, PermissionError):
             return False
         except OSError:
-            # no locks here
+            # this file system has no locks
             return True
         return True

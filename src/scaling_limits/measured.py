@@ -1,4 +1,4 @@
-"""What computing a cell gives: arrays with named axes."""
+"""The results of computing a cell: arrays with named axes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Measured:
-    """One measured array with the names of its axes (of `records.AXES`) and what stands along them.
+    """One measured array, with the names of its axes (from `records.AXES`) and the labels along them.
 
-    Along an axis without `labels` the numbers 0, 1, ... do.
+    An axis without `labels` is numbered 0, 1, ...
     """
 
     values: np.ndarray

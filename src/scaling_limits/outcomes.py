@@ -1,4 +1,4 @@
-"""The words for what judging a claim gives, the same in every file, page and picture."""
+"""The words for the outcomes of claims, the same in every file, page and picture."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -7,13 +7,15 @@ from typing import Literal, get_args
 Outcome = Literal[
     "holds", "fails", "inconclusive", "data not available", "diverged", "not computed"
 ]
-"""`inconclusive` has a `Reason`. `data not available`: the claim names a dataset, but a substitute is used.
-`diverged`: every cell did, and the claim does not say that training fails. `not computed`: there are no records."""
+"""The outcome of a claim.
+
+`inconclusive` has a `Reason`. `data not available`: the claim names a dataset, but a substitute is used. `diverged`:
+every cell diverged, and the claim does not state that training fails. `not computed`: the figure has no records."""
 
 Reason = Literal["interval", "control", "sizes", "optimum at the edge", "divergence", "values"]
-"""Why a claim is inconclusive: its interval reaches across a threshold; a control does not violate it; there is one
-size, or none as large as the claim needs; an optimum may lie beyond its grid; some of the cells that are compared
-diverged; or the recorded values allow no measurement."""
+"""Why a claim is inconclusive: its interval contains a threshold; a control holds or is undecided; there is only one
+size, or none as large as the claim requires; an optimum may lie outside of its grid; some of the compared cells
+diverged; or the recorded values do not allow a measurement."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -30,7 +32,7 @@ _PLURALS = {"holds": "hold", "fails": "fail"}
 
 
 def tally(outcomes: Iterable[Outcome]) -> str:
-    """Count the outcomes that occur, in words; `none` without any.
+    """Return the counts of the outcomes that occur as text; `none` if there are no outcomes.
 
     >>> tally(["holds", "fails", "holds"])
     '2 hold, 1 fails'
@@ -40,7 +42,7 @@ def tally(outcomes: Iterable[Outcome]) -> str:
 
 
 def overall(outcomes: Sequence[Outcome]) -> Overall:
-    """Sum up the outcomes of a figure's claims, of which there is at least one.
+    """Return the overall outcome of a figure's claims, of which there must be at least one.
 
     >>> overall(["holds", "holds"]), overall(["holds", "fails"]), overall(["fails", "inconclusive"])
     ('reproduced', 'partly reproduced', 'not reproduced')
@@ -58,7 +60,7 @@ def overall(outcomes: Sequence[Outcome]) -> Overall:
 
 
 def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
-    """Return the outcome of a figure's claims and how many hold.
+    """Return the overall outcome of a figure's claims, and how many of them hold.
 
     >>> score(["holds", "fails"])
     ('partly reproduced', '1 of 2 claims')
@@ -69,5 +71,5 @@ def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
 
 
 def counted(outcome: Outcome, count: int) -> str:
-    """Write a number of claims with an outcome: `1 holds`, `2 hold`."""
+    """Return a count with an outcome as text: `1 holds`, `2 hold`."""
     return f"{count} {outcome if count == 1 else _PLURALS.get(outcome, outcome)}"

@@ -1,8 +1,8 @@
-"""Records: the tidy tables that training leaves behind and that figures and claims read.
+"""Records: the tidy tables that training writes and that figures and claims read.
 
 `cells.parquet` has one row per (grid, cell): `grid`, `cell_id` and the settings as the user wrote them (`width`,
-`depth`, `learning_rate`, `seed`, ...). `records.parquet` has the rows `cell_id, metric, step, inference_step, layer,
-index, value`; an axis that a metric does not have is missing (<NA>).
+`depth`, `learning_rate`, `seed`, ...). `records.parquet` has the columns `cell_id, metric, step, inference_step, layer,
+index, value`; axes that a metric does not have are missing (<NA>).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ import pandas as pd
 from scaling_limits.figures.quantities import Quantity
 
 GROWN = 10.0
-"""A training loss that has grown by this factor over its first has diverged."""
+"""Factor by which the final training loss of a diverged cell exceeds its first one."""
 AXES = ("step", "inference_step", "layer", "index")
 
 
@@ -36,11 +36,11 @@ class Results:
         )
 
     def grids(self, names: Sequence[str]) -> "Results":
-        """Only the cells of the named grids, with their records."""
+        """Return the cells of the named grids, with their records."""
         return self._of(self.cells[self.cells["grid"].isin(list(names))])
 
     def only(self, values: Mapping[str, object]) -> "Results":
-        """Return the cells that have these values of columns, with their records."""
+        """Return the cells with the given values in the given columns, with their records."""
         cells = self.cells
         for column, value in values.items():
             cells = cells[cells[column] == value]
@@ -50,17 +50,19 @@ class Results:
         return Results(cells, self.records[self.records["cell_id"].isin(cells["cell_id"])])
 
     def steps(self, metric: str) -> list[int]:
-        """The training steps at which a metric was recorded, in order."""
+        """Return the training steps at which a metric was recorded, in increasing order."""
         steps = self.records.loc[self.records["metric"] == metric, "step"]
         return sorted({int(step) for step in steps.dropna()})
 
     @cached_property
     def diverged(self) -> pd.Series:
-        """The cells whose training loss is not finite, or at its end `GROWN` times its first, and the step at which
-        it came to that.
+        """The diverged cells, with the first step at which their training loss was infinite or too large.
+
+        A cell has diverged if its training loss is not finite at some step, or if its last training loss exceeds
+        `GROWN` times the first. The step is the first with a loss that is not finite or exceeds this limit.
         """
         losses = self.records[self.records["metric"] == "train_loss"].sort_values("step")
-        # a loss of the whole network at a step
+        # other records of this metric have a layer or index
         whole = losses["step"].notna() & losses.filter(["layer", "index"]).isna().all(axis=1)
         losses = losses[whole]
         by_cell = losses.groupby("cell_id")["value"]
@@ -78,13 +80,19 @@ class Results:
         return cells["num_steps"].astype(float)
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
-        """The cells' columns with `value`, one row per (grid, cell), and per value of the axes that are kept; a layer
-        or index over the depth is a column `relative_<axis>`.
+        """Return the columns of the cells with the `value` of a quantity.
 
-        Of a metric of several steps of inference it is the last of them, if none is chosen and they are not kept.
-        What a cell comes to last is not finite if it `diverged`, nor what it is `per` step from there on, nor its mean
-        `during` a part of training in which, or before which, it diverged. At a chosen
-        step it is as recorded; `min` and `max` take the finite records, and are infinitely bad with none of them.
+        If the metric has several inference steps, and none is chosen and the axis is not kept, the last one is used.
+        For diverged cells, the last value, the values `per` step from divergence on, and means `during` a part of
+        training that ends after divergence are not finite. The value at a chosen step is returned as recorded. `min`
+        and `max` consider finite records only, and are +inf and -inf if there are none.
+
+        Args:
+            quantity: the metric, and how its records are reduced to one value.
+
+        Returns:
+            A table with one row per (grid, cell), and per value of the axes that are kept. A kept layer or index is
+            also given relative to the depth, in a column `relative_<axis>`.
         """
         records = self.records[self.records["metric"] == quantity.metric].sort_values(
             ["cell_id", "step"]

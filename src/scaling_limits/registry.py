@@ -1,7 +1,8 @@
-"""Things found by name: imported when asked for, so that a cell depends on the code it uses and on no other.
+"""Registries of parts by name, which import a part only when it is requested.
 
-What is registered is a file, or a folder whose `__init__.py` declares and whose `computation.py` computes. The
-configuration reads the declarations, so what declares imports no JAX. Installed packages add theirs by entry points.
+A cell therefore depends only on the code that it uses. A registered part is a file, or a folder whose `__init__.py`
+declares the part and whose `computation.py` computes it. The configuration reads the declarations, so declaring modules
+do not import JAX. Installed packages add parts through entry points.
 """
 
 import importlib
@@ -17,13 +18,18 @@ from typing import Generic, TypeVar, cast
 from scaling_limits.errors import ConfigurationError, unknown
 
 Part = TypeVar("Part", covariant=True)
-"""The contract of a room: a `Protocol` that the module of each part has."""
+"""The contract of a part: the `Protocol` that the module of each part satisfies."""
 
 
 @dataclass(frozen=True)
 class Registry(Generic[Part]):
-    """Names of one kind of thing and the modules that declare them: the project's `own`, and those that installed
-    packages add as entry points of `group`, if it has one. What declares defines at least what is `needed`.
+    """The names of one kind of part, with the modules that declare them.
+
+    Args:
+        kind: what the parts are called in messages.
+        own: the project's parts: name -> declaring module.
+        group: the group of entry points through which installed packages add parts; None if they cannot.
+        needed: names that a declaring module of another package has to define.
     """
 
     kind: str
@@ -36,20 +42,21 @@ class Registry(Generic[Part]):
         """All names with the modules that declare them, the project's own first; none is imported.
 
         Raises:
-            ConfigurationError: a package adds a name of the project or of another package, or what is no module.
+            ConfigurationError: a package adds a name that the project or another package already uses, or an entry
+                point that is not a module.
         """
         return {**self.own, **{name: entry.module for name, entry in self._added.items()}}
 
     def part(self, name: str) -> ModuleType:
-        """The module that declares `name`, imported.
+        """Import and return the module that declares `name`.
 
         Raises:
-            ConfigurationError: there is no such name; says the nearest one. Or a package's module cannot be imported,
-                imports JAX, or lacks what is needed.
+            ConfigurationError: the name is unknown (the message gives the closest one), or a package's module cannot be
+                imported, imports JAX, or lacks a required name.
         """
         declaring = self._declaring(name)
         if name in self.own:
-            # asked for at every cell, of which there may be many thousands
+            # this is called for every cell, of which there may be thousands
             return sys.modules.get(declaring) or importlib.import_module(declaring)
         where = f"{self.kind} '{name}' of the package '{_package(self._added[name])}': {declaring}"
         had_jax = "jax" in sys.modules
@@ -71,14 +78,14 @@ class Registry(Generic[Part]):
         return module
 
     def get(self, name: str) -> Part:
-        """The module that computes `name`, imported; raises as `part` does."""
+        """Import and return the module that computes `name`; raises as `part` does."""
         return cast(Part, importlib.import_module(self.module(name)))
 
     def module(self, name: str) -> str:
-        """The dotted name of the module that computes `name`; raises as `part` does."""
+        """Return the dotted name of the module that computes `name`; raises as `part` does."""
         declaring = self._declaring(name)
         if name not in self.own:
-            # where it lies is known once the packages around it are imported: here with what goes wrong there
+            # finding the module imports its parent packages; importing it here reports errors in them properly
             self.part(name)
         return _computing(declaring)
 
@@ -89,7 +96,7 @@ class Registry(Generic[Part]):
 
     @cached_property
     def _added(self) -> Mapping[str, EntryPoint]:
-        """What installed packages add, in alphabetical order."""
+        """The entry points of installed packages, in alphabetical order."""
         added: dict[str, EntryPoint] = {}
         found = entry_points(group=self.group) if self.group else ()
         for entry in sorted(found, key=lambda entry: (entry.name, _package(entry))):

@@ -1,8 +1,9 @@
-"""The process-wide settings of JAX and its linear algebra libraries, in one place.
+"""Process-wide settings of JAX and of linear-algebra libraries.
 
-Everything that decides bits is set here, whatever the environment says: the generator of random numbers, one thread
-per process (XLA's reductions and LAPACK depend on the number), float32 products in full precision, deterministic GPU
-kernels. NumPy's linear algebra reads its number of threads when it is imported: Snakemake sets it for the rule `run`.
+Everything that affects the bits of results is set here, independently of the environment: the random-number generator,
+one thread per process (results of XLA's reductions and of LAPACK depend on the number of threads), float32 products in
+full precision, and deterministic GPU kernels. NumPy's linear algebra reads its number of threads when NumPy is
+imported, so Snakemake sets it for the rule `run`.
 """
 
 import importlib.metadata
@@ -18,15 +19,16 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # the last: products by Eigen, which on one thread is up to twice as fast as XLA's default for many matrices
+    # the last flag selects products by Eigen, which on one thread are up to twice as fast as XLA's default for many
+    # shapes
     "XLA_FLAGS": "--xla_gpu_deterministic_ops=true --xla_gpu_autotune_level=0 --xla_cpu_experimental_ynn_fusion_type=",
 }
 _UNCHECKED = {
-    # jobs share a GPU: each takes what it needs and no more
+    # jobs share a GPU, so none may reserve all of its memory
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "TF_CPP_MIN_LOG_LEVEL": "2",
 }
-"""These decide no number."""
+"""Variables that do not affect results."""
 
 _READ = (
     "JAX_",
@@ -46,8 +48,8 @@ _READ = (
     "CUBLAS_",
     "CUDNN_",
 )
-"""Prefixes of the variables that JAX, XLA and linear algebra libraries read. OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are
-left alone: they describe the processor, on which the last bits depend as well."""
+"""Prefixes of the variables that JAX, XLA and linear-algebra libraries read. OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are
+kept, because they describe the processor, on which the last bits depend anyway."""
 _HARMLESS = (
     "JAX_COMPILATION_CACHE_",
     "JAX_PERSISTENT_CACHE_",
@@ -57,14 +59,14 @@ _HARMLESS = (
     "JAX_CUDA_VISIBLE_DEVICES",
     "XLA_PYTHON_CLIENT_",
 )
-"""Prefixes of those that decide no number."""
+"""Prefixes of variables that do not affect results."""
 _HARMLESS_FLAGS = (
     "--xla_dump_",
     "--xla_force_host_platform_device_count=",
     "--xla_gpu_dump_",
     "--xla_gpu_memory_limit_slop_factor=",
 )
-"""Prefixes of a user's flags in XLA_FLAGS that decide no number; they are added to the project's."""
+"""Prefixes of a user's flags in XLA_FLAGS that do not affect results; such flags are added to the project's."""
 
 _OPTIONS: dict[str, Any] = {
     "jax_default_prng_impl": "threefry2x32",
@@ -78,15 +80,16 @@ _OPTIONS: dict[str, Any] = {
     "jax_optimization_level": "UNKNOWN",
     "jax_exec_time_optimization_effort": 0.0,
 }
-"""Options of JAX that decide numbers, besides `jax_enable_x64`; a version need not know all of them."""
+"""Options of JAX that affect results, besides `jax_enable_x64`. Some versions of JAX lack some of them."""
 
 NUMERICAL_LIBRARIES = ("jax", "jaxlib", "flax", "optax", "numpy")
 
 
 def isolate() -> None:
-    """Set the environment variables that decide numbers, and remove those that would decide other ones; says which.
+    """Set the environment variables that affect results, remove all others that could, and report the removed ones on
+    stderr.
 
-    Flags in XLA_FLAGS that decide no number are kept.
+    Flags in XLA_FLAGS that do not affect results are kept.
     """
     harmless, deciding = _flags()
     removed = sorted(
@@ -104,7 +107,7 @@ def isolate() -> None:
 
 
 def _flags() -> tuple[list[str], list[str]]:
-    """The flags of XLA_FLAGS besides the project's: those that decide no number, and the others."""
+    """Return the user's flags in XLA_FLAGS: those that do not affect results, and the others."""
     flags = set(os.environ.get("XLA_FLAGS", "").split()) - set(_ENVIRONMENT["XLA_FLAGS"].split())
     harmless = sorted(flag for flag in flags if flag.startswith(_HARMLESS_FLAGS))
     return harmless, sorted(flags.difference(harmless))
@@ -113,16 +116,16 @@ def _flags() -> tuple[list[str], list[str]]:
 def configure(
     *, dtype: str = "float32", device: str = "cpu", cache: Path | str | None = None
 ) -> None:
-    """Set up this process for computing; if JAX was imported before, check that it is set up in the same way.
+    """Configure this process for computing; if JAX is already imported, check that it is configured in the same way.
 
     Args:
-        dtype: `float64` switches 64-bit numbers on for the whole process, if JAX was not imported before.
+        dtype: `float64` enables 64-bit numbers for the whole process, unless JAX is already imported.
         device: `cpu` or `gpu`.
-        cache: folder of XLA's persistent compilation cache; None turns it off.
+        cache: folder of XLA's persistent compilation cache; None disables it.
 
     Raises:
-        ConfigurationError: JAX was imported before with an option or an environment variable that may decide other
-            numbers; or a GPU is asked for and JAX finds none.
+        ConfigurationError: JAX was imported with an option or an environment variable that may change results, or a GPU
+            is requested and JAX finds none.
     """
     if "jax" in sys.modules:
         _compare()
@@ -145,7 +148,7 @@ def configure(
 
 
 def _compare() -> None:
-    """Refuse a JAX that was imported with other settings; raises ConfigurationError."""
+    """Check that JAX was imported with the expected settings; raise ConfigurationError if not."""
     import jax
 
     expected = {name: value for name, value in _OPTIONS.items() if name in jax.config.values}
@@ -163,12 +166,12 @@ def _compare() -> None:
 
 
 def library_versions() -> dict[str, str]:
-    """The versions of the libraries that decide numbers; part of every cell's key."""
+    """Return the versions of the libraries that affect results; they are part of every cell's key."""
     return {name: importlib.metadata.version(name) for name in NUMERICAL_LIBRARIES}
 
 
 def device_class() -> Literal["cpu", "gpu"]:
-    """The kind of device this process computes on."""
+    """Return the kind of device on which this process computes."""
     import jax
 
     return "gpu" if jax.default_backend() == "gpu" else "cpu"

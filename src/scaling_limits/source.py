@@ -1,18 +1,18 @@
-"""Source digests: which code a cell's numbers come from.
+"""Source digests: a hash of the code that determines the results of a cell.
 
-The digest of a set of modules covers the syntax trees, without docstrings (and so without comments and layout), of all
-modules of this package that they import, directly or not; and where a part is one of another package, of that package's
-modules as well, with the versions of the packages that these, or a file of the user's own, import besides. Left out
-is also what decides no number:
+The digest of a set of modules covers the syntax trees, without docstrings, comments and layout, of all modules of this
+package that they import, directly or indirectly. For a part of another package, it also covers the modules of that
+package. For such modules and for a user's own files, it includes the versions of the other packages that they import.
+The digest excludes code that cannot affect results:
 
-- what parts declare for planning, the definitions in `DECLARATIONS`: a cell holds what they lead to. One that other
-  code refers to, in its module or in one that imports it, counts,
-- blocks under `if TYPE_CHECKING:`, and imports that only these or the declarations use,
-- a package's `__init__`, unless something is imported from it by name: that of `algorithms` in `from
-  scaling_limits.algorithms import registry`, not in `from scaling_limits.algorithms import problem`.
+- what parts declare for planning, the definitions named in `DECLARATIONS`, because their results are part of the cell;
+  a declaration that other code refers to, in its own module or in a module that imports it, is included,
+- blocks under `if TYPE_CHECKING:`, and imports used only by these blocks or by excluded declarations,
+- a package's `__init__`, unless something is imported from it by name: `from scaling_limits.algorithms import registry`
+  includes the `__init__` of `algorithms`, `from scaling_limits.algorithms import problem` does not.
 
-Registries import by name at run time and their entries are invisible here on purpose: whoever asks names the registered
-modules that the cell uses.
+Registries import modules by name at run time, and their entries are deliberately not followed. The caller passes the
+registered modules that the cell uses.
 """
 
 import ast
@@ -32,10 +32,12 @@ DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory", "metrics"})
 
 @cache
 def source_digest(modules: tuple[str, ...]) -> str:
-    """16 hexadecimal digits over the import closure of `modules`: dotted names with the package's, this one or another,
-    or paths of Python files.
+    """Return 16 hexadecimal digits over all modules that `modules` import, directly or indirectly, and over themselves.
 
-    Asked for once in a process, which goes on with the code that it has imported.
+    The result is cached, because a process continues with the code that it has imported.
+
+    Args:
+        modules: dotted names that start with the name of a package, this one or another, or paths of Python files.
     """
     needed = _needed(modules)
     lines = [f"{name} {_tree_digest(name, needed[name])}" for name in sorted(needed)]
@@ -44,12 +46,12 @@ def source_digest(modules: tuple[str, ...]) -> str:
 
 
 def closure(modules: Iterable[str]) -> list[str]:
-    """The modules of this package, and of their own, that `modules` need, themselves included, sorted."""
+    """Return the given modules and all modules of their packages and of this one that they import, sorted."""
     return sorted(_needed(modules))
 
 
 def _needed(modules: Iterable[str]) -> dict[str, frozenset[str]]:
-    """The modules of `closure`, each with its declarations that code of the others refers to."""
+    """Return the modules of `closure`, each with those of its declarations that code of the others refers to."""
     needed: dict[str, frozenset[str]] = {}
     waiting: list[tuple[str, frozenset[str]]] = [(name, frozenset()) for name in modules]
     while waiting:
@@ -63,8 +65,8 @@ def _needed(modules: Iterable[str]) -> dict[str, frozenset[str]]:
 
 
 def _distributions(needed: Mapping[str, frozenset[str]]) -> set[str]:
-    """What the modules outside of this package import besides: installed distributions, but those whose versions are
-    in every cell's key.
+    """Return the installed distributions that modules outside of this package import, except those whose versions are
+    part of every cell's key.
     """
     packages = {
         root
@@ -73,7 +75,7 @@ def _distributions(needed: Mapping[str, frozenset[str]]) -> set[str]:
         for root in _roots(name, declarations)
     }
     unknown = packages - sys.stdlib_module_names - {PACKAGE}
-    # a fifth of a second, where there is something to look up
+    # the lookup takes a fifth of a second
     installed = packages_distributions() if unknown else {}
     return {found for root in unknown for found in installed.get(root, ())} - {*NUMERICAL_LIBRARIES}
 
@@ -83,7 +85,7 @@ def _is_inner(name: str) -> bool:
 
 
 def _roots(name: str, needed: frozenset[str]) -> set[str]:
-    """The packages that a module imports from, but its own."""
+    """Return the packages from which a module imports, other than its own."""
     found = set()
     for node in ast.walk(_parse(name, needed)):
         if isinstance(node, ast.Import):
@@ -122,7 +124,7 @@ def _file(name: str) -> Path:
 
 @cache
 def _parse(name: str, needed: frozenset[str]) -> ast.Module:
-    """Parse a module without its declarations, except those that are `needed` elsewhere or used in it."""
+    """Parse a module without its declarations, except those that are `needed` elsewhere or used within the module."""
     tree = ast.parse(_file(name).read_text(encoding="utf-8"))
     every = tree.body
     tree.body = [part for part in every if not _declares(part)]
@@ -134,7 +136,7 @@ def _parse(name: str, needed: frozenset[str]) -> ast.Module:
     tree.body = [part for part in tree.body if not _imports_only(part, unused)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            # strings that stand alone: docstrings, also those below a name
+            # strings as statements: docstrings, including those of variables
             node.body = [part for part in node.body if not _is_text(part)] or [ast.Pass()]
         elif (
             isinstance(node, ast.Call)
@@ -146,7 +148,7 @@ def _parse(name: str, needed: frozenset[str]) -> ast.Module:
 
 
 def _declares(statement: ast.stmt) -> bool:
-    """Whether a statement of a module decides no number, unless it is referred to."""
+    """Return whether a statement of a module cannot affect results unless other code refers to it."""
     if isinstance(statement, ast.If):
         return isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
     if isinstance(statement, ast.ClassDef | ast.FunctionDef):
@@ -159,13 +161,13 @@ def _defined(declaration: ast.stmt) -> set[str]:
 
 
 def _loaded(statements: Iterable[ast.stmt]) -> set[str]:
-    """Names that statements refer to."""
+    """Return the names that statements refer to."""
     nodes = (node for statement in statements for node in ast.walk(statement))
     return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _names(statements: Iterable[ast.stmt]) -> set[str]:
-    """Names that statements use; also those in strings, as `__all__` has them."""
+    """Return the names that statements use, including names given as strings, as in `__all__`."""
     nodes = [node for statement in statements for node in ast.walk(statement)]
     texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
     return {node.id for node in nodes if isinstance(node, ast.Name)} | {
@@ -193,14 +195,14 @@ def _tree_digest(name: str, needed: frozenset[str]) -> str:
 
 @cache
 def _references(name: str, needed: frozenset[str]) -> Mapping[str, frozenset[str]]:
-    """The modules that a module imports, each with its declarations that are referred to."""
+    """Return the modules that a module imports, each with its declarations that are referred to."""
     found: dict[str, set[str]] = {}
-    local: dict[str, str] = {}  # modules by their local names
+    local: dict[str, str] = {}  # module names by local name
     tree = _parse(name, needed)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                # importing a.b.c gives access to a and a.b as well
+                # importing a.b.c also gives access to a and a.b
                 parts = alias.name.split(".")
                 for end in range(1, len(parts) + 1):
                     found.setdefault(".".join(parts[:end]), set())
@@ -229,7 +231,7 @@ def _references(name: str, needed: frozenset[str]) -> Mapping[str, frozenset[str
 
 
 def _absolute(name: str, node: ast.ImportFrom) -> str:
-    """The dotted name of the module that a module imports from."""
+    """Return the dotted name of the module from which `name` imports."""
     base = node.module or ""
     if not node.level:
         return base
@@ -239,7 +241,7 @@ def _absolute(name: str, node: ast.ImportFrom) -> str:
 
 
 def _counts(module: str, importing: str) -> bool:
-    """Whether a module is one of this package, or of the package of the module that imports it."""
+    """Return whether a module belongs to this package, or to the package of the module that imports it."""
     package = importing.split(".")[0]
     of_its_own = package != PACKAGE and module.split(".")[0] == package
     return (of_its_own or module.startswith(f"{PACKAGE}.")) and _path(module) is not None

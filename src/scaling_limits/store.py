@@ -1,7 +1,8 @@
-"""The store of computed cells: `results/cells/<key>`, one file a cell, written atomically and checked when read.
+"""The store of computed cells: `results/cells/<key>`, one file per cell, written atomically and verified when read.
 
-A file is the sha256 of its payload in hexadecimal, a line feed, and the payload: an `.npz` of the measured arrays and
-of `meta`, a JSON text with the key, the arrays' axes, the canonical cell and how long it took.
+A file consists of the SHA-256 checksum of its payload in hexadecimal, a line feed, and the payload. The payload is an
+`.npz` archive of the measured arrays and of `meta`, a JSON text with the key, the axes of the arrays, the canonical
+cell and its computing time.
 """
 
 import hashlib
@@ -22,30 +23,30 @@ from scaling_limits.measured import Measured
 
 @dataclass(frozen=True)
 class StoredCell:
-    """A computed cell: its measurements by metric, and what is known of how it was computed."""
+    """A computed cell: its measured arrays by metric, and information about how it was computed."""
 
     measured: dict[str, Measured]
     meta: dict[str, Any]
 
 
 class Store:
-    """The cells below one folder. Several processes may use it at once: equal keys have equal contents."""
+    """The cells in one folder. Several processes may use it at once, because equal keys have equal contents."""
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
 
     def path(self, key: str) -> Path:
-        """Where the cell of `key` lies or would lie."""
+        """Return the path of the cell with this key, whether or not it exists."""
         return self.folder / key[:2] / f"{key}.cell"
 
     def __contains__(self, key: str) -> bool:
         return self.path(key).is_file()
 
     def save(self, key: str, cell: StoredCell) -> None:
-        """Write a cell so that it is there whole or not at all.
+        """Write a cell atomically.
 
         Raises:
-            WriteError: the file cannot be written (disk full, no permission); nothing is left behind.
+            WriteError: the file cannot be written (disk full, no permission); no partial file is left.
         """
         axes = {name: {"axes": m.axes, "labels": m.labels} for name, m in cell.measured.items()}
         meta = json.dumps({"key": key, "axes": axes, **cell.meta}, sort_keys=True)
@@ -57,11 +58,12 @@ class Store:
         write_file(self.path(key), checksum + b"\n" + payload)
 
     def load(self, key: str) -> StoredCell | None:
-        """Read a cell; None when there is none. A damaged file, or another cell's, is moved aside, named on stderr and
-        not used.
+        """Read a cell; return None if it is not stored.
+
+        A file that is damaged or contains another cell is renamed with a warning on stderr, and None is returned.
 
         Raises:
-            StoreError: the file cannot be read, or not be moved aside.
+            StoreError: the file cannot be read or cannot be renamed.
         """
         path = self.path(key)
         try:
@@ -101,7 +103,7 @@ def _set_aside(path: Path, what: str) -> None:
     try:
         os.replace(path, aside)
     except FileNotFoundError:
-        pass  # another process was faster
+        pass  # another process already renamed it
     except OSError as error:
         raise StoreError(
             f"cell {path} is {what} and cannot be moved aside: {error.strerror}"

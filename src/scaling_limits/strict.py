@@ -1,4 +1,4 @@
-"""The base of all typed models: immutable, strict about names, finite."""
+"""The base class of all typed models: immutable, without unknown fields, and finite."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,15 +6,15 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Strict(BaseModel):
-    """Immutable and hashable where its fields are; unknown names, infinities and NaN are refused."""
+    """An immutable model, hashable if its fields are; it rejects unknown fields, infinities and NaN."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Extended(Strict):
-    """A model whose subclasses declare further fields, of which a static type checker knows nothing."""
+    """A model whose subclasses declare further fields, which a static type checker cannot know."""
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str, /) -> Any:
-            """The value of a field."""
+            """Return the value of a field."""
