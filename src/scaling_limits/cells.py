@@ -184,8 +184,9 @@ class Cell(Strict):
         return _select(self, self.canonical(), traced=True)
 
     def shard(self) -> str:
-        """Return a hash of the static fields and the names of the traced fields; cells with the same hash share one
-        compilation.
+        """Return a hash of the static fields and of the names of the traced fields.
+
+        Cells with the same hash share one compilation.
         """
         return digest([self.static(), _names(self.traced())])
 

@@ -56,7 +56,7 @@ class Results:
 
     @cached_property
     def diverged(self) -> pd.Series:
-        """The diverged cells, with the first step at which their training loss was infinite or too large.
+        """The diverged cells, with the first step at which their training loss was not finite or too large.
 
         A cell has diverged if its training loss is not finite at some step, or if its last training loss exceeds
         `GROWN` times the first. The step is the first with a loss that is not finite or exceeds this limit.

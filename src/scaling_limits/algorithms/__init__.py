@@ -1,9 +1,9 @@
-"""Algorithms by name: modules with the functions of `contract.Algorithm`.
+"""Registry of algorithms: modules with the functions of `contract.Algorithm`.
 
-One that trains feedback weights declares their settings (`feedback.FeedbackWeights`) and gives gradients of both groups
-of weights; while feedback weights are trained alone, only these move. Optimisers that need more than gradients require
-a `contract.ObservedAlgorithm`. No algorithm imports another, the training loop, or the limits that it is tested
-against. A user's own file is such a module as well.
+An algorithm that trains feedback weights declares their settings (`feedback.FeedbackWeights`) and returns gradients of
+both groups of weights; while feedback weights are trained alone, only they are updated. Optimisers that need more than
+gradients require a `contract.ObservedAlgorithm`. No algorithm imports another algorithm, the training loop, or the
+limits against which it is tested. A user's file is a module with the same functions.
 """
 
 from typing import TYPE_CHECKING, cast
@@ -28,10 +28,10 @@ registry: "Registry[Algorithm]" = Registry(
 
 
 def module(spec: AlgorithmSpec) -> str:
-    """The dotted name of an algorithm's module, or its file; raises ConfigurationError for an unknown name."""
+    """Return the dotted name of an algorithm's module, or its file; raise ConfigurationError for an unknown name."""
     return registry.module(spec.name) if spec.file is None else spec.file
 
 
 def get(spec: AlgorithmSpec) -> "Algorithm":
-    """The imported module of an algorithm; raises as `module` does."""
+    """Import and return the module of an algorithm; raises as `module` does."""
     return registry.get(spec.name) if spec.file is None else cast("Algorithm", own.load(spec.file))

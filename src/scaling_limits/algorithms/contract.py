@@ -1,4 +1,4 @@
-"""The contract of an algorithm: what its module defines."""
+"""The contract of an algorithm: the functions that its module defines."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,18 +10,22 @@ from scaling_limits.networks.network import Params, Stacks, Weights
 
 
 class Algorithm(Protocol):
-    """Computes the errors of all nodes, and the gradients of the weights."""
+    """An algorithm computes the errors of all nodes and the gradients of the weights."""
 
     def init(self, problem: Problem, /) -> PyTree:
-        """The state before training, `()` without any."""
+        """Return the state before training, `()` if the algorithm has none."""
 
     def update(
         self, problem: Problem, state: PyTree, /
     ) -> tuple[Weights, PyTree, dict[str, Array]]:
-        """The gradients, the state after the step, and metrics, `train_loss` among them."""
+        """Compute the gradients, the state after the step, and metrics, which include `train_loss`."""
 
     def errors(self, problem: Problem, /) -> Stacks:
-        """The errors e_l of all nodes `[layers, batch, units]`, target minus prediction, stacked as the nodes are."""
+        """Compute the errors e_l of all nodes, target minus prediction.
+
+        Returns:
+            The errors `[layers, batch, units]`, stacked as the nodes are.
+        """
 
 
 class ObservedAlgorithm(Algorithm, Protocol):
@@ -30,7 +34,7 @@ class ObservedAlgorithm(Algorithm, Protocol):
     def observed_update(
         self, problem: Problem, state: PyTree, /
     ) -> tuple[Weights, PyTree, dict[str, Array], dict[str, Params]]:
-        """The values of `update`, and inputs, cotangents and Fisher directions by name: trees like the weights."""
+        """Compute what `update` does, and inputs, cotangents and Fisher directions by name, trees like the weights."""
 
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""What algorithms that train feedback weights take. Symbols: `feedback` psi, `feedback_learning_rate` tau' (pc-tp)."""
+"""Settings of algorithms that train feedback weights.
+
+Symbols (pc-tp): `feedback` psi, `feedback_learning_rate` tau'.
+"""
 
 from pydantic import Field
 
@@ -9,7 +12,7 @@ from scaling_limits.strict import Strict
 
 
 class FeedbackWeights(Strict):
-    """Feedback nodes map each node's output back to its input's size; their weights have a rate of their own."""
+    """Feedback nodes, which map a node's output back to the size of its input, and the training of their weights."""
 
     feedback: Activation = Field(
         description="activation of feedback nodes, of an mlp without skips and with activation_position: after_weight"
@@ -28,10 +31,11 @@ class FeedbackWeights(Strict):
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse feedback nodes for networks that have none.
+    """Reject feedback nodes for networks that cannot have them.
 
     Raises:
-        ConfigurationError: naming the key.
+        ConfigurationError: the network is not an mlp without skips and with activation_position: after_weight; the
+            error names the key.
     """
     plain = not getattr(settings, "skip", False)
     if settings.network != "mlp" or not plain or settings.activation_position != "after_weight":

@@ -1,4 +1,4 @@
-"""Derivatives of the log-likelihood by a network's output, whose second moment is the Fisher information."""
+"""Derivatives of the log-likelihood with respect to the outputs; their second moment is the Fisher information."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -54,6 +54,6 @@ def _of_sequences(
     result: Array = directions(kind, loss, each.reshape(-1, each.shape[-1]), key) / tokens**0.5
     if kind == "sampled":
         return result.reshape(1, *outputs.shape)
-    # one for each output of each token, zero at the others
+    # each direction belongs to one output of one token, and is zero at all other tokens
     alone = jnp.eye(tokens, dtype=result.dtype)[None, :, None, :, None]
     return (result.reshape(-1, 1, *each.shape) * alone).reshape(-1, *outputs.shape)

@@ -1,4 +1,4 @@
-"""Passes over a network's nodes that algorithms share; none unrolls a run of equal nodes."""
+"""Passes over a network's nodes, shared by algorithms; none unrolls a run of equal nodes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ def upwards(
     Args:
         segments: the segments of the network, lowest first.
         step: `step(segment, carry, entry) -> (carry, result)`, called for every node.
-        carry: what enters the lowest node, usually an activity `[batch, units]`.
+        carry: the input of the lowest node, usually an activity `[batch, units]`.
         entries: for every segment a tree with leaves stacked over its nodes, `[count, ...]`; `step` gets the slice of
             its node.
 
@@ -60,7 +60,7 @@ def downwards(
 
 
 def rollout(problem: Problem, errors: Stacks) -> Stacks:
-    """The activities z_l = p_l(z_{l-1}) + e_l of all nodes, at their errors."""
+    """Compute the activities z_l = p_l(z_{l-1}) + e_l of all nodes from their errors."""
 
     def step(segment: Segment, z: Array, entry: PyTree) -> tuple[Array, Array]:
         params, error = entry
@@ -85,7 +85,7 @@ def pull(
         params: the weights of this node, without the axis over nodes.
         scaling: the numbers of the parameterisation, role -> quantity -> number.
         x: the input of the node `[batch, in]`.
-        cotangent: what is propagated back, `[batch, out]`.
+        cotangent: the vector to propagate back, `[batch, out]`.
 
     Returns:
         The product for every sample, `[batch, in]`.
@@ -96,7 +96,7 @@ def pull(
 
 
 def backward_pass(problem: Problem, inputs: Stacks, cotangent: Float[Array, "batch out"]) -> Stacks:
-    """The derivative of `cotangent . f` by every node's output, at the given inputs of the nodes."""
+    """Compute the derivative of `cotangent . f` with respect to every node's output, at the given inputs."""
 
     def step(segment: Segment, cotangent: Array, entry: PyTree) -> tuple[Array, Array]:
         params, x = entry
@@ -107,9 +107,9 @@ def backward_pass(problem: Problem, inputs: Stacks, cotangent: Float[Array, "bat
 
 
 def output_jacobians(problem: Problem, inputs: Stacks) -> Stacks:
-    """Each sample's Jacobian of f by every node's output, `[count, batch, out, units]`.
+    """Compute each sample's Jacobian of f with respect to every node's output, `[count, batch, out, units]`.
 
-    pc-tp delta_l, transposed; the output node's is the identity.
+    This is the transpose of pc-tp delta_l; the output node's Jacobian is the identity.
     """
     batch = inputs[-1].shape[1]
     size = problem.y.shape[-1]
@@ -123,10 +123,9 @@ def output_jacobians(problem: Problem, inputs: Stacks) -> Stacks:
 
 
 def weight_gradients(problem: Problem, inputs: Stacks, errors: Stacks) -> Params:
-    """The batch mean of `-e_l dp_l/dW_l` at the given inputs: each node's own rule (pc-tp S.33), of sequences one
-    over tokens as well.
+    """Compute the batch mean of `-e_l dp_l/dW_l` at the given inputs (pc-tp S.33).
 
-    It has no energy weight, so it is dF/dW_l over gamma_l.
+    For sequences, it is also the mean over tokens. It contains no energy weight, so it is dF/dW_l divided by gamma_l.
     """
 
     def predictions(params: Params) -> Stacks:
@@ -141,7 +140,7 @@ def _through(
     segment: Segment, step: NodeStep, carry: Array, stacked: PyTree, *, reverse: bool
 ) -> tuple[Array, PyTree]:
     if segment.count == 1:
-        # unlike in a loop, a result that nothing uses is not computed
+        # outside of a loop, results that nothing uses are not computed
         carry, result = step(segment, carry, jax.tree.map(lambda leaf: leaf[0], stacked))
         return carry, jax.tree.map(lambda leaf: leaf[None], result)
     return jax.lax.scan(

@@ -1,4 +1,4 @@
-"""Algorithms of the user's own: a Python file outside this package with the functions of an algorithm."""
+"""Algorithms of the user: a Python file outside of this package with the functions of an algorithm."""
 
 import ast
 import hashlib
@@ -15,7 +15,7 @@ FUNCTIONS = ("init", "update", "errors")
 
 
 def load(file: str) -> ModuleType:
-    """Import an algorithm's file, once in each state: an edit counts in a session that goes on."""
+    """Import an algorithm's file, again if its content has changed, so that edits take effect in a running session."""
     content = Path(file).read_bytes()
     name = f"own_algorithm_{hashlib.sha256(file.encode() + content).hexdigest()[:16]}"
     if name not in sys.modules:
@@ -23,7 +23,7 @@ def load(file: str) -> ModuleType:
         module.__file__ = file
         sys.modules[name] = module
         try:
-            # Python's own loader may take older bytecode for a file that was edited within a second
+            # Python's loader may use outdated bytecode for a file that was edited within the last second
             exec(compile(content, file, "exec"), vars(module))
         except BaseException:
             del sys.modules[name]
@@ -32,10 +32,10 @@ def load(file: str) -> ModuleType:
 
 
 def declaration(file: str) -> ModuleType | None:
-    """The module of an algorithm's file if it declares settings; None if it has none, as it is not imported then.
+    """Return the module of an algorithm's file if it declares settings; otherwise return None without importing it.
 
     Raises:
-        ConfigurationError: the file imports JAX when it is read, not when it computes.
+        ConfigurationError: the file imports JAX at its top level.
     """
     if "Settings" not in names(file):
         return None
@@ -51,11 +51,11 @@ def declaration(file: str) -> ModuleType | None:
 
 
 def check(name: str, file: str) -> None:
-    """Read an algorithm's file without running it.
+    """Check an algorithm's file without running it.
 
     Raises:
-        ConfigurationError: the file is missing, is no Python, lacks a function of an algorithm, or imports a file
-            beside it, or what is of no installed package: cells would depend on neither.
+        ConfigurationError: the file is missing, is not Python, lacks a function of an algorithm, or imports another
+            file of its folder or a module of no installed package, on which cells would not depend.
     """
     where = f"algorithms.{name}: {file}"
     try:
@@ -68,7 +68,7 @@ def check(name: str, file: str) -> None:
 
 @cache
 def _check(where: str, file: str, text: str) -> None:
-    """See `check`, of a file with this text."""
+    """Check a file with this text; see `check`."""
     defined = names(file)
     for function in FUNCTIONS:
         if function not in defined:
@@ -86,7 +86,7 @@ def _check(where: str, file: str, text: str) -> None:
                 place=where,
             )
     further = _imported(text) - sys.stdlib_module_names - {"scaling_limits", *NUMERICAL_LIBRARIES}
-    # a fifth of a second, where there is something to look up
+    # the lookup takes a fifth of a second
     for module in sorted(further.difference(packages_distributions() if further else ())):
         raise ConfigurationError(
             None,
@@ -96,7 +96,7 @@ def _check(where: str, file: str, text: str) -> None:
 
 
 def _imported(text: str) -> set[str]:
-    """The packages that a file imports, wherever in it; those from beside it by their dots."""
+    """Return the packages that a file imports anywhere in its code; relative imports with their dots."""
     result = set()
     for part in ast.walk(_parsed(text)):
         if isinstance(part, ast.Import):
@@ -108,7 +108,7 @@ def _imported(text: str) -> set[str]:
 
 
 def names(file: str) -> frozenset[str]:
-    """What a Python file defines or imports by name, without running it; raises as reading and parsing do."""
+    """Return the names that a Python file defines or imports, without running it; raises as reading and parsing do."""
     body = _parsed(Path(file).read_text(encoding="utf-8")).body
     defined = {part.name for part in body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
     for part in body:

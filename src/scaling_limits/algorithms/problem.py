@@ -1,4 +1,4 @@
-"""What every algorithm works on."""
+"""The input of every algorithm."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from scaling_limits.networks.network import Network, Params, Scaling, Stacks, sh
 
 @dataclass(frozen=True)
 class Problem:
-    """A network at its present weights, a batch, and the cell's loss and method.
+    """A network with its current weights, a batch, and the cell's loss and options.
 
-    `options` are those that the algorithm declares. `numbers` holds their traced ones, the `seed` and the `step`
-    (negative while feedback weights are trained alone). `feedback` are the weights of the feedback nodes, if there are
-    any. A sample is a sequence of `tokens`, 1 of other data (see `losses`). Of two programs for the same numbers the
-    shorter is taken where it is `compiled` quickly.
+    `options` are the options that the algorithm declares. `numbers` holds its traced options, the `seed` and the `step`
+    (negative while feedback weights are trained alone). `feedback` holds the weights of the feedback nodes, if there
+    are any. A sample is a sequence of `tokens`, 1 for other data (see `losses`). If two programs compute the same
+    result, the shorter one is used with `compiled: quickly`.
     """
 
     network: Network
@@ -34,36 +34,36 @@ class Problem:
     compiled: Compiled = None
 
     def forward(self) -> Float[Array, "batch out"]:
-        """The output f(x)."""
+        """Compute the output f(x)."""
         return self.network.forward(self.params, self.scaling, self.x)
 
     def activities(self) -> Stacks:
-        """The outputs of all nodes in the forward pass; the last is f(x)."""
+        """Compute the outputs of all nodes in the forward pass; the last is f(x)."""
         return self.network.activities(self.params, self.scaling, self.x)
 
     def inputs(self, activities: Stacks) -> Stacks:
-        """The inputs of all nodes, from their outputs."""
+        """Return the inputs of all nodes, given their outputs."""
         return shift_down(self.x, activities)
 
     def predictions(self, inputs: Stacks) -> Stacks:
-        """The outputs of all nodes at the given inputs."""
+        """Compute the outputs of all nodes at the given inputs."""
         return self.network.predictions(self.params, self.scaling, inputs)
 
     def loss(self, output: Float[Array, "batch out"]) -> Float[Array, ""]:
-        """The batch-mean loss of an output, a mean over tokens as well."""
+        """Compute the batch-mean loss of an output; for sequences also the mean over tokens."""
         return mean_loss(self.options.loss, output, self.y, self.tokens)
 
     def sample_loss(
         self, output: Float[Array, " out"], y: Float[Array, " out"]
     ) -> Float[Array, ""]:
-        """The loss of one sample, the sum over its tokens."""
+        """Compute the loss of one sample, the sum over its tokens."""
         return summed_loss(self.options.loss, output, y, self.tokens)
 
     @property
     def batch_tokens(self) -> int:
-        """What means over the batch divide by: its samples, times the tokens of each."""
+        """The divisor of means over the batch: the number of samples times the number of tokens of each."""
         return len(self.x) * self.tokens
 
     def output_error(self, output: Float[Array, "batch out"]) -> Float[Array, "batch out"]:
-        """`-dloss/df` of each sample."""
+        """Compute `-dloss/df` of each sample."""
         return output_error(self.options.loss, output, self.y, self.tokens)

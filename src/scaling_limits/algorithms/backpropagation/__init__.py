@@ -6,15 +6,15 @@ from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.networks.work import Count
 
 OBSERVES = ("inputs", "cotangents", "fisher")
-"""What it gives optimisers beside gradients, of every linear operation."""
+"""Quantities of every linear operation that it can pass to optimisers in addition to gradients."""
 
 
 class Options(AlgorithmSpec):
-    """Of which kind the Fisher information is, for an optimiser that needs it."""
+    """The kind of Fisher information, for optimisers that need it."""
 
     fisher: Literal["exact", "sampled"] | None = None
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Up to the output and down again."""
+    """Add the work of a forward and a backward pass."""
     count.backpropagation()

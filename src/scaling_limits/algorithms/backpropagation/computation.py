@@ -22,14 +22,14 @@ from scaling_limits.networks.network import Params, Stacks, Weights
 
 
 def init(problem: Problem) -> tuple[()]:
-    """No state."""
+    """Return the state, which is empty."""
     return ()
 
 
 def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, Array]]:
-    """Gradient of the batch-mean loss (pcn-limits Eq. 1); of the options only `loss` is used.
+    """Compute the gradient of the batch-mean loss (pcn-limits Eq. 1); the only option used is `loss`.
 
-    Metrics: `train_loss`, that loss.
+    Metrics: `train_loss`, the batch-mean loss.
     """
 
     def loss(params: Params) -> Array:
@@ -42,13 +42,18 @@ def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, 
 def observed_update(
     problem: Problem, state: PyTree
 ) -> tuple[Weights, PyTree, dict[str, Array], dict[str, Params]]:
-    """As `update`, in the same pass with what there is of every linear operation: trees like the weights.
+    """Compute what `update` does and, in the same pass, quantities of every linear operation.
 
-    `inputs [count, batch, ..., in]` are what its kernel is applied to, `cotangents [count, batch, ...,
-    out]` the derivative of the loss by what comes out, before the multiplier: a kernel's gradient is
-    the product of both, summed over samples and positions. With the option `fisher` there is `fisher
-    [count, directions, batch, ..., out]` as well: each sample's derivatives of its log-likelihood by
-    the same (`fisher.directions`); targets are drawn anew at every step, by seed and step.
+    These quantities are trees like the weights, by name:
+
+    - `inputs [count, batch, ..., in]`: the inputs of the kernel,
+    - `cotangents [count, batch, ..., out]`: the derivative of the loss with respect to the kernel's output, before the
+      multiplier; a kernel's gradient is the product of inputs and cotangents, summed over samples and positions,
+    - `fisher [count, directions, batch, ..., out]`, with the option `fisher`: the derivatives of each sample's
+      log-likelihood with respect to the same output (`fisher.directions`). Sampled targets are redrawn at every step
+      and depend on seed and step.
+
+    Metrics: `train_loss`, the batch-mean loss.
     """
     network, scaling = problem.network, problem.scaling
 
@@ -69,7 +74,7 @@ def observed_update(
 
 
 def errors(problem: Problem) -> Stacks:
-    """`-dloss/du_l` of each sample, with u_l the output of node l."""
+    """Compute `-dloss/du_l` of each sample, with u_l the output of node l."""
     forward = problem.activities()
     output = problem.output_error(forward[-1][0])
     return backward_pass(problem, problem.inputs(forward), output)

@@ -8,7 +8,7 @@ from scaling_limits.strict import Strict
 
 
 class Settings(Strict):
-    """e_B of pc-tp Prop. 3.3."""
+    """The exponent e_B of pc-tp Prop. 3.3."""
 
     preconditioner_exponent: float | None = Field(
         default=None,
@@ -19,13 +19,13 @@ class Settings(Strict):
 
 
 class Options(AlgorithmSpec):
-    """e_B, None for the target itself."""
+    """The exponent e_B; None for the target itself (e_B = 1)."""
 
     preconditioner_exponent: TracedOrNone = None
 
 
 def work(cell: Cell, count: Count) -> None:
-    """A decomposition of what every node does to the outputs, for each sample."""
+    """Add the work of a singular value decomposition of each node's Jacobian for each sample."""
     count.forward()
     count.jacobians()
     count.decompositions()
@@ -33,5 +33,5 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Samples' derivatives of the outputs by all nodes."""
+    """Return the memory of each sample's derivatives of the outputs with respect to all nodes."""
     return {"units": 2 + 2 * cell.network.output_dim}

@@ -1,9 +1,13 @@
 """The Gauss-Newton target (pc-tp Prop. 3.3).
 
-Each layer's error is the change of its output that explains the output error e_L to first order and by least squares,
-`e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L`, with `delta_l = du_L/du_l [units, out]` of each sample. With the
-power -e_B in place of -1 it lies between the error of backpropagation, e_B = 0, and the target, e_B = 1. Training uses
-rho = 0. Each node's weights follow its own error, with plain SGD
+Each layer's error is the change of its output that explains the output error e_L to first order in the least-squares
+sense,
+
+    e_l = (delta_l delta_l^T + rho I)^{-1} delta_l e_L,
+
+with `delta_l = du_L/du_l [units, out]` of each sample. With the power -e_B instead of -1, it interpolates between the
+error of backpropagation, e_B = 0, and the target, e_B = 1. Training uses rho = 0. Each node's weights follow their
+node's error, with plain SGD
 
     dW_l = eta mean_batch[(dp_l/dW_l)^T e_l].
 """
@@ -20,13 +24,14 @@ from scaling_limits.networks.network import Stacks, Weights
 
 
 def init(problem: Problem) -> tuple[()]:
-    """No state."""
+    """Return the state, which is empty."""
     return ()
 
 
 def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, Array]]:
-    """Each node's own rule with the undamped errors, at the forward pass; of the options only
-    `loss` and `preconditioner_exponent` e_B, a number (1 if it is not given), are used.
+    """Compute each node's weight gradients from its undamped error, at the forward pass.
+
+    The only options used are `loss` and `preconditioner_exponent` e_B, a number (1 if absent).
 
     Metrics: `train_loss`, the batch-mean loss.
     """
@@ -36,7 +41,7 @@ def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, 
 
 
 def errors(problem: Problem) -> Stacks:
-    """The undamped errors of all nodes; the output's is its loss's own, e_L."""
+    """Compute the undamped errors of all nodes; the output node's error is e_L = -dloss/df."""
     forward = problem.activities()
     jacobians = output_jacobians(problem, problem.inputs(forward))
     exponent = problem.numbers.get("preconditioner_exponent", 1.0)
@@ -51,9 +56,9 @@ def least_squares(
 ) -> Stacks:
     """Solve for the error e_l of every node, `(delta_l delta_l^T + rho I)^{-e_B} delta_l e_L` (pc-tp Prop. 3.3).
 
-    rho is `damping` times the mean eigenvalue of `delta_l^T delta_l`, so it has the order of what it is added to at any
-    width. Undamped, e_l is the limit rho -> 0, the solution of least length, also where the outputs cannot be moved
-    independently.
+    rho is `damping` times the mean eigenvalue of `delta_l^T delta_l`, so it has the order of magnitude of this matrix
+    at any width. Without damping, e_l is the limit rho -> 0, the solution of minimal norm, even if the outputs cannot
+    be moved independently.
 
     Args:
         jacobians: for every segment its samples' Jacobians `delta_l^T [count, batch, out, units]`.
@@ -66,7 +71,7 @@ def least_squares(
     """
 
     def solve(jacobian: Array) -> Array:
-        # by singular values, as products of Jacobians square what float32 has to resolve
+        # singular values, because products of Jacobians square the range that float32 has to resolve
         left, values, right = jnp.linalg.svd(jacobian, full_matrices=False)
         out, units = jacobian.shape[-2:]
         rho = damping * (values**2).sum(axis=-1, keepdims=True) / out

@@ -1,4 +1,4 @@
-"""Predictive coding: activities are inferred, then each node's weights follow its own error."""
+"""Predictive coding: activities are inferred, then each node's weights follow the error of their node."""
 
 from typing import Annotated, Literal
 
@@ -13,11 +13,11 @@ from scaling_limits.parameterisations.settings import EnergyWeights
 
 STEPWISE = ("gradient_descent", "adam")
 KINKED = ("relu", "abs")
-"""Activations that have one, at which an equilibrium may lie."""
+"""Activations with a kink, at which an equilibrium may lie."""
 LEAST_TOLERANCES = {"float32": 1e-6, "float64": 1e-12}
-"""Residuals that round-off allows."""
+"""Smallest residuals that round-off allows."""
 ITERATIONS, PRODUCTS = 5, 6
-"""How many an equilibrium takes, and products with the Hessian in each: for estimates."""
+"""Typical number of iterations until an equilibrium, and of products with the Hessian in each, for estimates."""
 _DEFAULTS = {
     "activity_initialisation": "forward",
     "inference_order": "synchronous",
@@ -25,7 +25,7 @@ _DEFAULTS = {
 }
 
 READS = frozenset({"energy_weight", "step"})
-"""What it reads of a row, besides what all algorithms do."""
+"""Quantities of a row that it uses, besides those that all algorithms use."""
 
 
 class Settings(EnergyWeights):
@@ -72,11 +72,12 @@ class Settings(EnergyWeights):
 
 
 class Options(AlgorithmSpec):
-    """Those that a cell holds; `exact` inference has no others, `equilibrium` a tolerance.
+    """The options of a cell; `exact` inference has no others, and `equilibrium` only a tolerance and `smooth`.
 
-    `sequential` inference updates the layers from the output down, each from the new values above it; with
-    `fixed_predictions` the predictions and their derivatives stay those of the initial activities. `smooth` says that
-    the network has no kinks, at which an equilibrium may lie; absent where steps end in a network without any.
+    `sequential` inference updates the layers from the output down, each using the new values above it. With
+    `fixed_predictions`, the predictions and their derivatives remain those of the initial activities. `smooth` is true
+    if the network has no kinks, at which an equilibrium may lie; it is absent if inference takes steps in a network
+    without kinks.
     """
 
     inference: Literal["gradient_descent", "adam", "exact", "equilibrium"]
@@ -92,7 +93,7 @@ class Options(AlgorithmSpec):
 
 
 def options(settings: CellSettings, inference_step: float) -> Fields:
-    """The options as numbers; `inference_step` is the row's factor of the activity learning rate."""
+    """Return the options of a cell; `inference_step` is the row's factor of the activity learning rate."""
     given = {name: getattr(settings, name) for name in Settings.model_fields}
     chosen = {name: value for name, value in given.items() if name in Options.model_fields}
     if settings.inference == "exact":
@@ -101,7 +102,7 @@ def options(settings: CellSettings, inference_step: float) -> Fields:
     if settings.inference == "equilibrium":
         return chosen | {"smooth": not kinks}
     if kinks:
-        # for what measures how far steps are from an equilibrium
+        # measurements of the distance from an equilibrium need it
         chosen["smooth"] = False
     if settings.num_inference_steps == "num_hidden_layers":
         chosen["num_inference_steps"] = settings.num_hidden_layers
@@ -111,7 +112,7 @@ def options(settings: CellSettings, inference_step: float) -> Fields:
 
 
 def metrics(cell: Cell) -> set[str]:
-    """What it records at every step."""
+    """Return the metrics that it records at every step."""
     options = cell.algorithm
     result = {"train_loss", "inferred_loss", "energy"}
     if options.inference == "equilibrium":
@@ -120,7 +121,7 @@ def metrics(cell: Cell) -> set[str]:
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse settings of inference that are missing, idle, or do not go together.
+    """Reject settings of inference that are missing, unused or incompatible.
 
     Raises:
         ConfigurationError: naming the key.
@@ -202,14 +203,14 @@ def _refuse_step_changes(settings: CellSettings) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The closed form, or steps of inference: with a tolerance, as many as there may be."""
+    """Add the work of the closed form or of inference; with a tolerance, of the maximum number of steps."""
     options = cell.algorithm
     count.forward()
     if options.inference == "exact":
         outputs, batch = cell.network.output_dim, cell.batch_size
         units = sum(layer.units for layer in count.layers)
         count.jacobians(1)
-        # the rescaling matrix and its inverse, and the errors that it explains
+        # the rescaling matrix, its inverse, and the errors computed from them
         count.multiply_adds(units * (outputs + batch) * outputs + outputs**3)
         count.activities(2, count.layers)
         count.backward()
@@ -221,12 +222,12 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """What the loop over steps carries, or the closed form."""
+    """Return the memory of the loop over inference steps, or of the closed form."""
     options = cell.algorithm
     if options.inference == "exact":
         return {"units": 4}
     if options.inference == "equilibrium":
-        # what conjugate gradients carry and what was kept to repeat products
+        # the state of conjugate gradients, and the values kept to repeat products
         return {"units": 16}
     if options.inference_order == "sequential":
         return {"units": 2 if options.fixed_predictions else 6}
@@ -234,9 +235,9 @@ def memory(cell: Cell) -> dict[str, float]:
 
 
 def _equilibrium_work(cell: Cell, count: Count) -> None:
-    """As many iterations as wide networks take; how many there will be is not known."""
+    """Add the work of as many iterations as wide networks take; the actual number is not known in advance."""
     with count.repeated(ITERATIONS):
-        # slopes and residual at the new point, its energy, and the products
+        # gradients and residual at the new point, its energy, and the products
         for _ in range(3):
             count.forward()
         count.backward()
@@ -259,7 +260,7 @@ def _inference_work(cell: Cell, count: Count) -> None:
             if not options.fixed_predictions:
                 count.at_once(reached)
             if sequential:
-                # the new activities of each layer pull at the layer below
+                # the new activities of each layer change the gradient of the layer below
                 count.products(reached)
             else:
                 count.at_once(reached)

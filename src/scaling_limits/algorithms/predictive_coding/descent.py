@@ -1,31 +1,32 @@
 """Inference of predictive coding's activities, step by step.
 
-Each hidden activity z_l moves down the gradient g_l of its sample's energy (pc-tp Eq. 2-3; mupc and pcn-limits have
-unit weights gamma),
+Each hidden activity z_l moves along the negative gradient g_l of its sample's energy (pc-tp Eq. 2-3; mupc and
+pcn-limits have unit weights gamma),
 
     z_l <- z_l - beta w g_l,    g_l = gamma_l e_l - gamma_{l+1} J_{l+1}^T e_{l+1},    e_l = z_l - p_l(z_{l-1}),
 
 with J_l the Jacobian of the node p_l at its input, e_L = -dloss/df, beta the activity learning rate, and w = 1/B if
-activities descend the batch mean of the energy, else 1. Adam takes w g_l as the gradient.
+activities descend the batch mean of the energy, else 1. Adam uses w g_l as the gradient.
 
-*Displacements.* The state is `d_l = z_l - p_l(z^0_{l-1})` with the initial activities z^0, and `e_l = d_l -
-(p_l(z_{l-1}) - p_l(z^0_{l-1}))`. From the forward pass the displacements are zero at first, and a layer that the output
-error has not reached has errors and gradients of exactly zero, in float32 as well.
+*Displacements.* The state is `d_l = z_l - p_l(z^0_{l-1})` with the initial activities z^0, so that `e_l = d_l -
+(p_l(z_{l-1}) - p_l(z^0_{l-1}))`. If inference starts from the forward pass, the displacements are zero at first, and a
+layer that the output error has not reached has errors and gradients of exactly zero, even in float32.
 
-*Synchronous.* All layers use the activities of the step before, so from the forward pass the error moves down one layer
-per step: after step t it has not reached layers l <= H - t. For gradient descent the first H steps are therefore cut
-into a fixed number of stages, and each evaluates only the layers that are reached by its end.
+*Synchronous.* All layers use the activities of the previous step. From the forward pass, the error therefore moves down
+one layer per step: after step t it has not reached layers l <= H - t. For gradient descent, the first H steps are
+divided into a fixed number of stages, and each stage evaluates only the layers that are reached by its end.
 
 *Sequential.* From the output down, each layer uses the error e_{l+1} with the new z_{l+1} (pc-tp Algorithm 1, with `e_L
 = y - f`: the sign printed there is wrong).
 
-*Fixed predictions.* p_l and J_l stay those of the initial activities (pc-tp S.5, S.6).
+*Fixed predictions.* p_l and J_l remain those of the initial activities (pc-tp S.5, S.6).
 
-*Decay.* With alpha/2 sum_l ||z_l||^2 over the hidden layers in the energy (mupc A.3.3) every layer has a gradient from
-the first step on, and none is left out.
+*Decay.* If the energy contains alpha/2 sum_l ||z_l||^2 over the hidden layers (mupc A.3.3), every layer has a gradient
+from the first step on, and no layer is skipped.
 
-*Tolerance.* Steps end with the first one that follows a gradient whose norm is below it: the Euclidean norm of what a
-step multiplies by the rate (Adam: before its averages), all hidden layers and samples of the batch in one vector.
+*Tolerance.* Inference ends with the first step that follows a gradient whose norm is below the tolerance. This is the
+Euclidean norm of the gradient that a step multiplies by the learning rate (Adam: before its averages), over all hidden
+layers and samples of the batch in one vector.
 """
 
 from collections.abc import Callable
@@ -51,16 +52,15 @@ from scaling_limits.networks.network import (
 )
 
 State = tuple[Stacks, PyTree]
-"""Displacements, and what Adam keeps."""
+"""Displacements, and the state of Adam."""
 Step = Callable[[State, Array], tuple[State, Stacks]]
-"""The state after the step of this number, from 1, and the gradient that it follows."""
+"""Maps a state and the number of the step, from 1, to the state after this step and the gradient that it followed."""
 
 
 def infer(problem: Problem, forward: Stacks) -> Inferred:
-    """What the options' `num_inference_steps` lead to, or fewer with a tolerance; errors are those after the last of
-    them.
+    """Infer the activities by `num_inference_steps` steps, or fewer with a tolerance.
 
-    `forward` are the forward pass's activities (pc-tp Technique i).
+    The errors are those after the last step. `forward` holds the activities of the forward pass (pc-tp Technique i).
     """
     inputs, top = _begin(problem, forward)
     num_hidden = problem.network.num_weight_layers - 1
@@ -77,7 +77,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
     points = layers.points(displacements)
     changes = layers.changes(layers.problem.predictions(points), done + 1)
     errors = layers.errors(displacements, changes)
-    # node 1 sees the clamped input, so its prediction never moves
+    # the input of node 1 is clamped, so its prediction never changes
     return Inferred(
         errors=(displacements[0][:1], *errors),
         inputs=(inputs[0], *points),
@@ -87,10 +87,18 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
 
 
 def trace(problem: Problem, forward: Stacks, observe: Callable[[Stacks, Stacks], PyTree]) -> PyTree:
-    """What `observe` makes of the hidden activities, with the initial ones beside them, before the first step of
-    inference and after every one: a tree of its own form with an axis of `num_inference_steps + 1` in front.
+    """Evaluate `observe` on the hidden activities before the first inference step and after every step.
 
-    Both are laid out by the nodes that they enter. All steps are taken, also with a tolerance.
+    All steps are taken, even with a tolerance.
+
+    Args:
+        problem: the network, batch and options.
+        forward: the activities of the forward pass.
+        observe: a function of the current and the initial hidden activities, both laid out by the nodes whose input
+            they are; returns a tree.
+
+    Returns:
+        The tree that `observe` returns, with an additional leading axis of length `num_inference_steps + 1`.
     """
     _, top = _begin(problem, forward)
     layers = top(problem.network.num_weight_layers - 1)
@@ -108,7 +116,7 @@ def trace(problem: Problem, forward: Stacks, observe: Callable[[Stacks, Stacks],
 
 
 def _begin(problem: Problem, forward: Stacks) -> tuple[Stacks, Callable[[int], Layers]]:
-    """The initial inputs of all nodes, and what cuts the network down to its last nodes."""
+    """Return the initial inputs of all nodes, and a function that restricts the network to its last nodes."""
     inputs = problem.inputs(_initial_activities(problem, forward))
     from_forward = problem.options.activity_initialisation == "forward"
     before = problem.predictions(inputs)
@@ -123,7 +131,7 @@ def _begin(problem: Problem, forward: Stacks) -> tuple[Stacks, Callable[[int], L
 def _relax(
     layers: Layers, displacements: Stacks, done: Array | int, norm: Array, end: int
 ) -> tuple[Stacks, Array | int, Array]:
-    """Steps `done + 1 .. end`: the displacements after them, `end`, and `norm` as it was."""
+    """Take the steps `done + 1 .. end`; return the displacements after them, `end`, and `norm` unchanged."""
     begin, step = _steps(layers)
     counted = jnp.arange(done + 1, end + 1)
     state, _ = jax.lax.scan(lambda s, n: (step(s, n)[0], None), begin(displacements), counted)
@@ -133,15 +141,17 @@ def _relax(
 def _relax_to_tolerance(
     layers: Layers, displacements: Stacks, done: Array | int, norm: Array, end: int
 ) -> tuple[Stacks, Array | int, Array]:
-    """As `_relax`, but no further step once the `norm` of the gradient that the last one followed is below the
-    tolerance: the displacements, the number of steps that were taken, and that norm.
+    """Take steps as `_relax` does, until the gradient that the last step followed has a `norm` below the tolerance.
+
+    Returns:
+        The displacements, the number of steps taken so far, and the norm of the last gradient.
     """
     begin, step = _steps(layers)
     tolerance = jnp.asarray(layers.problem.numbers["inference_tolerance"], norm.dtype)
 
     def unfinished(carried: tuple[State, Array, Array]) -> Array:
         _, done, norm = carried
-        # what has diverged goes on
+        # inference that has diverged continues
         return (done < end) & ~(norm < tolerance)
 
     def go(carried: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
@@ -155,10 +165,9 @@ def _relax_to_tolerance(
 
 
 def _steps(layers: Layers) -> tuple[Callable[[Stacks], State], Step]:
-    """The state at given displacements, and the steps from there.
+    """Return a function that builds the state from displacements, and the step function.
 
-    The lowest activity is predicted by a node whose own input does not move, so its error is its
-    displacement.
+    The lowest activity is predicted by a node whose input is clamped, so its error is its displacement.
     """
     rate = jnp.asarray(layers.problem.numbers["activity_learning_rate"], layers.problem.y.dtype)
     if layers.options.inference_order == "sequential":
@@ -227,7 +236,7 @@ def _sequential_step(layers: Layers, rate: Array) -> Step:
 
 
 def _initial_activities(problem: Problem, forward: Stacks) -> Stacks:
-    """z^0 of all nodes; the output's is not used. Normal draws depend on seed, layer and shape."""
+    """Return z^0 of all nodes; the output's is not used. Normal draws depend on seed, layer and shape."""
     if problem.options.activity_initialisation == "forward":
         return forward
     if problem.options.activity_initialisation == "zeros":

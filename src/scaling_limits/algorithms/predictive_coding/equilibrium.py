@@ -1,7 +1,8 @@
-"""The equilibrium of any network: the minimum of F (pcn-limits Eq. 2; 125 and 126 for other networks) over the hidden
-activities that iterations of Newton's method lead to, from the forward pass.
+"""The equilibrium of any network, by Newton iterations.
 
-Each sample's end where its residual, the largest entry of |dF/dz|, is at most the tolerance.
+The equilibrium is the minimum of F (pcn-limits Eq. 2; Eq. 125 and 126 for other networks) over the hidden activities to
+which Newton iterations converge from the forward pass. A sample's iterations end when its residual, the largest entry
+of |dF/dz|, is at most the tolerance.
 """
 
 from typing import NamedTuple
@@ -17,19 +18,20 @@ from scaling_limits.networks.network import Stacks
 
 
 class Equilibrium(NamedTuple):
-    """Where iterations have ended."""
+    """The result of the iterations."""
 
     errors: Stacks
-    """Of the hidden nodes."""
+    """Errors of the hidden nodes."""
     activities: Stacks
-    """Of all nodes, the output's its prediction."""
+    """Activities of all nodes; for the output, its prediction."""
     residual: Float[Array, " batch"]
     iterations: Int[Array, ""]
 
 
 def solve(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Equilibrium:
-    """The equilibrium that iterations from these errors of the hidden nodes lead to; networks are taken as smooth where
-    the options do not say.
+    """Compute the equilibrium by iterations that start from the given errors of the hidden nodes.
+
+    A network is treated as smooth unless the options state that it is not.
     """
     if problem.options.smooth is not False:
         ended = smooth.solve(problem, errors, tolerance)
@@ -41,7 +43,7 @@ def solve(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> Equi
 
 
 def infer(problem: Problem, forward: Stacks) -> Inferred:
-    """That from the `forward` pass, to the tolerance `problem.numbers["inference_tolerance"]`."""
+    """Compute the equilibrium from the `forward` pass, to the tolerance `problem.numbers["inference_tolerance"]`."""
     tolerance = jnp.asarray(problem.numbers["inference_tolerance"], problem.y.dtype)
     start = tuple(jnp.zeros_like(stack) for stack in forward[:-1])
     result = solve(problem, start, tolerance)
@@ -53,7 +55,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
         metrics={
             "inference_steps": jnp.asarray(result.iterations, output.dtype),
             "inference_residual": result.residual.max(),
-            # a residual that is not a number is not at most the tolerance
+            # a residual of NaN counts as not reached
             "inference_unreached": (~(result.residual <= tolerance)).mean(dtype=output.dtype),
         },
     )

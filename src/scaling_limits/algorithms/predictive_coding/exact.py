@@ -1,8 +1,8 @@
-r"""The equilibrium of linear networks in closed form.
+"""The equilibrium of linear networks in closed form.
 
-For linear nodes p_l(z) = A_l z, mean squared error, B_l = A_L ... A_{l+1} and S = I +
-sum_{l<L} (gamma_L/gamma_l) B_l B_l^T, e_L = S^{-1} r and e_l = (gamma_L/gamma_l) B_l^T e_L (pc-tp
-Theorem 4.2, with the sign of S.92; mupc Eq. 30-31, pcn-limits Eq. 5, 24, 104).
+For linear nodes p_l(z) = A_l z, mean squared error, B_l = A_L ... A_{l+1} and S = I + sum_{l<L} (gamma_L/gamma_l) B_l
+B_l^T, e_L = S^{-1} r and e_l = (gamma_L/gamma_l) B_l^T e_L (pc-tp Theorem 4.2, with the sign of S.92; mupc Eq. 30-31,
+pcn-limits Eq. 5, 24, 104).
 """
 
 import jax
@@ -17,7 +17,7 @@ from scaling_limits.networks.network import Stacks
 
 
 def infer(problem: Problem, forward: Stacks) -> Inferred:
-    """The equilibrium above the `forward` pass; of linear networks and the mean squared error."""
+    """Compute the equilibrium from the `forward` pass, for linear networks and the mean squared error."""
     explained, rescaling = _linear_response(problem, problem.inputs(forward))
     output_error = jnp.linalg.solve(rescaling, (problem.y - forward[-1][0]).T).T
     errors: Stacks = tuple(jnp.einsum("bc,lcn->lbn", output_error, e) for e in explained)
@@ -26,10 +26,10 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
 
 
 def least_energy(problem: Problem) -> Float[Array, ""]:
-    """F(z*), the batch mean of gamma_L/2 r S^{-1} r (mupc Eq. 30).
+    """Compute F(z*), the batch mean of gamma_L/2 r S^{-1} r (mupc Eq. 30).
 
-    From the triangle R of S = R^T R, which the derivatives of the output give without S itself: in deep standard
-    networks S is so large that beside it the identity in it would be lost.
+    It uses the triangular factor R of S = R^T R, which follows from the derivatives of the output without forming S. In
+    deep networks under standard parameterisation, S is so large that the identity in it would be lost to round-off.
     """
     forward = problem.activities()
     explained, _ = _linear_response(problem, problem.inputs(forward))
@@ -45,15 +45,16 @@ def least_energy(problem: Problem) -> Float[Array, ""]:
 
 
 def rescaling_matrix(problem: Problem) -> Float[Array, "out out"]:
-    """S of a linear network: mean squared error r.r becomes gamma_L r S^{-1} r at equilibrium
-    (pcn-limits Eq. 6, mupc 31, pc-tp Theorem 4.2).
+    """Compute S of a linear network.
+
+    At equilibrium, the squared error r.r becomes gamma_L r S^{-1} r (pcn-limits Eq. 6, mupc 31, pc-tp Theorem 4.2).
     """
     return _linear_response(problem, problem.inputs(problem.activities()))[1]
 
 
 def _linear_response(problem: Problem, inputs: Stacks) -> tuple[Stacks, Array]:
-    """(gamma_L/gamma_l) B_l `[count, out, units]` of every node, and S."""
-    # the Jacobians of a linear network are those of any one sample
+    """Return (gamma_L/gamma_l) B_l `[count, out, units]` of every node, and S."""
+    # the Jacobians of a linear network are the same for all samples
     jacobians = output_jacobians(problem, tuple(stack[:, :1] for stack in inputs))
     weights = [energy_weight(problem, segment.role) for segment in problem.network.segments]
     explained, rescaling = [], []

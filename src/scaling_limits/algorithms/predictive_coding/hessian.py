@@ -1,20 +1,20 @@
-r"""The Hessian of predictive coding's energy with respect to the hidden activities of one sample.
+"""The Hessian of predictive coding's energy with respect to the hidden activities of one sample.
 
-With B_l the Jacobian of node l at z_{l-1}, the energy gamma_l/2 ||z_l - p_l(z_{l-1})||^2 of every node and the loss at
-the output, it is block-tridiagonal (mupc Eq. 5, 24): blocks
+The energy is the sum of gamma_l/2 ||z_l - p_l(z_{l-1})||^2 over the nodes and of the loss at the output. With B_l the
+Jacobian of node l at z_{l-1}, the Hessian is block-tridiagonal (mupc Eq. 5, 24), with blocks
 
     (l, l)      gamma_l I + gamma_{l+1} B_{l+1}^T B_{l+1} + K_l
     (l, l - 1)  -gamma_l B_l
 
-where the loss stands for gamma_L/2 ||...||^2 in the last one, and K_l is what bent activations add, -sum_i (gamma
-e)_{l+1,i} d2p_i, and a decay of the activities.
+In the last block, the curvature of the loss replaces the identity between B_L^T and B_L. K_l contains the curvature of
+the activations, -sum_i (gamma e)_{l+1,i} d2p_i, and a decay of the activities.
 
 *Elimination from the output down.* H = U^T P U with U unit lower block-bidiagonal, blocks -gamma_l P_l^{-1} B_l, and
-pivots P_l = gamma_l I + C_l, C_{l-1} = gamma_l B_l^T C_l P_l^{-1} B_l + K_{l-1}. What grows with the depth is in U
-alone, whose condition number is about the square root of that of H; P_l stays well conditioned. In networks that are
-linear piece by piece (K = 0) C_l = c_l^T c_l with as many rows as outputs, c_{l-1} = (I + c_l c_l^T/gamma_l)^{-1/2} c_l
-B_l: this rank is kept exactly, so that condition numbers far beyond 1e16 come out in float64. Where K fills it, they do
-up to about 1e13.
+pivots P_l = gamma_l I + C_l, C_{l-1} = gamma_l B_l^T C_l P_l^{-1} B_l + K_{l-1}. Only U contains factors that grow with
+depth; its condition number is about the square root of cond(H), while P_l stays well conditioned. In piecewise-linear
+networks (K = 0), C_l = c_l^T c_l with as many rows as outputs, c_{l-1} = (I + c_l c_l^T/gamma_l)^{-1/2} c_l B_l. This
+rank is preserved exactly, so condition numbers far above 1e16 are accurate in float64. If K makes C_l full rank, they
+are accurate up to about 1e13.
 """
 
 from typing import NamedTuple
@@ -35,12 +35,12 @@ Activities = Float[Array, "hidden units"]
 
 
 class ActivityHessian(NamedTuple):
-    """What the blocks are made of.
+    """The components of the blocks.
 
-    `weights` are gamma_l of the hidden layers' own errors, `jacobians` B_l of the layers above the first, `output` is
-    the last node's, times the root of the loss's curvature. `bend` is what a bent output node adds to the last layer's
-    block, `shift` what stands on the diagonal of all, as a decay does; they are None where there is none, which is
-    another program.
+    `weights` are gamma_l of the hidden layers, and `jacobians` are B_l of the layers above the first. `output` is the
+    Jacobian of the last node, times the square root of the loss's curvature. `bend` is the contribution of a curved
+    output node to the last layer's block, and `shift` is added to the diagonal of all blocks, as by a decay. Both are
+    None if absent, which gives another program.
     """
 
     weights: Float[Array, " hidden"]
@@ -51,20 +51,20 @@ class ActivityHessian(NamedTuple):
 
     @property
     def like(self) -> Activities:
-        """Zeros of the shape of the activities."""
+        """Zeros with the shape of the activities."""
         return jnp.zeros((len(self.weights), self.output.shape[1]), self.output.dtype)
 
     @property
     def identity(self) -> Float[Array, "units units"]:
-        """A block of I."""
+        """An identity block."""
         return jnp.eye(self.output.shape[1], dtype=self.output.dtype)
 
     def shifted(self, by: Float[Array, ""]) -> "ActivityHessian":
-        """H + by I."""
+        """Return H + by I."""
         return self._replace(shift=by if self.shift is None else self.shift + by)
 
     def product(self, z: Activities) -> Activities:
-        """H z."""
+        """Compute H z."""
         below = _each(self.jacobians, z[:-1])
         errors = self.weights[:, None] * z.at[1:].add(-below)
         pulled = jnp.einsum("lij,li->lj", self.jacobians, errors[1:])
@@ -75,7 +75,7 @@ class ActivityHessian(NamedTuple):
         return result if self.shift is None else result + self.shift * z
 
     def diagonal(self) -> Float[Array, "hidden units units"]:
-        """The blocks (l, l)."""
+        """Compute the blocks (l, l)."""
         own = self.weights if self.shift is None else self.weights + self.shift
         explained = jnp.einsum("l,lki,lkj->lij", self.weights[1:], self.jacobians, self.jacobians)
         top = self.output.T @ self.output
@@ -84,7 +84,7 @@ class ActivityHessian(NamedTuple):
         return (own[:, None, None] * self.identity[None]).at[:-1].add(explained).at[-1].add(top)
 
     def couplings(self) -> Float[Array, "hidden_above_first units units"]:
-        """The blocks (l, l - 1) from l = 2."""
+        """Compute the blocks (l, l - 1) from l = 2 on."""
         return -self.weights[1:, None, None] * self.jacobians
 
 
@@ -95,29 +95,32 @@ class LowRank(NamedTuple):
     rows: Float[Array, "out units"]
 
     def times(self, v: Float[Array, " units"]) -> Float[Array, " units"]:
-        """P^{-1} v."""
+        """Compute P^{-1} v."""
         return (v - (self.rows @ v) @ self.rows) / self.weight
 
 
 class Full(NamedTuple):
-    """The inverse of a pivot as it stands."""
+    """The inverse of a pivot as a full matrix."""
 
     inverse: Float[Array, "units units"]
 
     def times(self, v: Float[Array, " units"]) -> Float[Array, " units"]:
-        """P^{-1} v."""
+        """Compute P^{-1} v."""
         return self.inverse @ v
 
 
 class Elimination(NamedTuple):
-    """H = U^T P U, and how many eigenvalues of H are negative. Inverse pivots are stacked over the hidden layers."""
+    """The factorisation H = U^T P U, and the number of negative eigenvalues of H.
+
+    Inverse pivots are stacked over the hidden layers.
+    """
 
     hessian: ActivityHessian
     inverse_pivots: LowRank | Full
     num_negative: Int[Array, ""]
 
     def solve(self, b: Activities) -> Activities:
-        """z of H z = b."""
+        """Solve H z = b for z."""
         h = self.hessian
         first, above = (
             jax.tree.map(lambda a, k=k: a[k], self.inverse_pivots) for k in (0, slice(1, None))
@@ -141,10 +144,10 @@ class Elimination(NamedTuple):
 
 
 def activity_hessian(problem: Problem) -> ActivityHessian:
-    """That of the first sample of the batch at the activities of its forward pass, of fully connected networks.
+    """Compute the Hessian of the batch's first sample at its forward pass, for fully connected networks.
 
-    There the hidden errors are zero, so that of bent activations only the output node's adds to the curvature; a decay
-    adds to all (mupc Sec. A.2.1).
+    There the hidden errors are zero, so among curved activations only the output node's contributes to the curvature. A
+    decay contributes to all layers (mupc Sec. A.2.1).
     """
     x, y = problem.x[:1], problem.y[:1]
     activities = problem.network.activities(problem.params, problem.scaling, x)
@@ -177,13 +180,13 @@ def activity_hessian(problem: Problem) -> ActivityHessian:
 
 
 def eliminate(hessian: ActivityHessian) -> Elimination:
-    """From the output down. Not a number in everything where a pivot is singular."""
+    """Eliminate the layers from the output down; all results are NaN if a pivot is singular."""
     low_rank = hessian.bend is None and hessian.shift is None
     return _low_rank(hessian) if low_rank else _full(hessian)
 
 
 def dense(diagonal: Float[Array, "hidden units units"], couplings: Array) -> Array:
-    """The symmetric matrix [hidden * units, hidden * units] of these blocks."""
+    """Return the symmetric matrix `[hidden * units, hidden * units]` of these blocks."""
     hidden, units = diagonal.shape[:2]
     matrix = jnp.zeros((hidden, units, hidden, units), diagonal.dtype)
     layers = jnp.arange(hidden)
@@ -194,10 +197,10 @@ def dense(diagonal: Float[Array, "hidden units units"], couplings: Array) -> Arr
 
 
 def _low_rank(hessian: ActivityHessian) -> Elimination:
-    """C_l = c_l^T c_l."""
+    """Eliminate with C_l = c_l^T c_l."""
 
     def invert(c: Array, weight: Array) -> tuple[LowRank, Array]:
-        """P^{-1} = (I - c^T (gamma I + c c^T)^{-1} c) / gamma, and (I + c c^T/gamma)^{-1/2}."""
+        """Return P^{-1} = (I - c^T (gamma I + c c^T)^{-1} c) / gamma, and (I + c c^T/gamma)^{-1/2}."""
         values, vectors = jnp.linalg.eigh(c @ c.T / weight)
         root = jnp.sqrt(1.0 + jnp.maximum(values, 0.0))
         rows = (vectors.T @ c) / (jnp.sqrt(weight) * root[:, None])
@@ -215,7 +218,7 @@ def _low_rank(hessian: ActivityHessian) -> Elimination:
 
 
 def _full(hessian: ActivityHessian) -> Elimination:
-    """C_l of full rank. Its eigenvalues are computed only where a pivot has negative ones."""
+    """Eliminate with C_l of full rank, whose eigenvalues are computed only if a pivot has negative ones."""
     identity = hessian.identity
 
     def positive(c: Array, weight: Array, factor: Array) -> tuple[Array, Array, Array]:
@@ -230,7 +233,7 @@ def _full(hessian: ActivityHessian) -> Elimination:
         return inverse, explained, (pivots < 0).sum(dtype=jnp.int32)
 
     def invert(c: Array, weight: Array) -> tuple[Array, Array, Array]:
-        """P^{-1}, C P^{-1}, and the number of negative eigenvalues of P."""
+        """Return P^{-1}, C P^{-1}, and the number of negative eigenvalues of P."""
         factor = jnp.linalg.cholesky(weight * identity + c)
         done = jnp.isfinite(factor[-1, -1])
         result: tuple[Array, Array, Array] = jax.lax.cond(
@@ -255,19 +258,19 @@ def _full(hessian: ActivityHessian) -> Elimination:
 
 
 def _on_top(first: PyTree, stacked: PyTree) -> PyTree:
-    """The first layer's before those of the layers above it."""
+    """Prepend the first layer's entry to those of the layers above it."""
     return jax.tree.map(lambda a, others: jnp.concatenate([a[None], others]), first, stacked)
 
 
 def _jacobians(problem: Problem, segment: Segment, z: Activities) -> Array:
-    """B_l of the layers above the first, at their inputs."""
+    """Compute B_l of the layers above the first, at their inputs."""
 
     def of_node(entry: tuple[PyTree, Array]) -> Array:
         params, z = entry
         result: Array = jax.jacrev(lambda z: segment.apply(params, problem.scaling, z[None])[0])(z)
         return result
 
-    # one after another: what a Jacobian is made of is larger than it
+    # one after another, because the intermediate values of a Jacobian take more memory than the Jacobian itself
     result: Array = jax.lax.map(of_node, (problem.params[1], z[:-1]))
     return result
 
@@ -277,7 +280,7 @@ def _none(z: Activities) -> Array:
 
 
 def _root(matrix: Array) -> Array:
-    """Of a symmetric matrix without negative eigenvalues."""
+    """Return the square root of a symmetric positive semidefinite matrix."""
     values, vectors = jnp.linalg.eigh(matrix)
     root: Array = (vectors * jnp.sqrt(jnp.maximum(values, 0.0))[None]) @ vectors.T
     return root

@@ -1,4 +1,4 @@
-"""What inference leads to, and the energy that it lowers."""
+"""The result of inference, and the energy that inference lowers."""
 
 from typing import NamedTuple
 
@@ -12,8 +12,10 @@ from scaling_limits.networks.network import Stacks
 
 
 class Inferred(NamedTuple):
-    """Errors of all nodes at the inferred activities, the inputs that their weights learn from, the
-    output's prediction, and the `metrics` of how inference went.
+    """The result of inference.
+
+    `errors` are those of all nodes at the inferred activities, `inputs` the inputs of all nodes, with which their
+    weights learn, `output` the prediction of the output node, and `metrics` describe the inference.
     """
 
     errors: Stacks
@@ -23,19 +25,19 @@ class Inferred(NamedTuple):
 
 
 def energy_weight(problem: Problem, role: str) -> Float[Array, ""]:
-    """gamma of a role's nodes."""
+    """Return gamma of a role's nodes."""
     return jnp.asarray(problem.scaling[role]["energy_weight"], problem.y.dtype)
 
 
 def hidden_weights(problem: Problem) -> list[Float[Array, ""]]:
-    """gamma of the hidden nodes, stack by stack."""
+    """Return gamma of the hidden nodes, one for each stack."""
     return [energy_weight(problem, segment.role) for segment in problem.network.segments[:-1]]
 
 
 def energies(
     problem: Problem, errors: Stacks, output: Float[Array, "batch out"]
 ) -> Float[Array, " batch"]:
-    """F of each sample, from the errors of its hidden nodes and the output's prediction."""
+    """Compute F of each sample from the errors of its hidden nodes and the output's prediction."""
     losses = jax.vmap(problem.sample_loss)(output, problem.y)
     weighted = zip(hidden_weights(problem), errors, strict=True)
     squares = [0.5 * weight * (e**2).sum(axis=(0, 2)) for weight, e in weighted]

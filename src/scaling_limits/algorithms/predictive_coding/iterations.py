@@ -1,7 +1,7 @@
-"""What iterations of Newton's method towards an equilibrium share.
+"""Building blocks of Newton iterations towards an equilibrium.
 
-The unknowns stand at the hidden nodes, in stacks `[count, batch, units]`. Each sample has iterations of its own, the
-batch takes them together.
+The unknowns belong to the hidden nodes, in stacks `[count, batch, units]`. Each sample has its own iterations; the
+batch performs them together.
 """
 
 from collections.abc import Callable
@@ -16,32 +16,32 @@ from jaxtyping import Bool, Float, Int, PyTree
 from scaling_limits.networks.network import Stacks
 
 NUM_PRODUCTS = 32
-"""With the Hessian in one direction of Newton's method, at most."""
+"""Maximum number of products with the Hessian for one Newton direction."""
 
 MOST_ITERATIONS = 100
 DECREASE = 1e-4
-"""The share of the fall that the slope promises which a step has to bring."""
+"""Fraction of the decrease predicted by the gradient that a step must achieve (Armijo condition)."""
 _HALVINGS = 20
 _ROUND_OFF = 10.0
-"""By so many units in the last place energies of the same point may differ."""
+"""Number of units in the last place by which energies of the same point may differ."""
 
 PerSample = Float[Array, " batch"]
 
 
 class State(Protocol):
-    """Where iterations have come to: the least that there is to know of it."""
+    """The fields that every state of iterations has."""
 
     @property
     def residual(self) -> PerSample:
-        """What is left of the slopes."""
+        """The residual of each sample."""
 
     @property
     def stalled(self) -> Bool[Array, " batch"]:
-        """Whether the energy falls no more."""
+        """Whether the energy of each sample no longer decreases."""
 
     @property
     def iterations(self) -> Int[Array, ""]:
-        """How many there were."""
+        """The number of iterations so far."""
 
 
 AnyState = TypeVar("AnyState", bound=State)
@@ -52,8 +52,15 @@ def iterated(
     iterate: Callable[[AnyState, Bool[Array, " batch"]], AnyState],
     tolerance: Float[Array, ""],
 ) -> AnyState:
-    """Where `iterate(state, chosen)` leads to: each sample is chosen until its residual is the tolerance or its energy
-    falls no more, `MOST_ITERATIONS` times at most.
+    """Repeat `iterate(state, chosen)` until every sample has converged or stalled, at most `MOST_ITERATIONS` times.
+
+    Args:
+        begin: the initial state.
+        iterate: performs one iteration of the chosen samples.
+        tolerance: residual at which a sample has converged; a sample is chosen until then, or until it has stalled.
+
+    Returns:
+        The final state.
     """
 
     def unconverged(state: AnyState) -> Array:
@@ -67,34 +74,34 @@ def iterated(
 
 
 def slack(energy: PerSample) -> PerSample:
-    """By how much energies of the same point may differ."""
+    """Return by how much energies of the same point may differ because of round-off."""
     return _ROUND_OFF * float(np.finfo(energy.dtype).eps) * jnp.abs(energy)
 
 
 def norm(vector: Stacks) -> PerSample:
-    """Each sample's Euclidean norm."""
+    """Compute each sample's Euclidean norm."""
     return jnp.sqrt(dot(vector, vector))
 
 
 def dot(left: Stacks, right: Stacks) -> PerSample:
-    """Each sample's inner product."""
+    """Compute each sample's inner product."""
     pairs = zip(left, right, strict=True)
     return jnp.stack([(a * b).sum(axis=(0, 2)) for a, b in pairs]).sum(axis=0)
 
 
 def add(onto: Stacks, amount: PerSample, direction: Stacks) -> Stacks:
-    """`onto + amount * direction`, the amount each sample's own."""
+    """Compute `onto + amount * direction` with one amount per sample."""
     return tuple(a + amount[None, :, None] * b for a, b in zip(onto, direction, strict=True))
 
 
 def over(numerator: PerSample, denominator: PerSample) -> PerSample:
-    """The quotient, 0 where the denominator is."""
+    """Divide, with the result 0 where the denominator is 0."""
     there = denominator != 0
     return jnp.where(there, numerator / jnp.where(there, denominator, 1.0), 0.0)
 
 
 def largest(stacks: Stacks) -> PerSample:
-    """The largest entry of all nodes, in absolute value."""
+    """Return each sample's largest absolute entry over all nodes."""
     return jnp.stack([jnp.abs(stack).max(axis=(0, 2)) for stack in stacks]).max(axis=0)
 
 
@@ -153,7 +160,7 @@ def step_size(
     chosen: Bool[Array, " batch"],
     like: PerSample,
 ) -> PerSample:
-    """The first of the steps 1, 1/2, 1/4 ... that is `good`, of the `chosen` samples; 0 where none is."""
+    """Return the first of the steps 1, 1/2, 1/4, ... that is `good` for each chosen sample, or 0 if none is."""
 
     def halve(carried: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         size, _, number = carried

@@ -1,18 +1,19 @@
-r"""The equilibrium of networks with kinks (ReLU), by projected Newton steps on the activities.
+"""The equilibrium of networks with kinks (ReLU), by projected Newton steps on the activities.
 
 F (pcn-limits Eq. 2) has kinks where hidden activities are zero, and is smooth on each orthant of them; with ReLU and
-the mean squared error it is a quadratic form there. At a kink its slope along any direction is a sum over activities,
-of the slope from the right for those that rise and from the left for those that fall. So a point where neither way of
-any one of them leads down is a minimum to first order, and no other method of finding the way down is needed.
+the mean squared error it is quadratic there. At a kink, its directional derivative is a sum over activities, with the
+derivative from the right for those that increase and from the left for those that decrease. A point at which no single
+activity lowers F in either direction is therefore a minimum to first order, and it suffices to consider the activities
+one by one.
 
-An activity that is zero moves to the side on which F falls, and rests where it falls on neither. An iteration takes a
-Newton step, by conjugate gradients among the activities that do not rest, and, where that leaves half of the residual
-or more, one down the slope. Along both each activity ends where it meets its kink, and the step is halved until F
-falls: the first finds the minimum of an orthant, the second the orthant of the minimum (Moré and Toraldo 1991 for
-quadratic forms in boxes).
+An activity that is zero moves to the side on which F decreases, and rests if F decreases on neither. An iteration takes
+a Newton step, by conjugate gradients among the activities that do not rest, and, if this leaves half of the residual or
+more, a step along the negative gradient. In both steps, an activity stops where it meets its kink, and the step is
+halved until F decreases. The Newton step finds the minimum of an orthant, the gradient step the orthant of the minimum
+(Moré and Toraldo 1991 for quadratic forms in boxes).
 
-The residual is the largest entry of |dF/dz|, of activities at rest zero. Kinks elsewhere, as within a node, are not
-seen: there the residual stays.
+The residual is the largest entry of |dF/dz|, which is zero for activities at rest. Kinks elsewhere, as within a node,
+are not considered, and the residual remains large there.
 """
 
 from typing import NamedTuple
@@ -41,46 +42,46 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks
 
 _LEFT_OVER = 0.1
-"""Of the slope, by a Newton step within an orthant."""
+"""Fraction of the gradient that a Newton step within an orthant may leave."""
 
 
 class NewtonState(NamedTuple):
-    """Where iterations have come to, sample by sample."""
+    """The state of the iterations, sample by sample."""
 
     hidden: Stacks
-    """Activities."""
+    """Hidden activities."""
     sides: Stacks
-    """On which each may move: 1 above zero, -1 below, 0 for none."""
+    """Side to which each activity may move: 1 above zero, -1 below, 0 for none."""
     energy: PerSample
     gradients: Stacks
-    """On these sides."""
+    """Gradients on these sides."""
     residual: PerSample
     stalled: Bool[Array, " batch"]
     iterations: Int[Array, ""]
 
 
 def solve(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> NewtonState:
-    """The equilibrium that iterations from these errors of the hidden nodes lead to."""
+    """Compute the equilibrium by iterations that start from the given errors of the hidden nodes."""
     solver = _Solver(problem)
     hidden = rollout(problem, (*errors, jnp.zeros_like(problem.y)[None]))[:-1]
     return iterated(solver.begin(hidden), solver.iterate, tolerance)
 
 
 def errors_at(problem: Problem, hidden: Stacks) -> tuple[Stacks, Float[Array, "batch out"]]:
-    """The errors of the hidden nodes at their activities, and the output's prediction."""
+    """Compute the errors of the hidden nodes at given activities, and the output's prediction."""
     inputs = problem.inputs((*hidden, jnp.zeros_like(problem.y)[None]))
     *predictions, output = problem.predictions(inputs)
     return tuple(z - p for z, p in zip(hidden, predictions, strict=True)), output[0]
 
 
 class _Solver:
-    """The energy of hidden activities, with what an iteration needs of it."""
+    """The energy as a function of the hidden activities, and one projected Newton iteration on it."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
 
     def begin(self, hidden: Stacks) -> NewtonState:
-        """Where iterations begin."""
+        """Return the initial state."""
         sides, gradients = self._sides(hidden)
         energy = self._energies(hidden)
         stalled = jnp.zeros(energy.shape, bool)
@@ -89,7 +90,7 @@ class _Solver:
         )
 
     def iterate(self, state: NewtonState, chosen: Bool[Array, " batch"]) -> NewtonState:
-        """One iteration of the `chosen` samples."""
+        """Perform one iteration of the `chosen` samples."""
         between = self._moved(state, self._newton(state), chosen)
         elsewhere = chosen & (between.residual > 0.5 * state.residual)
         after = self._moved(between, jax.tree.map(jnp.negative, between.gradients), elsewhere)
@@ -100,7 +101,7 @@ class _Solver:
     def _moved(
         self, state: NewtonState, direction: Stacks, chosen: Bool[Array, " batch"]
     ) -> NewtonState:
-        """After a step along a direction, up to the kinks on the way."""
+        """Return the state after a step along a direction, in which each activity stops at its kink."""
 
         def at(size: PerSample) -> Stacks:
             ends = add(state.hidden, size, direction)
@@ -126,12 +127,12 @@ class _Solver:
         )
 
     def _energies(self, hidden: Stacks) -> PerSample:
-        """The energies of the samples."""
+        """Compute the energies of the samples."""
         return energies(self._problem, *errors_at(self._problem, hidden))
 
     def _gradients(self, hidden: Stacks, sides: Stacks) -> Stacks:
-        """dF/dz, of activities at their kink on the given sides of it."""
-        # as little beside it as there is
+        """Compute dF/dz, for activities at their kink on the given sides of it."""
+        # the smallest possible distance from the kink
         beside = np.finfo(self._problem.y.dtype).tiny
         off = tuple(
             jnp.where(z == 0, side * beside, z) for z, side in zip(hidden, sides, strict=True)
@@ -140,7 +141,7 @@ class _Solver:
         return gradients
 
     def _sides(self, hidden: Stacks) -> tuple[Stacks, Stacks]:
-        """On which side each activity may move, and the slopes there."""
+        """Return the side to which each activity may move, and the gradients there."""
         above = jax.tree.map(jnp.ones_like, hidden)
         right = self._gradients(hidden, above)
         left = self._gradients(hidden, jax.tree.map(jnp.negative, above))
@@ -150,7 +151,7 @@ class _Solver:
             return jnp.where(z == 0, down, jnp.sign(z))
 
         def slope(side: Array, right: Array, left: Array) -> Array:
-            # slopes that are not numbers lead neither down nor up
+            # NaN gradients decide neither side
             rest = jnp.where((right >= 0) & (left <= 0), 0.0, jnp.nan)
             return jnp.where(side > 0, right, jnp.where(side < 0, left, rest))
 
@@ -158,7 +159,7 @@ class _Solver:
         return sides, tuple(map(slope, sides, right, left))
 
     def _newton(self, state: NewtonState) -> Stacks:
-        """The direction of Newton's method among the activities that do not rest."""
+        """Compute the Newton direction among the activities that do not rest."""
         _, product = jax.linearize(lambda z: self._gradients(z, state.sides), state.hidden)
 
         def within(vector: Stacks) -> Stacks:

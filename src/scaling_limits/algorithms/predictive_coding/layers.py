@@ -1,4 +1,4 @@
-"""The nodes whose activities move in inference by steps, and what stays meanwhile."""
+"""The nodes whose activities move during inference by steps, and the quantities that stay fixed meanwhile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layers:
-    """The topmost nodes of a network, and what stays while the activities that enter them move.
+    """The topmost nodes of a network, and the quantities that stay fixed while their input activities move.
 
-    `problem` is cut down to these nodes. Stacks are laid out by the node that an activity is the
-    input of. `inputs` are the initial activities, `predicted` the predictions of them at first,
-    `before` what the nodes predict from them, and `below` is the energy weight of the lowest one's
-    error.
+    `problem` is restricted to these nodes. Stacks are laid out by the node whose input an activity is. `inputs` are the
+    initial activities, `predicted` their initial predictions, `before` the initial outputs of the nodes, and `below`
+    the energy weight of the error at the lowest activity.
     """
 
     problem: Problem
@@ -43,40 +42,40 @@ class Layers:
 
     @property
     def network(self) -> Network:
-        """That of these nodes alone."""
+        """The network of these nodes alone."""
         return self.problem.network
 
     @property
     def options(self) -> "Options":
-        """Those of the algorithm."""
+        """The options of the algorithm."""
         options: Options = self.problem.options
         return options
 
     @property
     def sample_weight(self) -> float:
-        """What a sample's own energy counts for in the energy whose gradient activities follow."""
+        """The weight of a sample's energy in the energy that activities descend."""
         return 1.0 / len(self.problem.y) if self.options.activity_gradient == "batch_mean" else 1.0
 
     def weight(self, segment: Segment) -> Array:
-        """The energy weight of a segment's nodes."""
+        """Return the energy weight of a segment's nodes."""
         return energy_weight(self.problem, segment.role)
 
     def activities(self, displacements: Stacks) -> Stacks:
-        """z of the moving layers."""
+        """Return z of the moving layers."""
         return tuple(p + d for p, d in zip(self.predicted, displacements, strict=True))
 
     def points(self, displacements: Stacks) -> Stacks:
-        """Where the nodes are evaluated."""
+        """Return the inputs at which the nodes are evaluated."""
         if self.options.fixed_predictions:
             return self.inputs
         return self.activities(displacements)
 
     def changes(self, after: Stacks, number: Array | int) -> Stacks:
-        """By how much predictions differ from the first ones at the start of step `number`, from 1.
+        """Return the difference of the predictions from the initial ones at the start of step `number`, from 1.
 
-        From the forward pass, the input of a node has moved by then only if the error has reached
-        it. Elsewhere they differ by round-off at most (the two evaluations may be compiled
-        differently), which is set to zero.
+        If inference starts from the forward pass, the input of a node has moved by then only if the error has reached
+        it. Elsewhere the two predictions differ by round-off at most (the two evaluations may be compiled differently),
+        and the difference is set to zero.
         """
         if self.options.fixed_predictions:
             return tuple(jnp.zeros_like(stack) for stack in self.before)
@@ -92,22 +91,22 @@ class Layers:
         )
 
     def decay(self, displacements: Stacks) -> Sequence[Stacks]:
-        """What the decay adds to the slopes, alpha z_l (mupc A.3.3); nothing without one."""
+        """Return the contribution of the decay to the gradients, alpha z_l (mupc A.3.3); empty without a decay."""
         if self.options.activity_decay is None:
             return ()
         strength = jnp.asarray(self.problem.numbers["activity_decay"], self.problem.y.dtype)
         return (jax.tree.map(lambda z: strength * z, self.activities(displacements)),)
 
     def targets(self, displacements: Stacks) -> Stacks:
-        """The displacement of every hidden node's own activity, laid out by that node."""
+        """Return the displacement of the output activity of every hidden node, laid out by that node."""
         return shift_up(displacements[:-1], displacements[-1][0])
 
     def output(self, changes: Stacks) -> Float[Array, "batch out"]:
-        """What the output node predicts."""
+        """Return the prediction of the output node."""
         return self.before[-1][0] + changes[-1][0]
 
     def errors(self, displacements: Stacks, changes: Stacks) -> Stacks:
-        """The errors of all these nodes."""
+        """Return the errors of all these nodes."""
         at_output = self.problem.output_error(self.output(changes))
         lowered = jax.tree.map(jnp.negative, changes[:-1])
         hidden = add_shifted_up(lowered, displacements[:-1], displacements[-1][0])
@@ -117,13 +116,13 @@ class Layers:
 def topmost(
     problem: Problem, count: int, inputs: Stacks, predicted: Stacks, before: Stacks
 ) -> Layers:
-    """Cut a network and its stacks down to its last nodes.
+    """Restrict a network and its stacks to its last nodes.
 
     Args:
         problem: the problem of the whole network.
         count: number of nodes to keep, at most one less than the network has.
         inputs: the initial inputs of all nodes, for every segment `[count, batch, units]`.
-        predicted: the initial predictions of these inputs, laid out as they are.
+        predicted: the initial predictions of these inputs, laid out in the same way.
         before: the initial outputs of all nodes, for every segment `[count, batch, units]`.
 
     Returns:
@@ -143,7 +142,7 @@ def topmost(
 
 
 def with_top(stacks: Stacks, top: Stacks) -> Stacks:
-    """`stacks` with the last entries of the last of them replaced."""
+    """Return `stacks` with the last entries replaced by those of `top`."""
     kept = len(stacks) - len(top)
     return stacks[:kept] + tuple(
         whole.at[whole.shape[0] - new.shape[0] :].set(new)
@@ -152,5 +151,5 @@ def with_top(stacks: Stacks, top: Stacks) -> Stacks:
 
 
 def subtract(left: Stacks, right: Stacks) -> Stacks:
-    """The differences of all entries."""
+    """Subtract stacks entry by entry."""
     return tuple(a - b for a, b in zip(left, right, strict=True))

@@ -1,21 +1,23 @@
-r"""The equilibrium of networks without kinks, by Newton's method on the errors.
+"""The equilibrium of networks without kinks, by Newton's method on the errors.
 
-In the errors e_l of the hidden nodes the activities are a rollout, z_l = p_l(z_{l-1}) + e_l, and a sample's energy is
+As functions of the errors e_l of the hidden nodes, the activities are a rollout, z_l = p_l(z_{l-1}) + e_l, and a
+sample's energy is
 
     G(e) = sum_{l<L} gamma_l/2 ||e_l||^2 + gamma_L loss(f(e), y),
 
-F of pcn-limits Eq. 2 (125 and 126 for other networks) in other coordinates. Only the output f(e) is seen, so a new node
-needs no formula. In an iteration
+which is F of pcn-limits Eq. 2 (Eq. 125 and 126 for other networks) in other coordinates. Only the output f(e) enters,
+so a new kind of node needs no further formula. In an iteration
 
-- the direction p solves `H p = -dG/de` by conjugate gradients preconditioned by `Gamma^{-1}`: without the curvature of
-  the nodes `Gamma^{-1} H` is the identity and a part of the outputs' rank, which as many products and one more solve;
-- they end at a share of the gradient that shrinks as fast as the gradient did in the last iteration (Eisenstat and
-  Walker's second choice);
-- the step along p is halved until the energy falls.
+- the direction p solves `H p = -dG/de` by conjugate gradients preconditioned by `Gamma^{-1}`. Without the curvature of
+  the nodes, `Gamma^{-1} H` is the identity plus a matrix whose rank is the number of outputs, so one product more than
+  there are outputs solves the system exactly;
+- conjugate gradients end at a fraction of the gradient that shrinks as fast as the gradient did in the last iteration
+  (Eisenstat and Walker's second choice);
+- the step along p is halved until the energy decreases.
 
-The residual is the largest entry of |dF/dz|. A sample has stalled where an iteration leaves more than half of it and
-lowers the energy by no more than the square of the tolerance, what a minimum of unit curvature has left there. In
-linear networks with the mean squared error the equilibrium is the closed form (`exact`).
+The residual is the largest entry of |dF/dz|. A sample has stalled if an iteration leaves more than half of the residual
+and lowers the energy by no more than the squared tolerance, which is about the remaining energy at a minimum of unit
+curvature. In linear networks with the mean squared error, the equilibrium is the closed form (`exact`).
 """
 
 from typing import NamedTuple
@@ -44,40 +46,42 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks, shift_down
 
 _FORCING = 0.9, 0.5
-"""Of Eisenstat and Walker: the factor of the squared fall of the gradient, and the share at first and at most."""
+"""Parameters of Eisenstat and Walker.
+
+The factor of the squared reduction of the gradient, and the initial and largest fraction."""
 
 
 class NewtonState(NamedTuple):
-    """Where iterations have come to, sample by sample."""
+    """The state of the iterations, sample by sample."""
 
     errors: Stacks
-    """Of the hidden nodes."""
+    """Errors of the hidden nodes."""
     activities: Stacks
-    """Of all nodes, at these errors."""
+    """Activities of all nodes at these errors."""
     energy: PerSample
     gradients: Stacks
     residual: PerSample
     forcing: PerSample
-    """Of the gradient, which the next direction may leave."""
+    """Fraction of the gradient that may remain when the next direction is computed."""
     stalled: Bool[Array, " batch"]
     iterations: Int[Array, ""]
 
 
 def solve(problem: Problem, errors: Stacks, tolerance: Float[Array, ""]) -> NewtonState:
-    """The equilibrium that iterations from these errors of the hidden nodes lead to."""
+    """Compute the equilibrium by iterations that start from the given errors of the hidden nodes."""
     solver = _Solver(problem, tolerance)
     return iterated(solver.begin(errors), solver.iterate, tolerance)
 
 
 class _Solver:
-    """The energy of errors of the hidden nodes, with what an iteration needs of it."""
+    """The energy as a function of the errors of the hidden nodes, and one Newton iteration on it."""
 
     def __init__(self, problem: Problem, tolerance: Float[Array, ""]) -> None:
         self._problem = problem
         self._least_fall = tolerance**2
 
     def begin(self, errors: Stacks) -> NewtonState:
-        """Where iterations begin."""
+        """Return the initial state."""
         energy, gradients, activities = self._gradients(errors)
         return NewtonState(
             errors=errors,
@@ -91,7 +95,7 @@ class _Solver:
         )
 
     def iterate(self, state: NewtonState, chosen: Bool[Array, " batch"]) -> NewtonState:
-        """One iteration of the `chosen` samples."""
+        """Perform one iteration of the `chosen` samples."""
         direction = self._direction(state)
         slope = dot(state.gradients, direction)
         rounding = slack(state.energy)
@@ -103,7 +107,7 @@ class _Solver:
         errors = add(state.errors, step_size(good, chosen, slope), direction)
         energy, gradients, activities = self._gradients(errors)
         residual = self._residual(activities, gradients)
-        # near a smooth minimum the energy stands still while the residual still falls
+        # near a smooth minimum, round-off hides the decrease of the energy while the residual still decreases
         fall = jnp.maximum(rounding, self._least_fall)
         still = (energy >= state.energy - fall) & (residual > 0.5 * state.residual)
         return NewtonState(
@@ -118,29 +122,29 @@ class _Solver:
         )
 
     def _energies(self, errors: Stacks) -> tuple[PerSample, Stacks]:
-        """The energies at errors of the hidden nodes, and all nodes' activities."""
+        """Compute the energies at errors of the hidden nodes, and the activities of all nodes."""
         problem = self._problem
         activities = rollout(problem, (*errors, jnp.zeros_like(problem.y)[None]))
         return energies(problem, errors, activities[-1][0]), activities
 
     def _gradients(self, errors: Stacks) -> tuple[PerSample, Stacks, Stacks]:
-        """The energies, their gradients by the errors, and the activities."""
+        """Compute the energies, their gradients with respect to the errors, and the activities."""
         energy, pullback, activities = jax.vjp(self._energies, errors, has_aux=True)
         gradients: Stacks = pullback(jnp.ones_like(energy))[0]
         return energy, gradients, activities
 
     def _residual(self, activities: Stacks, gradients: Stacks) -> PerSample:
-        """The largest entry of |dF/dz|: dF/dz_l is dG/de_l - J_{l+1}^T dG/de_{l+1}."""
+        """Compute the largest entry of |dF/dz|, with dF/dz_l = dG/de_l - J_{l+1}^T dG/de_{l+1}."""
         problem = self._problem
         _, pullback = jax.vjp(problem.predictions, problem.inputs(activities))
         padded = (*gradients, jnp.zeros_like(activities[-1]))
         own = shift_down(jnp.zeros_like(problem.x), padded)
         by_input = [a - b for a, b in zip(own, pullback(padded)[0], strict=True)]
-        # the first node's input is clamped
+        # the input of the first node is clamped
         return largest(tuple(by_input[1:]))
 
     def _direction(self, state: NewtonState) -> Stacks:
-        """Conjugate gradients for `H p = -slopes`, each sample for itself."""
+        """Solve `H p = -dG/de` by conjugate gradients, for each sample separately."""
         _, product = jax.linearize(lambda e: self._gradients(e)[1], state.errors)
 
         def precondition(vector: Stacks) -> Stacks:
@@ -152,9 +156,9 @@ class _Solver:
 
 
 def _forcing(before: NewtonState, gradients: Stacks) -> PerSample:
-    """The share of the gradient that the direction may leave after an iteration that led to these slopes."""
+    """Return the fraction of the gradient that the next direction may leave, from the last and the new gradients."""
     factor, most = _FORCING
     fall = over(norm(gradients), norm(before.gradients))
-    # one lucky iteration must not ask for a direction much better than the ones before
+    # one lucky iteration should not require a direction much more accurate than the previous ones
     least = jnp.where(factor * before.forcing**2 > 0.1, factor * before.forcing**2, 0.0)
     return jnp.clip(factor * fall**2, least, most)

@@ -1,23 +1,23 @@
-"""How many steps of inference from zeros it takes to move all hidden activities.
+"""Number of inference steps from zero activities after which no hidden activity is zero.
 
-Weights see nothing below them while the activity below is zero, so those above one that stays there never learn.
+A weight whose input activity is zero receives no gradient, so weights above an activity that stays zero never learn.
 All activations are zero at zero.
 """
 
 from scaling_limits.cells import CellSettings
 
 FLAT_AT_ZERO = frozenset({"relu"})
-"""Activations without a derivative there, so that no error from above passes a node whose input is zero."""
+"""Activations with zero derivative at zero: no error from above passes a node whose input is zero."""
 
 
 def steps_from_zeros(settings: CellSettings) -> int | None:
-    """The least number of steps after which no hidden activity is zero; None if all weights but the lowest would see
-    zeros after any number.
+    """Return the minimum number of steps after which no hidden activity is zero, or None if there is no such number.
 
-    The clamped input moves one more layer a step, from below. So does the output error from above, or all layers at
-    once in sequential order, but for activations that are flat at zero: there it moves none (`before_weight`), or
-    that of the topmost layer only, which a linear output node sees (`after_weight`); with skips it passes beside the
-    activation of `after_weight`.
+    With fixed predictions, all weights but the lowest would have zero inputs after any number of steps. Otherwise, the
+    clamped input moves one more layer per step, from below, and so does the output error, from above (all layers at
+    once in sequential order). At activations that are flat at zero, the output error moves no layer (`before_weight`),
+    or only the topmost layer, which enters a linear output node (`after_weight`). With skips it bypasses the activation
+    of `after_weight`.
     """
     hidden: int = settings.num_hidden_layers
     if settings.fixed_predictions:

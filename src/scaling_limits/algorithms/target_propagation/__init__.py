@@ -11,7 +11,7 @@ from scaling_limits.networks.work import Count
 
 
 class Settings(feedback.FeedbackWeights):
-    """How targets are propagated, and feedback weights trained; defaults as in pc-tp App. E."""
+    """How targets are propagated and feedback weights trained; the defaults are those of pc-tp App. E."""
 
     difference_correction: bool = Field(
         default=False,
@@ -34,9 +34,11 @@ class Settings(feedback.FeedbackWeights):
 
 
 class Options(AlgorithmSpec):
-    """Whether targets have the difference correction (pc-tp S.13), what feedback weights minimise, the step of the
-    output's target (etahat), and the standard deviation of noise added to activities when feedback weights are
-    trained, None without noise (pc-tp S.12).
+    """The options of a cell.
+
+    `difference_correction`: whether targets have the difference correction (pc-tp S.13). `feedback_loss`: the loss that
+    feedback weights minimise. `target_step`: the step etahat of the output's target. `feedback_noise`: standard
+    deviation of the noise added to activities when feedback weights are trained (pc-tp S.12), None without noise.
     """
 
     difference_correction: bool
@@ -46,7 +48,7 @@ class Options(AlgorithmSpec):
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse a loss of feedback weights without the noise that it needs.
+    """Reject a loss of feedback weights without the noise that it requires, and networks without feedback nodes.
 
     Raises:
         ConfigurationError: naming the key.
@@ -57,7 +59,7 @@ def refuse(settings: CellSettings) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Targets come down through the feedback nodes, which learn to give back what entered."""
+    """Add the work of propagating targets through the feedback nodes and of training these nodes."""
     options = cell.algorithm
     count.forward()
     count.backward()
@@ -66,9 +68,9 @@ def work(cell: Cell, count: Count) -> None:
     count.weight_gradients()
     with count.only_for("feedback"):
         if options.feedback_loss == "difference_reconstruction":
-            # a copy for each layer goes up to the output and all the way back, and so does the gradient
+            # one copy per layer is propagated up to the output and back down, and the gradient costs the same
             count.backward(4 * cell.network.num_hidden_layers * cell.batch_size)
             return
-        # from noisy inputs of nodes to their outputs, back, and the gradient of that
+        # from the noisy inputs of nodes to their outputs, back, and the gradient of this
         for _ in range(2 if options.feedback_noise is None else 3):
             count.at_once(count.above_input)

@@ -1,13 +1,13 @@
 """Target propagation and difference target propagation (pc-tp Sec. 3.1.2, 5).
 
-With h_l the outputs of the nodes and g_l the feedback nodes, which map outputs of node l to outputs of node l - 1, the
-output's target is `hhat_L = h_L - etahat dloss/dh_L` of each sample and the others are `hhat_{l-1} = g_l(hhat_l)`, with
-the difference correction `g_l(hhat_l) - (g_l(h_l) - h_{l-1})` (pc-tp S.11, S.13; the paper indexes g by the layer that
-it maps to). Each node's weights follow its own error, with plain SGD
+Let h_l be the outputs of the nodes and g_l the feedback nodes, which map outputs of node l to outputs of node l - 1.
+The output's target is `hhat_L = h_L - etahat dloss/dh_L` of each sample. The other targets are `hhat_{l-1} =
+g_l(hhat_l)` or, with the difference correction, `g_l(hhat_l) - (g_l(h_l) - h_{l-1})` (pc-tp S.11, S.13; the paper
+indexes g by the layer that it maps to). Each node's weights follow their node's error, with plain SGD
 
     dW_l = eta mean_batch[(dp_l/dW_l)^T e_l],    e_l = hhat_l - h_l,
 
-with p_l the node. Feedback weights descend a reconstruction loss (`reconstruction`) at their own learning rate.
+with p_l the node. Feedback weights descend a reconstruction loss (`reconstruction`) with their own learning rate.
 """
 
 from collections.abc import Callable
@@ -32,17 +32,16 @@ LOSSES: dict[str, Callable[..., Array]] = {
 
 
 def init(problem: Problem) -> tuple[()]:
-    """No state."""
+    """Return the state, which is empty."""
     return ()
 
 
 def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, Array]]:
-    """Each node's own rule with the errors of its targets, a batch mean, and the gradients of the
-    feedback weights.
+    """Compute each node's weight gradients from the error of its target, and those of the feedback weights.
 
-    It needs `problem.feedback` and `problem.numbers["target_step"]`, etahat.
+    All are batch means. `problem.feedback` and `problem.numbers["target_step"]`, etahat, are required.
 
-    Metrics: `train_loss` of the forward pass, a batch mean.
+    Metrics: `train_loss`, the batch-mean loss of the forward pass.
     """
     forward = problem.activities()
     gradients = weight_gradients(problem, problem.inputs(forward), _errors(problem, forward))
@@ -51,12 +50,12 @@ def update(problem: Problem, state: PyTree) -> tuple[Weights, PyTree, dict[str, 
 
 
 def errors(problem: Problem) -> Stacks:
-    """e_l = hhat_l - h_l of each sample; needs what `update` does."""
+    """Compute e_l = hhat_l - h_l of each sample; requires the same fields as `update`."""
     return _errors(problem, problem.activities())
 
 
 def feedback_gradients(problem: Problem) -> Params:
-    """Gradient of the sum of the losses of `options.feedback_loss` by the feedback weights."""
+    """Compute the gradient of the summed losses `options.feedback_loss` with respect to the feedback weights."""
     losses = LOSSES[str(problem.options.feedback_loss)]
 
     def total(feedback: Params) -> Array:
@@ -67,7 +66,10 @@ def feedback_gradients(problem: Problem) -> Params:
 
 
 def _errors(problem: Problem, forward: Stacks) -> Stacks:
-    """From the output down, `e_{l-1} = g_l(h_l + e_l) - h_{l-1}`, or `- g_l(h_l)` where corrected."""
+    """Compute the errors from the output down.
+
+    `e_{l-1} = g_l(h_l + e_l) - h_{l-1}`, or `g_l(h_l + e_l) - g_l(h_l)` with the difference correction.
+    """
 
     def step(segment: Segment, error: Array, entry: PyTree) -> tuple[Array, Array]:
         params, above, below = entry

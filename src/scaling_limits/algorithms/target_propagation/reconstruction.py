@@ -1,9 +1,8 @@
-r"""What the feedback weights of target propagation minimise.
+"""The losses of the feedback weights of target propagation.
 
-With h_l the outputs of the nodes f_l and g_l the feedback nodes: the reconstruction of each node's
-input from its output (pc-tp S.12, S.164), or the difference reconstruction of each hidden activity
-from the network's output. pc-tp names the latter without its formula: it is that of Meulemans et al.
-2020, from memory.
+With h_l the outputs of the nodes f_l and g_l the feedback nodes, these are the reconstruction of each node's input from
+its output (pc-tp S.12, S.164), and the difference reconstruction of each hidden activity from the network's output.
+pc-tp names the latter without its formula; it is implemented from memory after Meulemans et al. 2020.
 """
 
 import jax
@@ -18,9 +17,9 @@ from scaling_limits.networks.network import Segment, Stacks
 
 
 def reconstruction_losses(problem: Problem, noise_std: float | None) -> Float[Array, " layer"]:
-    """`||g_l(f_l(h_{l-1} + eps)) - (h_{l-1} + eps)||^2 / (2 M_{l-1})` of l = 2..L, batch means.
+    """Compute `||g_l(f_l(h_{l-1} + eps)) - (h_{l-1} + eps)||^2 / (2 M_{l-1})` for l = 2..L, as batch means.
 
-    eps has the standard deviation `noise_std` and is left out without that.
+    eps has the standard deviation `noise_std`; with None there is no noise.
     """
     forward = problem.activities()
     inputs, outputs = problem.inputs(forward), forward
@@ -35,11 +34,11 @@ def reconstruction_losses(problem: Problem, noise_std: float | None) -> Float[Ar
 
 
 def difference_reconstruction_losses(problem: Problem, noise_std: float) -> Float[Array, " layer"]:
-    """`||g_i(f_i(h_i + eps)) - (h_i + eps)||^2 / (2 M_i sigma^2)` of i = 1..L-1, batch means.
+    """Compute `||g_i(f_i(h_i + eps)) - (h_i + eps)||^2 / (2 M_i sigma^2)` for i = 1..L-1, as batch means.
 
-    f_i is the network above node i, g_i the way back with the difference correction, and sigma the
-    standard deviation of eps, `noise_std`. All i are followed at once: the i-th copy of the activities
-    is perturbed at node i, and compared there on its way back.
+    f_i is the network above node i, g_i the path back with the difference correction, and sigma the standard deviation
+    of eps, `noise_std`. All i are computed at once: the i-th copy of the activities is perturbed at node i and compared
+    there on its path back.
     """
     network, scaling = problem.network, problem.scaling
     forward = problem.activities()
@@ -69,7 +68,7 @@ def difference_reconstruction_losses(problem: Problem, noise_std: float) -> Floa
 
 
 def _noise(problem: Problem, std: float, like: Stacks) -> Stacks:
-    """Normal draws for the inputs of nodes 2..L, others at every step."""
+    """Draw normal noise for the inputs of nodes 2..L, different at every step."""
     key = seed_key(problem.numbers["seed"])
 
     def draw(layer: Array, h: Array) -> Array:
@@ -82,5 +81,5 @@ def _noise(problem: Problem, std: float, like: Stacks) -> Stacks:
 
 
 def _half_mean_square(distances: Array) -> Float[Array, " count"]:
-    """Over batch and units: the sum over units is divided by their number (pc-tp S.164)."""
+    """Return half the mean over batch and units: the sum over units is divided by their number (pc-tp S.164)."""
     return 0.5 * (distances**2).mean(axis=(1, 2))
