@@ -1,4 +1,4 @@
-"""Optimisers by name: modules with the function of `contract.Optimiser`."""
+"""Registry of optimisers: modules with the function of `contract.Optimiser`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,6 +22,6 @@ registry: "Registry[Optimiser]" = Registry(
 
 
 def needs(name: str) -> Sequence[str]:
-    """The further arguments that an optimiser takes; raises ConfigurationError for an unknown name."""
+    """Return the further arguments that an optimiser takes; raise ConfigurationError for an unknown name."""
     needed: Sequence[str] = getattr(registry.part(name), "NEEDS", ())
     return needed

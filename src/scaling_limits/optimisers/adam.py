@@ -1,11 +1,11 @@
-"""Adam, whose epsilon follows the parameterisation.
+"""Adam, with an epsilon that follows the parameterisation.
 
 With the gradient G and the role's learning rate eta, after t updates,
 
     m <- beta1 m + (1 - beta1) G,    v <- beta2 v + (1 - beta2) G^2,
     dW = -eta (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon),
 
-entry by entry, epsilon being the setting times the row's factor of the role.
+entry by entry. epsilon is the setting times the row's factor for the role.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "Spec", "build"]
 
 READS = frozenset({"epsilon"})
-"""What it reads of a row, besides the learning rate."""
+"""Quantities of a row that it uses, besides the learning rate."""
 
 
 class Settings(Strict):
-    """Decays of both moments, and epsilon before the roles' factors of the row."""
+    """Decays of both moments, and epsilon before the row's factors for the roles."""
 
     beta1: float = Field(default=0.9, ge=0, lt=1, description="decay of the mean of gradients")
     beta2: float = Field(default=0.999, ge=0, lt=1, description="and of that of their squares")
@@ -43,7 +43,7 @@ class Settings(Strict):
 def build(
     numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
 ) -> optax.GradientTransformation:
-    """Gradients over the root of the mean of their squares."""
+    """Build the transformation of gradients to their running mean over their running root mean square."""
     import optax
 
     return optax.scale_by_adam(
@@ -52,10 +52,10 @@ def build(
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Reads gradients, two averages and weights; writes averages and weights."""
+    """Add the work of reading gradients, two averages and weights, and of writing averages and weights."""
     count.weights(7)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Copies of the weights."""
+    """Return the memory in copies of the weights."""
     return {"weights": 6}

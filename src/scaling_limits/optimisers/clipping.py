@@ -1,6 +1,6 @@
-"""Updates that are shortened where they would change the network's predictions by more than a given number.
+"""Clipping of updates that would change the network's predictions by more than a given bound.
 
-Source: Grosse & Martens 2016, which second-order clips by on ImageNet (App. B.2).
+Source: Grosse & Martens 2016; used by second-order on ImageNet (App. B.2).
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from jaxtyping import PyTree
 
 
 class State(NamedTuple):
-    """Of the rule that gives directions, by role, and the sum of past directions."""
+    """The state by role of the transformation that gives directions, and the sum of past directions."""
 
     inner_states: PyTree
     trace: PyTree
@@ -28,12 +28,12 @@ def clipped(
 ) -> optax.GradientTransformationExtraArgs:
     """Clip the directions of all weights together by the change of predictions, then apply momentum and learning rates.
 
-    The update is `-rate` times the velocity `v <- momentum v + nu d`, d being the directions that `directions` makes of
-    the gradients g. As d is the gradient over the curvature F,
+    The update is `-rate` times the velocity `v <- momentum v + nu d`, with d the directions that `directions` computes
+    from the gradients g. As d is the gradient divided by the curvature F,
 
-        nu = min(1, sqrt(bound / sum rate^2 multiplier^2 d . g)),
+        nu = min(1, sqrt(bound / sum rate^2 multiplier^2 d . g)).
 
-    the sum being d F d of the update without momentum, twice the divergence of predictions that it leads to. The
+    The sum is d F d of the update without momentum, which is twice the resulting divergence of predictions. The
     multipliers enter because F belongs to the weight in the forward pass, multiplier times kernel (`kronecker`).
 
     Args:
@@ -70,6 +70,6 @@ def clipped(
 
 
 def shortening(moved: PyTree, bound: PyTree) -> jax.Array:
-    """nu: 1 where nothing moves, too."""
+    """Return nu, which is 1 if the update is zero."""
     above = moved > bound
     return jnp.where(above, jnp.sqrt(bound / jnp.where(above, moved, 1.0)), 1.0)

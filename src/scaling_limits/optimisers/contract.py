@@ -1,4 +1,4 @@
-"""The contract of an optimiser: what its module defines."""
+"""The contract of an optimiser: the function that its module defines."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -8,18 +8,18 @@ from jaxtyping import PyTree
 
 
 class Optimiser(Protocol):
-    """Computes the direction of one role's updates, which `groups` multiplies by minus the learning rate.
+    """An optimiser computes the direction of one role's updates, which `groups` multiplies by minus the learning rate.
 
     A module may also declare `NEEDS`, further arguments of its transformation: `inputs`, `cotangents` and `fisher` of
-    every linear operation, laid out as the weights are. One that preconditions gradients supplies named exponents of
-    rows in `exponents(settings)`, and the fields of its `Spec` that no setting of the same name has in
-    `options(settings)`.
+    every linear operation, laid out as the weights are. An optimiser that preconditions gradients supplies named
+    exponents of rows in `exponents(settings)`. The fields of its `Spec` without a setting of the same name are supplied
+    by `options(settings)`.
     """
 
     def build(
         self, numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree], /
     ) -> optax.GradientTransformation:
-        """The transformation of gradients to directions.
+        """Build the transformation of gradients to directions.
 
         Args:
             numbers: the traced numbers of the cell's optimiser.

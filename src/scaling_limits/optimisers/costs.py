@@ -1,4 +1,4 @@
-"""What preconditioning costs, from a cell's sizes alone; without jax."""
+"""Costs of preconditioning, computed from a cell's sizes alone, without JAX."""
 
 from scaling_limits import networks
 from scaling_limits.cells import Cell
@@ -7,13 +7,13 @@ from scaling_limits.networks.work import Count
 
 
 def fisher_directions(cell: Cell) -> int:
-    """How many rows each sample adds to a factor of the Fisher information."""
+    """Return the number of rows that each sample adds to a factor of the Fisher information."""
     options = cell.algorithm
     return cell.network.output_dim if options.fisher == "exact" else 1
 
 
 def kronecker(cell: Cell, count: Count, directions: int) -> None:
-    """Factors of A, and of B where there are `directions`: their products, decompositions and solutions."""
+    """Add the work of the factors A and, if there are `directions`, B: their products, decompositions and solutions."""
     options = cell.optimiser
     for layer in count.updated:
         rows = cell.batch_size * layer.positions
@@ -30,7 +30,7 @@ def kronecker(cell: Cell, count: Count, directions: int) -> None:
 
 
 def shampoo(cell: Cell, count: Count) -> None:
-    """Both moments, or the smaller one, and its decomposition."""
+    """Add the work of both moments, or of the smaller one, and of their decompositions."""
     options = cell.optimiser
     for layer in count.updated:
         rows = cell.batch_size * layer.positions
@@ -49,7 +49,7 @@ def shampoo(cell: Cell, count: Count) -> None:
 
 
 def copies(cell: Cell, directions: int) -> float:
-    """What is held beside gradients, in copies of the weights: operations, factors and their roots."""
+    """Return the memory besides gradients, in copies of the weights: operations, factors and their roots."""
     options = cell.optimiser
     layers = _layers(cell)
     numbers = 0.0
@@ -62,19 +62,21 @@ def copies(cell: Cell, directions: int) -> float:
         factors += [(rows * max(directions, 1), layer.outputs)]
         for each, size in factors:
             solved = _solved(each, size, options.accumulated)
-            # stacked layers are solved for one after the other
+            # stacked layers are solved one after the other
             numbers += 3 * solved**2 + (layer.count * 2 * size**2 if options.accumulated else 0)
     return numbers / sum(layer.weights for layer in layers)
 
 
-# at the rate of products: triangular solutions, Cholesky's decomposition, and eigenvectors over the cube of their size
+# in units of multiply-adds of matrix products: triangular solutions, Cholesky decompositions, and eigenvectors, each
+# divided by the size cubed
 _SOLVING = 3.0
 _DECOMPOSING = 4.0 / 3.0
 _EIGENVECTORS = 40.0
-# what compiles as long: a factor with its decomposition and solutions, and moments with theirs
+# equivalent numbers of operations by compilation time: a factor with its decomposition and solutions, and moments with
+# theirs
 _FACTORS_OPERATIONS = 9.0
 _MOMENTS_OPERATIONS = 5.0
-# copies of what goes down through the network for each direction
+# copies of the cotangents for each direction
 _COTANGENTS = 2.0
 
 
@@ -87,11 +89,11 @@ def _solved(rows: int, size: int, accumulated: bool) -> int:
 
 
 def _factor(rows: int, size: int, solved: int) -> float:
-    """Its product and its Cholesky decomposition."""
+    """Return the work of a factor's product and its Cholesky decomposition."""
     return solved**2 * float(max(rows, size) if solved < size else rows) + _DECOMPOSING * solved**3
 
 
 def _read(cell: Cell, count: Count, passes: int) -> None:
-    """Passes over operations, and the update of weights with momentum."""
+    """Add passes over the operations, and the update of weights with momentum."""
     count.activities(passes, count.updated)
     count.weights(5)

@@ -1,12 +1,12 @@
-"""FOOF: gradients times the inverse of the second moment of the layer's inputs, then momentum.
+"""FOOF: gradients times the inverse second moment of the layer's inputs, then momentum.
 
-With G `[out, in]` a layer's gradient, A = mean h h^T over the samples and positions of what enters the layer, momentum
-mu and the role's learning rate eta,
+With G `[out, in]` a layer's gradient, A = mean h h^T over the samples and positions of the layer's input h, momentum mu
+and the role's learning rate eta,
 
     v <- mu v + G (A + rho_A I)^-1,    dW = -eta v.
 
-The damping is rho_A = max(c f m^p, smallest_damping), m being the mean eigenvalue of A, c the setting `damping` and f
-the row's factor: p = 1 with `damping_rule: rescaled` (second-order 15), p = 0 with `fixed` (7).
+The damping is rho_A = max(c f m^p, smallest_damping), with m the mean eigenvalue of A, c the setting `damping` and f
+the row's factor. p = 1 with `damping_rule: rescaled` (second-order 15), and p = 0 with `fixed` (7).
 
 Source: second-order (2) with e_A = 1 and e_B = 0, (S.81); Benzing 2022.
 """
@@ -40,15 +40,15 @@ __all__ = ["Settings", "Spec", "build"]
 
 NEEDS = ("inputs", "cotangents")
 READS = frozenset({"input_damping"})
-"""What it reads of a row, besides the learning rate."""
+"""Quantities of a row that it uses, besides the learning rate."""
 
 
 class Settings(KroneckerSettings):
-    """As of K-FAC's first factor."""
+    """The settings of K-FAC's first factor."""
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse what the damping rule does not take, and the rule that takes two factors.
+    """Reject unused settings of the damping rule, and the rule that requires two factors.
 
     Raises:
         ConfigurationError: naming the key.
@@ -62,7 +62,7 @@ def refuse(settings: CellSettings) -> None:
 
 
 def options(settings: CellSettings) -> Fields:
-    """The damping rule as numbers, and how factors accumulate."""
+    """Return the damping rule as numbers, and how factors accumulate."""
     damping = kronecker_damping(settings)
     idle = ("output_damping", "other_power")
     own = {name: value for name, value in damping.items() if name not in idle}
@@ -70,24 +70,24 @@ def options(settings: CellSettings) -> Fields:
 
 
 def exponents(settings: CellSettings) -> dict[str, float]:
-    """e_A and e_B, d_A and d_B of the row."""
+    """Return e_A and e_B, and the row's d_A and d_B."""
     return kronecker_exponents(settings, 1.0, 0.0)
 
 
 def build(
     numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
 ) -> optax.GradientTransformationExtraArgs:
-    """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
+    """Build the transformation of gradients to preconditioned gradients with momentum."""
     from scaling_limits.optimisers import kronecker
 
     return kronecker.preconditioned(numbers, factors, exponents=(1, 0))
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The factors."""
+    """Add the work of the factors."""
     costs.kronecker(cell, count, 0)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Copies of the weights."""
+    """Return the memory in copies of the weights."""
     return {"weights": 4 + costs.copies(cell, 0)}

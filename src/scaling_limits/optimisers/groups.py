@@ -1,4 +1,4 @@
-"""One rule for both groups of weights: in each, every role has its own learning rate and direction."""
+"""Update rules of both groups of weights; in each group, every role has its own learning rate and direction."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,8 +21,8 @@ def rules(
 ) -> dict[str, optax.GradientTransformationExtraArgs]:
     """Build the update rules of a cell's `forward` weights and, if the network has any, of its `feedback` weights.
 
-    Weights of `frozen` roles stay as they are. Feedback weights have a decay that is added to their gradient (pc-tp
-    App. E). The bound of updates, `kl_clip`, acts before momentum, for the weights of all roles together.
+    Weights of `frozen` roles are not updated. Weight decay is added to the gradient of feedback weights (pc-tp App. E).
+    The bound of updates, `kl_clip`, acts before momentum, on the weights of all roles together.
 
     Args:
         cell: the cell, for its optimiser and frozen roles.
@@ -85,7 +85,7 @@ def updated(
         gradients: the gradients, a tree like `weights`.
         weights: the weights, for every segment a tree with leaves `[count, out, in]`.
         state: the state of the rule.
-        operations: what the optimiser needs besides gradients, by name (`contract.Optimiser`); may be empty.
+        operations: the further arguments of the optimiser, by name (`contract.Optimiser`); may be empty.
 
     Returns:
         The weights after the update, and the state of the rule.

@@ -4,10 +4,10 @@ With G `[out, in]` a layer's gradient, momentum mu and the role's learning rate 
 
     v <- mu v + (B + rho_B I)^-1 G (A + rho_A I)^-1,    dW = -eta v.
 
-A = mean h h^T over samples and positions, h being what enters the layer; B = mean delta delta^T over samples, summed
-over positions, delta being derivatives of the log-likelihood with respect to what the layer's weight, multiplier times
-kernel, gives. The damping is rho_A = max(c f_A m_A^p m_B^q, smallest_damping) and likewise rho_B with A and B
-exchanged, m being mean eigenvalues and f the row's factors:
+A = mean h h^T over samples and positions, with h the layer's input. B = mean delta delta^T over samples, summed over
+positions, with delta the derivatives of the log-likelihood with respect to the output of the layer's weight, multiplier
+times kernel. The damping is rho_A = max(c f_A m_A^p m_B^q, smallest_damping), and rho_B likewise with A and B
+exchanged, with m the mean eigenvalues and f the row's factors:
 
 - `damping_rule: rescaled`: c = damping, p = 1, q = 0 (second-order 15);
 - `heuristic`: c = sqrt(damping), p = 1/2, q = -1/2 (14);
@@ -46,17 +46,17 @@ __all__ = ["Settings", "Spec", "build"]
 
 NEEDS = ("inputs", "cotangents", "fisher")
 READS = frozenset({"input_damping", "output_damping"})
-"""What it reads of a row, besides the learning rate."""
+"""Quantities of a row that it uses, besides the learning rate."""
 
 
 class Settings(KroneckerSettings):
-    """The second factor's damping, how the Fisher information is found, and what bounds updates.
+    """The second factor's damping, the kind of Fisher information, and the bound of updates.
 
-    With `kl_clip` kappa the directions of all weights are scaled before momentum by
+    With `kl_clip` kappa, the directions of all weights are scaled before momentum by
 
         min(1, sqrt(kappa / sum rate^2 multiplier^2 d . g)),
 
-    d being a weight's direction and g its gradient (Grosse & Martens 2016; second-order App. B.2; `clipping`).
+    with d a weight's direction and g its gradient (Grosse & Martens 2016; second-order App. B.2; `clipping`).
     """
 
     output_damping: float | None = Field(
@@ -76,18 +76,18 @@ class Settings(KroneckerSettings):
 
 
 class Spec(KroneckerSpec):
-    """With the bound of updates, if there is one."""
+    """The numbers of both factors, and the bound of updates, None without one."""
 
     kl_clip: TracedOrNone = None
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse what the damping rule does not take; raises ConfigurationError."""
+    """Reject unused settings of the damping rule; raises ConfigurationError."""
     refuse_kronecker(settings)
 
 
 def options(settings: CellSettings) -> Fields:
-    """The damping rule as numbers, and how factors accumulate."""
+    """Return the damping rule as numbers, and how factors accumulate."""
     damping = kronecker_damping(settings)
     if settings.output_damping is not None:
         damping["output_damping"] = settings.output_damping
@@ -95,28 +95,28 @@ def options(settings: CellSettings) -> Fields:
 
 
 def exponents(settings: CellSettings) -> dict[str, float]:
-    """e_A and e_B, d_A and d_B of the row."""
+    """Return e_A and e_B, and the row's d_A and d_B."""
     return kronecker_exponents(settings, 1.0, 1.0)
 
 
 def build(
     numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
 ) -> optax.GradientTransformationExtraArgs:
-    """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
+    """Build the transformation of gradients to preconditioned gradients with momentum."""
     from scaling_limits.optimisers import kronecker
 
     return kronecker.preconditioned(numbers, factors, exponents=(1, 1))
 
 
 def work(cell: Cell, count: Count) -> None:
-    """A pass down of the log-likelihood's derivatives, and both factors."""
+    """Add the work of propagating the log-likelihood's derivatives, and of both factors."""
     count.backward(cell.batch_size * costs.fisher_directions(cell))
     costs.kronecker(cell, count, costs.fisher_directions(cell))
     options = cell.optimiser
     if options.kl_clip is not None:
-        count.weights(4)  # gradients and directions, which are scaled
+        count.weights(4)  # gradients, and directions before and after scaling
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Copies of the weights."""
+    """Return the memory in copies of the weights."""
     return {"weights": 4 + costs.copies(cell, costs.fisher_directions(cell))}

@@ -1,14 +1,15 @@
-"""Gradients between the damped inverses of Kronecker factors (second-order 2, S.74).
+"""Gradients multiplied by the damped inverses of Kronecker factors (second-order 2, S.74).
 
-A layer's gradient is `G = C^T X`, X `[rows, in]` what enters it at all samples and positions and C `[rows, out]`
-the derivative of the loss by what leaves it. Its factors are `A = X^T X / rows` and `B = D^T D / batch`, D being the
-derivatives of the log-likelihood by what the weight in the forward pass, `multiplier` times the kernel, gives. So A
-is a mean over positions and B a sum, whose product is that of KFC (Grosse & Martens 2016). Then
+A layer's gradient is `G = C^T X`, with X `[rows, in]` the layer's input at all samples and positions, and C `[rows,
+out]` the derivative of the loss with respect to the layer's output. Its factors are `A = X^T X / rows` and `B = D^T D /
+batch`, with D the derivatives of the log-likelihood with respect to the output of the weight in the forward pass,
+`multiplier` times the kernel. A is a mean over positions and B a sum, so their product is the KFC approximation (Grosse
+& Martens 2016). The direction
 
     (B + rho_B)^-1 G (A + rho_A)^-1
 
-is found in the smaller of weight space and sample space, by `C^T X (X^T X + rho)^-1 = C^T (X X^T + rho)^-1 X` (Eq. 10)
-and by Woodbury's identity, as C need not be in the span of D.
+is computed in the smaller of weight space and sample space: for A by `C^T X (X^T X + rho)^-1 = C^T (X X^T + rho)^-1 X`
+(Eq. 10), and for B by Woodbury's identity, because C need not be in the span of D.
 """
 
 from collections.abc import Mapping
@@ -33,8 +34,11 @@ from scaling_limits.optimisers.layers import (
 
 
 class Factor(NamedTuple):
-    """A positive semi-definite matrix of `size` as its trace and, over that, the `matrix` itself or, of `rows^T rows`,
-    the matrix `rows rows^T`, which has the same eigenvalues but for zeros. `squares` are the sum of those of the rows.
+    """A positive semi-definite matrix of size `size`, given by its trace and a normalised matrix.
+
+    Without `rows`, `matrix` is the factor divided by its trace. Otherwise the factor is proportional to `rows^T rows`,
+    and `matrix` is `rows rows^T` divided by its trace, with the same non-zero eigenvalues. `squares` is the divisor of
+    `matrix`: the sum of the squared entries of `rows`, or the trace.
     """
 
     trace: Float[Array, ""]
@@ -45,7 +49,7 @@ class Factor(NamedTuple):
 
     @classmethod
     def of(cls, rows: Float[Array, "rows size"], scale: PyTree) -> "Factor":
-        """`scale rows^T rows`, by its rows if these are fewer than its size."""
+        """Build `scale rows^T rows`, represented by its rows if there are fewer rows than columns."""
         size = rows.shape[1]
         kept = rows if len(rows) < size else None
         matrix = rows.T @ rows if kept is None else rows @ rows.T
@@ -54,24 +58,24 @@ class Factor(NamedTuple):
 
     @classmethod
     def of_matrix(cls, matrix: Float[Array, "size size"]) -> "Factor":
-        """A matrix."""
+        """Build a factor from a matrix."""
         trace = jnp.trace(matrix)
         return cls(trace, len(matrix), over(matrix, trace), trace)
 
     def mean(self) -> Float[Array, ""]:
-        """The mean eigenvalue."""
+        """Return the mean eigenvalue."""
         return self.trace / self.size
 
     def damped(self, damping: Float[Array, ""]) -> "Damped":
-        """The factor plus `damping`, which is at least `smallest` of the trace."""
+        """Add `damping`, which is at least `smallest` times the trace."""
         scale = jnp.maximum(self.trace, damping)
-        # the pi-rule's damping is infinite where the other factor is zero
+        # the damping of the heuristic (pi) rule is infinite if the other factor is zero
         rho = jnp.where(jnp.isinf(damping), 1.0, over(damping, scale))
         return Damped(self, scale, over(self.trace, scale), jnp.maximum(rho, smallest(rho.dtype)))
 
 
 class Damped(NamedTuple):
-    """`scale (share F + rho)`, F being a factor over its trace.
+    """The matrix `scale (share F + rho)`, with F a factor divided by its trace.
 
     The scale is the larger one of trace and damping, so that a factor of zero leaves its damping.
     """
@@ -82,16 +86,16 @@ class Damped(NamedTuple):
     rho: Float[Array, ""]
 
     def solved(self, left: Float[Array, "rows n"]) -> Float[Array, "rows n"]:
-        """`left (share matrix + rho)^-1`, the matrix being the one that the factor holds."""
+        """Compute `left (share matrix + rho)^-1` with the `matrix` of the factor."""
         matrix = self.share * self.factor.matrix
         matrix = matrix + self.rho * jnp.eye(len(matrix), dtype=matrix.dtype)
-        # from the right: on a CPU what is solved for would be transposed otherwise, which takes as long
+        # solved from the right, because on a CPU the right-hand side would otherwise be transposed, which takes as long
         root = cholesky(matrix, symmetrize_input=False)
         half = triangular_solve(root, left, left_side=False, lower=True, transpose_a=True)
         return triangular_solve(root, half, left_side=False, lower=True)
 
     def times_inverse(self, left: Float[Array, "rows size"]) -> Float[Array, "rows size"]:
-        """`left (share F + rho)^-1`."""
+        """Compute `left (share F + rho)^-1`."""
         if self.factor.rows is None:
             return self.solved(left)
         explained = over(self.solved(left @ self.factor.rows.T), self.factor.squares)
@@ -101,10 +105,15 @@ class Damped(NamedTuple):
 def preconditioned(
     numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree], *, exponents: tuple[int, int]
 ) -> optax.GradientTransformationExtraArgs:
-    """Gradients times A to the power -e_A and B to -e_B, `exponents` (e_A, e_B) being 0 or 1, then momentum.
+    """Build the transformation to gradients times A to the power -e_A and B to the power -e_B, then momentum.
 
-    It takes `inputs`, `cotangents`, and with e_B `fisher`, of all weights. `numbers` are those of a `KroneckerSpec`,
-    `factors` a role's.
+    Args:
+        numbers: the numbers of a `KroneckerSpec`.
+        factors: the factors of a role.
+        exponents: (e_A, e_B), each 0 or 1.
+
+    Returns:
+        A transformation with the extra arguments `inputs`, `cotangents` and, with e_B, `fisher` of all weights.
     """
     sides = [side for side, power in zip(("input", "output"), exponents, strict=True) if power]
 
@@ -129,9 +138,9 @@ def preconditioned(
 def dampings(
     numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree], means: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """rho_A and rho_B by side, `means` being the mean eigenvalues m: `c factor m^p m_other^q`, or the smallest one.
+    """Compute rho_A and rho_B by side: `c factor m^p m_other^q`, but at least the smallest damping.
 
-    (7), (14) and (15) of second-order differ in these numbers alone.
+    (7), (14) and (15) of second-order differ only in c, p and q. `means` are the mean eigenvalues m.
     """
 
     def of(side: str, other: str) -> Array:
@@ -148,7 +157,7 @@ def dampings(
 def _roots(
     operations: Operations, factors: Mapping[str, PyTree], sides: list[str]
 ) -> dict[str, tuple[Array, PyTree]]:
-    """Of each side rows and a number, whose `number rows^T rows` is the batch's factor."""
+    """Return for each side rows and a number such that `number rows^T rows` is the factor of the batch."""
     result: dict[str, tuple[Array, PyTree]] = {}
     if "input" in sides:
         entering = rows(operations["inputs"])
@@ -165,9 +174,9 @@ def _direction(
     result: Mapping[str, Factor],
     damping: Mapping[str, Array],
 ) -> Float[Array, "out in"]:
-    """(B + rho_B)^-1 G (A + rho_A)^-1."""
+    """Compute (B + rho_B)^-1 G (A + rho_A)^-1."""
     damped = {side: factor.damped(damping[side]) for side, factor in result.items()}
-    # what becomes of G is `left right`: C^T X, or G itself as `left` alone
+    # the direction is the product `left right`: C^T X, or G itself as `left` alone
     left, right = gradient, None
     if "input" in damped:
         if result["input"].rows is not None:

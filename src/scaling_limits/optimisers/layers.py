@@ -1,4 +1,4 @@
-"""Preconditioning layer by layer: what optimisers with a factor on either side of a gradient share."""
+"""Preconditioning layer by layer, for optimisers with a factor on either side of a gradient."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ Matrices = dict[str, Array]
 
 
 class Preconditioned(NamedTuple):
-    """A layer's direction, its accumulated factors, and what was seen of the factors that were used."""
+    """A layer's direction, its accumulated factors, and the traces and dampings of the factors used."""
 
     direction: Float[Array, "out in"]
     factors: Matrices
@@ -24,8 +24,11 @@ class Preconditioned(NamedTuple):
 
 
 class State(NamedTuple):
-    """The number of updates; accumulated factors `[count, size, size]` of each side, none where they are of one batch;
-    and, of the last update, each layer's traces and dampings `[count]`. All are trees as the weights are.
+    """The state of a preconditioning optimiser.
+
+    `updates` is the number of updates. `factors` are the accumulated factors `[count, size, size]` of each side, empty
+    if factors are those of one batch. `seen` are the traces and dampings `[count]` of each layer in the last update.
+    All are trees like the weights.
     """
 
     updates: Array
@@ -34,15 +37,17 @@ class State(NamedTuple):
 
 
 Layer = Callable[[Array, Operations, Matrices, Array], Preconditioned]
-"""Of a gradient `[out, in]`, a layer's operations, its accumulated factors and the number of updates before."""
+"""Preconditions a layer.
+
+Its arguments are the gradient `[out, in]`, the operations, the accumulated factors and the number of updates so far."""
 
 
 def layer_by_layer(
     layer: Layer, sides: Sequence[str], numbers: Mapping[str, PyTree]
 ) -> optax.GradientTransformationExtraArgs:
-    """`layer` for every weight, then momentum, if `numbers` have it.
+    """Build a transformation that applies `layer` to every weight, then momentum if `numbers` has it.
 
-    What `layer` keeps of the factors of its `sides`, `input` or `output`, is nothing where they are of one batch.
+    The factors of the `sides` (`input`, `output`) are stored only if they are accumulated over batches.
     """
     accumulated = "factor_decay" in numbers
 
@@ -90,7 +95,7 @@ def layer_by_layer(
 
 
 def _stacked(run: Callable[..., PyTree], *stacks: Array) -> PyTree:
-    """`run` for each layer of a stack, one after the other: on a CPU batches of products are slow."""
+    """Apply `run` to each layer of a stack, one after the other, because batched products are slow on a CPU."""
     if len(stacks[0]) > 1:
         return jax.lax.map(lambda layers: run(*layers), stacks)
     return jax.tree.map(lambda leaf: leaf[None], run(*(stack[0] for stack in stacks)))
@@ -123,15 +128,15 @@ def accumulate(
 
 
 def smallest(dtype: PyTree) -> float:
-    """What a factor over its trace is damped by at least, 16 machine epsilons: less does not survive rounding."""
+    """Return the smallest damping relative to the trace, 16 machine epsilons; round-off hides smaller ones."""
     return 16 * float(np.finfo(dtype).eps)
 
 
 def rows(operation: Float[Array, "batch *positions size"]) -> Float[Array, "rows size"]:
-    """Samples and positions in one axis."""
+    """Combine samples and positions into one axis."""
     return operation.reshape(-1, operation.shape[-1])
 
 
 def over(values: Array, size: Float[Array, ""]) -> Array:
-    """`values / size`, and zeros if the size is: what a factor of zero preconditions is zero itself."""
+    """Divide by a factor's size; return zeros if the size is zero, because a zero factor preconditions zeros only."""
     return jnp.where(size == 0, 0.0, values / jnp.where(size == 0, 1.0, size))

@@ -1,10 +1,10 @@
-"""The numbers that cells of SGD and Adam hold."""
+"""The numbers in cells with SGD and Adam."""
 
 from scaling_limits.cells import OptimiserSpec, Traced
 
 
 class Moments(OptimiserSpec):
-    """SGD's momentum, and Adam's decays of both moments and epsilon: all four, idle ones at their default."""
+    """SGD's momentum, and Adam's decays of both moments and epsilon; unused ones have their defaults."""
 
     momentum: Traced = 0.0
     beta1: Traced = 0.9

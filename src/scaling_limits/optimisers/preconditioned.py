@@ -1,6 +1,6 @@
-"""What optimisers that precondition gradients by the curvature take, and the numbers that their cells hold.
+"""Settings of optimisers that precondition gradients by the curvature, and the numbers in their cells.
 
-Symbols (second-order): `damping` rho', `averaging_weight` tau = 1 - xi; of Kronecker factors `input_damping_exponent`
+Symbols (second-order): `damping` rho', `averaging_weight` tau = 1 - xi; for Kronecker factors `input_damping_exponent`
 d_A, `output_damping` rho_B', `output_damping_exponent` d_B.
 """
 
@@ -14,7 +14,7 @@ from scaling_limits.strict import Strict
 
 
 class Settings(Strict):
-    """Damping, momentum, and of which batches both factors of every layer are."""
+    """Damping, momentum, and the batches that enter both factors of every layer."""
 
     momentum: float = Field(default=0.0, ge=0, lt=1, description="decay of the sum of directions")
     damping: float = Field(gt=0, description="added to the factors, times what the rule says")
@@ -27,9 +27,10 @@ class Settings(Strict):
 
 
 class Spec(OptimiserSpec):
-    """`accumulated` factors are `factor_decay` times the old ones and `factor_weight` times the batch's.
+    """Numbers of a preconditioning optimiser.
 
-    Without both numbers they are those of one batch.
+    `accumulated` factors are `factor_decay` times the old factor plus `factor_weight` times the batch's. Without these
+    numbers, factors are those of one batch.
     """
 
     momentum: Traced
@@ -41,9 +42,10 @@ class Spec(OptimiserSpec):
 class KroneckerSettings(Settings):
     """The rule by which the factors are damped.
 
-    `rescaled`: damping times the trace over the size that the factor has at the base width (second-order 15, normalised
-    at the base width). `heuristic`: the roots of damping times the ratio of both factors' mean eigenvalues, either way
-    (14, the pi-rule). `fixed`: damping, times the width relative to its base to the power -d_A or -d_B (7).
+    `rescaled`: damping times the trace, divided by the factor's size at the base width (second-order 15, normalised at
+    the base width). `heuristic`: the square root of damping, times the square root of the ratio of the two factors'
+    mean eigenvalues, for each factor with the other in the denominator (14, the pi-rule). `fixed`: damping times the
+    width relative to its base to the power -d_A or -d_B (7).
     """
 
     damping_rule: Literal["rescaled", "heuristic", "fixed"] = Field(
@@ -58,8 +60,10 @@ class KroneckerSettings(Settings):
 
 
 class KroneckerSpec(Spec):
-    """A factor's damping is its number times `m^own_power n^other_power`, m and n its and the other one's mean
-    eigenvalues, and at least `smallest_damping`; of the second factor none where there is only one.
+    """Numbers of an optimiser with Kronecker factors.
+
+    A factor's damping is its number times `m^own_power n^other_power`, with m and n the mean eigenvalues of this and
+    the other factor, and at least `smallest_damping`. With only one factor, `output_damping` is not used.
     """
 
     input_damping: Traced
@@ -70,7 +74,7 @@ class KroneckerSpec(Spec):
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse a weight of averages where there are none, and the lack of it.
+    """Reject an averaging weight without averages, and averages without an averaging weight.
 
     Raises:
         ConfigurationError: naming the key.
@@ -85,7 +89,7 @@ def refuse(settings: CellSettings) -> None:
 
 
 def refuse_kronecker(settings: CellSettings) -> None:
-    """Refuse sums, and exponents and dampings that the rule does not take; raises as `refuse`."""
+    """Reject sums, and exponents and dampings that the rule does not use; raises as `refuse`."""
     refuse(settings)
     if settings.accumulation == "summed":
         raise ConfigurationError(
@@ -99,7 +103,7 @@ def refuse_kronecker(settings: CellSettings) -> None:
 
 
 def accumulation(settings: CellSettings) -> Fields:
-    """The numbers of `Spec` that say how factors accumulate (second-order S.75, S.79)."""
+    """Return the numbers of `Spec` that define how factors accumulate (second-order S.75, S.79)."""
     if settings.accumulation == "none":
         return {"accumulated": False}
     tau = settings.averaging_weight
@@ -108,7 +112,7 @@ def accumulation(settings: CellSettings) -> Fields:
 
 
 def kronecker_damping(settings: CellSettings) -> dict[str, float]:
-    """The numbers of `KroneckerSpec` that the rule comes to, so that rules share a program."""
+    """Return the damping rule as numbers of `KroneckerSpec`, so that all rules share a program."""
     rho = settings.damping
     if settings.damping_rule == "heuristic":
         rho, own, other = rho**0.5, 0.5, -0.5
@@ -118,9 +122,9 @@ def kronecker_damping(settings: CellSettings) -> dict[str, float]:
 
 
 def kronecker_exponents(settings: CellSettings, e_a: float, e_b: float) -> dict[str, float]:
-    """Of the row e_A and e_B, and d_A and d_B that the rule takes, -1 and 1 being those of (8).
+    """Return the row's e_A and e_B, and the d_A and d_B of the damping rule; -1 and 1 are those of (8).
 
-    Under the rescaled one, damping over a mean eigenvalue grows as the size of the factor.
+    With the rescaled rule, the damping relative to a mean eigenvalue grows like the size of the factor.
     """
     given = {"rescaled": (-1.0, -1.0), "heuristic": (0.0, 0.0), "fixed": (-1.0, 1.0)}
     names = ("input_damping_exponent", "output_damping_exponent")

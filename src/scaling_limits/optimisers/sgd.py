@@ -25,7 +25,7 @@ __all__ = ["Settings", "Spec", "build"]
 
 
 class Settings(Strict):
-    """Momentum, as of `optax.trace`."""
+    """Momentum, as in `optax.trace`."""
 
     momentum: float = Field(default=0.0, ge=0, lt=1, description="decay of the sum of gradients")
 
@@ -33,17 +33,17 @@ class Settings(Strict):
 def build(
     numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
 ) -> optax.GradientTransformation:
-    """The sum of past gradients, each step's times `momentum` at the next."""
+    """Build the transformation of gradients to the sum of past gradients, weighted by powers of `momentum`."""
     import optax
 
     return optax.trace(decay=numbers["momentum"])
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Reads gradients, averages and weights; writes averages and weights."""
+    """Add the work of reading gradients, averages and weights, and of writing averages and weights."""
     count.weights(5)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Copies of the weights."""
+    """Return the memory in copies of the weights."""
     return {"weights": 5}

@@ -1,4 +1,4 @@
-"""Shampoo: gradients between roots of the inverses of their own second moments, then momentum.
+"""Shampoo: gradients multiplied by inverse roots of their second moments, then momentum.
 
 With G `[out, in]` the batch's gradient with respect to a layer's weight in the forward pass, multiplier a times kernel,
 L = G G^T and R = G^T G, momentum mu and the role's learning rate eta,
@@ -22,8 +22,9 @@ NEEDS = ("inputs", "cotangents")
 
 
 class Settings(preconditioned.Settings):
-    """The power of both moments together; the damping is relative to the largest eigenvalue, and at least 16 machine
-    epsilons of it.
+    """The exponent of both moments together, and the damping relative to the largest eigenvalue.
+
+    The relative damping is at least 16 machine epsilons.
     """
 
     preconditioner_exponent: float = Field(
@@ -32,33 +33,33 @@ class Settings(preconditioned.Settings):
 
 
 class Spec(preconditioned.Spec):
-    """The damping, over each moment's largest eigenvalue, and e."""
+    """The damping relative to each moment's largest eigenvalue, and the exponent e."""
 
     damping: Traced
     preconditioner_exponent: Traced
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse a weight of averages where there are none; raises ConfigurationError."""
+    """Reject an averaging weight without averages, and averages without one; raises ConfigurationError."""
     preconditioned.refuse(settings)
 
 
 def options(settings: CellSettings) -> Fields:
-    """How moments accumulate."""
+    """Return how moments accumulate."""
     return accumulation(settings)
 
 
 def exponents(settings: CellSettings) -> dict[str, float]:
-    """e_A = e_B = e of the row."""
+    """Return the row's e_A = e_B = e."""
     e = settings.preconditioner_exponent
     return {"input_preconditioner_exponent": e, "preconditioner_exponent": e}
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Moments and their decompositions."""
+    """Add the work of the moments and their decompositions."""
     costs.shampoo(cell, count)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Copies of the weights."""
+    """Return the memory in copies of the weights."""
     return {"weights": 4 + costs.copies(cell, 0)}

@@ -1,13 +1,13 @@
-"""Gradients between roots of the inverses of their own second moments (second-order 3).
+"""Gradients multiplied by inverse roots of their second moments (second-order 3).
 
-With `G [out, in]` the batch's gradient, `L = G G^T` and `R = G^T G` (S.45), damped by a share of their largest
-eigenvalue:
+With `G [out, in]` the batch's gradient, `L = G G^T` and `R = G^T G` (S.45), each damped by a fraction of its largest
+eigenvalue, the direction is
 
     (L + rho_L)^(-e/2) G (R + rho_R)^(-e/2)
 
-Of one batch both have the same eigenvalues, and `f(L) G = G f(R)`: it is enough to decompose the smaller one (S.51). If
-`G = C^T X` has fewer rows, samples and positions, than both sizes, `X X^T = K K^T` makes it `(C^T K)(K^-1 X)`, the
-second with orthonormal rows, and the moment of the first of its own size.
+The moments of one batch have the same eigenvalues, and `f(L) G = G f(R)`, so it suffices to decompose the smaller one
+(S.51). If `G = C^T X` has fewer rows (samples and positions) than both sizes, `X X^T = K K^T` gives `G = (C^T K)(K^-1
+X)`. The second factor has orthonormal rows, and the moment of the first has as many rows as X.
 """
 
 from collections.abc import Mapping
@@ -35,13 +35,13 @@ _SIDES = ("input", "output")
 def build(
     numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree]
 ) -> optax.GradientTransformationExtraArgs:
-    """The sum of past preconditioned gradients, each step's times `momentum` at the next."""
+    """Build the transformation of gradients to preconditioned gradients with momentum."""
     rho, exponent = numbers["damping"], numbers["preconditioner_exponent"]
 
     def layer(
         gradient: Array, operations: Operations, kept: Matrices, count: Array
     ) -> Preconditioned:
-        # of the weight in the forward pass, `multiplier` times the kernel
+        # the gradient with respect to the weight in the forward pass, `multiplier` times the kernel
         gradient = gradient / factors["multiplier"]
         if kept:
             batch = {"input": gradient.T @ gradient, "output": gradient @ gradient.T}
@@ -69,7 +69,7 @@ def _of_batch(
     rho: Array,
     exponent: Array,
 ) -> tuple[Float[Array, "out in"], Array, Array]:
-    """The direction of one batch, and the trace and damping of both moments."""
+    """Return the direction of one batch, and the trace and damping of both moments."""
     if len(x) >= min(gradient.shape):
         return _of_gradient(gradient, rho, exponent)
     squares = (x**2).sum()
@@ -83,7 +83,7 @@ def _of_batch(
 def _of_gradient(
     gradient: Float[Array, "rows columns"], rho: Array, exponent: Array
 ) -> tuple[Float[Array, "rows columns"], Array, Array]:
-    """The same by the moment of the smaller size."""
+    """Return the same as `_of_batch`, computed from the moment of the smaller size."""
     if gradient.shape[0] > gradient.shape[1]:
         direction, trace, damping = _of_gradient(gradient.T, rho, exponent)
         return direction.T, trace, damping
@@ -94,11 +94,12 @@ def _of_gradient(
 def _root(
     moment: Float[Array, "size size"], rho: Array, power: Array
 ) -> tuple[Float[Array, "size size"], Array, Array]:
-    """`(moment + damping)^-power`, zero for a moment of zero; its trace; and the damping, `rho` or at least `smallest`
-    times its largest eigenvalue.
+    """Return `(moment + damping)^-power`, the trace and the damping.
+
+    The power of a zero moment is zero. The damping is `rho`, or at least `smallest`, times the largest eigenvalue.
     """
     trace = jnp.trace(moment)
-    # the decomposition of what is not finite need not end; the trace says it
+    # the decomposition of a matrix with NaN or infinity need not terminate; the trace carries them on
     scaled = jnp.where(jnp.isfinite(trace), over(moment, trace), 0.0)
     values, vectors = jnp.linalg.eigh(scaled)
     values = jnp.maximum(values, 0.0)
