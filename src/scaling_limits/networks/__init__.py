@@ -1,4 +1,4 @@
-"""Networks by name: structure only. Scales come in through `scaling`, so a parameterisation is traced."""
+"""Registry of networks. They define structure only: scales enter through `scaling`, so parameterisations are traced."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +31,11 @@ DEFAULT = "mlp"
 
 
 def build(spec: NetworkSpec) -> "Network":
-    """The network that `spec` describes; raises ConfigurationError for an unknown name."""
+    """Build the network described by `spec`; raise ConfigurationError for an unknown name."""
     return registry.get(spec.name).build(spec)
 
 
 def layers_of(spec: NetworkSpec) -> "tuple[Layer, ...]":
-    """All its weights, from the input up, without jax; raises ConfigurationError for an unknown name."""
+    """Return all weights from the input up, without JAX; raise ConfigurationError for an unknown name."""
     layers: tuple[Layer, ...] = registry.part(spec.name).layers(spec)
     return layers

@@ -1,4 +1,4 @@
-"""The contract of a network: what the modules that declare and compute it define."""
+"""The contract of a network: what its declaring and its computing module define."""
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -11,12 +11,12 @@ Spec = TypeVar("Spec", bound=NetworkSpec, contravariant=True)
 class Architecture(Protocol[Spec]):
     """Builds networks from their specifications.
 
-    The declaring module also defines `Settings`, `refuse(settings)`, `spec(settings, dataset)`, the specification, and
-    `layers(spec)`, all weights from the input up, known without JAX.
+    The declaring module also defines `Settings`, `refuse(settings)`, `spec(settings, dataset)`, which returns the
+    specification, and `layers(spec)`, which returns all weights from the input up, without JAX.
     """
 
     def build(self, spec: Spec, /) -> Network:
-        """The network that `spec` describes."""
+        """Build the network described by `spec`."""
 
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Unit draws of weights. They depend on (seed key, purpose, layer, shape) and on nothing else."""
+"""Random draws of weights with unit variance, which depend only on (seed key, purpose, layer, shape)."""
 
 import math
 import zlib
@@ -13,16 +13,16 @@ from jaxtyping import Float, PyTree
 from scaling_limits.errors import ConfigurationError, unknown
 
 _FEWEST = 4096
-"""Entries that are drawn at a time; from there on powers of two."""
+"""Smallest number of entries drawn at once; larger numbers are powers of two."""
 
 
 def seed_key(seed: int | Array) -> Array:
-    """The key of a seed, by the generator that all draws are of, whatever JAX's default is."""
+    """Return the key of a seed, for the generator that all draws use, independently of JAX's default."""
     return jax.random.key(seed, impl="threefry2x32")
 
 
 def layer_key(key: Array, purpose: str, layer: int | Array) -> Array:
-    """Fold a seed's key with a purpose (by the checksum of its name) and a layer index."""
+    """Fold a purpose (by the checksum of its name) and a layer index into a seed's key."""
     return _folded(key, _checksum(purpose), layer)
 
 
@@ -31,9 +31,9 @@ def scaled_draws(
 ) -> Float[Array, "count out in"]:
     """Draw the weights of equal layers: `std` times a unit draw for each layer index.
 
-    Called from Python it runs programs that most weights share, in all cells: the value of an entry depends on its
-    place alone, not on how many there are, so that weights of any shape are the beginning of a longer vector. As parts
-    of the cells' own programs, draws would take nearly half of the time in which these are compiled.
+    When called from Python, it runs programs that most weights of all cells share: the value of an entry depends only
+    on its position, not on the number of entries, so weights of any shape are the beginning of a longer vector. If the
+    draws were part of the cells' programs, they would take nearly half of the compilation time.
 
     Args:
         key: key of the seed (`seed_key`).
@@ -52,7 +52,7 @@ def scaled_draws(
     first, count = layers
     size = math.prod(leaf.shape)
     shape = leaf.shape if how == "orthogonal" else (max(_FEWEST, 1 << (size - 1).bit_length()),)
-    # by NumPy, what is cut out needs no program of its own
+    # NumPy slices need no compiled program
     of = jnp if isinstance(key, jax.core.Tracer) else np
 
     def one(layer: int) -> PyTree:
@@ -89,12 +89,12 @@ def unit_draw(
     """Draw one matrix `[out, in]`, or a vector of entries, to be scaled by `init_std` afterwards.
 
     `normal` and `uniform` (on +-sqrt 3) have entries of unit variance. `orthogonal` is Haar distributed with
-    orthonormal columns, `W^T W = I` (rows where out < in), so its entries have variance 1/max(out, in).
+    orthonormal columns, `W^T W = I` (rows if out < in), so its entries have variance 1/max(out, in).
 
     Args:
         key: random key of the draw.
         distribution: `normal`, `uniform` or `orthogonal`.
-        shape: `[out, in]`; `normal` and `uniform` take any shape.
+        shape: `[out, in]`; `normal` and `uniform` accept any shape.
         dtype: floating-point type of the entries.
 
     Returns:

@@ -1,15 +1,15 @@
-"""The layers of a network as plain data: what fan-ins, groups of weights, costs and memory are taken from."""
+"""The layers of a network as plain data, from which fan-ins, groups of weights, costs and memory are computed."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Layer:
-    """`count` equal weights `[outputs, inputs]`, each applied at as many `positions` of what enters.
+    """`count` equal weights `[outputs, inputs]`, each applied at `positions` positions of its input.
 
-    `name` says whose numbers in a cell's `scaling` they have: those of their `role`, or their own if the role has
-    several layers of different fan-in. That is `inputs`, if no other `fan_in` is said. At each position a convolution
-    is applied to a `window` of so many others.
+    `name` is the key of its numbers in a cell's `scaling`: its `role`, or an individual name if the role has several
+    layers of different fan-in. `fan_in` overrides `inputs` as the fan-in. At each position, a convolution is applied to
+    a `window` of input positions.
     """
 
     name: str
@@ -23,20 +23,23 @@ class Layer:
 
     @property
     def scaled_by(self) -> int:
-        """Its fan-in, as parameterisations see it."""
+        """The fan-in used by parameterisations."""
         return self.inputs if self.fan_in is None else self.fan_in
 
     @property
     def weights(self) -> int:
-        """Entries of all of them."""
+        """The number of entries of all `count` weights."""
         return self.inputs * self.outputs * self.count
 
     @property
     def is_convolution(self) -> bool:
-        """Whether its windows are copied out of what enters; one that covers all of it, or one position, is no copy."""
+        """Whether windows are copied out of the input.
+
+        A window that covers the whole input, or a single position, needs no copy.
+        """
         return self.positions > 1 and self.window > 1
 
     @property
     def units(self) -> int:
-        """Numbers that leave all of them, for one sample."""
+        """The number of output entries of all `count` weights, for one sample."""
         return self.outputs * self.positions * self.count

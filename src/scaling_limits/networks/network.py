@@ -1,7 +1,7 @@
 """A network is a sequence of segments: runs of equal nodes whose weights are stacked.
 
-`Stacks` is a tuple over segments of arrays `[count, batch, units]`. Runs are scanned in the forward
-pass and batched in `predictions`, so compile time does not grow with depth.
+`Stacks` is a tuple over segments of arrays `[count, batch, units]`. Runs are scanned in the forward pass and batched in
+`predictions`, so compile time does not grow with depth.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ Stacks = tuple[Array, ...]
 
 
 class Weights(NamedTuple):
-    """The two groups of weights, or something for each: gradients, states of the optimiser.
+    """The two groups of weights, or one object for each group, such as gradients or optimiser states.
 
     `feedback` is empty in networks without feedback nodes.
     """
@@ -36,9 +36,9 @@ class Weights(NamedTuple):
 class Segment:
     """`count` equal nodes of one role; `first` is the 1-based index of the first of them.
 
-    `role` says whose numbers in `scaling` a node and its weight have. A node of several weights names
-    those of each in `weights`, by its module's name: pairs, so that segments can be compared. `residual` nodes are
-    `x + b g(x)`, with the role's branch multiplier b.
+    `role` is the key of the numbers of a node and its weight in `scaling`. For nodes with several weights, `weights`
+    gives the key for each weight by the name of its module, as pairs, so that segments can be compared. `residual`
+    nodes are `x + b g(x)` with the role's branch multiplier b.
     """
 
     node: nn.Module
@@ -50,19 +50,20 @@ class Segment:
 
     @property
     def roles(self) -> PyTree:
-        """Whose numbers the weights have: one name for all, or one for each, a prefix of their tree."""
+        """The keys of the weights' numbers: one name for all weights, or one for each, as a prefix of their tree."""
         return dict(self.weights) or self.role
 
     def by_weight(self, stack: Mapping[str, PyTree]) -> list[tuple[str, PyTree]]:
-        """What belongs to each weight in a tree like the nodes' weights, with the name of its numbers, in the order of
-        the network's `layers`.
+        """Return the entry of each weight in a tree like the nodes' weights, with the key of its numbers.
+
+        The order is the order of the network's `layers`.
         """
-        # a tree's own order is alphabetical
+        # trees are ordered alphabetically
         own = self.weights or tuple((name, self.role) for name in stack)
         return [(role, stack[name]) for name, role in own]
 
     def numbers(self, scaling: Scaling) -> PyTree:
-        """What a node is called with: its role's numbers, or those of each of its weights by name."""
+        """Return the argument with which a node is called: its role's numbers, or those of each weight by name."""
         return jax.tree.map(lambda role: scaling[role], self.roles)
 
     def apply(self, params: PyTree, scaling: Scaling, x: Array, statistics: PyTree = ()) -> Array:
@@ -72,7 +73,7 @@ class Segment:
             params: the weights of the node, without the axis over nodes.
             scaling: the numbers of the parameterisation, role -> quantity -> number.
             x: the input of the node `[batch, in]`.
-            statistics: means and variances that it normalises by; those of `x` if empty.
+            statistics: means and variances with which the node normalises; if empty, it uses those of `x`.
 
         Returns:
             The output of the node `[batch, out]`.
@@ -84,13 +85,13 @@ class Segment:
     def observe(
         self, params: PyTree, scaling: Scaling, x: Array, shift: PyTree
     ) -> tuple[Array, PyTree]:
-        """Apply one node and return what enters each of its kernels.
+        """Apply one node and return the input of each of its kernels.
 
         Args:
             params: the weights of the node, without the axis over nodes.
             scaling: the numbers of the parameterisation, role -> quantity -> number.
             x: the input of the node `[batch, in]`.
-            shift: added to what every kernel gives, before its multiplier: a tree like `params` with leaves `[batch,
+            shift: added to the output of every kernel, before its multiplier: a tree like `params` with leaves `[batch,
                 ..., out]`.
 
         Returns:
@@ -102,7 +103,10 @@ class Segment:
         return y, _renamed(sown, "kernel")
 
     def statistics(self, params: PyTree, scaling: Scaling, x: Array) -> tuple[Array, PyTree]:
-        """As `apply`, and what it normalises by; nothing if it does not normalise."""
+        """Apply one node; return its output and the statistics with which it normalises.
+
+        The statistics are empty if the node does not normalise.
+        """
         return self._sown("statistics", {"params": params}, scaling, x)
 
     def _sown(
@@ -110,23 +114,22 @@ class Segment:
     ) -> tuple[Array, PyTree]:
         y, changed = self.node.apply(variables, x, self.numbers(scaling), mutable=[collection])
         sown = changed.get(collection, {})
-        # flax keeps a tuple of all calls, and each is called once
+        # flax returns a tuple over calls, and each module is called once
         once = jax.tree.map(lambda calls: calls[0], sown, is_leaf=lambda v: type(v) is tuple)
         return cast(Array, y), once
 
     def indices(self) -> Array:
-        """The 1-based layer indices `[count]`."""
+        """Return the 1-based layer indices `[count]`."""
         return jnp.arange(self.first, self.first + self.count)
 
 
 @dataclass(frozen=True)
 class Network:
-    """Pure functions of `params` (a tuple over segments, each leaf stacked `[count, ...]`) and
-    `scaling`.
+    """Pure functions of `params` (a tuple over segments, each leaf stacked `[count, ...]`) and `scaling`.
 
-    `scaling` maps a name of `Segment.roles` to its `init_std`, `multiplier` and `branch`. `linear` says that
-    every node is a linear map. `feedback`, if there are feedback nodes, has a segment for every segment above the
-    first: its node g_l maps the outputs of node l to outputs of node l - 1 (pc-tp S.11).
+    `scaling` maps a name in `Segment.roles` to its `init_std`, `multiplier` and `branch`. `linear` states that every
+    node is a linear map. If there are feedback nodes, `feedback` has a segment for every segment above the first: its
+    node g_l maps the outputs of node l to outputs of node l - 1 (pc-tp S.11).
     """
 
     segments: tuple[Segment, ...]
@@ -190,7 +193,7 @@ class Network:
     def forward(
         self, params: Params, scaling: Scaling, x: Float[Array, "batch in"]
     ) -> Float[Array, "batch out"]:
-        """The output f(x)."""
+        """Compute the output f(x)."""
         for segment, stacked in zip(self.segments, params, strict=True):
             x, _ = _run(segment, stacked, scaling, x, keep=False)
         return x
@@ -204,8 +207,8 @@ class Network:
     ) -> Float[Array, "samples out"]:
         """Compute the output f(x), with batch norm by the statistics of reference samples.
 
-        Each sample's output is therefore independent of the others. No more samples are held at once than there are in
-        `reference`.
+        Each sample's output is therefore independent of the others. The number of samples computed at once is at most
+        the number of samples in `reference`.
 
         Args:
             params: the weights, for every segment a tree with leaves `[count, out, in]`.
@@ -239,7 +242,7 @@ class Network:
         return _in_chunks(output, x, len(reference))
 
     def activities(self, params: Params, scaling: Scaling, x: Float[Array, "batch in"]) -> Stacks:
-        """The outputs of all nodes in the forward pass; the last is f(x)."""
+        """Compute the outputs of all nodes in the forward pass; the last is f(x)."""
         stacks = []
         for segment, stacked in zip(self.segments, params, strict=True):
             x, kept = _run(segment, stacked, scaling, x, keep=True)
@@ -247,30 +250,30 @@ class Network:
         return tuple(stacks)
 
     def predictions(self, params: Params, scaling: Scaling, inputs: Stacks) -> Stacks:
-        """The output of every node for its own input, batched over each run of equal nodes."""
+        """Compute the output of every node for its given input, batched over each run of equal nodes."""
         return _batched(self.segments, params, scaling, inputs)
 
     def reconstructions(self, feedback: Params, scaling: Scaling, outputs: Stacks) -> Stacks:
-        """The output of every feedback node g_l at its own argument, outputs of node l = 2..L."""
+        """Compute the output of every feedback node g_l from the given outputs of node l = 2..L."""
         return _batched(self.feedback, feedback, scaling, outputs)
 
     def observed(
         self, params: Params, scaling: Scaling, x: Float[Array, "batch in"], shifts: Params
     ) -> tuple[Float[Array, "batch out"], Params]:
-        """Compute the output f(x) and what enters every kernel.
+        """Compute the output f(x) and the input of every kernel.
 
-        Derivatives with respect to `shifts`, at zero, are the cotangents of what the kernels give.
+        Derivatives with respect to `shifts`, at zero, are the cotangents of the kernels' outputs.
 
         Args:
             params: the weights, for every segment a tree with leaves `[count, out, in]`.
             scaling: the numbers of the parameterisation, role -> quantity -> number.
             x: inputs `[batch, in]`.
-            shifts: added to what every kernel gives, before its multiplier: a tree like `params` with leaves `[count,
-                batch, ..., out]`.
+            shifts: added to the output of every kernel, before its multiplier: a tree like `params` with leaves
+                `[count, batch, ..., out]`.
 
         Returns:
             The output `[batch, out]`, and the inputs of all kernels: a tree like `params` with leaves `[count, batch,
-            ..., in]`, the positions of convolutions in between.
+            ..., in]`, with the positions of convolutions in between.
         """
 
         def step(segment: Segment, y: Array, entry: tuple[PyTree, PyTree]) -> tuple[Array, PyTree]:
@@ -283,7 +286,7 @@ class Network:
         return x, tuple(observed)
 
     def shifts(self, x: Float[Array, "batch in"]) -> Params:
-        """The zeros that `observed` takes."""
+        """Return zeros in the form that `observed` takes."""
         shape, zeros = jax.ShapeDtypeStruct(x.shape, x.dtype), []
         for segment in self.segments:
             shape, variables = _shapes(segment, shape)
@@ -294,7 +297,7 @@ class Network:
         return tuple(zeros)
 
     def top(self, count: int) -> "Network":
-        """The network of the last `count` nodes; `top_of` slices its parameters and stacks."""
+        """Return the network of the last `count` nodes; `top_of` slices its parameters and stacks."""
         segments: list[Segment] = []
         for segment in reversed(self.segments):
             kept = min(count, segment.count)
@@ -306,9 +309,7 @@ class Network:
 
 
 def top_of(stacks: tuple[PyTree, ...], network: Network) -> tuple[PyTree, ...]:
-    """Those slices of a full network's stacks (or parameters) that belong to `network =
-    full.top(count)`.
-    """
+    """Return the slices of a full network's stacks (or parameters) that belong to `network = full.top(count)`."""
     chosen = stacks[len(stacks) - len(network.segments) :]
     return tuple(
         jax.tree.map(lambda leaf, n=segment.count: leaf[leaf.shape[0] - n :], stack)
@@ -317,14 +318,13 @@ def top_of(stacks: tuple[PyTree, ...], network: Network) -> tuple[PyTree, ...]:
 
 
 def shift_down(first: Array, stacks: Stacks) -> Stacks:
-    """Move every entry to the next node above: `first [batch, units]` enters, the last entry
-    leaves.
+    """Move every entry to the next node above: `first [batch, units]` enters, and the last entry leaves.
 
-    From the outputs of all nodes and the network's input, this makes the inputs of all nodes.
+    This turns the outputs of all nodes and the network's input into the inputs of all nodes.
     """
     shifted = []
     for stack in stacks:
-        # a single entry may change its number of units
+        # a segment with a single entry may change its number of units
         kept = [stack[:-1]] if stack.shape[0] > 1 else []
         shifted.append(jnp.concatenate([first[None], *kept]))
         first = stack[-1]
@@ -332,8 +332,9 @@ def shift_down(first: Array, stacks: Stacks) -> Stacks:
 
 
 def add_shifted_down(onto: Stacks, first: Array, stacks: Stacks) -> Stacks:
-    """`onto + shift_down(first, stacks)`, added in place: on a CPU, loops over a concatenation are
-    several times as slow.
+    """Compute `onto + shift_down(first, stacks)` in place.
+
+    On a CPU, loops over a concatenation are several times slower.
     """
     sums = []
     for total, stack in zip(onto, stacks, strict=True):
@@ -347,9 +348,9 @@ def add_shifted_down(onto: Stacks, first: Array, stacks: Stacks) -> Stacks:
 
 
 def add_shifted_up(onto: Stacks, stacks: Stacks, last: Array) -> Stacks:
-    """`onto + shift_up(stacks, last)`, added in place as in `add_shifted_down`.
+    """Compute `onto + shift_up(stacks, last)` in place, as in `add_shifted_down`.
 
-    The sum is stored before it is used, where loops over a concatenation are repeated by each user.
+    The sum is stored before it is used, whereas loops over a concatenation are repeated by each user.
     """
     sums: list[Array] = []
     for total, stack in reversed(list(zip(onto, stacks, strict=True))):
@@ -364,9 +365,7 @@ def add_shifted_up(onto: Stacks, stacks: Stacks, last: Array) -> Stacks:
 
 
 def shift_up(stacks: Stacks, last: Array) -> Stacks:
-    """Move every entry to the node below: `last [batch, units]` enters at the top, the first entry
-    leaves.
-    """
+    """Move every entry to the node below: `last [batch, units]` enters at the top, and the first entry leaves."""
     shifted: list[Array] = []
     for stack in reversed(stacks):
         kept = [stack[1:]] if stack.shape[0] > 1 else []
@@ -377,7 +376,7 @@ def shift_up(stacks: Stacks, last: Array) -> Stacks:
 
 @cache
 def _shapes(segment: Segment, x: jax.ShapeDtypeStruct) -> tuple[PyTree, PyTree]:
-    """Shapes of a node's output and of its variables, from that of its input; its numbers do not matter."""
+    """Return the shapes of a node's output and variables, given the shape of its input; its numbers do not matter."""
     numbers = jax.tree.map(lambda _: {"multiplier": 1.0, "branch": 1.0}, segment.roles)
     key = jax.eval_shape(lambda: seed_key(0))
     shapes: tuple[PyTree, PyTree] = jax.eval_shape(segment.node.init_with_output, key, x, numbers)
@@ -387,7 +386,7 @@ def _shapes(segment: Segment, x: jax.ShapeDtypeStruct) -> tuple[PyTree, PyTree]:
 def _draw(
     segment: Segment, purpose: str, x: PyTree, key: Array, scaling: Scaling, distribution: str
 ) -> tuple[PyTree, PyTree]:
-    """The shape of a segment's output and its stacked weights, from the shape of its input."""
+    """Return the shape of a segment's output and its stacked weights, given the shape of its input."""
     y, variables = _shapes(segment, x)
     layers, own = (segment.first, segment.count), dict(segment.weights)
 
@@ -423,7 +422,7 @@ def _through(
     x: Array,
     entries: PyTree,
 ) -> tuple[Array, PyTree]:
-    """`step(x, entry) -> (y, kept)` of all nodes of a segment, of entries and results `[count, ...]`."""
+    """Apply `step(x, entry) -> (y, kept)` to all nodes of a segment; entries and results are stacked `[count, ...]`."""
     if segment.count == 1:
         y, kept = step(x, jax.tree.map(lambda leaf: leaf[0], entries))
         return y, jax.tree.map(lambda leaf: leaf[None], kept)
@@ -432,7 +431,7 @@ def _through(
 
 
 def _in_chunks(run: Callable[[Array], Array], x: Float[Array, "samples in"], most: int) -> Array:
-    """`run(x)` of at most so many samples at once."""
+    """Compute `run(x)` for at most `most` samples at once."""
     count = -(-len(x) // most)
     if count == 1:
         return run(x)
@@ -443,7 +442,7 @@ def _in_chunks(run: Callable[[Array], Array], x: Float[Array, "samples in"], mos
 
 
 def _renamed(operations: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """What belongs to each of a node's linear operations (its kernel, input or output) under `name`."""
+    """Return the arrays of each of a node's linear operations (its kernel, input or output), each under `name`."""
     renamed: dict[str, Any] = {}
     for key, part in operations.items():
         if isinstance(part, Mapping):

@@ -20,17 +20,17 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 RoleNumbers = Mapping[str, PyTree]
 
 VARIANCE_ADDED = 1e-5
-"""PyTorch's default: a channel, or a layer, of equal numbers becomes zero."""
+"""Constant added to variances, PyTorch's default; a channel or layer with equal entries is normalised to zero."""
 
 
 @jax.custom_jvp
 def _times_transpose(
     x: Float[Array, "*batch in"], kernel: Float[Array, "features in"]
 ) -> Float[Array, "*batch features"]:
-    """`x @ kernel.T` as the transpose of `kernel @ x.T`.
+    """Compute `x @ kernel.T` as the transpose of `kernel @ x.T`.
 
-    On a CPU a product takes up to three times as long if its right factor has to be transposed and
-    is the larger one. The barrier keeps the compiler from exchanging them.
+    On a CPU, a product takes up to three times as long if its right factor has to be transposed and is the larger one.
+    The barrier prevents the compiler from exchanging the factors.
     """
     product = jnp.tensordot(kernel, x, (1, -1))
     return jnp.moveaxis(jax.lax.optimization_barrier(product), 0, -1)
@@ -39,18 +39,16 @@ def _times_transpose(
 @_times_transpose.defjvp
 def _(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
     (x, kernel), (dx, dkernel) = primals, tangents
-    # not `dx @ kernel.T`: a transposed copy of the kernel would be kept for the way back
+    # not `dx @ kernel.T`, because a transposed copy of the kernel would be kept for the backward pass
     dy = jnp.tensordot(dx, kernel, (-1, 1)) + jnp.tensordot(x, dkernel, (-1, 1))
     return _times_transpose(x, kernel), dy
 
 
 class Linear(nn.Module):
-    """`y = multiplier * x @ kernel.T`, without bias; `kernel` is `[features, in]` and drawn
-    elsewhere.
+    """`y = multiplier * x @ kernel.T`, without bias; `kernel` is `[features, in]` and drawn elsewhere.
 
-    Its input is sown as `intermediates/input`; the cotangent of what the kernel gives, before the
-    multiplier, is the gradient with respect to `perturbations/output`. Both cost nothing unless the
-    collection is asked for.
+    Its input is sown as `intermediates/input`. The cotangent of the kernel's output, before the multiplier, is the
+    gradient with respect to `perturbations/output`. Both cost nothing unless the collection is requested.
     """
 
     features: int
@@ -68,15 +66,15 @@ class Linear(nn.Module):
 
 
 class BatchNorm(nn.Module):
-    """Every channel less its mean, over its standard deviation: of all samples and positions of the
-    batch, or the `statistics` that are given. It has no gain and no shift.
+    """Batch norm without gain and shift.
 
-    Its mean and variance are sown as `statistics`, which costs nothing unless they are asked for.
+    Each channel is normalised by its mean and standard deviation over all samples and positions of the batch, or by the
+    given `statistics`. Mean and variance are sown as `statistics`, which costs nothing unless they are requested.
     """
 
     @nn.compact
     def __call__(self, x: Float[Array, "*batch channels"]) -> Float[Array, "*batch channels"]:
-        """Normalise the last axis; the variance is that of the samples themselves, not an estimate."""
+        """Normalise the last axis; the variance is the population variance of the batch."""
         if self.has_variable("statistics", "mean"):
             centred = x - self.get_variable("statistics", "mean")
             variance: Array = self.get_variable("statistics", "variance")
@@ -98,14 +96,15 @@ def layer_normalised(x: Float[Array, "*batch units"]) -> Float[Array, "*batch un
 
 
 class Layer(nn.Module):
-    """One node of an MLP: a layer `f(x) = after(a W before(x))`, or with a skip a residual block `x + b MS(f_k(... f_1(
-    LN(x))))` of one or several layers (depth-mup Sec. 6.3 and 9).
+    """One node of an MLP.
 
-    `a` is the multiplier of a layer's role and `b` the branch multiplier. `mean_subtraction` subtracts the mean over
-    units at the end of the branch (MS), `layer_norm` normalises what enters it (LN).
+    A layer computes `f(x) = after(a W before(x))`. With a skip, it is a residual block `x + b MS(f_k(... f_1(LN(x))))`
+    of one or several layers (depth-mup Sec. 6.3 and 9). `a` is the multiplier of a layer's role and `b` the branch
+    multiplier. `mean_subtraction` subtracts the mean over units at the end of the branch (MS), and `layer_norm`
+    normalises the input of the branch (LN).
 
     Args:
-        layers: names of the layers of a block, if it has several.
+        layers: names of the layers of a block with several layers.
     """
 
     features: int

@@ -1,4 +1,4 @@
-"""What every network takes: its size and activation. Symbols: `width` N, or M in pc-tp."""
+"""Settings of every network: its size and activation. Symbols: `width` N, or M in pc-tp."""
 
 import math
 from typing import Any, Literal
@@ -15,7 +15,7 @@ PIECEWISE_LINEAR = frozenset({"linear", "relu", "abs"})
 
 
 class Settings(Strict):
-    """Sizes of a network. `depth` is what the paper's axis shows; `depth_kind` says what it counts."""
+    """Size of a network. `depth` is the depth on the paper's axis, and `depth_kind` defines its unit."""
 
     width: int = Field(ge=1, description="units of a hidden layer; of images, a factor of channels")
     depth: int = Field(ge=1, description="as depth_kind counts it")
@@ -27,7 +27,7 @@ class Settings(Strict):
 
     @property
     def num_weight_layers(self) -> int:
-        """L: weight layers, the output included. A residual block of several layers counts as one."""
+        """L, the number of weight layers including the output. A residual block of several layers counts as one."""
         return {
             "weight_layers": self.depth,
             "hidden_layers": self.depth + 1,
@@ -37,18 +37,18 @@ class Settings(Strict):
 
     @property
     def num_hidden_layers(self) -> int:
-        """H = L - 1: layers with a free activity."""
+        """H = L - 1, the number of layers with a free activity."""
         return self.num_weight_layers - 1
 
     @property
     def scaled_depth(self) -> int:
-        """The depth that depth exponents act on: residual blocks (depth-mup), else weight layers."""
+        """The depth on which depth exponents act: residual blocks (depth-mup), else weight layers."""
         counts_blocks = self.depth_kind in ("blocks", "block_layers")
         return self.num_weight_layers - 2 if counts_blocks else self.num_weight_layers
 
 
 class LayerNorm(Strict):
-    """Layer norm: what has residual branches of dense layers declares it."""
+    """Layer norm, declared by networks with residual branches of dense layers."""
 
     layer_norm: bool = Field(
         default=False,
@@ -60,10 +60,10 @@ class LayerNorm(Strict):
 def structure(
     settings: CellSettings, dataset: DatasetSpec, *, of_sequences: bool = False, **options: Any
 ) -> NetworkSpec:
-    """What a cell holds of a network between these data, plain unless its `options` say otherwise.
+    """Return the specification of a network for a dataset, with the simplest structure unless `options` override it.
 
     Raises:
-        ConfigurationError: for sequences of tokens, unless the network is one `of_sequences`.
+        ConfigurationError: the data are sequences of tokens, and the network does not support them (`of_sequences`).
     """
     if dataset.sequence_length is not None and not of_sequences:
         raise ConfigurationError(
@@ -84,12 +84,12 @@ def structure(
 
 
 def batch_norm(dataset: DatasetSpec) -> dict[str, Any]:
-    """The options of a network with batch norm: evaluated with statistics of 1024 training samples, or all if fewer."""
+    """Return the options of a network with batch norm, evaluated with the statistics of up to 1024 training samples."""
     return {"num_statistics": min(1024, dataset.num_train)}
 
 
 def refuse_batch_norm(settings: CellSettings) -> None:
-    """Refuse algorithms that take each sample by itself, for networks that normalise a batch's samples together.
+    """Reject algorithms that treat samples independently, for networks that normalise the samples of a batch together.
 
     Raises:
         ConfigurationError: naming the key and what is valid.
@@ -103,7 +103,7 @@ def refuse_batch_norm(settings: CellSettings) -> None:
 
 
 def refuse(settings: Settings) -> None:
-    """Refuse networks without a hidden layer, and a count of the layers in blocks where blocks have one form.
+    """Reject networks without a hidden layer, and `block_layers` if the number of layers in a block is fixed.
 
     Raises:
         ConfigurationError: naming the key.

@@ -7,18 +7,18 @@ from scaling_limits.networks.settings import batch_norm, refuse_batch_norm, stru
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse what batch norm does not go with; raises ConfigurationError."""
+    """Reject settings that are incompatible with batch norm; raises ConfigurationError."""
     if ARCHITECTURES[settings.network].batch_norm:
         refuse_batch_norm(settings)
 
 
 def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
-    """The structure that a cell holds."""
+    """Return the specification of the network."""
     normalised = ARCHITECTURES[settings.network].batch_norm
     options = batch_norm(dataset) if normalised else {}
     return structure(settings, dataset, input_shape=dataset.input_shape, **options)
 
 
 def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
-    """All layers, from the input up; raises as `image_layers` does."""
+    """Return all layers, from the input up; raises as `image_layers` does."""
     return tuple(layer.plain() for layer in image_layers(spec))

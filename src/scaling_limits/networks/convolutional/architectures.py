@@ -1,5 +1,6 @@
-"""The layers of networks for images as plain data: what is built, and what the configuration takes
-fan-ins from, without jax.
+"""The layers of networks for images as plain data, without JAX.
+
+Networks are built from them, and the configuration takes fan-ins from them.
 """
 
 import math
@@ -17,8 +18,10 @@ Pooling = Literal["max", "average", "global_average"]
 
 @dataclass(frozen=True)
 class Block:
-    """`features` for each unit of width: channels of a convolution of stride 1, whose activations are
-    pooled where `pooled`; or units of a dense layer, without `kernel`.
+    """A convolution of stride 1 or, without `kernel`, a dense layer.
+
+    `features` is the number of channels or units for each unit of width. The activations of a convolution are pooled if
+    `pooled`.
     """
 
     features: int
@@ -29,11 +32,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Architecture:
-    """Layers below the output: `variants` of one network, each of another depth.
+    """The layers below the output; `variants` are versions of one network with different depths.
 
-    Pooling is 2 x 2, and repeated down to one position above the last layer with `to_one_position`.
-    With `batch_norm` what leaves a convolution is normalised. Images have at least `smallest` rows and
-    columns.
+    Pooling is over 2 x 2 positions; with `to_one_position`, it is repeated down to one position above the last layer.
+    With `batch_norm`, the outputs of convolutions are normalised. Images have at least `smallest` rows and columns.
     """
 
     variants: tuple[tuple[Block, ...], ...]
@@ -44,7 +46,7 @@ class Architecture:
 
 
 def _vgg(*convolutions: int) -> tuple[Block, ...]:
-    """Convolutions in each of five stages, which end with pooling; width 4 is 64 to 512 channels."""
+    """Return convolutions in each of five stages, which end with pooling; width 4 gives 64 to 512 channels."""
     return tuple(
         Block(features, kernel=3, padding=1, pooled=number == count)
         for features, count in zip((16, 32, 64, 128, 128), convolutions, strict=True)
@@ -53,7 +55,7 @@ def _vgg(*convolutions: int) -> tuple[Block, ...]:
 
 
 ARCHITECTURES = {
-    # pc-tp App. E: 128 numbers for each unit of width enter the output layer, at 28 x 28
+    # pc-tp App. E: for 28 x 28 images, the output layer has 128 inputs for each unit of width
     "cnn": Architecture(((Block(4, kernel=5), Block(8, kernel=5)),)),
     # pc-tp App. E: width 8 is 128, 256, 512 and 512 channels
     "vgg5": Architecture(
@@ -68,7 +70,7 @@ ARCHITECTURES = {
             ),
         )
     ),
-    # second-order App. B.1, the five-layer network of Shankar et al. 2020: as many channels as its width
+    # second-order App. B.1, the five-layer network of Shankar et al. 2020; the number of channels is the width
     "myrtle5": Architecture(
         (
             (
@@ -83,7 +85,7 @@ ARCHITECTURES = {
         to_one_position=True,
     ),
     # Simonyan & Zisserman 2015, for 32 x 32: VGG-11, 13, 16 and 19 have 9, 11, 14 and 17 weight layers here, as one
-    # linear layer stands for three. The smallest is none of theirs.
+    # linear layer replaces three. The smallest variant is not in that paper.
     "vgg": Architecture(
         (
             _vgg(1, 1, 1, 1, 1),
@@ -96,18 +98,18 @@ ARCHITECTURES = {
         batch_norm=True,
     ),
 }
-"""All layers below the output."""
+"""The architectures by name; all layers below the output."""
 
 _OUTPUT = Block(0)
 
 
 @dataclass(frozen=True)
 class ImageLayer:
-    """One weight `[features, fan_in]`: that of a convolution, or, without `kernel`, of all that enters.
+    """One weight `[features, fan_in]` of a convolution or, without `kernel`, of a dense layer on the whole input.
 
-    Shapes are (height, width, channels): `entering` the node, and `shape` of what the weight is applied
-    to, which is smaller if the node pools. `name` says whose numbers in a cell's `scaling` it has:
-    those of its role, or its own if the role has several layers, as their fan-ins differ.
+    Shapes are (height, width, channels): `entering` is the input of the node, and `shape` the input of the weight,
+    which is smaller if the node pools. `name` is the key of its numbers in a cell's `scaling`: its role, or an
+    individual name if the role has several layers, because their fan-ins differ.
     """
 
     name: str
@@ -121,14 +123,14 @@ class ImageLayer:
 
     @property
     def fan_in(self) -> int:
-        """Entries of a row of the weight."""
+        """The number of entries in a row of the weight."""
         height, width, channels = self.shape
         window = height * width if self.kernel is None else self.kernel**2
         return window * channels
 
     @property
     def leaving(self) -> Shape:
-        """The shape of what the weight gives."""
+        """The shape of the weight's output."""
         if self.kernel is None:
             return 1, 1, self.features
         height, width, _ = self.shape
@@ -137,17 +139,16 @@ class ImageLayer:
         return rows, columns, self.features
 
     def plain(self, count: int = 1) -> Layer:
-        """What fan-ins, groups of weights, costs and memory are taken from, of so many equal ones."""
+        """Return `count` such layers in the form from which fan-ins, groups, costs and memory are computed."""
         positions, window = math.prod(self.leaving[:2]), self.fan_in // self.shape[2]
         return Layer(self.name, self.role, self.fan_in, self.features, count, positions, window)
 
 
 def image_layers(spec: NetworkSpec) -> tuple[ImageLayer, ...]:
-    """All layers of one of the `ARCHITECTURES`, from the input up.
+    """Return all layers of one of the `ARCHITECTURES`, from the input up.
 
     Raises:
-        ConfigurationError: for data that are no images or too small ones, and for another depth than
-            the network's.
+        ConfigurationError: the data are not images or are too small, or the network does not exist with this depth.
     """
     architecture = ARCHITECTURES[spec.name]
     hidden = _of_depth(spec, architecture.variants)
@@ -168,10 +169,10 @@ def image_layers(spec: NetworkSpec) -> tuple[ImageLayer, ...]:
 
 
 def image_shape(spec: NetworkSpec, smallest: int) -> Shape:
-    """The shape of the data, with one channel if they have none.
+    """Return the shape of the images, with one channel if they have no channel axis.
 
     Raises:
-        ConfigurationError: they are no images, or smaller.
+        ConfigurationError: the data are not images or are smaller than `smallest`.
     """
     shape = spec.input_shape or ()
     if len(shape) == 2:
@@ -187,13 +188,13 @@ def image_shape(spec: NetworkSpec, smallest: int) -> Shape:
 
 
 def nearest(wanted: int, depths: Sequence[int]) -> str:
-    """How to say which depths there are, and which is nearest."""
+    """Return a text with the available depths and the nearest one."""
     words = ", ".join(map(str, depths))
     return f"{words}; the nearest is {min(depths, key=lambda depth: abs(depth - wanted))}"
 
 
 def _halved(shape: Shape) -> Shape:
-    # an odd last row or column is left out
+    # an odd last row or column is dropped
     return shape[0] // 2, shape[1] // 2, shape[2]
 
 

@@ -1,7 +1,7 @@
 """Networks of convolutions and dense layers without biases, for images (pc-tp App. E).
 
-Activities are preactivations at all positions, `[batch, height * width * channels]`, the channels of
-one position beside each other.
+Activities are preactivations at all positions, `[batch, height * width * channels]`, with the channels of one position
+adjacent to each other.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,9 @@ from scaling_limits.networks.nodes import ACTIVATIONS, BatchNorm, Linear, RoleNu
 
 
 class ImageNode(nn.Module):
-    """One node: `a W pool(before(x))` with W a convolution or a matrix, and pooling where the layer
-    has it, normalised over the batch with `batch_norm`.
+    """One node: `a W pool(before(x))`, with W a convolution or a matrix.
+
+    It pools if its layer does, and normalises over the batch with `batch_norm`.
     """
 
     layer: ImageLayer
@@ -52,7 +53,7 @@ class ImageNode(nn.Module):
 def entering(
     image: Float[Array, "batch height width channels"], layer: ImageLayer
 ) -> Float[Array, "batch *positions entries"]:
-    """What the layer's weight is applied to: windows, or all of the image."""
+    """Return the input of the layer's weight: windows, or the whole image."""
     if layer.kernel is None:
         return image.reshape(len(image), layer.fan_in)
     return windows(image, layer.kernel, layer.padding, layer.stride)
@@ -61,10 +62,10 @@ def entering(
 def windows(
     x: Float[Array, "batch height width channels"], size: int, padding: int, stride: int = 1
 ) -> Float[Array, "batch out_height out_width entries"]:
-    """Copy out the windows of zero-padded images that a convolution's kernel is applied to.
+    """Copy out the windows of zero-padded images to which a convolution's kernel is applied.
 
-    A matrix times these is the convolution. XLA's own convolutions take ten to thirty times as long inside of loops on
-    a CPU, and training is a loop.
+    A matrix times these windows is the convolution. Inside loops on a CPU, and training is a loop, XLA's convolutions
+    take ten to thirty times as long.
 
     Args:
         x: images `[batch, height, width, channels]`.
@@ -73,7 +74,8 @@ def windows(
         stride: distance between the windows' first pixels, in pixels.
 
     Returns:
-        Windows `[batch, out_height, out_width, size * size * channels]`, their entries by rows, columns and channels.
+        Windows `[batch, out_height, out_width, size * size * channels]`, with entries ordered by rows, columns and
+        channels.
     """
     x = jnp.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
     height, width = ((length - size) // stride + 1 for length in x.shape[1:3])
@@ -85,9 +87,9 @@ def windows(
 def max_pool(
     x: Float[Array, "batch height width channels"],
 ) -> Float[Array, "batch half_height half_width channels"]:
-    """Maxima over 2 x 2; an odd last row or column is left out, and equal maxima share the derivative.
+    """Take maxima over 2 x 2; an odd last row or column is dropped, and equal maxima share the derivative.
 
-    By reshaping: XLA's `reduce_window` makes a whole training step a third longer on a CPU.
+    It reshapes, because XLA's `reduce_window` makes a whole training step a third longer on a CPU.
     """
     return _quadruples(x).max(axis=(2, 4))
 
@@ -95,14 +97,14 @@ def max_pool(
 def average_pool(
     x: Float[Array, "batch height width channels"],
 ) -> Float[Array, "batch half_height half_width channels"]:
-    """Means over 2 x 2; an odd last row or column is left out."""
+    """Take means over 2 x 2; an odd last row or column is dropped."""
     return _quadruples(x).mean(axis=(2, 4))
 
 
 def global_average_pool(
     x: Float[Array, "batch height width channels"],
 ) -> Float[Array, "batch 1 1 channels"]:
-    """Means over all positions."""
+    """Take means over all positions."""
     return x.mean(axis=(1, 2), keepdims=True)
 
 
@@ -120,7 +122,7 @@ def _quadruples(x: Array) -> Float[Array, "batch half_height 2 half_width 2 chan
 
 
 def build(spec: NetworkSpec) -> Network:
-    """The network of that name in `ARCHITECTURES`, a segment for each layer."""
+    """Build the network with this name in `ARCHITECTURES`, with a segment for each layer."""
     architecture = ARCHITECTURES[spec.name]
     segments = []
     for number, layer in enumerate(image_layers(spec), start=1):
@@ -131,5 +133,5 @@ def build(spec: NetworkSpec) -> Network:
             batch_norm=architecture.batch_norm and layer.kernel is not None,
         )
         segments.append(Segment(node=node, role=layer.name, count=1, first=number))
-    # a maximum is not linear
+    # max pooling is not linear
     return Network(tuple(segments), spec.input_dim, linear=False)

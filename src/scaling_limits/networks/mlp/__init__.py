@@ -11,11 +11,11 @@ from scaling_limits.networks.layers import Layer
 from scaling_limits.networks.settings import LayerNorm, structure
 
 READS = frozenset({"branch"})
-"""What it reads of a row, besides what all networks do."""
+"""Quantities of a row that it uses, besides those that all networks use."""
 
 
 class Settings(LayerNorm):
-    """Where activations stand, skips, and what their branches are made of."""
+    """Position of activations, skips, and the form of residual branches."""
 
     activation_position: Literal["before_weight", "after_weight"] = Field(
         default="before_weight", description="a W phi(x), or phi(a W x)"
@@ -35,7 +35,7 @@ class Settings(LayerNorm):
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse what acts on residual branches where there are none, and depths that are no number of blocks.
+    """Reject settings of residual branches without such branches, and depths without a whole number of blocks.
 
     Raises:
         ConfigurationError: naming the key and what is valid.
@@ -64,7 +64,7 @@ def refuse(settings: CellSettings) -> None:
 
 
 def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
-    """The structure that a cell holds."""
+    """Return the specification of the network."""
     return structure(
         settings,
         dataset,
@@ -78,7 +78,7 @@ def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
 
 
 def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
-    """Input, hidden (none at a single hidden layer) and output layers."""
+    """Return the input, hidden (none with a single hidden layer) and output layers."""
     width, count = spec.width, spec.num_hidden_layers - 1
     return (
         Layer("input", "input", spec.input_dim, width),
@@ -88,7 +88,7 @@ def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
 
 
 def feedback_layers(spec: NetworkSpec) -> tuple[Layer, ...]:
-    """Those of feedback nodes, if there are any: from the outputs of layers 2..L back to the width."""
+    """Return the layers of feedback nodes, from the outputs of layers 2..L back to the width."""
     if spec.feedback is None:
         return ()
     hidden, output = "feedback_hidden", "feedback_output"

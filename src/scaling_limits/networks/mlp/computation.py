@@ -7,14 +7,13 @@ from scaling_limits.networks.nodes import Layer
 
 
 def build(spec: NetworkSpec) -> Network:
-    """Input layer, H - 1 equal hidden layers (which may have skips), output layer (mupc Eq. 1).
+    """Build the input layer, H - 1 equal hidden layers (which may have skips), and the output layer (mupc Eq. 1).
 
-    `before_weight`: layer l computes `a_l W_l phi(z_{l-1}) [+ z_{l-1}]`, with phi the identity on
-    the input.
-    `after_weight`: `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output, and with skips a linear
-    input layer as well (depth-mup Sec. 6.3). Residual blocks may have several layers and layer norm (`nodes.Layer`);
-    a block is one node. With `feedback` psi there are nodes `psi(a Q_l z_l)` back
-    from each layer l > 1 (pc-tp S.11).
+    `before_weight`: layer l computes `a_l W_l phi(z_{l-1}) [+ z_{l-1}]`, with phi the identity on the network's input.
+    `after_weight`: layer l computes `phi(a_l W_l z_{l-1}) [+ z_{l-1}]`, with a linear output layer and, with skips,
+    also a linear input layer (depth-mup Sec. 6.3). Residual blocks may have several layers and layer norm
+    (`nodes.Layer`); a block is one node. With `feedback` psi, there are feedback nodes `psi(a Q_l z_l)` from each layer
+    l > 1 (pc-tp S.11).
     """
     first = spec.activation_position == "before_weight"
     before, after = (spec.activation, "linear") if first else ("linear", spec.activation)
@@ -41,7 +40,7 @@ def build(spec: NetworkSpec) -> Network:
 
 
 def _feedback(spec: NetworkSpec) -> tuple[Segment, ...]:
-    """g_l(x) = psi(a Q_l x) for l = 2..L."""
+    """Return the segments of g_l(x) = psi(a Q_l x) for l = 2..L."""
     if spec.feedback is None:
         return ()
     node = Layer(spec.width, "linear", spec.feedback)

@@ -1,7 +1,7 @@
-"""Residual networks of convolutions without batch norm, each of whose operations is a node (pcn-limits Eq. 125).
+"""Residual networks of convolutions without batch norm, in which each operation is a node (pcn-limits Eq. 125).
 
-A stage is a convolution, a residual convolution and a mean over 2 x 2 positions; the output is linear in what the last
-stage leaves. The width N is that of what a convolution adds up, its 3 x 3 positions times its channels.
+A stage consists of a convolution, a residual convolution and a mean over 2 x 2 positions. The output is linear in the
+last stage's output. The width N is the fan-in of a convolution: its 3 x 3 positions times its channels.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from scaling_limits.networks.settings import structure
 from scaling_limits.strict import Strict
 
 READS = frozenset({"branch"})
-"""What it reads of a row, besides what all networks do."""
+"""Quantities of a row that it uses, besides those that all networks use."""
 
 _KERNEL = 3
 _OF_STAGE = 3
 
 
 class Settings(Strict):
-    """It has no settings of its own."""
+    """No settings beyond those of all networks."""
 
     @property
     def residual(self) -> bool:
@@ -31,7 +31,7 @@ class Settings(Strict):
 
 @dataclass(frozen=True)
 class Stage:
-    """Its two convolutions, of which the second is added to what enters it, and the shape that pooling leaves."""
+    """The two convolutions of a stage, the second of which is added to its input, and the shape after pooling."""
 
     convolution: ImageLayer
     residual: ImageLayer
@@ -39,7 +39,7 @@ class Stage:
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse widths that are no number of channels, and depths that are no number of stages.
+    """Reject widths and depths without a whole number of channels or stages.
 
     Raises:
         ConfigurationError: naming the key and what is valid.
@@ -61,22 +61,22 @@ def refuse(settings: CellSettings) -> None:
 
 
 def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
-    """The structure that a cell holds."""
+    """Return the specification of the network."""
     return structure(settings, dataset, input_shape=dataset.input_shape, skip=True)
 
 
 def layers(spec: NetworkSpec) -> tuple[Layer, ...]:
-    """All weights, from the input up; raises as `plan` does."""
+    """Return all weights, from the input up; raises as `plan` does."""
     stages, output = plan(spec)
     between = [each.plain() for stage in stages for each in (stage.convolution, stage.residual)]
     return (*between, output.plain())
 
 
 def plan(spec: NetworkSpec) -> tuple[tuple[Stage, ...], ImageLayer]:
-    """The stages and the output layer.
+    """Return the stages and the output layer.
 
     Raises:
-        ConfigurationError: for data that are no images, or that poolings do not divide.
+        ConfigurationError: the data are not images, or their sides are not divisible by the poolings.
     """
     number = (spec.num_hidden_layers + 1) // _OF_STAGE
     shape = image_shape(spec, 2**number)
@@ -97,5 +97,5 @@ def plan(spec: NetworkSpec) -> tuple[tuple[Stage, ...], ImageLayer]:
 
 
 def _convolution(role: str, shape: Shape, features: int) -> ImageLayer:
-    # all of one role have one fan-in, so their numbers are those of the role
+    # all layers of a role have the same fan-in, so their numbers are those of the role
     return ImageLayer(role, role, shape, shape, features, _KERNEL, padding=_KERNEL // 2)

@@ -1,4 +1,4 @@
-"""Residual networks of convolutions without batch norm, each of whose operations is a node (pcn-limits Eq. 125)."""
+"""Residual networks of convolutions without batch norm, in which each operation is a node (pcn-limits Eq. 125)."""
 
 import flax.linen as nn
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from scaling_limits.networks.residual_cnn import plan
 
 
 class ResidualConvolution(nn.Module):
-    """`x + b a W phi(x)`, W a convolution."""
+    """`x + b a W phi(x)`, with W a convolution."""
 
     layer: ImageLayer
     activation: str
@@ -39,12 +39,12 @@ class AveragePool(nn.Module):
     def __call__(
         self, x: Float[Array, "batch in"], numbers: RoleNumbers
     ) -> Float[Array, "batch out"]:
-        """Apply the node; it needs no numbers."""
+        """Apply the node; it ignores `numbers`."""
         return average_pool(x.reshape(len(x), *self.shape)).reshape(len(x), -1)
 
 
 def build(spec: NetworkSpec) -> Network:
-    """The network of `plan`, a segment for each node."""
+    """Build the network of `plan`, with a segment for each node."""
     stages, output = plan(spec)
     nodes: list[tuple[nn.Module, str]] = []
     for stage in stages:

@@ -11,7 +11,7 @@ from scaling_limits.strict import Strict
 
 
 class Settings(Strict):
-    """What a unit of width is."""
+    """The number of channels of a unit of width."""
 
     channels: int = Field(
         default=16, ge=1, description="of the first stage, for each unit of width"
@@ -19,7 +19,7 @@ class Settings(Strict):
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse another count of the depth than blocks, and what batch norm does not go with.
+    """Reject depths that do not count blocks, and settings that are incompatible with batch norm.
 
     Raises:
         ConfigurationError: naming the key.
@@ -34,13 +34,13 @@ def refuse(settings: CellSettings) -> None:
 
 
 def spec(settings: CellSettings, dataset: DatasetSpec) -> NetworkSpec:
-    """The structure that a cell holds."""
+    """Return the specification of the network."""
     options = {"input_shape": dataset.input_shape, **batch_norm(dataset)}
     return Spec(**dict(structure(settings, dataset, **options)), channels=settings.channels)
 
 
 def layers(spec: Spec) -> tuple[Layer, ...]:
-    """All weights, from the input up, those of equal blocks together; raises as `plan` does."""
+    """Return all weights, from the input up, with those of equal blocks together; raises as `plan` does."""
     stem, blocks, output = plan(spec)
     between = [layer.plain(block.count) for block in blocks for layer in block.layers.values()]
     return (stem.plain(), *between, output.plain())

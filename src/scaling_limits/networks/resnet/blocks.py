@@ -1,4 +1,4 @@
-"""The layers of residual networks as plain data, without jax."""
+"""The layers of residual networks as plain data, without JAX."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,24 +20,26 @@ STAGES = {
     33: (3, 4, 23, 3),
     50: (3, 8, 36, 3),
 }
-"""Blocks of each stage, by their number in all: 8 and 16 are ResNet-18 and 34 with basic blocks; 16, 33 and 50 are
-ResNet-50, 101 and 152 with bottlenecks. He et al. 2016 have no network of 4, the smallest of this form."""
+"""Number of blocks of each stage, by the total number of blocks.
+
+8 and 16 are ResNet-18 and 34 with basic blocks; 16, 33 and 50 are ResNet-50, 101 and 152 with bottlenecks. The network
+with 4 blocks, the smallest of this form, is not in He et al. 2016."""
 
 BRANCHES = {"resnet_basic": ((3, 1), (3, 1)), "resnet_bottleneck": ((1, 1), (3, 1), (1, 4))}
-"""Of each convolution of a block's branch the kernel's size, and its channels over those of the stage."""
+"""For each convolution of a block's branch, the size of the kernel, and its channels relative to those of the stage."""
 
 _SMALLEST = 8
 
 
 class Spec(NetworkSpec):
-    """The first stage has `channels` for each unit of width."""
+    """Specification with the number of `channels` of the first stage for each unit of width."""
 
     channels: int
 
 
 @dataclass(frozen=True)
 class ResidualBlock:
-    """`count` equal blocks: a branch of convolutions, added to what enters or to the `shortcut` of that."""
+    """`count` equal blocks: a branch of convolutions, added to the block's input or to the `shortcut` of the input."""
 
     branch: tuple[ImageLayer, ...]
     shortcut: ImageLayer | None
@@ -45,19 +47,18 @@ class ResidualBlock:
 
     @property
     def layers(self) -> dict[str, ImageLayer]:
-        """All weights of one of them, by the names of the node's linear operations."""
+        """All weights of one block, by the names of the node's linear operations."""
         branch = {f"branch_{number}": layer for number, layer in enumerate(self.branch, start=1)}
         return branch if self.shortcut is None else {**branch, "shortcut": self.shortcut}
 
 
 def plan(spec: Spec) -> tuple[ImageLayer, tuple[ResidualBlock, ...], ImageLayer]:
-    """The first convolution, the blocks, and the linear output of the means over all positions.
+    """Return the first convolution, the blocks, and the linear output layer, which acts on means over all positions.
 
-    Each stage has twice the channels of the one before; all but the first begin with stride 2.
+    Each stage has twice the channels of the previous one; all but the first begin with stride 2.
 
     Raises:
-        ConfigurationError: for data that are no images or too small ones, and for a number of blocks
-            that is not in `STAGES`.
+        ConfigurationError: the data are not images or are too small, or the number of blocks is not in `STAGES`.
     """
     num_blocks = spec.num_hidden_layers - 1
     if num_blocks not in STAGES:
@@ -84,7 +85,7 @@ def plan(spec: Spec) -> tuple[ImageLayer, tuple[ResidualBlock, ...], ImageLayer]
 def _block(
     network: str, entering: Shape, features: int, stride: int, equal: int, names: Iterator[str]
 ) -> ResidualBlock:
-    """Blocks of one stage; the first convolution of 3 x 3 has the stride."""
+    """Return equal blocks of one stage; the first 3 x 3 convolution has the stride."""
 
     def layer(shape: Shape, features: int, kernel: int, stride: int) -> ImageLayer:
         own = {"kernel": kernel, "padding": kernel // 2, "stride": stride}

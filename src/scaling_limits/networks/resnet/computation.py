@@ -1,7 +1,7 @@
 """Residual networks of convolutions with batch norm, for images (He et al. 2016, the form for CIFAR).
 
-Activities are preactivations at all positions, as those of other networks for images: of the first
-convolution, and of each block what its ReLU would be applied to.
+As in the other networks for images, activities are preactivations at all positions: the output of the first
+convolution, and for each block the argument of its final ReLU.
 """
 
 import flax.linen as nn
@@ -16,8 +16,10 @@ from scaling_limits.networks.resnet.blocks import ResidualBlock, Spec, plan
 
 
 class ResidualNode(nn.Module):
-    """One block, `branch(phi(x)) + shortcut(phi(x))`: convolutions with batch norm, activations
-    between those of the branch, and a shortcut that keeps what enters unless it has to change shape.
+    """One block, `branch(phi(x)) + shortcut(phi(x))`.
+
+    The branch consists of convolutions with batch norm and activations in between. The shortcut is the identity unless
+    it has to change the shape.
     """
 
     block: ResidualBlock
@@ -45,7 +47,7 @@ class ResidualNode(nn.Module):
 
 
 def build(spec: Spec) -> Network:
-    """The network of `plan`: a segment for each run of equal blocks."""
+    """Build the network of `plan`, with a segment for each run of equal blocks."""
     stem, blocks, output = plan(spec)
     segments = [Segment(ImageNode(stem, "linear", batch_norm=True), stem.name, count=1, first=1)]
     first = 2

@@ -14,14 +14,14 @@ from scaling_limits.networks.layers import Layer
 from scaling_limits.networks.settings import LayerNorm, structure
 
 READS = frozenset({"branch"})
-"""What it reads of a row, besides what all networks do."""
+"""Quantities of a row that it uses, besides those that all networks use."""
 
 EXPANSION = 4
-"""Units of a block's first dense layer, over the width."""
+"""Number of units of a block's first dense layer, relative to the width."""
 
 
 class Settings(LayerNorm):
-    """Heads, and in what the paper's text and others' networks differ."""
+    """Attention heads, and choices in which the paper's text differs from other networks."""
 
     num_heads: int = Field(default=8, ge=1, description="of attention; they divide the width")
     block_fan_ins: Literal["own", "printed"] = Field(
@@ -37,14 +37,14 @@ class Settings(LayerNorm):
 
 
 class Spec(NetworkSpec):
-    """`input_shape` is the tokens of a sequence and the vocabulary's."""
+    """Specification with the attention heads; `input_shape` is (tokens of a sequence, size of the vocabulary)."""
 
     num_heads: int
     block_fan_ins: Literal["own", "printed"]
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse heads that do not divide the width, another count of the depth than blocks, and losses without tokens.
+    """Reject heads that do not divide the width, depths that do not count blocks, and losses without tokens.
 
     Raises:
         ConfigurationError: naming the key and what is valid.
@@ -68,10 +68,10 @@ def refuse(settings: CellSettings) -> None:
 
 
 def spec(settings: CellSettings, dataset: DatasetSpec) -> Spec:
-    """The structure that a cell holds.
+    """Return the specification of the network.
 
     Raises:
-        ConfigurationError: for data that are no sequences of tokens.
+        ConfigurationError: the data are not sequences of tokens.
     """
     if dataset.sequence_length is None:
         raise ConfigurationError(
@@ -95,7 +95,7 @@ def spec(settings: CellSettings, dataset: DatasetSpec) -> Spec:
 
 
 def layers(spec: Spec) -> tuple[Layer, ...]:
-    """All weights, from the input up."""
+    """Return all weights, from the input up."""
     tokens, vocabulary = sizes(spec)
     width, count = spec.width, spec.num_hidden_layers - 1
     wide = EXPANSION * width
@@ -106,7 +106,7 @@ def layers(spec: Spec) -> tuple[Layer, ...]:
         return Layer(name, "hidden", inputs, outputs, count, positions=tokens, fan_in=fan_in)
 
     return (
-        # of what enters, one entry is not zero
+        # inputs are one-hot, so the effective fan-in is 1
         Layer("input", "input", vocabulary, width, positions=tokens, fan_in=1),
         Layer("input", "input", tokens, width, positions=tokens, fan_in=1),
         *(hidden(name, width, width, heads) for name in ("query", "key", "value")),
@@ -118,6 +118,6 @@ def layers(spec: Spec) -> tuple[Layer, ...]:
 
 
 def sizes(spec: NetworkSpec) -> tuple[int, int]:
-    """The tokens of a sequence, and of the vocabulary."""
+    """Return the number of tokens of a sequence, and the size of the vocabulary."""
     tokens, vocabulary = spec.input_shape or (0, 0)
     return tokens, vocabulary

@@ -1,6 +1,6 @@
 """Transformers without biases, for sequences of tokens (pcn-limits Eq. 126 to 129).
 
-Activities are `[batch, tokens * N]`, one token beside the other.
+Activities are `[batch, tokens * N]`, with the units of a token adjacent to each other.
 """
 
 import flax.linen as nn
@@ -15,7 +15,7 @@ from scaling_limits.networks.transformer import EXPANSION, Spec, sizes
 
 
 class Embeddings(nn.Module):
-    """`W_token x + W_position`, of one-hot tokens `[batch, tokens * vocabulary]`."""
+    """`W_token x + W_position` for one-hot tokens `[batch, tokens * vocabulary]`."""
 
     features: int
     tokens: int
@@ -24,7 +24,7 @@ class Embeddings(nn.Module):
     def __call__(
         self, x: Float[Array, "batch in"], numbers: dict[str, RoleNumbers]
     ) -> Float[Array, "batch out"]:
-        """Apply the node; `numbers` is the scaling of both of its weights."""
+        """Apply the node; `numbers` is the scaling of its two weights."""
         x = x.reshape(len(x), self.tokens, -1)
         token = Linear(self.features, name="token")(x, numbers["token"]["multiplier"])
         place = jnp.eye(self.tokens, dtype=x.dtype)[None].repeat(len(x), axis=0)
@@ -35,8 +35,8 @@ class Embeddings(nn.Module):
 class Block(nn.Module):
     """`h + b mlp(h)` with `h = z + b attention(z)`.
 
-    Attention is causal, its scores are divided by d: products of independent vectors of units of order one are of
-    order sqrt(d), and of order d once they are learned.
+    Attention is causal, and its scores are divided by d: products of independent vectors with units of order one are of
+    order sqrt(d), but of order d once they are learned.
     """
 
     width: int
@@ -77,7 +77,7 @@ class Block(nn.Module):
 
 
 class Head(nn.Module):
-    """`a W z` of every token."""
+    """`a W z` for every token."""
 
     features: int
     tokens: int
@@ -95,7 +95,7 @@ class Head(nn.Module):
 
 
 def build(spec: Spec) -> Network:
-    """Embeddings, blocks and output."""
+    """Build the embeddings, the blocks and the output."""
     tokens, vocabulary = sizes(spec)
     count = spec.num_hidden_layers - 1
     block = Block(spec.width, spec.num_heads, tokens, spec.activation, spec.layer_norm)
