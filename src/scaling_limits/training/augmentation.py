@@ -1,4 +1,4 @@
-"""Training images that are changed at random, anew at every step."""
+"""Random changes of the training images at every step."""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +9,11 @@ from jax import Array
 from jaxtyping import Float
 
 MARGIN = 1 / 8
-"""By how much of an image's side `crop` moves it at most: 4 of 32 pixels."""
+"""Largest shift of an image by `crop`, relative to its side: 4 of 32 pixels."""
 HOLE = 1 / 4
-"""The side of the square that `cutout` blanks, over the image's: 8 of 32 pixels (DeVries & Taylor 2017, CIFAR-100)."""
+"""Side of the square that `cutout` blanks, relative to the image's side.
+
+This is 8 of 32 pixels (DeVries & Taylor 2017, CIFAR-100)."""
 
 
 def augmented(
@@ -19,13 +21,13 @@ def augmented(
 ) -> Float[Array, "batch input"]:
     """Change each image of a batch at random.
 
-    `crop` moves images, `flip` mirrors one in two, left and right, `cutout` blanks a square that may reach over the
-    edge; in this order. What is blank or comes in is zero.
+    In this order, `crop` shifts images, `flip` mirrors each image horizontally with probability one half, and `cutout`
+    blanks a square that may extend beyond the edge. Blanked pixels and pixels shifted in are zero.
 
     Args:
         x: flattened images `[batch, input]`.
         shape: shape of one image: height, width and, if there are any, channels.
-        names: names of the changes to apply, out of `CHANGES`.
+        names: names of the changes to apply, from `CHANGES`.
         key: random key of the draws.
 
     Returns:
@@ -65,4 +67,4 @@ def _cutout(image: Array, key: Array) -> Array:
 
 
 CHANGES = {"crop": _crop, "flip": _flip, "cutout": _cutout}
-"""By the names that a cell has."""
+"""The changes by their names in a cell."""

@@ -1,6 +1,6 @@
 """The training of one cell as a pure function, and its compilation for a shard.
 
-Nothing here runs Python per step: a scan goes over the measured steps, a loop of the steps between them is inside.
+No Python runs per step: a scan goes over the measured steps, with a loop over the steps between them inside.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Program = Callable[[dict[str, Any], Array, Weights, Data], dict[str, dict[str, Array]]]
 
-# emitting loops through MLIR, of which each program sets up a context of its own, and splitting programs up for threads
-# take longer than what few cells gain by them
+# loops emitted through MLIR, for which each program creates a context, and programs split up for threads take more time
+# to compile than a few cells save
 _LESS_OPTIMISED: dict[str, str | bool] = {
     "xla_backend_optimization_level": "1",
     "xla_cpu_use_fusion_emitters": False,
@@ -42,12 +42,12 @@ OPTIONS: dict[Compiled, dict[str, str | bool] | None] = {
     "quickly": _LESS_OPTIMISED
     | {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True},
 }
-"""XLA's options by how a program is compiled."""
+"""XLA's options for each kind of compilation."""
 
 
 @cache
 def options(compiled: Compiled) -> dict[str, str | bool] | None:
-    """Return the `OPTIONS` that the installed XLA knows, which are all of them at the versions of the lock file."""
+    """Return the `OPTIONS` that the installed XLA knows; with the versions of the lock file, it knows them all."""
     chosen = OPTIONS[compiled]
     return chosen and {name: value for name, value in chosen.items() if _known(name, value)}
 
@@ -66,7 +66,7 @@ def _known(name: str, value: str | bool) -> bool:
 
 @dataclass(frozen=True)
 class Schedule:
-    """At which steps training stops to measure, and for each measurement at which of them it is due."""
+    """The steps at which training stops to measure, and for each measurement whether it is due at each stop."""
 
     modules: dict[str, "Measurement"]
     stops: list[int]
@@ -74,9 +74,9 @@ class Schedule:
 
     @classmethod
     def of(cls, cell: Cell) -> "Schedule":
-        """That of a cell."""
+        """Build the measurement schedule of `cell`."""
         specs = cell.measurements
-        # the last steps are an interval as the others are, so that a step is compiled once
+        # the last steps form an interval like the others, so that a step is compiled only once
         stops = sorted({step for spec in specs for step in spec.steps} | {cell.num_steps})
         return cls(
             modules={spec.name: measurements.registry.get(spec.name) for spec in specs},
@@ -85,13 +85,13 @@ class Schedule:
         )
 
     def intervals(self) -> tuple[Array, Array, dict[str, Array]]:
-        """Begin and end of each interval between stops, and what is due at its end."""
+        """Return the begin and end of each interval between stops, and the measurements that are due at its end."""
         due = {name: jnp.asarray(flags) for name, flags in self.due.items()}
         starts = jnp.asarray([0, *self.stops[:-1]], jnp.int32)
         return starts, jnp.asarray(self.stops, jnp.int32), due
 
     def measure(self, context: Context, due: dict[str, Array]) -> dict[str, dict[str, Array]]:
-        """What is due, and zeros for what is not."""
+        """Evaluate the measurements that are due; return zeros for the others."""
         measured = {}
         for name, module in self.modules.items():
             zeros = jax.tree.map(
@@ -104,14 +104,14 @@ class Schedule:
         return measured
 
     def at_once(self, context: Context) -> dict[str, dict[str, Array]]:
-        """What is due where nothing is trained: everything, at the only stop."""
+        """Evaluate all measurements at the only stop, for cells without training."""
         return {
             name: jax.tree.map(lambda value: value[None], module.measure(context))
             for name, module in self.modules.items()
         }
 
     def kept(self, measured: dict[str, dict[str, Array]]) -> dict[str, dict[str, Array]]:
-        """Of what stands at all stops what was due."""
+        """Keep only the entries of the stops at which each measurement was due."""
         return {
             name: {metric: v[np.flatnonzero(flags)] for metric, v in measured[name].items()}
             for name, flags in self.due.items()
@@ -119,12 +119,12 @@ class Schedule:
 
 
 def cell_function(cell: Cell) -> Program:
-    """The training of any cell of this cell's shard.
+    """Return the training of any cell of this cell's shard as a function.
 
-    The function takes the traced numbers, the batches' sample indices `[steps + 1, batch]` (the last one for what is
-    measured after the last update; feedback weights that are trained alone take the first ones), the initial weights,
-    and training and test set, and returns `{"curves": {metric: [steps]}, <measurement>: {metric: [measured steps,
-    ...]}}`. Losses that are not finite are recorded as they are: divergence is a result.
+    Its arguments are the traced numbers, the batches' sample indices `[steps + 1, batch]`, the initial weights, and the
+    training and test set. The last batch of indices is used by measurements after the last update; feedback weights
+    that are trained alone use the first batches. It returns `{"curves": {metric: [steps]}, <measurement>: {metric:
+    [measured steps, ...]}}`. Losses that are not finite are recorded unchanged, because divergence is a result.
     """
     schedule = Schedule.of(cell)
 
@@ -140,10 +140,10 @@ def cell_function(cell: Cell) -> Program:
 def _trained(
     training: Training, schedule: Schedule, initial: Weights, state: State
 ) -> dict[str, dict[str, Array]]:
-    """The metrics before each step, and what is measured."""
+    """Train, and return the metrics before each step and the measurements."""
     if not training.cell.num_steps:
         return {"curves": {}, **schedule.at_once(_context(training, state, jnp.int32(0), initial))}
-    # traced once, for its metrics' shapes as for the loop
+    # jit, so that it is traced once for the shapes of its metrics and for the loop
     advance = jax.jit(training.step)
     shapes = jax.eval_shape(advance, state, jnp.int32(0))[1]
     total, parts = training.cell.num_steps, training.cell.averaged_records
@@ -176,14 +176,14 @@ def _trained(
 
 
 def _part(step: PyTree, total: int, parts: int) -> PyTree:
-    """The index of the equal part of training, k of steps with step / total in [k, k + 1) / parts."""
+    """Return the index k of the equal part of training with step / total in [k, k + 1) / parts."""
     return step * parts // total
 
 
 def _context(training: Training, state: State, step: Array, initial: Weights) -> Context:
-    """What measurements see after `step` updates: the batch is that of the next."""
+    """Return the context of measurements after `step` updates; its batch is the one of the next update."""
     data = training.data
-    # what no measurement asks for is not computed
+    # values that no measurement uses are not computed
     x_train, y_train = training.vectors(data.inputs, data.targets)
     x_test, y_test = training.vectors(data.test_inputs, data.test_targets)
     return Context(
@@ -207,8 +207,8 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
     """Compile the program of a cell's shard for its batch size of cells.
 
     Returns:
-        A function of at most `cells_per_batch` cells of the shard that returns each one's measurements. A short
-        batch is padded, so its numbers are those of a full one.
+        A function that takes at most `cells_per_batch` cells of the shard and returns the measurements of each cell. A
+        short batch is padded, so its results equal those of a full one.
     """
     run = cell_function(cell)
     size = cell.cells_per_batch
@@ -219,7 +219,7 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
 
     def arguments(cells: list[Cell]) -> tuple[PyTree, ...]:
         numbers, orders = _arguments(cells, size)
-        # by programs of their own: other cells have weights of these shapes, too
+        # the draws are separate programs, because other cells have weights of these shapes, too
         return numbers, orders, draw(numbers), data
 
     compiled = jax.jit(run).lower(*arguments([cell])).compile(options(cell.compiled))
@@ -258,7 +258,7 @@ def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
 def _measured(cell: Cell, outputs: dict[str, dict[str, np.ndarray]]) -> dict[str, Measured]:
     steps = np.arange(cell.num_steps)
     if cell.averaged_records is not None:
-        # a mean carries the last step of its part
+        # a mean is labelled by the last step of its part
         parts = _part(steps, cell.num_steps, cell.averaged_records)
         steps = np.flatnonzero(np.diff(parts, append=cell.averaged_records))
     result = {

@@ -1,4 +1,4 @@
-"""Whether an algorithm of the user's own gives what training asks: seen by shapes, before anything is compiled."""
+"""Checks that a user's algorithm returns what training needs, by shapes and before anything is compiled."""
 
 from typing import Any
 
@@ -15,13 +15,14 @@ from scaling_limits.training.step import Data, Training, data_of, initial_weight
 
 
 def check(cell: Cell, arrays: Arrays) -> None:
-    """Follow an algorithm of a file through one step; the project's algorithms are passed over.
+    """Trace one step of an algorithm given as a file; the project's algorithms are not checked.
 
-    `arrays` are the cell's samples, of which shapes are looked at.
+    `arrays` are the cell's samples; only their shapes are used.
 
     Raises:
-        ConfigurationError: `update` does not give gradients shaped as the weights, the next state and metrics that are
-            numbers with `train_loss` among them; or `errors` not one array per segment, shaped as its activities.
+        ConfigurationError: `update` does not return gradients shaped like the weights, the next state and scalar
+            metrics that include `train_loss`, or `errors` does not return one array per segment, shaped like its
+            activities.
     """
     if cell.algorithm.file is None:
         return
@@ -55,7 +56,7 @@ def check(cell: Cell, arrays: Arrays) -> None:
 
 
 class _UnlikeError(Exception):
-    """What the algorithm gives is not what is asked of it."""
+    """The algorithm returns something other than required."""
 
 
 def _alike(function: str, what: str, given: PyTree, asked: PyTree) -> None:

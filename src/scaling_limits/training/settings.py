@@ -1,4 +1,4 @@
-"""What every training takes. Symbols: `learning_rate` eta."""
+"""Settings of every training. Symbols: `learning_rate` eta."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ SEEDS = range(2**31)
 
 
 class Settings(Strict):
-    """Steps and batches, what is not trained, and where random numbers start."""
+    """Steps and batches, weights that are not trained, and the seed of random numbers."""
 
     label_smoothing: float = Field(
         default=0.0,
@@ -69,8 +69,11 @@ class Settings(Strict):
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse smoothing of other targets than labels, steps and epochs together or neither, training without a rate or a
-    rate without training, a rate of weights that stay as drawn, and warm-up without cosine.
+    """Reject settings of training that are missing, unused or incompatible.
+
+    These are label smoothing without labels, both or neither of steps and epochs, training without a learning rate and
+    the reverse, a learning rate for frozen weights, warm-up without the cosine schedule, and averaged records of a
+    limit.
 
     Raises:
         ConfigurationError: naming the key.
@@ -109,19 +112,23 @@ def refuse(settings: CellSettings) -> None:
 
 
 def rate_key(settings: CellSettings, role: str) -> str:
-    """The setting that is the learning rate of a role's weights."""
+    """Return the setting that holds the learning rate of a role's weights."""
     if role in ("input", "output") and settings.outer_learning_rate is not None:
         return "outer_learning_rate"
     return "feedback_learning_rate" if role.startswith("feedback") else "learning_rate"
 
 
 def warmup_steps(settings: CellSettings, num_steps: int) -> int | None:
-    """Updates of the warm-up, at least one; None without it."""
+    """Return the number of warm-up updates, at least one; None without warm-up."""
     return None if settings.warmup is None else max(1, round(settings.warmup * num_steps))
 
 
 def averaged_records(settings: CellSettings, num_steps: int) -> int | None:
-    """Parts of training that metrics are averaged over; raises ConfigurationError for more of them than updates."""
+    """Return the number of parts of training over which metrics are averaged, None without averaging.
+
+    Raises:
+        ConfigurationError: there are more parts than updates.
+    """
     parts: int | None = settings.averaged_records
     if parts is not None and parts > num_steps:
         raise ConfigurationError(
@@ -131,7 +138,7 @@ def averaged_records(settings: CellSettings, num_steps: int) -> int | None:
 
 
 def num_steps(settings: CellSettings, num_train: int) -> int:
-    """Updates; an epoch leaves out an incomplete last batch."""
+    """Return the number of updates; an epoch drops an incomplete last batch."""
     per_epoch: int = num_train // min(settings.batch_size, num_train)
     steps: int = (
         settings.num_steps if settings.num_epochs is None else settings.num_epochs * per_epoch

@@ -1,4 +1,4 @@
-"""What training carries from step to step."""
+"""The state that training carries from step to step."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from scaling_limits.networks.network import Weights
 class State(NamedTuple):
     """Weights, and the states of network, optimiser (one for each group of weights) and algorithm.
 
-    No network of today has a state: it is `()`.
+    No current network has a state: it is `()`.
     """
 
     weights: Weights

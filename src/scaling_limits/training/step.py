@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 
 class Data(NamedTuple):
-    """Training and test set, `[samples, input]` and `[samples, output]`, or of a text indices of words, with its
-    analogies.
-    """
+    """Training and test set, `[samples, input]` and `[samples, output]`; for text, word indices and analogies."""
 
     inputs: Array
     targets: Array
@@ -40,7 +38,7 @@ class Data(NamedTuple):
 
 
 def data_of(cell: Cell, arrays: Arrays) -> Data:
-    """A cell's samples on the device: real numbers with its dtype, indices of a text as they are stored."""
+    """Return a cell's samples on the device: floating-point data in the cell's dtype, text indices unchanged."""
     parts: list[PyTree] = [arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test]
     if cell.dataset.context_size is not None:
         parts.append(arrays.analogies)
@@ -49,7 +47,7 @@ def data_of(cell: Cell, arrays: Arrays) -> Data:
 
 
 def numbers_of(cell: Cell) -> dict[str, Any]:
-    """What is traced of a cell: integers as unsigned ones, real numbers with its dtype."""
+    """Return a cell's traced numbers: integers as uint32, floating-point numbers in the cell's dtype."""
     real = np.dtype(cell.dtype).type
 
     def typed(value: float) -> np.number[Any]:
@@ -61,7 +59,7 @@ def numbers_of(cell: Cell) -> dict[str, Any]:
 
 
 def initial_weights(cell: Cell, network: Network, numbers: Mapping[str, PyTree]) -> Weights:
-    """The weights of a cell at initialisation, by its traced `numbers`."""
+    """Draw the weights of a cell at initialisation, given its traced `numbers`."""
     key = seed_key(numbers["seed"])
     how = numbers["scaling"], cell.init_distribution, jnp.dtype(cell.dtype)
     return Weights(network.init(key, *how), network.init_feedback(key, *how))
@@ -69,7 +67,7 @@ def initial_weights(cell: Cell, network: Network, numbers: Mapping[str, PyTree])
 
 @dataclass(frozen=True)
 class Training:
-    """What stays the same in a cell's training: its traced numbers, the samples of all batches, the data."""
+    """The constant inputs of a cell's training: its traced numbers, the sample indices of all batches, and the data."""
 
     cell: Cell
     numbers: Mapping[str, PyTree]
@@ -88,11 +86,11 @@ class Training:
 
     @cached_property
     def rules(self) -> dict[str, Any]:
-        """The update rule of each group of weights, at the cell's learning rate."""
+        """The update rule of each group of weights, with the learning rate of the cell."""
         return self._rules(1.0)
 
     def rules_at(self, step: Array) -> dict[str, Any]:
-        """As `rules`, at the learning rate of a step by the cell's schedule."""
+        """Return the update rules with the learning rate of a step according to the cell's schedule."""
         if self.cell.learning_rate_schedule is None:
             return self.rules
         total, warmup = self.cell.num_steps, self.cell.warmup_steps
@@ -110,12 +108,12 @@ class Training:
 
     @property
     def reference(self) -> Array | None:
-        """Training samples, spread evenly, that batch norm takes its statistics of in evaluation; None without it."""
+        """Evenly spaced training samples that give batch norm its statistics in evaluation; None without it."""
         most = self.cell.network.num_statistics
         return None if most is None else self.data.inputs[:: -(-len(self.data.inputs) // most)]
 
     def problem(self, weights: Weights, step: Array, batch: Array) -> Problem:
-        """What the algorithm works on at a step, of the samples `batch`."""
+        """Return the input of the algorithm at a step, for the samples with indices `batch`."""
         numbers = {**self.numbers.get("algorithm", {}), "seed": self.numbers["seed"], "step": step}
         x, y = self.vectors(self.data.inputs[batch], self.data.targets[batch])
         return Problem(
@@ -133,11 +131,11 @@ class Training:
 
     @property
     def tokens(self) -> int:
-        """Of a sample, 1 of data that are no sequences."""
+        """The number of tokens of a sample, 1 for data that are not sequences."""
         return self.cell.dataset.sequence_length or 1
 
     def vectors(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """Inputs and targets of samples, as the network takes them."""
+        """Return inputs and targets of samples in the form that the network takes."""
         return words.vectors(self.cell.dataset, x, y, self.cell.dtype)
 
     def _augmented(self, inputs: Array, step: Array) -> Array:
@@ -154,7 +152,7 @@ class Training:
         return smoothed
 
     def begin(self, weights: Weights) -> State:
-        """The state before the first step, after those in which feedback weights are trained alone."""
+        """Return the state before the first step, after any steps in which feedback weights are trained alone."""
         chosen = {name: getattr(weights, name) for name in self.rules}
         states = {name: rule.init(chosen[name]) for name, rule in self.rules.items()}
         problem = self.problem(weights, jnp.int32(0), self.order[0])
@@ -170,11 +168,15 @@ class Training:
         return trained
 
     def step(self, state: State, index: Array) -> tuple[State, dict[str, Array]]:
-        """The state after a step, and the metrics of the batch before it."""
+        """Return the state after a step, and the metrics of the batch before it."""
         return self._updated(state, index, self.order[index], list(self.rules))
 
     def direction(self, state: State, index: Array) -> tuple[Params, Params, PyTree]:
-        """The gradients of a step, what the optimiser makes of them without momentum, rates and bounds; its state."""
+        """Compute the gradients and the direction of a step without momentum, learning rates and bound of updates.
+
+        Returns:
+            The gradients, the directions of the optimiser, and its state after the step.
+        """
         numbers = {**self.numbers["optimiser"], "momentum": 0.0}
         if "kl_clip" in numbers:
             numbers["kl_clip"] = jnp.inf
@@ -206,7 +208,7 @@ class Training:
     def _gradients(
         self, problem: Problem, state: PyTree
     ) -> tuple[Weights, PyTree, dict[str, Any], Any]:
-        """What the algorithm's update gives, and what the optimiser needs beside."""
+        """Return the results of the algorithm's update, and the further arguments of the optimiser."""
         needed = optimisers.needs(self.cell.optimiser.name)
         if not needed:
             return *self.algorithm.update(problem, state), {}
