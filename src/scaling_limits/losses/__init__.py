@@ -1,4 +1,4 @@
-"""Losses by name: modules with the functions of `contract.Loss`."""
+"""Registry of losses: modules with the functions of `contract.Loss`."""
 
 from typing import TYPE_CHECKING
 

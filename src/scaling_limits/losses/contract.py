@@ -1,4 +1,4 @@
-"""The contract of a loss: what its module defines."""
+"""The contract of a loss: the functions that its module defines."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -7,10 +7,10 @@ from jaxtyping import Float
 
 
 class Loss(Protocol):
-    """A loss of outputs `[*batch, out]`, summed over samples and their tokens. It has no settings.
+    """A loss of outputs `[*batch, out]`, summed over samples and their tokens; it has no settings.
 
     Optional: `error(outputs, targets, tokens)` returns each sample's -dloss/df in closed form, and `refuse(settings)`
-    refuses targets that the loss is not defined for.
+    rejects targets for which the loss is not defined.
     """
 
     def summed(
@@ -20,7 +20,7 @@ class Loss(Protocol):
         tokens: int,
         /,
     ) -> Float[Array, ""]:
-        """The sum of the loss, of one sample or several."""
+        """Compute the sum of the loss, of one sample or several."""
 
 
 class Likelihood(Loss, Protocol):
@@ -29,7 +29,7 @@ class Likelihood(Loss, Protocol):
     def directions(
         self, kind: str, outputs: Float[Array, "batch out"], key: Array, /
     ) -> Float[Array, "directions batch out"]:
-        """Derivatives of the log-likelihood by the outputs (`algorithms.fisher`)."""
+        """Compute derivatives of the log-likelihood with respect to the outputs (`algorithms.fisher`)."""
 
 
 if TYPE_CHECKING:

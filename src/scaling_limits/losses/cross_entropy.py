@@ -1,5 +1,6 @@
-"""The cross-entropy `-sum_c y_c log softmax(f)_c` of targets that sum to one, of every token: the likelihood with
-probabilities sigma = softmax(f).
+"""The cross-entropy `-sum_c y_c log softmax(f)_c` of every token, for targets that sum to one.
+
+It is the negative log-likelihood with the probabilities sigma = softmax(f).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse targets that are no classes.
+    """Reject targets that are not classes.
 
     Raises:
         ConfigurationError: naming the key.
@@ -25,7 +26,7 @@ def refuse(settings: CellSettings) -> None:
 
 
 def summed(outputs: Array, targets: Array, tokens: int) -> Array:
-    """The sum over samples and their tokens."""
+    """Compute the sum over samples and their tokens."""
     import jax
 
     from scaling_limits.losses.outputs import each_token
@@ -36,7 +37,7 @@ def summed(outputs: Array, targets: Array, tokens: int) -> Array:
 
 
 def error(outputs: Array, targets: Array, tokens: int) -> Array:
-    """`y - softmax(f)`."""
+    """Compute `y - softmax(f)`."""
     import jax
 
     from scaling_limits.losses.outputs import each_token
@@ -45,7 +46,10 @@ def error(outputs: Array, targets: Array, tokens: int) -> Array:
 
 
 def directions(kind: str, outputs: Array, key: Array) -> Array:
-    """Of `diag(sigma) - sigma sigma^T` (second-order S.65), or of a class that is drawn."""
+    """Compute a square root of `diag(sigma) - sigma sigma^T` (second-order S.65).
+
+    If sampled, compute the derivative for a class drawn from the model.
+    """
     import jax
     import jax.numpy as jnp
 

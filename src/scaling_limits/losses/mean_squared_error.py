@@ -1,4 +1,4 @@
-"""Half the squared distance, `1/2 ||y - f||^2` (pcn-limits Eq. 1): the likelihood N(f, I)."""
+"""Half the squared distance, `1/2 ||y - f||^2` (pcn-limits Eq. 1): the negative log-likelihood of N(f, I)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ if TYPE_CHECKING:
 
 
 def summed(outputs: Array, targets: Array, tokens: int) -> Array:
-    """The sum over samples."""
+    """Compute the sum over samples."""
     total: Array = 0.5 * ((targets - outputs) ** 2).sum()
     return total
 
 
 def error(outputs: Array, targets: Array, tokens: int) -> Array:
-    """`y - f`."""
+    """Compute `y - f`."""
     return targets - outputs
 
 
 def directions(kind: str, outputs: Array, key: Array) -> Array:
-    """Of the identity (second-order S.62), or drawn."""
+    """Compute a square root of the identity (second-order S.62) or, if sampled, the derivative for a drawn target."""
     import jax
     import jax.numpy as jnp
 

@@ -1,8 +1,7 @@
-"""A loss of outputs against targets by its name, and the output errors that it sends back.
+"""Losses by name, and their output errors.
 
-A sample may be a sequence of `tokens`, which have an output each, one beside the other. Its loss and its output error
-are sums over them, and the mean over a batch is one over samples and tokens (pcn-limits Eq. 126), as weight gradients
-are.
+A sample may be a sequence of `tokens`, whose outputs are concatenated. Its loss and its output error are sums over the
+tokens. The mean over a batch is a mean over samples and tokens (pcn-limits Eq. 126), as are weight gradients.
 """
 
 import jax
@@ -92,8 +91,10 @@ def output_error(
 def accuracy(
     outputs: Float[Array, "batch out"], targets: Float[Array, "batch out"], tokens: int = 1
 ) -> Float[Array, ""]:
-    """The share of samples, or of all their tokens, whose largest output is that of their one-hot target; with one
-    output, whose signs agree.
+    """Compute the fraction of samples, or of all their tokens, that are classified correctly.
+
+    A classification is correct if the largest output belongs to the class of the one-hot target, or for a single
+    output, if it has the sign of the target.
     """
     y, f = each_token(targets, tokens), each_token(outputs, tokens)
     if f.shape[-1] == 1:
@@ -104,5 +105,5 @@ def accuracy(
 def each_token(
     outputs: Float[Array, "*batch out"], tokens: int
 ) -> Float[Array, "*batch tokens classes"]:
-    """What belongs to every token of a sample."""
+    """Split the outputs of a sample by token."""
     return outputs.reshape(*outputs.shape[:-1], tokens, -1)
