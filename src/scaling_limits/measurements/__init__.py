@@ -1,4 +1,4 @@
-"""Measurements: pure functions of a network in training, taken after chosen numbers of updates.
+"""Registry of measurements: pure functions of a network in training, taken after chosen numbers of updates.
 
 Each is a module with the functions of `contract.Measurement`.
 """
@@ -48,6 +48,6 @@ registry: "Registry[Measurement]" = Registry(
 
 
 def labels(cell: Cell, spec: MeasurementSpec) -> dict[str, tuple[int, ...]]:
-    """What stands along the axes of a measurement of this cell."""
+    """Return the labels along the axes of a measurement of this cell."""
     along = getattr(registry.get(spec.name), "labels", None)
     return {"step": spec.steps, **(along(cell.network) if along else {})}

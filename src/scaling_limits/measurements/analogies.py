@@ -1,4 +1,4 @@
-"""How many analogies a network's embeddings of words answer.
+"""Fraction of analogies that a network's word embeddings answer.
 
 Source: second-order Fig. 4 left and Fig. S.8, with the rule of Mikolov et al. (2013).
 """
@@ -20,11 +20,11 @@ AXES: dict[str, tuple[str, ...]] = {"analogy_accuracy": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The share of questions a : b :: c : d for which, of all words but a, b and c, the embedding of d has the largest
-    cosine with b - a + c: not a number where an embedding is not finite.
+    """Compute the fraction of analogy questions answered correctly.
 
-    Embeddings are the columns of the input weights, one for each word. By chance it is one over the number of words
-    less three.
+    A question a : b :: c : d is answered correctly if, among all words but a, b and c, the embedding of d has the
+    largest cosine with b - a + c. The result is NaN if an embedding is not finite. Embeddings are the columns of the
+    input weights, one for each word. The chance level is one over the number of words minus three.
     """
     from jax import tree
 
@@ -36,13 +36,13 @@ def measure(context: Context) -> dict[str, Array]:
 def answered(
     embeddings: Float[Array, "words width"], analogies: Int[Array, "questions 4"]
 ) -> Float[Array, ""]:
-    """The share of questions that these embeddings answer; of equal cosines the first word counts."""
+    """Compute the fraction of questions that these embeddings answer; for equal cosines the first word counts."""
     import jax.numpy as jnp
 
     size = jnp.linalg.norm(embeddings, axis=1, keepdims=True)
     unit = embeddings / jnp.where(size == 0, 1.0, size)
     a, b, c, d = analogies.T
-    # the length of b - a + c is the same for all words, so cosines are in the order of these products
+    # the norm of b - a + c is the same for all words, so these products have the order of the cosines
     near = (embeddings[b] - embeddings[a] + embeddings[c]) @ unit.T
     questions = jnp.arange(len(analogies))
     for asked in (a, b, c):
@@ -52,7 +52,7 @@ def answered(
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse data without analogies, and networks whose input weights are no embeddings of words.
+    """Reject data without analogies, and networks whose input weights are not word embeddings.
 
     Raises:
         ConfigurationError: naming the key and what is valid.
@@ -70,11 +70,14 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The products of all questions with all words, taken as ten for each word: how many there are is in the data."""
+    """Add the products of all questions with all words, assuming ten questions per word.
+
+    Their actual number is known only from the data.
+    """
     words = cell.network.input_dim
     count.multiply_adds(10.0 * words**2 * cell.network.width)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """The same."""
+    """Return the memory of these products."""
     return {"samples": 10.0 * cell.network.input_dim}

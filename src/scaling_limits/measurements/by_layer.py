@@ -1,4 +1,4 @@
-"""What measurements make of the weights of every layer, or of trees like them."""
+"""Functions of the weights of every layer, or of trees like them, for measurements."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from scaling_limits.networks.network import Network
 def by_layer(
     network: Network, number: Callable[..., Array], *trees: PyTree
 ) -> Float[Array, " layer"]:
-    """Return `number` of the kernel `[out, in]` of every layer, in the order of the network's `layers`."""
+    """Apply `number` to the kernel `[out, in]` of every layer, in the order of the network's `layers`."""
 
     def of_stack(*stacks: Array) -> Array:
         result: Array = jax.lax.map(lambda layers: number(*layers), stacks)
@@ -25,7 +25,7 @@ def by_layer(
 
 
 def largest_singular_value(matrix: Float[Array, "out in"]) -> Float[Array, ""]:
-    """From the product with its transpose of the smaller size; not a number for what is not finite."""
+    """Compute the largest singular value from the smaller Gram matrix; NaN if an entry is not finite."""
     size = jnp.abs(matrix).max()
     scaled = jnp.where(jnp.isfinite(size) & (size > 0), matrix / size, 0.0)
     product = scaled @ scaled.T if len(scaled) < scaled.shape[1] else scaled.T @ scaled

@@ -1,7 +1,8 @@
-"""How well the energy of predictive coding is conditioned: extreme eigenvalues of its Hessian by the activities.
+"""Conditioning of predictive coding's energy: extreme eigenvalues of the activity Hessian.
 
-Source: mupc Fig. 2 to 4, A.7 to A.9, A.12 to A.14, A.21 to A.28. It is taken where inference starts, at the forward
-pass of the first sample of the next batch, whatever trains the weights: in linear networks it is the same everywhere.
+Source: mupc Fig. 2 to 4, A.7 to A.9, A.12 to A.14, A.21 to A.28. The Hessian is evaluated at the start of inference,
+the forward pass of the first sample of the next batch, whichever algorithm trains the weights. In linear networks it
+does not depend on the activities.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ AXES: dict[str, tuple[str, ...]] = {
     "hessian_negative": (),
 }
 NUM_PRODUCTS = 96
-"""Of the Hessian, or its inverse, with a vector, for their eigenvalues at the ends."""
+"""Maximum number of products of the Hessian, or its inverse, with a vector, for the extreme eigenvalues."""
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The largest and the smallest eigenvalue, how many are negative, and the condition number, largest over smallest
-    size: not a number where the Hessian is not finite or singular.
+    """Compute the largest and smallest eigenvalue, the number of negative ones, and the condition number.
+
+    The condition number is the largest over the smallest absolute eigenvalue. Results are NaN if the Hessian is not
+    finite or singular.
     """
     import jax
     import jax.numpy as jnp
@@ -45,7 +48,8 @@ def measure(context: Context) -> dict[str, Array]:
     inverse = extremes(eliminated.solve, hessian.like, NUM_PRODUCTS)
     negative, smallest = eliminated.num_negative, 1.0 / inverse.largest
     if hessian.bend is not None:
-        # without the bend no eigenvalue is negative, so none is below the smallest that it has
+        # without the curvature of the output node no eigenvalue is negative, so none is below the smallest eigenvalue
+        # of this curvature
         shift = jnp.maximum(-jnp.linalg.eigvalsh(hessian.bend)[0], 0.0)
 
         def lowest() -> Array:
@@ -58,7 +62,7 @@ def measure(context: Context) -> dict[str, Array]:
         "condition_number": jnp.maximum(direct.largest, -smallest) * closest,
         "hessian_largest": direct.largest,
         "hessian_smallest": smallest,
-        # no comparison with what is not a number finds it negative
+        # comparisons with NaN are false and would count it as positive
         "hessian_negative": jnp.where(jnp.isnan(smallest), jnp.nan, negative),
     }
 
@@ -67,25 +71,25 @@ READS = frozenset({"energy_weight"})
 
 
 class Settings(EnergyWeights):
-    """Energy weights of the energy whose Hessian it is."""
+    """Energy weights of the energy whose Hessian is measured."""
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse what has no such Hessian; raises as `requirements.activity_hessian` does."""
+    """Reject cells without such a Hessian; raises as `requirements.activity_hessian` does."""
     required("conditioning", cell)
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Jacobians and pivots of all layers, then products with the Hessian and its inverse."""
+    """Add the Jacobians and pivots of all layers, and products with the Hessian and its inverse."""
     network = cell.network
     width, hidden = network.width, network.num_hidden_layers
     count.forward(1)
-    # Jacobians; pivots of full rank are inverted
+    # Jacobians, and the inverses of pivots of full rank
     count.multiply_adds(hidden * width**3 * (1 if network.activation in PIECEWISE_LINEAR else 6))
     products = min(NUM_PRODUCTS, width * hidden)
     count.multiply_adds(products * hidden * width * (6 * width + 8 * products))
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Jacobians and pivots, and the directions of the recursion."""
+    """Return the memory of Jacobians and pivots, and of the directions of the recursion."""
     return {"weights": 4}

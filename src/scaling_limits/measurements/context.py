@@ -1,4 +1,4 @@
-"""What a measurement may look at."""
+"""The input of measurements."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,15 +16,14 @@ def _no_direction() -> tuple[Params, Params, PyTree]:
 
 @dataclass(frozen=True)
 class Context:
-    """A network after some training steps with the batch that the next update would use, and both sets of samples.
+    """A network after some training steps, with the batch of the next update and both sets of samples.
 
-    `initial` are its weights before training, `algorithm` is the module of the cell's own, and `state` its state.
-    `optimiser` are the traced numbers of the cell's own.
-    `direction` gives the gradients of the next update, what the optimiser makes of them without momentum and rates, and
-    its state after that.
-    `reference` are the training samples that a network with batch norm takes its statistics of where it is evaluated,
-    `analogies` the questions of a text (see `datasets.description.Samples`). `has_classes` says that targets are of
-    classes, so that outputs are right or wrong.
+    `initial` are the weights before training, `algorithm` is the module of the cell's algorithm, and `state` its state.
+    `optimiser` are the traced numbers of the cell's optimiser. `direction` returns the gradients of the next update,
+    the optimiser's directions without momentum and learning rates, and the optimiser's state after the update.
+    `reference` are the training samples that give batch norm its statistics in evaluation, and `analogies` the
+    questions of a text (see `datasets.description.Samples`). `has_classes` states that targets are classes, so that
+    outputs are right or wrong.
     """
 
     problem: Problem
@@ -42,22 +41,28 @@ class Context:
     has_classes: bool = True
 
     def outputs(self, x: Float[Array, "samples input"]) -> Float[Array, "samples output"]:
-        """f(x) of samples that are no batch: each one's own, also with batch norm."""
+        """Compute f(x) of samples that are not a batch.
+
+        Each output depends on its sample only, even with batch norm.
+        """
         problem = self.problem
         if self.reference is None:
             return replace(problem, x=x).forward()
         return problem.network.evaluate(problem.params, problem.scaling, x, self.reference)
 
     def gradients(self, problem: Problem) -> Params:
-        """The cell's own algorithm's gradients of the weights."""
+        """Compute the weight gradients of the cell's algorithm."""
         gradients: Params = self.algorithm.update(problem, self.state)[0].forward
         return gradients
 
     def errors(self, problem: Problem) -> Stacks:
-        """Its errors of all nodes (pc-tp e_l; -dloss/du_l for backpropagation), stacked as the nodes are."""
+        """Compute the algorithm's errors of all nodes, stacked as the nodes are.
+
+        These are e_l of pc-tp, and -dloss/du_l for backpropagation.
+        """
         errors: Stacks = self.algorithm.errors(problem)
         return errors
 
     def initial_activities(self) -> Stacks:
-        """The outputs of all nodes, on the same batch, at the weights before training."""
+        """Compute the outputs of all nodes on the same batch, at the weights before training."""
         return replace(self.problem, params=self.initial).activities()

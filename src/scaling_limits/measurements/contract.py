@@ -10,15 +10,15 @@ from scaling_limits.measurements.context import Context
 class Measurement(Protocol):
     """A pure function of a network in training, evaluated after chosen numbers of updates.
 
-    A module whose axes are not numbered 0, 1, ... also defines `labels(network_spec) -> {axis: numbers}`. One that is
-    not defined for all cells defines `refuse(cell)` (see `requirements`).
+    A module whose axes are not numbered 0, 1, ... also defines `labels(network_spec) -> {axis: numbers}`. A module that
+    is not defined for all cells defines `refuse(cell)` (see `requirements`).
     """
 
     AXES: dict[str, tuple[str, ...]]
     """The axes of each metric besides the training step."""
 
     def measure(self, context: Context, /) -> dict[str, Array]:
-        """The value of each metric, shaped by its axes."""
+        """Compute the value of each metric, shaped by its axes."""
 
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
-"""Both factors of the curvature of every layer, and their dampings.
+"""Both curvature factors of every layer, and their dampings.
 
-Source: second-order Fig. S.17 (mean eigenvalues are traces over sizes), Sec. 4.2. Of Shampoo they are its moments.
+Source: second-order Fig. S.17 (mean eigenvalues are traces over sizes), Sec. 4.2. For Shampoo, the factors are its
+moments.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ _HAVING = ("kfac", "shampoo")
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """Traces of the factors that the next update uses, A or R of what enters and B or L of what leaves, and what is
-    added to them.
+    """Compute the traces and dampings of the factors that the next update uses.
+
+    The factors are A or R of a layer's input side, and B or L of its output side.
     """
     import jax.numpy as jnp
     import optax
@@ -41,7 +43,7 @@ def measure(context: Context) -> dict[str, Array]:
     }
     segments = zip(context.problem.network.segments, context.problem.params, strict=True)
 
-    # each role's state has the places of the others' weights, empty
+    # each role's state also has entries for the weights of other roles, which are empty
     weights = [
         (role, at, place)
         for at, (segment, stack) in enumerate(segments)
@@ -57,7 +59,7 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse optimisers without both factors, and weights that have none; raises ConfigurationError."""
+    """Reject optimisers without both factors, and frozen weights, which have none; raises ConfigurationError."""
     if cell.optimiser.name not in _HAVING:
         raise lacking(
             "curvature", f"is of optimiser: {' or '.join(_HAVING)}, this is '{cell.optimiser.name}'"
@@ -67,11 +69,11 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """An update that is not made."""
+    """Add the work of an update that is not applied."""
     count.gradient()
     count.update(count.trained)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Factors of the batch."""
+    """Return the memory of the batch's factors."""
     return {"units": 2}

@@ -1,4 +1,4 @@
-"""Extreme eigenvalues of a symmetric matrix that is known by its products."""
+"""Extreme eigenvalues of a symmetric matrix that is given by its products with vectors."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from jaxtyping import Array, Float, PyTree
 from scaling_limits.networks.draws import seed_key
 
 CHECKED_EVERY = 8
-"""As many products are between two looks at the residual."""
+"""Number of products between two checks of the residual."""
 
 
 class Extremes(NamedTuple):
-    """The smallest and the largest eigenvalue, and unit eigenvectors of the shape of what is multiplied."""
+    """The smallest and the largest eigenvalue, and unit eigenvectors in the shape of the multiplied arrays."""
 
     smallest: Float[Array, ""]
     largest: Float[Array, ""]
@@ -23,11 +23,18 @@ class Extremes(NamedTuple):
 
 
 def extremes(product: Callable[[Array], Array], like: Array, num_products: int) -> Extremes:
-    """By the Lanczos recursion with all directions kept orthogonal, from a random start; those at the ends come out
-    first. `like` has the shape of what `product` takes.
+    """Compute the extreme eigenvalues by the Lanczos recursion with full reorthogonalisation, from a random start.
 
-    `product` is called until the end that is larger in size is an eigenvalue to 1e-9 of itself, by its residual, but at
-    most `num_products` times, and no more often than `like` has numbers.
+    The recursion ends when the residual of the eigenvalue of larger absolute value is at most 1e-9 of it, or when the
+    number of products is `num_products` or the size of `like`.
+
+    Args:
+        product: multiplies an array in the shape of `like` by the matrix.
+        like: an array with the shape of the vectors.
+        num_products: maximum number of products.
+
+    Returns:
+        The smallest and the largest eigenvalue with their eigenvectors.
     """
     size = like.size
     count = min(size, num_products)
@@ -36,7 +43,7 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
         return product(v.reshape(like.shape)).reshape(size)
 
     def clean(w: Array, basis: Array) -> Array:
-        # twice is enough (Parlett); rows that are still zero take nothing away
+        # twice is enough (Parlett); rows that are still zero change nothing
         w = w - (basis @ w) @ basis
         return w - (basis @ w) @ basis
 
@@ -45,15 +52,15 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
         basis, image = basis.at[number].set(v), apply(v)
         rest = clean(image, basis)
         length = jnp.linalg.norm(rest)
-        # the space is exhausted: go on in a direction that nothing has led to
+        # an invariant subspace is exhausted, so continue in an independent direction
         exhausted = length <= 1e-12 * jnp.linalg.norm(image)
         rest = jnp.where(exhausted, clean(jnp.roll(first, number + 1), basis), rest)
         return basis, images.at[number].set(image), rest / jnp.linalg.norm(rest)
 
     def ends(number: Array, basis: Array, images: Array) -> tuple[Array, Array]:
-        """Of the projection on the directions that there are, and their coefficients."""
+        """Return the extreme eigenvalues of the projection on the directions so far, and their coefficients."""
         inner = basis @ images.T
-        # a direction that is not there yet gets a value between the ends
+        # directions that do not exist yet get an eigenvalue between the extremes
         inner = inner + jnp.diag(jnp.where(jnp.arange(count) < number, 0.0, inner[0, 0]))
         values, vectors = jnp.linalg.eigh((inner + inner.T) / 2)
         both = jnp.asarray([0, -1])

@@ -1,4 +1,4 @@
-"""How far inference has come: the errors of all nodes beside those at the equilibrium of linear networks.
+"""Progress of inference: alignment of the errors of all nodes with those at the equilibrium of linear networks.
 
 Source: pc-tp Fig. S.1 and Theorem 4.2.
 """
@@ -24,7 +24,7 @@ AXES: dict[str, tuple[str, ...]] = {"error_cosine_equilibrium": ("layer",)}
 
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
-    """Cosines of the algorithm's own errors with predictive coding's at equilibrium, all samples in one vector."""
+    """Compute cosines of the algorithm's errors with predictive coding's at equilibrium, all samples in one vector."""
     from scaling_limits.algorithms.predictive_coding import exact
     from scaling_limits.measurements.stacks import cosines
 
@@ -37,15 +37,15 @@ READS = frozenset({"energy_weight"})
 
 
 class Settings(EnergyWeights):
-    """Energy weights of the equilibrium that errors are put beside."""
+    """Energy weights of the equilibrium with which errors are compared."""
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse cells without that equilibrium; raises as `linear_equilibrium` does."""
+    """Reject cells without this equilibrium in closed form; raises as `linear_equilibrium` does."""
     linear_equilibrium("equilibrium_alignment", cell)
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The errors of the cell's own algorithm and those of exact inference."""
+    """Add the errors of the cell's algorithm and those of exact inference."""
     count.errors()
     count.errors(exact_inference(cell.algorithm.loss))

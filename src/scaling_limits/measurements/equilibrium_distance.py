@@ -1,8 +1,8 @@
-"""How far inference by steps is from an equilibrium, and what that does to the weights' gradients.
+"""Distance of inference by steps from an equilibrium, and its effect on the weight gradients.
 
-The equilibrium is the one that iterations from where the steps ended lead to (`predictive_coding.equilibrium`).
+The equilibrium is the one to which iterations from the last step converge (`predictive_coding.equilibrium`).
 
-Source: pcn-limits Sec. 5 and A.8, where 100,000, 200 and 800 steps stand for one.
+Source: pcn-limits Sec. 5 and A.8, where 100,000, 200 and 800 steps represent the equilibrium.
 """
 
 from __future__ import annotations
@@ -32,10 +32,15 @@ _SAME = 0.01
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """`activity_distance`: from the equilibrium, over that of the forward pass from it, all hidden activities and
-    samples in one vector; `gradient_distance`: of the weights' gradients, over the norm of those at equilibrium;
-    `other_equilibria`: the share of samples that end in another one than iterations from the forward pass do, by more
-    than a hundredth of the way; `equilibrium_residual`: the largest slope that is left in any.
+    """Compute distances of activities and gradients from the equilibrium.
+
+    - `activity_distance`: the distance from the equilibrium, relative to the distance of the forward pass from it, with
+      all hidden activities and samples in one vector.
+    - `gradient_distance`: the distance of the weight gradients from those at equilibrium, relative to the norm of the
+      latter.
+    - `other_equilibria`: the fraction of samples whose equilibrium differs from the one reached from the forward pass
+      by more than a hundredth of the latter's distance from the forward pass.
+    - `equilibrium_residual`: the largest remaining gradient entry of all samples.
     """
     import jax
     import jax.numpy as jnp
@@ -49,7 +54,7 @@ def measure(context: Context) -> dict[str, Array]:
     errors = context.errors(problem)
     forward, own = problem.activities(), rollout(problem, errors)
     starts = jax.tree.map(lambda e: jnp.stack([e, jnp.zeros_like(e)]), errors[:-1])
-    # both in one program
+    # both in one compiled program
     ends = jax.vmap(lambda start: solve(problem, start, tolerance))(starts)
     end, other = (jax.tree.map(lambda leaf, i=i: leaf[i], ends) for i in range(2))
     at_end = (*end.errors, problem.output_error(end.activities[-1][0])[None])
@@ -61,14 +66,14 @@ def measure(context: Context) -> dict[str, Array]:
     return {
         "activity_distance": jnp.linalg.norm(left[0]) / jnp.linalg.norm(left[1]),
         "gradient_distance": jnp.linalg.norm(result - wanted) / jnp.linalg.norm(wanted),
-        # a distance that is not a number is not a small one
+        # comparisons with NaN are false and would count it as a small distance
         "other_equilibria": jnp.where(jnp.isnan(apart), jnp.nan, apart > _SAME * way).mean(),
         "equilibrium_residual": ends.residual.max(),
     }
 
 
 def _distances(problem: Problem, one: Stacks, other: Stacks) -> Array:
-    """Of each sample's hidden activities."""
+    """Compute the distance of each sample's hidden activities."""
     import jax.numpy as jnp
 
     pairs = zip(one[:-1], other[:-1], strict=True)
@@ -77,12 +82,12 @@ def _distances(problem: Problem, one: Stacks, other: Stacks) -> Array:
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse other inference than all of its steps; raises as `stepwise_inference` does."""
+    """Reject inference that does not take a fixed number of steps; raises as `stepwise_inference` does."""
     stepwise_inference("equilibrium_distance", cell)
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The gradients of the cell's own algorithm, and two equilibria."""
+    """Add the gradients of the cell's algorithm, and two equilibria."""
     from scaling_limits.algorithms.predictive_coding import Options, work
 
     count.gradient()
@@ -92,7 +97,7 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """What the iterations carry, beside both gradients."""
+    """Return the memory of the iterations and of both gradients."""
     from scaling_limits.algorithms.predictive_coding import Options, memory
 
     options = Options(name="predictive_coding", loss=cell.algorithm.loss, inference="equilibrium")

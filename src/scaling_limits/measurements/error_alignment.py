@@ -1,8 +1,8 @@
-"""How the errors of all nodes point, beside those of backpropagation and the Gauss-Newton target.
+"""Alignment of the errors of all nodes with those of backpropagation and of the Gauss-Newton target.
 
-All are errors e_l of the same batch at the same weights (pc-tp Fig. 2, S.1, S.2), and a cosine is
-that of two layers' errors with all samples and units in one vector. It is 0 where either vector is
-zero: a layer that no error has reached points nowhere.
+All errors e_l are evaluated on the same batch at the same weights (pc-tp Fig. 2, S.1, S.2). A cosine compares the
+errors of one layer, with all samples and units in one vector. It is 0 if either vector is zero: a layer that no error
+has reached has no direction.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ AXES: dict[str, tuple[str, ...]] = {
 
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
-    """Cosines of the algorithm's own errors with backpropagation's (`bp`), and with the Gauss-Newton
-    target's, undamped (`gn`) and with rho the mean eigenvalue of delta_l^T delta_l (`gn_damped`);
-    and of backpropagation's with the undamped target's (`bp_gn`).
+    """Compute the cosines of errors.
+
+    The algorithm's errors are compared with backpropagation's (`bp`), and with the Gauss-Newton target's, undamped
+    (`gn`) and with rho the mean eigenvalue of delta_l^T delta_l (`gn_damped`). Backpropagation's are compared with the
+    undamped target's (`bp_gn`).
     """
     from scaling_limits.algorithms.backpropagation import computation as backpropagation
     from scaling_limits.algorithms.gauss_newton_target import computation as gauss_newton_target
@@ -56,7 +58,7 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse batch norm, with which a sample's output has derivatives by all samples' activities.
+    """Reject batch norm, with which a sample's output depends on the activities of all samples.
 
     Raises:
         ConfigurationError: naming the network.
@@ -69,7 +71,7 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The errors of three algorithms, the last one twice: undamped and damped."""
+    """Add the errors of three algorithms, the last one twice: undamped and damped."""
     count.errors()
     count.forward()
     count.backward()
@@ -79,5 +81,5 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Samples' derivatives of the outputs by all nodes."""
+    """Return the memory of each sample's derivatives of the outputs with respect to all nodes."""
     return {"units": 2 * cell.network.output_dim}

@@ -1,4 +1,4 @@
-"""By how much training has moved the activities of every node.
+"""Feature change: the change of the activities of every node by training.
 
 Source: pc-tp Fig. 4 and S.14. Activities are the nodes' outputs: h_l with `activation_position: after_weight` (the
 paper's Delta h_l), else the preactivations u_l, as in networks for images (Delta u_l).
@@ -23,7 +23,7 @@ AXES: dict[str, tuple[str, ...]] = {"activity_change": ("layer",)}
 
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
-    """Root mean square over units and samples of each node's output now less that at initialisation."""
+    """Compute the root mean square over units and samples of the change of each node's output since initialisation."""
     import jax.numpy as jnp
 
     from scaling_limits.measurements.stacks import rms
@@ -34,11 +34,11 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Activities now and before training."""
+    """Add the activities now and before training."""
     count.forward()
     count.forward()
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """The weights before training, and their activities."""
+    """Return the memory of the weights before training and of their activities."""
     return {"weights": 1, "units": 2}

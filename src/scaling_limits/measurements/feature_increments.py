@@ -1,4 +1,4 @@
-"""How different features at growing distances in depth are.
+"""Differences of features against their distance in depth.
 
 Source: depth-mup Def. 7.6, Sec. 10.4, Fig. 17-19, at lambda = 1/4.
 """
@@ -21,12 +21,12 @@ AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
 
 
 def labels(spec: NetworkSpec) -> dict[str, tuple[int, ...]]:
-    """Along `index` stands the number of blocks k between the two features."""
+    """Return the labels along `index`: the number of blocks k between the two features."""
     return {"index": distances(spec.num_hidden_layers - 1)}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """Root mean squares over units and samples of the batch of x^{l+k} - x^l, l = floor(L/4) of L blocks."""
+    """Compute root mean squares over units and samples of x^{l+k} - x^l, with l = floor(L/4) of L blocks."""
     import jax.numpy as jnp
 
     from scaling_limits.measurements.stacks import rms
@@ -40,7 +40,7 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse networks whose layers differ in size; raises ConfigurationError."""
+    """Reject networks whose layers differ in size; raises ConfigurationError."""
     name = cell.network.name
     if name != "mlp":
         lack = f"is for layers of one size, as those of an mlp, network is '{name}'"
@@ -48,5 +48,5 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Activities."""
+    """Add the activities."""
     count.forward()

@@ -1,4 +1,4 @@
-"""Sizes of the activities, and of what residual blocks compute, along the depth.
+"""Sizes of the activities, and of the outputs of residual blocks, along the depth.
 
 Source: depth-mup Fig. 8 and 9, and Claim 7.3 for blocks.
 """
@@ -24,11 +24,12 @@ AXES: dict[str, tuple[str, ...]] = {
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """Return root mean squares over units and samples of the batch.
+    """Compute root mean squares over units and samples of the batch.
 
-    `activity_rms` is of x^0, x^{L/4}, x^{L/2}, x^{3L/4}, x^L (rounded down, L blocks or hidden layers after the first),
-    `output_rms` of the output. With residual branches, `block_rms` is of what blocks 1, L/4, L/2, 3L/4 and L compute
-    before the branch multiplier b, (x^l - x^{l-1}) / b: h^l = W^l x^{l-1} in linear networks.
+    `activity_rms` covers x^0, x^{L/4}, x^{L/2}, x^{3L/4} and x^L (rounded down, with L blocks or hidden layers after
+    the first), and `output_rms` the output. In networks with residual branches, `block_rms` covers the outputs of
+    blocks 1, L/4, L/2, 3L/4 and L before the branch multiplier b, (x^l - x^{l-1}) / b, which is h^l = W^l x^{l-1} in
+    linear networks.
     """
     import jax.numpy as jnp
 
@@ -37,7 +38,7 @@ def measure(context: Context) -> dict[str, Array]:
     problem = context.problem
     activities = problem.activities()
     *hidden, output = activities
-    # layer by layer, as convolutions have layers of several sizes
+    # layer by layer, because convolutional layers differ in size
     sizes = jnp.concatenate([rms(stack) for stack in hidden])
     result = {
         "activity_rms": sizes[jnp.asarray(quarters(len(sizes) - 1))],
@@ -56,10 +57,10 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def metrics(cell: Cell) -> set[str]:
-    """Return what it records of a cell: `block_rms` of networks with residual branches."""
+    """Return the metrics that it records for a cell: `block_rms` only with residual branches."""
     return set(AXES) if cell.network.has_branches else set(AXES) - {"block_rms"}
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Activities."""
+    """Add the activities."""
     count.forward()

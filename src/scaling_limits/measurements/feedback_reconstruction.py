@@ -1,4 +1,4 @@
-"""How well feedback nodes give back what entered the nodes.
+"""Reconstruction loss of the feedback nodes.
 
 Source: pc-tp (S.164).
 """
@@ -20,25 +20,25 @@ AXES: dict[str, tuple[str, ...]] = {"feedback_reconstruction": ("layer",)}
 
 
 def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
-    """Nodes 2..L, whose outputs the feedback starts from."""
+    """Return the nodes 2..L, from whose outputs the feedback starts."""
     return {"layer": tuple(range(2, network.num_hidden_layers + 2))}
 
 
 def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
-    """Half the mean square of g_l(h_l) - h_{l-1} over units and samples, without noise."""
+    """Compute half the mean square of g_l(h_l) - h_{l-1} over units and samples, without noise."""
     from scaling_limits.algorithms.target_propagation.reconstruction import reconstruction_losses
 
     return {"feedback_reconstruction": reconstruction_losses(context.problem, noise_std=None)}
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse networks without feedback weights; raises ConfigurationError."""
+    """Reject networks without feedback weights; raises ConfigurationError."""
     if cell.network.feedback is None:
         lack = f"is of feedback weights, algorithm '{cell.algorithm.name}' trains none"
         raise lacking("feedback_reconstruction", lack)
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Activities, and through all feedback nodes at once."""
+    """Add the activities, and all feedback nodes at once."""
     count.forward()
     count.at_once(count.above_input)

@@ -1,4 +1,4 @@
-"""How close an algorithm's weight gradients are to backpropagation's, at the same weights and on the same batch.
+"""Alignment of an algorithm's weight gradients with backpropagation's, at the same weights and on the same batch.
 
 Source: pcn-limits Fig. 1 (the cosine). All layers are concatenated.
 """
@@ -19,7 +19,7 @@ AXES: dict[str, tuple[str, ...]] = {"gradient_cosine": (), "gradient_relative_er
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """Cosine of the two gradients, and the norm of their difference over the norm of backpropagation's."""
+    """Compute the cosine of the two gradients, and the norm of their difference relative to backpropagation's norm."""
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
 
@@ -36,12 +36,12 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Two gradients, their product and three norms."""
+    """Add two gradients, their product and three norms."""
     count.gradient()
     count.backpropagation()
     count.weights(8)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Both gradients."""
+    """Return the memory of both gradients."""
     return {"weights": 2, "units": 1}

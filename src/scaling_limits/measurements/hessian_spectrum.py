@@ -1,7 +1,7 @@
-"""All eigenvalues of the Hessian of predictive coding's energy by the activities, and of its two parts.
+"""All eigenvalues of predictive coding's activity Hessian, and of its two parts.
 
-Source: mupc Fig. A.1 to A.6, Eq. 20: H = D + O, the blocks on the diagonal and those beside it. The Hessian is that of
-`conditioning`, as a dense matrix.
+Source: mupc Fig. A.1 to A.6, Eq. 20: H = D + O, with the diagonal and the off-diagonal blocks. The Hessian is the one
+of `conditioning`, as a dense matrix.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ AXES: dict[str, tuple[str, ...]] = {
     "diagonal_eigenvalue": ("index",),
     "coupling_eigenvalue": ("index",),
 }
-_MATRICES = 4  # held at once while one is decomposed
+_MATRICES = 4  # matrices in memory while one is decomposed
 
 
 def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
-    """One for each activity."""
+    """Return one index for each activity."""
     return {"index": tuple(range(network.num_hidden_layers * network.width))}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """Those of H, of D and of O, in ascending order."""
+    """Compute the eigenvalues of H, of D and of O, in ascending order."""
     import jax.numpy as jnp
 
     from scaling_limits.algorithms.predictive_coding.hessian import activity_hessian, dense
@@ -50,22 +50,22 @@ READS = frozenset({"energy_weight"})
 
 
 class Settings(EnergyWeights):
-    """Energy weights of the energy whose Hessian it is."""
+    """Energy weights of the energy whose Hessian is measured."""
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse what has no such Hessian; raises as `requirements.activity_hessian` does."""
+    """Reject cells without such a Hessian; raises as `requirements.activity_hessian` does."""
     required("hessian_spectrum", cell)
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Two decompositions of dense matrices without vectors."""
+    """Add two eigenvalue decompositions of dense matrices without vectors."""
     count.forward(1)
     count.multiply_adds(2 * 4 / 3 * (cell.network.num_hidden_layers * cell.network.width) ** 3)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Dense matrices, as copies of the weights."""
+    """Return the memory of dense matrices, in copies of the weights."""
     network = cell.network
     hidden, width = network.num_hidden_layers, network.width
     weights = width * (network.input_dim + network.output_dim + (hidden - 1) * width)

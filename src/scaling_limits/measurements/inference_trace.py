@@ -1,4 +1,4 @@
-"""The hidden activities at every step of inference, beside the analytic solution of linear networks.
+"""Hidden activities at every step of inference, and the analytic solution of linear networks.
 
 Source: mupc Fig. A.10, A.11, A.34 and A.35, Eq. 4.
 """
@@ -29,17 +29,19 @@ AXES: dict[str, tuple[str, ...]] = {
 
 
 def labels(network: NetworkSpec) -> dict[str, tuple[int, ...]]:
-    """Hidden layers 1..H."""
+    """Return the hidden layers 1..H."""
     return {"layer": tuple(range(1, network.num_hidden_layers + 1))}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """Before the first step of the cell's own inference and after every one: of each hidden layer `activity_norm`, the
-    Euclidean norm over units, a mean over the batch, and `activity_mean` over units and batch; and
-    `inference_change`, ||z - z^0|| / ||z^0||, of all layers and samples in one vector.
+    """Compute sizes of the hidden activities before the first step of the cell's inference and after every step.
 
-    Where the equilibrium has a closed form (linear networks, mean squared error, no decay) the first two of it, as
-    `equilibrium_...`, and `equilibrium_distance`, ||z - z*|| / ||z*||.
+    For each hidden layer, these are `activity_norm`, the Euclidean norm over units as a mean over the batch, and
+    `activity_mean`, the mean over units and batch. `inference_change` is ||z - z^0|| / ||z^0|| with all layers and
+    samples in one vector.
+
+    If the equilibrium has a closed form (linear networks, mean squared error, no decay), its norm and mean are recorded
+    as `equilibrium_activity_norm` and `equilibrium_activity_mean`, and `equilibrium_distance` is ||z - z*|| / ||z*||.
     """
     from scaling_limits.algorithms.predictive_coding import descent, exact
 
@@ -87,7 +89,7 @@ def _means(hidden: Stacks) -> Float[Array, " layer"]:
 
 
 def _distance(hidden: Stacks, known: Stacks) -> Float[Array, ""]:
-    """Relative to what is known."""
+    """Compute the distance relative to the norm of `known`."""
     import jax
     import optax
 
@@ -97,11 +99,11 @@ def _distance(hidden: Stacks, known: Stacks) -> Float[Array, ""]:
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse what has no trace; raises as `stepwise_inference` does."""
+    """Reject cells without inference by steps; raises as `stepwise_inference` does."""
     stepwise_inference("inference_trace", cell)
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Inference with all layers at every step, and the analytic solution."""
+    """Add inference with all layers at every step, and the analytic solution."""
     count.errors()
     count.errors(exact_inference(cell.algorithm.loss))

@@ -1,7 +1,7 @@
-"""How far a network that K-FAC trains is from kernel regression with the features that it started with.
+"""Distance of a network trained by K-FAC from kernel regression with its initial features.
 
-Source: second-order Sec. 4.3, Eq. 17, App. E.1 (Fig. S.3): from output weights of zero, K-FAC's first step is kernel
-regression with the kernel K = h h^T of the last hidden layer, which the network then cannot leave.
+Source: second-order Sec. 4.3, Eq. 17, App. E.1 (Fig. S.3): from zero output weights, K-FAC's first step is kernel
+regression with the kernel K = h h^T of the last hidden layer, and the network cannot leave this solution.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ AXES: dict[str, tuple[str, ...]] = {"kernel_distance": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """`||f - g|| / ||g||` of test samples, f being the network's outputs and g those of as many updates by the same
-    optimiser of output weights alone, from zero, at the hidden units h of the start: not finite before the first one.
+    """Compute `||f - g|| / ||g||` on test samples; not finite before the first update.
 
-    With the Fisher information of its outputs, which is the identity, or in expectation where it is sampled, that is
+    f are the network's outputs. g are the outputs after as many updates of the output weights alone by the same
+    optimiser, from zero, at the initial hidden units h. With the Fisher information of its outputs, which is the
+    identity (in expectation if it is sampled), these are
 
         g_t(x) = h(x) h^T a_t,   a_{t+1} - a_t = momentum (a_t - a_{t-1}) + rate (h h^T + n rho_A)^-1 (y - g_t),
 
-    with the learning rate over 1 + rho_B as `rate`. At rate 1, g_1 is kernel regression (Eq. 17).
+    with the learning rate divided by 1 + rho_B as `rate`. At rate 1, g_1 is kernel regression (Eq. 17).
     """
     import jax
     import jax.numpy as jnp
@@ -73,11 +74,12 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse what is not trained by full batches of K-FAC or FOOF on the mean squared error, and what its steps do not
-    describe.
+    """Reject cells whose training this kernel regression does not describe.
+
+    It describes full-batch training by K-FAC or FOOF on the mean squared error.
 
     Raises:
-        ConfigurationError: says what the measurement is for, and what it found.
+        ConfigurationError: the message says for which cells the measurement is defined, and what differs.
     """
     optimiser = cell.optimiser
     facts: dict[str, tuple[PyTree, list[PyTree]]] = {
@@ -103,7 +105,7 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Features and outputs, the kernel and its decomposition, and half of all updates of its coefficients."""
+    """Add features and outputs, the kernel and its decomposition, and half of all updates of its coefficients."""
     samples, tested = cell.dataset.num_train, cell.dataset.num_test
     count.forward(samples + 2 * tested)
     inputs = networks.layers_of(cell.network)[-1].inputs
@@ -112,5 +114,5 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Activities of both sets, and the weights of the start."""
+    """Return the memory of the activities of both sets, and of the initial weights."""
     return {"samples": cell.dataset.num_train + cell.dataset.num_test, "weights": 1}

@@ -1,7 +1,7 @@
-"""The energy of predictive coding around its equilibrium, along two eigenvectors of its Hessian by the activities.
+"""The energy of predictive coding around its equilibrium, along two eigenvectors of the activity Hessian.
 
-Source: mupc Fig. 2 (insets), A.20, Sec. A.4. In linear networks it is a quadratic form, F(z* + a v_min + b v_max)
-= F(z*) + (lambda_min a^2 + lambda_max b^2) / 2 for the first sample of the next batch, so two curvatures say all.
+Source: mupc Fig. 2 (insets), A.20, Sec. A.4. In linear networks it is a quadratic form for the first sample of the next
+batch, F(z* + a v_min + b v_max) = F(z*) + (lambda_min a^2 + lambda_max b^2) / 2, so two curvatures determine it.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ AXES: dict[str, tuple[str, ...]] = {
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """`landscape_curvature`, the smallest and the largest eigenvalue, and `landscape_path`, where the cell's own
-    inference is along their eigenvectors, from the equilibrium, before its first step and after every one.
+    """Compute the curvatures of the landscape, and the path of inference in it.
 
-    Eigenvectors point to where inference starts.
+    `landscape_curvature` is the smallest and the largest eigenvalue. `landscape_path` is the position of the cell's
+    inference along their eigenvectors, relative to the equilibrium, before the first step and after every step. The
+    eigenvectors point towards the start of inference.
     """
     import jax.numpy as jnp
 
@@ -71,11 +72,11 @@ READS = frozenset({"energy_weight"})
 
 
 class Settings(EnergyWeights):
-    """Energy weights of the energy that it is of."""
+    """Energy weights of the energy that is measured."""
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse what is no quadratic form, and what takes no steps; raises ConfigurationError."""
+    """Reject energies that are not quadratic, and inference without steps; raises ConfigurationError."""
     linear_equilibrium("landscape", cell)
     required("landscape", cell)
     stepwise_inference("landscape", cell)
@@ -88,6 +89,6 @@ memory = conditioning.memory
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Both eigenvectors, inference at every step, and where it leads to."""
+    """Add both eigenvectors, inference at every step, and its equilibrium."""
     conditioning.work(cell, count)
     inference_trace.work(cell, count)

@@ -1,4 +1,4 @@
-"""Distance of the changes of residual blocks from their linearisation in the blocks' own weights.
+"""Distance of the changes of residual blocks from their linearisation in the blocks' weights.
 
 Source: depth-mup Def. 7.7 and Claim 7.6 for blocks of one layer, Sec. 9 for several.
 """
@@ -23,12 +23,15 @@ AXES: dict[str, tuple[str, ...]] = {"linearisation_distance": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """Return the root mean square over all residual blocks of `||g(W_t) - g(W_0) - dg(W_0) (W_t - W_0)|| / ||g(W_t) -
-    g(W_0)||`.
+    """Compute the root mean square over all residual blocks of the relative distance from the linearisation.
 
-    g(W) is what a block of weights W adds to its present input x_t^{l-1}, dg its derivative by the weights, W_0 are
-    the weights before training and norms are over units and batch. The distance of a block is 0 if its weights or what
-    it adds have not changed, so at step 0.
+    For one block, the distance is
+
+        ||g(W_t) - g(W_0) - dg(W_0) (W_t - W_0)|| / ||g(W_t) - g(W_0)||
+
+    with g(W) the contribution of a block with weights W to its current input x_t^{l-1}, dg its derivative with respect
+    to the weights, W_0 the weights before training, and norms over units and batch. The distance is 0 if the block's
+    weights or its contribution have not changed, so at step 0.
     """
     import jax
     import jax.numpy as jnp
@@ -47,16 +50,16 @@ def measure(context: Context) -> dict[str, Array]:
 def _distance(
     segment: Segment, scaling: Scaling, now: PyTree, first: PyTree, x: Float[Array, "batch units"]
 ) -> Float[Array, ""]:
-    """That of one block."""
+    """Compute the distance of one block."""
     import jax
     import jax.numpy as jnp
 
     moved = jax.tree.map(jnp.subtract, now, first)
     before, linear = jax.jvp(lambda w: segment.apply(w, scaling, x), (first,), (moved,))
-    # the block's input, which both sums have, cancels
+    # the block's input cancels in the difference
     change = segment.apply(now, scaling, x) - before
     size = jnp.linalg.norm(change)
-    # at equal weights the two may differ by rounding, as they may be compiled differently
+    # at equal weights the two may differ by round-off, as they may be compiled differently
     weights = jnp.stack([(leaf != 0).any() for leaf in jax.tree.leaves(moved)])
     changed = weights.any() & (size != 0)
     distance = jnp.linalg.norm(change - linear) / jnp.where(changed, size, 1.0)
@@ -64,7 +67,7 @@ def _distance(
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse networks without residual branches; raises ConfigurationError."""
+    """Reject networks without residual branches; raises ConfigurationError."""
     if not cell.network.has_branches:
         raise lacking(
             "linearisation",
@@ -74,7 +77,7 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Activities, and of all blocks what they compute now and at first, with the derivative."""
+    """Add the activities, and the outputs of all blocks now and before training, with the derivative."""
     blocks = [layer for layer in layers_of(cell.network) if layer.role == "hidden"]
     count.forward()
     for _ in range(4):
@@ -82,5 +85,5 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """The weights before training, and what blocks compute with their derivative."""
+    """Return the memory of the weights before training, and of the blocks' outputs with their derivative."""
     return {"weights": 1, "units": 3}

@@ -1,4 +1,4 @@
-"""By how much the equilibrated energy of a linear network is below the loss, whatever trains it.
+"""Ratio of the loss to the equilibrated energy of a linear network, whichever algorithm trains it.
 
 Source: mupc Fig. 6, A.32 and A.33, Eq. 30 and 31; Theorem 1.
 """
@@ -21,7 +21,7 @@ AXES: dict[str, tuple[str, ...]] = {"loss_over_energy": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """L / F(z*) on the batch at the present weights; 1 where they are the same."""
+    """Compute L / F(z*) on the batch at the current weights; 1 if they are equal."""
     from scaling_limits.algorithms.predictive_coding.exact import least_energy
 
     problem = context.problem
@@ -36,12 +36,12 @@ class Settings(EnergyWeights):
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse cells without that equilibrium; raises as `linear_equilibrium` does."""
+    """Reject cells without this equilibrium in closed form; raises as `linear_equilibrium` does."""
     linear_equilibrium("loss_over_energy", cell)
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The errors of the batch, the derivatives of the outputs by all nodes at any one sample, and their triangle."""
+    """Add the errors of the batch, the derivatives of the outputs for a single sample, and their QR decomposition."""
     count.forward()
     count.jacobians(1)
     outputs = cell.network.output_dim

@@ -1,4 +1,4 @@
-"""How large the activities of every layer are in the forward pass.
+"""Mean absolute activity of every layer in the forward pass.
 
 Source: mupc Fig. A.29.
 """
@@ -22,10 +22,10 @@ AXES: dict[str, tuple[str, ...]] = {"mean_absolute_activity": ("layer",)}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The mean of |z_l| over units and batch, of every node's output before the next activation."""
+    """Compute the mean of |z_l| over units and batch, for every node's output before the next activation."""
     import jax.numpy as jnp
 
-    # layer by layer, as convolutions have layers of several sizes
+    # layer by layer, because convolutional layers differ in size
     stacks = context.problem.activities()
     return {
         "mean_absolute_activity": jnp.concatenate([jnp.abs(z).mean(axis=(1, 2)) for z in stacks])
@@ -33,5 +33,5 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Activities."""
+    """Add the activities."""
     count.forward()

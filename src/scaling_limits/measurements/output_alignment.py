@@ -1,6 +1,6 @@
-"""How strongly the output weights at initialisation are aligned with what training added to their input.
+"""Alignment of the initial output weights with the change of their input by training.
 
-Source: pc-tp Sec. 5.2, Fig. 6 right: with Delta h = h_{L-1} - h_{L-1} at initialisation, the ratio
+Source: pc-tp Sec. 5.2, Fig. 6 right: with Delta h the change of h_{L-1} since initialisation, the ratio
 
     ||W_{L,0} Delta h||_RMS / (||W_{L,0}||_RMS ||Delta h||_RMS) ~ M^omega
 
@@ -25,8 +25,9 @@ AXES: dict[str, tuple[str, ...]] = {"output_alignment": (), "output_alignment_ex
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The ratio, and omega_L, its logarithm to the base of the output weights' fan-in (the width of an mlp); not a
-    number before the first update.
+    """Compute the ratio and omega_L, its logarithm to the base of the fan-in of the output weights.
+
+    For an mlp, the fan-in is the width. Both are NaN before the first update.
     """
     import jax.numpy as jnp
 
@@ -45,7 +46,7 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse pooling before the output weights; raises ConfigurationError."""
+    """Reject pooling before the output weights; raises ConfigurationError."""
     below, output = networks.layers_of(cell.network)[-2:]
     if below.outputs * below.positions != output.inputs:
         raise lacking(
@@ -56,11 +57,11 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Activities now and before training."""
+    """Add the activities now and before training."""
     count.forward()
     count.forward()
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """The weights before training, and their activities."""
+    """Return the memory of the weights before training and of their activities."""
     return {"weights": 1, "units": 2}

@@ -17,8 +17,9 @@ AXES: dict[str, tuple[str, ...]] = {"test_loss": (), "test_accuracy": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The cell's loss, a mean over test samples, and the share of them that is classified correctly, if targets are of
-    classes: not a number where an output is not finite.
+    """Compute the mean of the cell's loss over test samples and, for targets that are classes, the accuracy.
+
+    The accuracy is NaN if an output is not finite.
     """
     problem = replace(context.problem, x=context.x_test, y=context.y_test)
     outputs = context.outputs(context.x_test)
@@ -29,27 +30,31 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def classified(outputs: Array, targets: Array, tokens: int) -> Array:
-    """The share of samples, or of their tokens, that these outputs classify correctly: not a number where one is not
-    finite.
+    """Compute the fraction of samples, or of their tokens, that are classified correctly.
+
+    It is NaN if an output is not finite.
     """
     import jax.numpy as jnp
 
     from scaling_limits.losses.outputs import accuracy
 
-    # the largest of outputs that are no numbers would be the first class
+    # the argmax of NaN outputs would be the first class
     return jnp.where(jnp.isfinite(outputs).all(), accuracy(outputs, targets, tokens), jnp.nan)
 
 
 def metrics(cell: Cell) -> set[str]:
-    """Real targets have no accuracy."""
+    """Return the metrics that it records; real targets have no accuracy."""
     return {"test_loss"} if cell.dataset.targets == "real" else {*AXES}
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The outputs of the test set, and of the samples whose statistics batch norm takes."""
+    """Add the outputs of the test set, and of the samples that give batch norm its statistics."""
     count.forward(cell.dataset.num_test + (cell.network.num_statistics or 0))
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Activities of the test set, with batch norm of so many samples at once as give it its statistics."""
+    """Return the memory of the activities of the test set; with batch norm, of one chunk of samples.
+
+    A chunk has as many samples as those that give batch norm its statistics.
+    """
     return {"samples": cell.network.num_statistics or cell.dataset.num_test}

@@ -1,7 +1,7 @@
-"""What the optimiser makes of the gradient of every layer.
+"""Ratio of the optimiser's direction to the gradient of every layer.
 
-Source: second-order Fig. 2: under K-FAC at muP the ratio goes as the width to the power 1, 0 and -1 in input, hidden
-and output layers, as the rates of SGD's muP.
+Source: second-order Fig. 2: under K-FAC at muP, the ratio is proportional to the width to the power 1, 0 and -1 in
+input, hidden and output layers, as are the learning rates of SGD's muP.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ AXES: dict[str, tuple[str, ...]] = {"preconditioned_ratio": ("layer",)}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The norm of the next update's direction, without momentum and rates, over the gradient's; 1 under SGD, 0 where
-    weights are frozen.
+    """Compute the norm of the next update's direction, without momentum and learning rates, over the gradient's norm.
+
+    It is 1 for SGD, and 0 for frozen weights.
     """
     import jax.numpy as jnp
 
@@ -37,12 +38,12 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """An update that is not made, and its norms."""
+    """Add an update that is not applied, and its norms."""
     count.gradient()
     count.update(count.trained)
     count.weights(2)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Gradients and directions."""
+    """Return the memory of gradients and directions."""
     return {"weights": 2, "units": 2}

@@ -1,19 +1,19 @@
-"""What several measurements ask of a cell and count; without JAX, as it is asked when the configuration is read."""
+"""Requirements and costs that several measurements share; without JAX, because the configuration uses them."""
 
 from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.errors import ConfigurationError
 
 
 def lacking(measurement: str, lack: str) -> ConfigurationError:
-    """The error to raise for a measurement that is not defined for a cell."""
+    """Return the error to raise for a measurement that is not defined for a cell."""
     return ConfigurationError(f"measurements.{measurement}", lack)
 
 
 def linear_equilibrium(measurement: str, cell: Cell) -> None:
-    """Refuse cells without the closed form of predictive coding's equilibrium.
+    """Reject cells without a closed form of predictive coding's equilibrium.
 
     Raises:
-        ConfigurationError: says what the measurement is for, and what it found.
+        ConfigurationError: the message says for which cells the measurement is defined, and what differs.
     """
     network, loss = cell.network, cell.algorithm.loss
     if (network.name, network.activation, loss) != ("mlp", "linear", "mean_squared_error"):
@@ -29,10 +29,10 @@ def linear_equilibrium(measurement: str, cell: Cell) -> None:
 
 
 def activity_hessian(measurement: str, cell: Cell) -> None:
-    """Refuse cells without the Hessian of predictive coding's energy by the activities, or with too few digits for it.
+    """Reject cells without an activity Hessian of predictive coding's energy, or with too little precision for it.
 
     Raises:
-        ConfigurationError: says what the measurement is for, and what it found.
+        ConfigurationError: the message says for which cells the measurement is defined, and what differs.
     """
     if cell.network.name != "mlp":
         raise lacking(
@@ -46,10 +46,10 @@ def activity_hessian(measurement: str, cell: Cell) -> None:
 
 
 def stepwise_inference(measurement: str, cell: Cell) -> None:
-    """Refuse algorithms that infer no activities step by step, and inference that may end before its last step.
+    """Reject algorithms without inference by steps, and inference that may end before its last step.
 
     Raises:
-        ConfigurationError: naming the measurement, and what is needed.
+        ConfigurationError: naming the measurement and what is required.
     """
     inference = getattr(cell.algorithm, "inference", None)
     if inference not in ("gradient_descent", "adam"):
@@ -64,7 +64,7 @@ def stepwise_inference(measurement: str, cell: Cell) -> None:
 
 
 def exact_inference(loss: str) -> AlgorithmSpec:
-    """Options of the algorithm whose errors are those of the closed form, as costs are counted by."""
+    """Return the options of the algorithm whose errors are those of the closed form, for estimates of costs."""
     from scaling_limits.algorithms.predictive_coding import Options
 
     return Options(name="predictive_coding", loss=loss, inference="exact")

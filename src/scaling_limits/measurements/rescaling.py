@@ -1,8 +1,8 @@
-"""By how much the equilibrated energy of a linear network rescales the loss: tr(S)/C - 1.
+"""Factor minus one by which the equilibrated energy of a linear network rescales the loss: tr(S)/C - 1.
 
 For one output this is s - 1.
 
-Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean, for weights of independent entries.
+Source: pcn-limits Fig. 3, Eq. 6, 19, 104; the expected value is an exact mean for weights with independent entries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AXES: dict[str, tuple[str, ...]] = {"rescaling_excess": (), "rescaling_excess_ex
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The excess at the present weights, and its mean over initialisations at the same width and depth."""
+    """Compute the excess at the current weights, and its mean over initialisations at the same width and depth."""
     import jax.numpy as jnp
 
     from scaling_limits.algorithms.predictive_coding.exact import rescaling_matrix
@@ -56,7 +56,11 @@ class Settings(EnergyWeights):
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse cells without that equilibrium, or whose draws have another mean; raises as `linear_equilibrium` does."""
+    """Reject cells without this equilibrium or whose expected excess is unknown.
+
+    Raises:
+        ConfigurationError: naming what is different.
+    """
     linear_equilibrium("rescaling", cell)
     if cell.init_distribution == "orthogonal":
         lack = "its expected value is that of normal or uniform draws, those here are orthogonal"
@@ -71,6 +75,6 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The derivatives of the outputs by all nodes, of any one sample."""
+    """Add the derivatives of the outputs with respect to all nodes, for a single sample."""
     count.forward(1)
     count.jacobians(1)

@@ -20,7 +20,7 @@ AXES: dict[str, tuple[str, ...]] = {"train_accuracy": ()}
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """The share of all training samples that is classified correctly: not a number where an output is not finite."""
+    """Compute the fraction of all training samples that are classified correctly; NaN if an output is not finite."""
     from scaling_limits.measurements.performance import classified
 
     outputs, tokens = context.outputs(context.x_train), context.problem.tokens
@@ -28,10 +28,10 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse targets that are no classes.
+    """Reject targets that are not classes.
 
     Raises:
-        ConfigurationError: naming the targets, and what is valid.
+        ConfigurationError: naming the targets and what is valid.
     """
     if cell.dataset.targets == "real":
         raise lacking(
@@ -41,10 +41,13 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """The outputs of the training set, and of the samples whose statistics batch norm takes."""
+    """Add the outputs of the training set, and of the samples that give batch norm its statistics."""
     count.forward(cell.dataset.num_train + (cell.network.num_statistics or 0))
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Activities of the training set, with batch norm of so many samples at once as give it its statistics."""
+    """Return the memory of the activities of the training set; with batch norm, of one chunk of samples.
+
+    A chunk has as many samples as those that give batch norm its statistics.
+    """
     return {"samples": cell.network.num_statistics or cell.dataset.num_train}

@@ -1,8 +1,8 @@
-"""How far training has moved the weights of every layer.
+"""Change of the weights of every layer by training.
 
-Source: second-order Fig. S.15, the distance from the start relative to the size there. Of hidden layers it falls as
-M^(-1/2) even where features are learned at any width, as what is learned has few directions: the largest singular value
-does not.
+Source: second-order Fig. S.15, the distance from initialisation relative to the initial norm. In hidden layers, it
+decreases as M^(-1/2) even if features are learned at any width, because the update has low rank; the largest singular
+value does not decrease.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ AXES: dict[str, tuple[str, ...]] = {
 
 
 def measure(context: Context) -> dict[str, Array]:
-    """`||W - W_0|| / ||W_0||` of each layer, in the Frobenius and the spectral norm; infinite from a start at zero."""
+    """Compute `||W - W_0|| / ||W_0||` of each layer, in the Frobenius and the spectral norm.
+
+    It is infinite if W_0 is zero.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -46,7 +49,7 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Norms of all weights, now and before, and eigenvalues of their products."""
+    """Add the norms of all weights, now and before training, and eigenvalues of their products."""
     count.weights(6)
     for layer in count.layers:
         small, large = sorted((layer.inputs, layer.outputs))
@@ -54,5 +57,5 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """The weights before training, the change, and products of them."""
+    """Return the memory of the weights before training, the change, and products of them."""
     return {"weights": 4}
