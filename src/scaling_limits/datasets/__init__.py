@@ -1,8 +1,6 @@
-"""Datasets: `catalogue` says what there is, `preparation` fetches and verifies it, `loading`
-turns it into arrays.
+"""Datasets: `catalogue` lists them, `preparation` fetches and verifies them, `loading` turns them into arrays.
 
-A dataset is a module with `INFO` (a `DatasetInfo`), `SOURCES` (the files it is read from; none if
-it is bundled or generated) and `decode(payloads) -> Samples`. Nothing is imported here: the
-source of `loading` and of one dataset's module decides a cell's numbers, and neither the other
-datasets nor the code that downloads do.
+A dataset is a module with `INFO` (a `DatasetInfo`), `SOURCES` (the files from which it is read; empty if it is bundled
+or generated) and `decode(payloads) -> Samples`. Nothing is imported here: the source digest of a cell covers `loading`
+and the module of its dataset, but neither the other datasets nor the code that downloads.
 """

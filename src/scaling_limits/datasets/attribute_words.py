@@ -1,12 +1,12 @@
 """A generated text of words with two attributes each, so that it has analogies: a toy task for CBOW.
 
-A word is a thing in a form, 12 things in 4 forms each, as it might be king, queen, man, woman. A sentence is about one
-of them: of its nine words, independent of each other and of their order, a quarter is that word itself, a quarter goes
-with the thing and a quarter with the form, whatever the other attribute is, and a quarter goes with anything. Each
-sentence is one sample, the middle word and the four on either side.
+A word is a thing in a form: 12 things in 4 forms each, like king, queen, man, woman. Each sentence is about one word
+and consists of nine words, drawn independently of each other and of their order. A quarter of them are the word itself,
+a quarter go with its thing, a quarter with its form, whatever the other attribute is, and a quarter with any word. Each
+sentence is one sample: the middle word and the four words on either side.
 
-What stands around a word then depends on its thing and on its form, and a : b :: c : d holds wherever a and b are one
-thing, c and d another, a and c in one form, b and d in another.
+The context of a word therefore depends on its thing and on its form, and a : b :: c : d holds if a and b are one thing,
+c and d another, a and c have one form, and b and d another.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ _KEY = 48
 _NUM_TRAIN, _NUM_TEST = 65536, 2048
 _CONTEXT = 8
 _THINGS, _FORMS = 12, 4
-# words that go with one thing, with one form, and with anything
+# numbers of words that go with one thing, with one form, and with any word
 _OF_THING, _OF_FORM, _OF_ANY = 2, 2, 16
 
-# where each kind of words begins in the vocabulary; the first are the words that analogies are about
+# index at which each kind of words begins; analogies are about the first kind
 _THING_WORDS = _THINGS * _FORMS
 _FORM_WORDS = _THING_WORDS + _THINGS * _OF_THING
 _ANY_WORDS = _FORM_WORDS + _FORMS * _OF_FORM
@@ -45,7 +45,7 @@ SOURCES = ()
 
 
 def decode(_payloads: Mapping[str, bytes]) -> Samples:
-    """Words around [n, 8] and in the middle [n], in uint8, and all 1,584 analogies [q, 4]."""
+    """Generate context words [n, 8] and middle words [n], both uint8, and all 1,584 analogies [q, 4]."""
     generator = np.random.Generator(np.random.Philox(key=_KEY))
     train, test = (_sentences(generator, count) for count in (_NUM_TRAIN, _NUM_TEST))
     middle = _CONTEXT // 2
@@ -60,7 +60,7 @@ def decode(_payloads: Mapping[str, bytes]) -> Samples:
 
 
 def _sentences(generator: np.random.Generator, count: int) -> NDArray[np.uint8]:
-    """Words [count, 9]."""
+    """Generate words [count, 9]."""
     thing, form = (generator.integers(0, n, (count, 1)) for n in (_THINGS, _FORMS))
     shape = count, _CONTEXT + 1
     kind = generator.integers(0, 4, shape)

@@ -1,4 +1,4 @@
-"""The datasets by name: constants, at hand while the configuration is read, before the data are."""
+"""The datasets by name: constants that are known when the configuration is read, before any data are."""
 
 import importlib
 from collections.abc import Mapping
@@ -44,8 +44,9 @@ _ARCHIVES = ("imagenet",)
 
 
 def archives(data_path: Path | None) -> dict[str, Path]:
-    """Datasets of the project that only the user can have, as far as they lie below `data_path`: what is in them is
-    known from the file alone, so that they are read as the user's own.
+    """Return the datasets that only users can provide, with their files below `data_path`.
+
+    Their content is known from the file only, so they are read like a user's datasets.
     """
     if data_path is None:
         return {}
@@ -59,7 +60,7 @@ def archives(data_path: Path | None) -> dict[str, Path]:
 
 
 def names(user: Mapping[str, Path]) -> list[str]:
-    """All valid names: the project's datasets and those of `user` (name -> .npz file).
+    """Return all valid names: the project's datasets and those of `user` (name -> .npz file).
 
     Raises:
         ConfigurationError: a user's dataset has the name of one of the project's.
@@ -73,11 +74,11 @@ def names(user: Mapping[str, Path]) -> list[str]:
 
 
 def info(name: str, user: Mapping[str, Path]) -> DatasetInfo:
-    """What the dataset `name` is. Only a user's dataset, or archive, is read for it (and read once).
+    """Return the description of the dataset `name`; only a user's dataset or archive is read for this, once.
 
     Raises:
         ConfigurationError: there is no such dataset.
-        DatasetError: the user's file is missing or not valid.
+        DatasetError: the user's file is missing or invalid.
     """
     found = importlib.import_module(module(name, user))
     if name not in user:
@@ -88,9 +89,9 @@ def info(name: str, user: Mapping[str, Path]) -> DatasetInfo:
 
 
 def module(name: str, user: Mapping[str, Path]) -> str:
-    """The dotted name of the module that decodes `name`.
+    """Return the dotted name of the module that decodes `name`.
 
-    With `loading`, this is the source that the dataset's numbers depend on.
+    With `loading`, this is the source on which the dataset's values depend.
 
     Raises:
         ConfigurationError: there is no such dataset.
@@ -102,7 +103,7 @@ def module(name: str, user: Mapping[str, Path]) -> str:
 
 
 def available_locally(name: str, data_path: Path | None) -> bool:
-    """Whether all files of the project's dataset `name` lie under `data_path`; none is read.
+    """Return whether all files of the project's dataset `name` exist below `data_path`, without reading them.
 
     True for datasets that need no files.
     """
@@ -113,5 +114,5 @@ def available_locally(name: str, data_path: Path | None) -> bool:
 
 
 def published(name: str) -> bool:
-    """Whether the project's dataset `name` can be downloaded."""
+    """Return whether the project's dataset `name` can be downloaded."""
     return any(source.mirrors for source in registry.get(name).SOURCES)

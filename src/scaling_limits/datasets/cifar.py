@@ -1,4 +1,4 @@
-"""The two forms in which CIFAR-10 and CIFAR-100 are published: 32 x 32 x 3, binary or pickled."""
+"""The two formats in which CIFAR-10 and CIFAR-100 are published: 32 x 32 x 3, binary or pickled."""
 
 import importlib
 import io
@@ -18,13 +18,13 @@ Batch = tuple[NDArray[np.uint8], NDArray[np.uint8]]
 
 
 def decode(payloads: Mapping[str, bytes], *, label_bytes: int, label_key: bytes) -> Samples:
-    """Images [n, 32, 32, 3] and labels [n], both uint8, from files whose names begin with `test` or do not.
+    """Decode images [n, 32, 32, 3] and labels [n], both uint8; the names of test files begin with `test`.
 
-    In `.bin` files the label is the last of `label_bytes` before each image; in pickled ones the labels
-    stand under `label_key`.
+    In `.bin` files, the label is the last of `label_bytes` before each image. In pickled files, the labels are stored
+    under `label_key`.
 
     Raises:
-        DatasetError: a batch is not laid out as published.
+        DatasetError: a batch does not have the published format.
     """
     train: list[Batch] = []
     test: list[Batch] = []
@@ -40,7 +40,7 @@ def decode(payloads: Mapping[str, bytes], *, label_bytes: int, label_key: bytes)
 
 
 def encode(split: Columns, *labels: str) -> bytes:
-    """The records of a `.bin` file: the named labels, then the planes of each image."""
+    """Return the records of a `.bin` file: the named labels, then the planes of each image."""
     images = split["image"]
     planes = images.transpose(0, 3, 1, 2).reshape(len(images), -1)
     return np.column_stack([*(split[name] for name in labels), planes]).astype(np.uint8).tobytes()
@@ -70,7 +70,7 @@ def _images(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """Unpickles numpy arrays and plain containers, and refuses every other callable."""
+    """Unpickles NumPy arrays and plain containers, and rejects all other callables."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in {
@@ -86,5 +86,5 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def _dtype(name: bytes | str, _align: object, _copy: object) -> np.dtype[Any]:
-    # the published files pass `align` as an integer, which numpy is giving up
+    # the published files pass `align` as an integer, which NumPy deprecates
     return np.dtype(name.decode() if isinstance(name, bytes) else name)

@@ -1,4 +1,4 @@
-"""CIFAR-10: small photographs, 32 x 32 x 3, 50,000 + 10,000, in binary or in pickled form."""
+"""CIFAR-10: small photographs, 32 x 32 x 3, 50,000 + 10,000, in binary or pickled form."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ _PICKLED = (
     Payload("test_batch", "md5:40351d587109b95175f43aff81a1287e"),
 )
 
-# Both forms hold the same images in the same order, so one checksum stands for either.
+# both forms hold the same images in the same order, so one checksum identifies either
 INFO = DatasetInfo(
     name="cifar10",
     title="CIFAR-10",
@@ -45,7 +45,7 @@ _FOLDER = r"cifar[-_ ]?10(?!\d)"
 
 
 def encode(train: Columns, test: Columns) -> dict[str, bytes]:
-    """The binary files, from the images and labels of both splits in their official order."""
+    """Return the binary files, given the images and labels of both splits in their official order."""
     records = cifar.encode(train, "label")
     size = len(records) // 5
     batches = {f"data_batch_{i + 1}.bin": records[i * size : (i + 1) * size] for i in range(5)}
@@ -71,9 +71,9 @@ SOURCES = (
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:
-    """Images [n, 32, 32, 3] and labels [n], both uint8.
+    """Decode images [n, 32, 32, 3] and labels [n], both uint8.
 
     Raises:
-        DatasetError: a batch is not laid out as published.
+        DatasetError: a batch does not have the published format.
     """
     return cifar.decode(payloads, label_bytes=1, label_key=b"labels")

@@ -1,6 +1,6 @@
-"""CIFAR-100: small photographs of 100 kinds, 32 x 32 x 3, 50,000 + 10,000, pickled or in binary form.
+"""CIFAR-100: small photographs of 100 classes, 32 x 32 x 3, 50,000 + 10,000, in pickled or binary form.
 
-Labels are the fine ones. The coarse ones, of 20 kinds, are left out.
+Labels are the fine ones; the coarse labels of 20 classes are ignored.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _BINARY = (
     Payload("test.bin", "md5:4499cfba6c016c1be1438163640a0898"),
 )
 
-# Both forms hold the same images in the same order, so one checksum stands for either.
+# both forms hold the same images in the same order, so one checksum identifies either
 INFO = DatasetInfo(
     name="cifar100",
     title="CIFAR-100",
@@ -40,7 +40,7 @@ _FOLDER = r"cifar[-_ ]?100"
 
 
 def encode(train: Columns, test: Columns) -> dict[str, bytes]:
-    """The binary files, from the images and both labels of both splits."""
+    """Return the binary files, given the images and both labels of both splits."""
     return {
         f"{name}.bin": cifar.encode(split, "coarse_label", "fine_label")
         for name, split in (("train", train), ("test", test))
@@ -68,9 +68,9 @@ SOURCES = (
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:
-    """Images [n, 32, 32, 3] and fine labels [n], both uint8.
+    """Decode images [n, 32, 32, 3] and fine labels [n], both uint8.
 
     Raises:
-        DatasetError: a file is not laid out as published.
+        DatasetError: a file does not have the published format.
     """
     return cifar.decode(payloads, label_bytes=2, label_key=b"fine_labels")

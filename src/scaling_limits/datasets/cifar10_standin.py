@@ -1,4 +1,4 @@
-"""A smaller archive that may take CIFAR-10's place, declared, where that is not at hand."""
+"""A smaller archive that replaces CIFAR-10, with a note, if CIFAR-10 is not available."""
 
 from collections.abc import Mapping
 
@@ -26,5 +26,5 @@ SOURCES = (Source((_PAYLOAD,), folder=r"cifar[-_ ]?10(?!\d)"),)
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:
-    """Images [n, 32, 32, 3] and labels [n], both uint8."""
+    """Decode images [n, 32, 32, 3] and labels [n], both uint8."""
     return keras_npz.decode(_PAYLOAD.name, payloads[_PAYLOAD.name])

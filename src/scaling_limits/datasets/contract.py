@@ -7,7 +7,7 @@ from scaling_limits.datasets.description import DatasetInfo, Samples, Source
 
 
 class Dataset(Protocol):
-    """A dataset that the project knows: constants, and the decoding of its files."""
+    """A dataset of the project: constants, and the decoding of its files."""
 
     @property
     def INFO(self) -> DatasetInfo:  # noqa: N802
@@ -15,10 +15,10 @@ class Dataset(Protocol):
 
     @property
     def SOURCES(self) -> Sequence[Source]:  # noqa: N802
-        """The forms in which its files are published; none for generated data."""
+        """The forms in which its files are published; empty for generated data."""
 
     def decode(self, payloads: Mapping[str, bytes], /) -> Samples:
-        """The samples, from the contents of one source by name."""
+        """Decode the samples from the contents of one source, given by file name."""
 
 
 if TYPE_CHECKING:

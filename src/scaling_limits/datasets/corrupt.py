@@ -1,4 +1,4 @@
-"""What happens to a file that is not what it should be: named, moved aside, never used."""
+"""Handling of corrupt files: they are reported, renamed and never used."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from scaling_limits.errors import DatasetError
 
 
 def corrupt(path: Path, *, expected: str, found: str) -> DatasetError:
-    """Move `path` aside and return the error to raise, with both checksums."""
+    """Rename `path` and return the error to raise, with both checksums."""
     return DatasetError(
         f"{path} is corrupt: expected {expected}, found {found}; {_set_aside(path)}"
     )
@@ -18,7 +18,7 @@ def _set_aside(path: Path) -> str:
     while aside.exists():
         number += 1
         aside = path.with_name(f"{path.name}.corrupt-{number}")
-    # root may rename in a folder that says it is read-only; the owner's intention counts
+    # root may rename files in a read-only folder, but the intention of its owner is respected
     if path.parent.stat().st_mode & 0o222:
         try:
             path.rename(aside)

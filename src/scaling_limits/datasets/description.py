@@ -1,4 +1,4 @@
-"""What a dataset is, and which published files it is read from."""
+"""Descriptions of datasets and of the published files from which they are read."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
@@ -15,14 +15,19 @@ Columns = Mapping[str, NDArray[np.integer]]
 class DatasetInfo:
     """A dataset as the configuration sees it.
 
-    `shape` is that of one sample: (H, W), (H, W, C) or (D,). `checksum` (sha256) names the
-    verified content. `stand_in` is the dataset that may take this one's place if it is on the
-    machine and this one is not. `note` has to be said wherever the data are shown. Samples of a text
-    are words about another one, `context_size` of them; `shape` is then that of what they become,
-    how often each word of the vocabulary is among them. Such a text has analogies. With `is_sequence` it is one text
-    of tokens, which is cut into samples of as many as the settings say; `shape` is that of a token, and `num_train` and
-    `num_test` count tokens that have a next one. Targets are classes, or with `num_targets` so many real numbers of
-    every sample; `num_classes` is then 0.
+    Targets are classes or, with `num_targets`, real numbers; `num_classes` is then 0. In a text with `context_size`, a
+    sample is a word with its context, and the text has analogies.
+
+    Attributes:
+        shape: shape of one sample: (H, W), (H, W, C) or (D,). For a text with `context_size`, (size of the
+            vocabulary,), because a sample becomes the counts of all words. With `is_sequence`, the shape of a token.
+        checksum: SHA-256 checksum that identifies the verified content.
+        stand_in: the dataset that replaces this one if only the replacement is available on this machine.
+        note: a note that is shown with the data.
+        context_size: number of context words of a sample, for texts of words.
+        is_sequence: whether the dataset is one text of tokens, which is cut into samples of the length in the settings;
+            `num_train` and `num_test` then count the tokens that have a next one.
+        num_targets: number of real targets of every sample.
     """
 
     name: str
@@ -56,14 +61,15 @@ class Source:
 
     Attributes:
         payloads: the files, published one by one, with gzip if `gzipped`, or all in `archive`.
-        folder: regular expression that names of folders with the dataset match somewhere, in lower case.
-        mirrors: addresses of folders; without any, only a local copy serves.
+        folder: regular expression for the lower-case names of folders that contain the dataset; it may match any part
+            of a name.
+        mirrors: addresses of folders; without mirrors, only local copies are used.
         archive: name of the archive; `archive_checksum` is the checksum of its bytes.
         gzipped: whether mirrors keep the payloads compressed.
-        telling_names: False if the files have names such as `train`, which may be anything: they count in folders of
+        telling_names: False if the files have unspecific names such as `train`; they are then accepted in folders of
             the dataset only.
-        encode: the payloads, from the columns of the training and the test split. With it, Keras' `.npz` and Hugging
-            Face's Parquet serve as copies.
+        encode: returns the payloads, given the columns of the training and the test split. With it, Keras' `.npz` and
+            Hugging Face's Parquet files are accepted as copies.
     """
 
     payloads: tuple[Payload, ...]
@@ -80,10 +86,10 @@ class Source:
 class Samples:
     """Decoded samples: x [n, H, W], [n, H, W, C] or [n, D]; integer labels y [n], or real targets y [n, num_targets].
 
-    `maximum` is the largest value a pixel can take; 0 where the data have no such bound. Of a text, x
-    are indices of words [n, context_size], y those of the words that they stand about, and `analogies`
-    questions [q, 4]: what is to the third word as the second is to the first? The fourth. Of a sequence, x and y are
-    the tokens [n] and those after them.
+    `maximum` is the largest possible pixel value; 0 if the data have no such bound. For a text of words, x are the
+    indices of context words [n, context_size], y those of the words in the middle, and `analogies` questions [q, 4]:
+    the fourth word is to the third as the second is to the first. For a sequence, x are the tokens [n] and y the next
+    tokens.
     """
 
     x_train: NDArray[np.generic]
@@ -95,6 +101,6 @@ class Samples:
 
 
 def combined_checksum(payloads: Iterable[Payload]) -> str:
-    """One sha256 that stands for the checksums of several files."""
+    """Return one SHA-256 checksum that represents the checksums of several files."""
     lines = "".join(f"{payload.name} {payload.checksum}\n" for payload in payloads)
     return hashlib.sha256(lines.encode()).hexdigest()

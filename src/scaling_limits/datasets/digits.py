@@ -1,4 +1,4 @@
-"""The handwritten digits that scikit-learn bundles: 8 x 8 grey, values 0 to 16, no download."""
+"""The handwritten digits bundled with scikit-learn: 8 x 8 grey, values 0 to 16, no download."""
 
 from collections.abc import Mapping
 
@@ -23,9 +23,9 @@ SOURCES = ()
 
 
 def decode(_payloads: Mapping[str, bytes]) -> Samples:
-    """Images [n, 8, 8] and labels [n], both uint8, shuffled once and for all.
+    """Return images [n, 8, 8] and labels [n], both uint8, in a fixed shuffled order.
 
-    Bundled, the images of one writer follow each other; the last ones would be no fair test.
+    In the bundled order, the images of one writer are adjacent, so the last images would not be a fair test set.
     """
     from sklearn.datasets import load_digits
 

@@ -1,4 +1,4 @@
-"""Fashion-MNIST: clothing, 28 x 28 grey, 60,000 + 10,000, in files named as those of MNIST."""
+"""Fashion-MNIST: clothing, 28 x 28 grey, 60,000 + 10,000, in files with the same names as those of MNIST."""
 
 from scaling_limits.datasets.description import DatasetInfo, Payload, Source, combined_checksum
 from scaling_limits.datasets.mnist import decode, encode

@@ -1,4 +1,4 @@
-"""Downloads: mirrors, retries with growing pauses, a file only when it is complete."""
+"""Downloads with mirrors and retries after increasing pauses; a file is written only when it is complete."""
 
 import http.client
 import urllib.error
@@ -26,15 +26,15 @@ def fetch(
     wait: Callable[[float], None],
     report: Callable[[str], None],
 ) -> Checked:
-    """Download one file and return what `check` makes of it.
+    """Download one file and return the result of `check`.
 
     All mirrors are tried in turn, in at most `ROUNDS` rounds with pauses of 1, 2, 4... seconds between them. A mirror
-    that refuses the request, or whose file fails `check`, is not asked again.
+    that rejects the request, or whose file fails `check`, is not tried again.
 
     Args:
         urls: addresses of the file, one for each mirror, in the order in which they are tried.
         target: path to write.
-        check: reads the file at a path; raises DatasetError if the file is not the right one.
+        check: reads the file at a path; raises DatasetError if the file is wrong.
         wait: pauses for a number of seconds.
         report: receives one line of progress or failure.
 
@@ -42,8 +42,8 @@ def fetch(
         The result of `check`.
 
     Raises:
-        DatasetError: no mirror gave a file that passes; names the failure of each one.
-        WriteError: the file cannot be written here, which no other mirror would mend.
+        DatasetError: no mirror provided a valid file; the message names the failure of each one.
+        WriteError: the file cannot be written on this machine, so other mirrors are not tried.
     """
     mirrors = list(urls)
     failures: list[str] = []

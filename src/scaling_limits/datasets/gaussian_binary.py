@@ -1,8 +1,6 @@
-"""Random signs on Gaussian inputs: x ~ N(0, 1)^40 and y in {-1, 1}, 20 samples (the toy task of
-pcn-limits, A.8).
+"""Random signs on Gaussian inputs: x ~ N(0, 1)^40 and y in {-1, 1}, 20 samples (toy task of pcn-limits, A.8).
 
-The labels are independent of the inputs, so the 20 test samples measure memory, not
-generalisation.
+The labels are independent of the inputs, so the 20 test samples measure memorisation, not generalisation.
 """
 
 from collections.abc import Mapping
@@ -30,7 +28,7 @@ SOURCES = ()
 
 
 def decode(_payloads: Mapping[str, bytes]) -> Samples:
-    """Inputs [20, 40] in float32 and labels [20] in {-1, 1}, training and test."""
+    """Generate inputs [20, 40] in float32 and labels [20] in {-1, 1}, for training and test."""
     generator = np.random.Generator(np.random.Philox(key=_KEY))
 
     def draw() -> tuple[NDArray[np.float32], NDArray[np.int32]]:

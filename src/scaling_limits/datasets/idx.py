@@ -1,4 +1,4 @@
-"""The IDX format of MNIST and its relatives."""
+"""The IDX format of MNIST and similar datasets."""
 
 import struct
 
@@ -9,17 +9,17 @@ from scaling_limits.errors import DatasetError
 
 
 def encode(values: NDArray[np.integer]) -> bytes:
-    """The file of an array of integers from 0 to 255; the inverse of `decode`."""
+    """Encode an array of integers from 0 to 255 as a file; the inverse of `decode`."""
     header = struct.pack(f">2xBB{values.ndim}I", 8, values.ndim, *values.shape)
     return header + values.astype(np.uint8).tobytes()
 
 
 def decode(name: str, content: bytes) -> NDArray[np.uint8]:
-    """An array of unsigned bytes.
+    """Decode an array of unsigned bytes.
 
     Raises:
-        DatasetError: `content` is not in IDX format, holds another type, or has another length
-        than it says.
+        DatasetError: `content` is not in IDX format, holds another type, or does not have the length given in its
+            header.
     """
     if len(content) < 4 or content[:3] != b"\x00\x00\x08":
         raise DatasetError(f"{name} does not begin like an IDX file of unsigned bytes")

@@ -1,7 +1,7 @@
-"""ImageNet: photographs of 1,000 kinds, an archive of the user's own, as there is no free download.
+"""ImageNet: photographs of 1,000 classes, in an archive that the user provides, as there is no free download.
 
-`imagenet.npz` below `data.path`, at a resolution of one's own, is read as any dataset of the user's (`keras_npz`): its
-sizes and its checksum are those of the file. Without it CIFAR-10 takes its place, which is said wherever it is shown.
+`imagenet.npz` below `data.path`, at any resolution, is read like a user's dataset (`keras_npz`): its sizes and its
+checksum are those of the file. Without it, CIFAR-10 replaces it, and this is stated wherever results are shown.
 """
 
 from collections.abc import Mapping
@@ -26,5 +26,5 @@ SOURCES = (Source((_FILE,), folder="imagenet"),)
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:
-    """The samples of the archive; raises as `keras_npz.decode` does."""
+    """Decode the samples of the archive; raises as `keras_npz.decode` does."""
     return keras_npz.decode(_FILE.name, payloads[_FILE.name])

@@ -18,10 +18,10 @@ from scaling_limits.errors import DatasetError
 
 
 def info(name: str, path: Path) -> DatasetInfo:
-    """Shapes and checksum (sha256 of the file) of a user's dataset.
+    """Return the description of a user's dataset, with shapes and checksum (SHA-256 of the file).
 
     Raises:
-        DatasetError: the file cannot be read, or is not valid; names the key.
+        DatasetError: the file cannot be read or is invalid; the message names the key.
     """
     _content(path)
     status = path.stat()
@@ -29,16 +29,16 @@ def info(name: str, path: Path) -> DatasetInfo:
 
 
 def read(path: Path) -> Samples:
-    """The samples of a user's dataset; raises as `info` does."""
+    """Read the samples of a user's dataset; raises as `info` does."""
     return decode(str(path), _content(path))
 
 
 def decode(name: str, content: bytes) -> Samples:
-    """The samples in the bytes of an .npz file, nothing of which is unpickled.
+    """Decode the samples from the bytes of an .npz file, without unpickling.
 
     Raises:
-        DatasetError: a key is missing, or its array is of objects, of the wrong shape or length,
-            or not finite (it names the first such value).
+        DatasetError: a key is missing, or its array contains objects, has the wrong shape or length, or is not finite
+            (the message gives the first such value).
     """
     arrays: dict[str, NDArray[np.generic]] = {}
     if not zipfile.is_zipfile(io.BytesIO(content)):
@@ -122,7 +122,7 @@ def _inputs(name: str, key: str, x: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def _targets(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.integer | np.floating]:
-    """Real targets [n, k], or labels [n]."""
+    """Return real targets [n, k], or labels [n]."""
     is_real = y.dtype.kind == "f"
     if _is_one_hot(y):
         raise DatasetError(
@@ -156,14 +156,14 @@ def _targets(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.integer 
 
 
 def _is_one_hot(y: NDArray[np.generic]) -> bool:
-    """Whether every row has a single 1 and zeros otherwise, in several columns."""
+    """Return whether every row of several columns has a single 1 and zeros otherwise."""
     if y.ndim != 2 or y.shape[1] < 2 or y.dtype.kind not in "buif":
         return False
     return bool(np.isin(y, (0, 1)).all() and (np.count_nonzero(y, axis=1) == 1).all())
 
 
 def _refuse_numbering(name: str, labels: NDArray[np.number]) -> None:
-    """Refuse labels that count from 1, which would be a class too many, and a single class."""
+    """Reject labels that count from 1, which would add an empty class, and a single class."""
     smallest, largest = int(labels.min()), int(labels.max())
     if smallest == largest:
         raise DatasetError(
@@ -181,12 +181,12 @@ def _refuse_numbering(name: str, labels: NDArray[np.number]) -> None:
 
 
 def _kind(y: NDArray[np.generic]) -> str:
-    """What targets are, in words."""
+    """Describe the targets in a message."""
     return "classes" if y.ndim == 1 else f"{y.shape[1]} real targets of each sample"
 
 
 def _refuse_unfit(name: str, key: str, values: NDArray[np.generic]) -> None:
-    # true for NaN as well
+    # the negated comparison is true for NaN, too
     unfit = ~(np.abs(values) <= np.finfo(np.float32).max)
     if unfit.any():
         index = tuple(int(i) for i in np.argwhere(unfit)[0])

@@ -1,4 +1,4 @@
-"""From a prepared dataset to the arrays that a network is trained on."""
+"""Conversion of a prepared dataset to the arrays on which a network is trained."""
 
 import hashlib
 import math
@@ -20,10 +20,11 @@ _CHUNK = 1024
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Inputs x [n, D], targets y [n, C] and integer labels [n] (none of real targets), training and test.
+    """Inputs x [n, D], targets y [n, C] and integer labels [n] (empty for real targets), for training and test.
 
-    Of a text, x are indices of words [n, context_size], y the labels themselves, both of which `words.vectors` makes
-    inputs and targets of, and `analogies` its questions [q, 4]; of sequences both are indices [n, sequence_length].
+    For a text of words, x are indices of words [n, context_size] and y the labels, which `words.vectors` converts to
+    inputs and targets, and `analogies` are its questions [q, 4]. For sequences, both are token indices [n,
+    sequence_length].
     """
 
     x_train: NDArray[np.number]
@@ -36,18 +37,25 @@ class Arrays:
 
 
 def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "float32") -> Arrays:
-    """The first `num_train` and `num_test` samples of a prepared file, as `spec` wants them.
+    """Load the first `num_train` and `num_test` samples of a prepared file, converted as `spec` requires.
 
-    Images are resampled to `spec.input_shape`, normalised and flattened. `unit_interval` divides
-    by the largest possible pixel value; `standardise` subtracts the mean of the training samples
-    in use and divides by their standard deviation, per colour channel (vectors have one channel).
-    Targets are one-hot rows [n, num_classes], or for binary labels in {-1, 1} the label itself
-    [n, 1], or `gaussian`: independent N(0, 1) numbers [n, target_dim], the same for all data; `real` ones are
-    taken as they are.
+    Images are resampled to `spec.input_shape`, normalised and flattened. `unit_interval` divides by the largest
+    possible pixel value. `standardise` subtracts the mean of the training samples in use and divides by their standard
+    deviation, per colour channel (vectors have one channel). Targets are one-hot rows [n, num_classes], the label
+    itself [n, 1] for binary labels in {-1, 1}, `gaussian` draws from N(0, 1) [n, target_dim], which do not depend on
+    the data, or `real` targets, which are not changed.
+
+    Args:
+        spec: the dataset of the cell.
+        path: the prepared file.
+        dtype: floating-point type of inputs and targets.
+
+    Returns:
+        The arrays of both splits.
 
     Raises:
-        DatasetError: the file is missing, corrupt (it is then moved aside), or made from other
-            data; or it cannot give what `spec` asks for.
+        DatasetError: the file is missing, corrupt (it is then renamed) or was prepared from other data, or it cannot
+            provide what `spec` requires.
     """
     samples, checksum = prepared.read(path)
     if checksum != spec.checksum:
@@ -83,7 +91,7 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
 
 
 def _words(spec: DatasetSpec, samples: Samples) -> Arrays:
-    """A text, in indices of words: as vectors of the vocabulary it would take some hundred times as much."""
+    """Return a text as word indices; as vectors of the vocabulary, it would take some hundred times the memory."""
     x_train, y_train = (
         v[: spec.num_train].astype(np.int32) for v in (samples.x_train, samples.y_train)
     )
@@ -95,7 +103,7 @@ def _words(spec: DatasetSpec, samples: Samples) -> Arrays:
 
 
 def _sequences(spec: DatasetSpec, samples: Samples) -> Arrays:
-    """A text cut into samples, none of which overlap; what follows the last is left out."""
+    """Cut a text into samples without overlap; the remainder after the last sample is dropped."""
 
     def cut(tokens: NDArray[np.generic], count: int) -> NDArray[np.int32]:
         whole = tokens[: count * spec.input_shape[0]].astype(np.int32)
@@ -107,7 +115,7 @@ def _sequences(spec: DatasetSpec, samples: Samples) -> Arrays:
 
 
 def _inputs(spec: DatasetSpec, x: NDArray[np.generic], dtype: str) -> NDArray[np.floating]:
-    """Samples as [n, pixels, channels], in `dtype`."""
+    """Return samples as [n, pixels, channels], in `dtype`."""
     held, wanted = x.shape[1:], spec.input_shape
     if held == wanted:
         channels = _channels(held)
@@ -121,7 +129,7 @@ def _inputs(spec: DatasetSpec, x: NDArray[np.generic], dtype: str) -> NDArray[np
     result = np.empty((len(x), height * width, channels), dtype)
     for start in range(0, len(x), _CHUNK):
         images = x[start : start + _CHUNK].reshape(-1, held[0], held[1], held_channels)
-        # a grey image fills all channels
+        # a grey image is copied to all channels
         result[start : start + _CHUNK] = resample(images, height, width).reshape(
             len(images), height * width, held_channels
         )
@@ -135,7 +143,7 @@ def _channels(shape: tuple[int, ...]) -> int:
 def _normalisation(
     spec: DatasetSpec, x: NDArray[np.floating], maximum: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What to subtract and what to divide by, one number per channel each."""
+    """Return the shift and the scale of the normalisation, one number per channel each."""
     channels = x.shape[-1]
     shift, scale = np.zeros(channels), np.ones(channels)
     if spec.normalisation == "unit_interval":
@@ -148,7 +156,7 @@ def _normalisation(
         for channel in range(channels):
             values = x[..., channel].astype(np.float64)
             shift[channel], scale[channel] = values.mean(), values.std()
-        # rounding can leave the standard deviation of equal values positive
+        # round-off may give equal values a positive standard deviation
         constant = (x.max((0, 1)) == x.min((0, 1))) | (scale.astype(x.dtype) == 0)
         if constant.any():
             raise DatasetError(
@@ -179,7 +187,7 @@ def _targets(
     if spec.targets == "gaussian":
         key = int.from_bytes(hashlib.sha256(f"gaussian targets/{part}".encode()).digest()[:16])
         generator = np.random.Generator(np.random.Philox(key=key))
-        # column by column, so that fewer outputs are a part of more
+        # column by column, so that the targets for fewer outputs are a prefix of those for more
         drawn = generator.standard_normal((spec.target_dim, len(labels))).T
         return np.ascontiguousarray(drawn, dtype)
     if spec.targets == "scalar":

@@ -1,4 +1,4 @@
-"""Find copies of published files on this machine by their names; `verify` checks what they hold."""
+"""Search for copies of published files on this machine by their names; `verify` checks their contents."""
 
 import os
 import re
@@ -11,17 +11,17 @@ from scaling_limits.datasets.description import Source
 
 # Hugging Face's cache nests datasets--<owner>--<name>/snapshots/<revision>/<configuration>
 _DEPTH = 4
-# a folder with more folders holds images by class, and no layout that is read
+# a folder with more subfolders holds images by class, a layout that is not supported
 _MOST_FOLDERS = 100
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Files below a folder that a source may be read from, the folders of the dataset first.
+    """Files below a folder from which a source may be read, those in the dataset's folders first.
 
     Attributes:
-        source: what they are copies of.
-        folders: where they were looked for.
+        source: the source that they are copies of.
+        folders: the folders that were searched.
         payloads: for each payload, by name, the files that may hold it.
         archives: files that may be the archive.
         tables: labelled images: an `.npz` file, or the Parquet files of a folder.
@@ -35,18 +35,18 @@ class Copies:
 
     @property
     def complete(self) -> bool:
-        """Whether, by the names alone, the source can be read."""
+        """Whether the source can be read, judged by file names alone."""
         return bool(self.archives or self.tables or all(self.payloads.values()))
 
     @property
     def missing(self) -> list[str]:
-        """The payloads without a file, where there are some with one."""
+        """The payloads without a file; empty if no payload has a file."""
         absent = [name for name, files in self.payloads.items() if not files]
         return absent if len(absent) < len(self.payloads) else []
 
 
 def forms(source: Source) -> list[str]:
-    """Describe the files that `find` looks for."""
+    """Describe the files for which `find` searches."""
     names = ", ".join(payload.name for payload in source.payloads)
     result = [f"{names} (each with or without .gz)", source.archive]
     if source.encode is not None:
@@ -55,10 +55,10 @@ def forms(source: Source) -> list[str]:
 
 
 def find(source: Source, root: Path) -> Copies:
-    """Look for copies of `source` in `root` and in the dataset's folders below it; no file is read.
+    """Search for copies of `source` in `root` and in the dataset's folders below it; no file is read.
 
-    A folder is one of the dataset if its name fits `source.folder`, or is that of a payload, as is every folder in one.
-    Names of files may end in `.gz` or not, and have a dot before `idx`.
+    A folder belongs to the dataset if its name matches `source.folder` or is the name of a payload, or if it is inside
+    such a folder. Names of files may or may not end in `.gz`, and may have a dot before `idx`.
     """
     own = _folders(source, root)
     by_folder = {**own, root: _listing(root).files}
@@ -77,8 +77,9 @@ def find(source: Source, root: Path) -> Copies:
 
 
 def _folders(source: Source, root: Path) -> dict[Path, list[Path]]:
-    """The dataset's folders with their files, from the outside in: `root` if its name fits, else those in it that fit,
-    and what lies in them.
+    """Return the dataset's folders with their files, from the outside in.
+
+    These are `root` if its name matches, else the matching folders in it, and the folders inside of them.
     """
     names = {payload.name for payload in source.payloads if source.telling_names}
 
@@ -106,9 +107,9 @@ class _Listing(NamedTuple):
 
 
 def _listing(folder: Path) -> _Listing:
-    """List a folder, sorted; empty if it cannot be read."""
+    """List a folder in alphabetical order; empty if it cannot be read."""
     try:
-        # scandir does not ask the file system about each of what may be thousands of entries
+        # scandir needs no file-system call per entry, of which there may be thousands
         with os.scandir(folder) as entries:
             result = sorted(entries, key=lambda entry: entry.name)
     except OSError:
@@ -124,12 +125,12 @@ def _named(name: str, files: Iterable[Path]) -> list[Path]:
 
 
 def _bare(name: str) -> str:
-    """A file's name as it is published: without compression, and with a hyphen before `idx`."""
+    """Return a file's name as published: without compression, and with a hyphen before `idx`."""
     return name.removesuffix(".gz").replace(".idx", "-idx")
 
 
 def _npz(source: Source, files: Iterable[Path]) -> list[tuple[Path, ...]]:
-    """Each `.npz` file named after the dataset."""
+    """Return each `.npz` file named after the dataset."""
     return [
         (file,)
         for file in files
@@ -138,7 +139,7 @@ def _npz(source: Source, files: Iterable[Path]) -> list[tuple[Path, ...]]:
 
 
 def _parquet(folders: Iterable[list[Path]]) -> list[tuple[Path, ...]]:
-    """The shards of both splits, for each folder that has some of either."""
+    """Return the shards of both splits, for each folder that has shards of both."""
     result = []
     for files in folders:
         shards = [file for file in files if re.fullmatch(r"(train|test)\b.*\.parquet", file.name)]

@@ -43,7 +43,7 @@ INFO = DatasetInfo(
 
 
 def encode(train: Columns, test: Columns) -> dict[str, bytes]:
-    """The four files, from the images and labels of both splits."""
+    """Return the four files, given the images and labels of both splits."""
     return {
         "train-images-idx3-ubyte": idx.encode(train["image"]),
         "train-labels-idx1-ubyte": idx.encode(train["label"]),
@@ -52,11 +52,11 @@ def encode(train: Columns, test: Columns) -> dict[str, bytes]:
     }
 
 
-# The page of the authors refuses downloads; the PyTorch and the TensorFlow projects keep these two.
+# the authors' page rejects downloads; the PyTorch and TensorFlow projects host these mirrors
 SOURCES = (
     Source(
         _PAYLOADS,
-        # not kmnist, not fashion_mnist
+        # excludes kmnist and fashion_mnist
         folder=r"(?<![a-z])(?<!fashion[-_ ])mnist",
         mirrors=(
             "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -68,7 +68,7 @@ SOURCES = (
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:
-    """Images [n, 28, 28] and labels [n], both uint8."""
+    """Decode images [n, 28, 28] and labels [n], both uint8."""
     arrays = {name: idx.decode(name, content) for name, content in payloads.items()}
     return Samples(
         x_train=arrays["train-images-idx3-ubyte"],

@@ -1,4 +1,4 @@
-"""The order of training samples: a function of seed, dataset, number of samples and batch size only."""
+"""The order of training samples, which depends only on seed, dataset, number of samples and batch size."""
 
 import hashlib
 
@@ -10,14 +10,14 @@ def batch_indices(
 ) -> np.ndarray:
     """Return the sample indices of all batches, from shuffled epochs; an incomplete last batch is dropped.
 
-    A batch of all samples keeps their order; a larger one is cut to them. Fewer steps give a prefix of more steps'
-    order.
+    If the batch size is at least the number of samples, every batch consists of all samples in their original order.
+    The order for fewer steps is a prefix of the order for more steps.
 
     Args:
         seed: seed of the order.
         dataset: name of the dataset.
         num_samples: number of training samples.
-        batch_size: samples of a batch.
+        batch_size: number of samples of a batch.
         num_steps: number of batches.
 
     Returns:

@@ -1,4 +1,4 @@
-"""From published files, on this machine or not, to a prepared dataset."""
+"""Preparation of a dataset from published files, which are downloaded if necessary."""
 
 import importlib
 import os
@@ -34,18 +34,18 @@ def prepare(
 
     Args:
         name: the dataset.
-        data_path: folder with copies, which are read and never changed. Without one, the official files are downloaded.
-        downloads: in its folder `<name>` downloads are kept, and used if they are there.
+        data_path: folder with copies, which are read and never changed. If None, the official files are downloaded.
+        downloads: folder in whose subfolder `<name>` downloads are kept; existing downloads are reused.
         output: file to write.
-        user: files of the user's own datasets by name.
-        wait: sleeps between attempts.
-        report: is told of progress.
+        user: files of the user's datasets by name.
+        wait: pauses between attempts, for a number of seconds.
+        report: receives messages about progress.
 
     Raises:
         ConfigurationError: there is no such dataset.
-        DatasetError: `data_path` does not hold the dataset, and it was not downloaded before; a download is corrupt
-            (it is then moved aside); or the dataset could not be downloaded.
-        WriteError: a file cannot be written; nothing of it is left behind.
+        DatasetError: `data_path` does not contain the dataset, and it was not downloaded before; a download is corrupt
+            (it is then renamed); or the dataset could not be downloaded.
+        WriteError: a file cannot be written; no partial file is left.
     """
     if name in user:
         info = catalogue.info(name, user)
@@ -103,7 +103,7 @@ def _absent(
     searched: Sequence[local.Copies],
     reasons: Sequence[str],
 ) -> str:
-    """Say what was looked for and where, which files do not serve and why, and what to do."""
+    """Describe which files were searched and where, which files are unusable and why, and what to do."""
     wanted = "\n    or ".join(
         dict.fromkeys(form for source in sources for form in local.forms(source))
     )
@@ -127,7 +127,7 @@ def _readable(folder: Path) -> str:
 
 
 def _filenames(source: Source) -> list[str]:
-    """The files that mirrors keep, of each payload or of the archive."""
+    """Return the names of the files on the mirrors: each payload, or the archive."""
     if source.archive:
         return [source.archive]
     return [f"{payload.name}.gz" if source.gzipped else payload.name for payload in source.payloads]

@@ -1,7 +1,7 @@
-"""The prepared form of a dataset: an uncompressed .npz, verified whenever it is read.
+"""The prepared form of a dataset: an uncompressed .npz file, verified whenever it is read.
 
-Keys: `x_train`, `y_train`, `x_test`, `y_test`, of texts `analogies`, `maximum` (see `Samples`), `checksum` (of
-what it was made from) and `digest` (of the arrays). Equal samples give equal bytes.
+Its keys are `x_train`, `y_train`, `x_test`, `y_test`, for texts of words `analogies`, `maximum` (see `Samples`),
+`checksum` (of the published content) and `digest` (of the arrays). Equal samples give equal bytes.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ _ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 
 
 def digest(samples: Samples) -> str:
-    """sha256 over the arrays (names, types, shapes, little-endian bytes) and `maximum`."""
+    """Return a SHA-256 checksum over the arrays (names, types, shapes, little-endian bytes) and `maximum`."""
     value = hashlib.sha256(f"maximum {float(samples.maximum)!r}\n".encode())
     for name, array in _arrays(samples).items():
         value.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
@@ -52,10 +52,10 @@ def write(path: Path, samples: Samples, checksum: str) -> None:
 
 
 def read(path: Path) -> tuple[Samples, str]:
-    """The samples and the checksum of what they were made from.
+    """Read the samples and the checksum of the content from which they were prepared.
 
     Raises:
-        DatasetError: there is no such file, or it is corrupt (it is then moved aside).
+        DatasetError: there is no such file, or it is corrupt (it is then renamed).
     """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:

@@ -1,16 +1,15 @@
-"""Images at another resolution, in numpy and double precision."""
+"""Resampling of images to another resolution, in NumPy and double precision."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 def bilinear_weights(num_in: int, num_out: int) -> NDArray[np.float64]:
-    """Matrix [num_out, num_in] that resamples one axis: a triangle around each output pixel's
-    centre.
+    """Return the matrix [num_out, num_in] that resamples one axis by triangular kernels.
 
-    Pixels are areas, so centres lie at half-integers. The triangle is as wide as an output pixel
-    when the axis shrinks, so that every input pixel counts. Rows sum to one; equal sizes give the
-    identity.
+    A kernel is centred on each output pixel. Pixels are areas, so centres lie at half-integers. If the axis shrinks,
+    the triangle is scaled to the size of an output pixel, so that every input pixel contributes. Rows sum to one; equal
+    sizes give the identity.
     """
     scale = num_in / num_out
     centres = (np.arange(num_out) + 0.5) * scale - 0.5
@@ -20,7 +19,7 @@ def bilinear_weights(num_in: int, num_out: int) -> NDArray[np.float64]:
 
 
 def resample(images: NDArray[np.generic], height: int, width: int) -> NDArray[np.float64]:
-    """Images [n, H, W, C] as [n, height, width, C]; each result depends on its own image only."""
+    """Resample images [n, H, W, C] to [n, height, width, C], each independently of the others."""
     result = np.asarray(images, dtype=np.float64)
     if result.shape[1] != height:
         weights = bilinear_weights(result.shape[1], height)

@@ -1,5 +1,6 @@
-"""A line with noise: y = -x + epsilon, x ~ N(1, 1) and epsilon ~ N(0, 1/2), all scalars (the toy task of mupc,
-Fig. A.10). As the weights' distributions there, N has the variance for its second number.
+"""A line with noise: y = -x + epsilon, x ~ N(1, 1), epsilon ~ N(0, 1/2), all scalars (toy task of mupc, Fig. A.10).
+
+The second argument of N is the variance, as in the paper's weight distributions.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ SOURCES = ()
 
 
 def decode(_payloads: Mapping[str, bytes]) -> Samples:
-    """Inputs and targets [n, 1] in float64, training and test."""
+    """Generate inputs and targets [n, 1] in float64, for training and test."""
     generator = np.random.Generator(np.random.Philox(key=_KEY))
 
     def draw(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

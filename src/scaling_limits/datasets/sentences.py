@@ -1,10 +1,10 @@
 """A generated text of sentences of a small grammar, as tokens: a toy task for language models.
 
     sentence -> subject verb "." | subject verb object "."
-    subject, object -> a noun with its article, one or many, and an adjective before every other one
+    subject, object -> a noun with its article, singular or plural, with an adjective in half of the cases
 
-A verb agrees with its subject. A token is a character. Within words the next character is nearly certain, at their
-beginnings it depends on the words before, so a model does better by what stands further back.
+A verb agrees with its subject. A token is a character. Within words, the next character is nearly certain; at the
+beginning of a word it depends on the previous words, so a model improves by using a longer context.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ SOURCES = ()
 
 
 def decode(_payloads: Mapping[str, bytes]) -> Samples:
-    """Characters [n] in uint8 and those after them."""
+    """Generate characters [n] in uint8 and the next characters."""
     generator = np.random.Generator(np.random.Philox(key=_KEY))
     train, test = (_tokens(generator, count + 1) for count in (_NUM_TRAIN, _NUM_TEST))
     return Samples(
@@ -59,7 +59,7 @@ def _sentence(generator: np.random.Generator) -> str:
 
 
 def _noun(generator: np.random.Generator) -> tuple[str, bool]:
-    """A noun with what stands before it, and whether it is of many."""
+    """Generate a noun phrase, and return whether it is plural."""
     many = bool(generator.integers(2))
     adjective = [_one_of(generator, _ADJECTIVES)] if generator.integers(2) else []
     noun = _one_of(generator, _NOUNS) + ("s" if many else "")

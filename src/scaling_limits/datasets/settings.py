@@ -1,4 +1,4 @@
-"""What every dataset takes, and what becomes of it in a cell."""
+"""Settings of every dataset, and their translation to the specification in a cell."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,7 @@ from scaling_limits.strict import Strict
 
 
 class Settings(Strict):
-    """Which samples, and how inputs and targets are made of them."""
+    """The samples in use, and how inputs and targets are computed from them."""
 
     num_train: int | None = Field(
         default=None, ge=1, description="training samples used; all of them if absent"
@@ -42,11 +42,11 @@ class Settings(Strict):
 
 
 def spec(settings: CellSettings, info: DatasetInfo) -> DatasetSpec:
-    """The prepared dataset of these settings.
+    """Return the specification of the prepared dataset for these settings.
 
     Raises:
-        ConfigurationError: more samples than there are, targets that the dataset does not have, or what
-            is not for texts.
+        ConfigurationError: more samples are requested than exist, the dataset does not have the requested targets, or a
+            setting does not apply to texts.
     """
     if info.context_size is not None or info.is_sequence:
         _refuse_for_texts(settings, info)
@@ -97,7 +97,7 @@ def _count(key: str, wanted: int | None, available: int, name: str) -> int:
 
 
 def _refuse_for_texts(settings: CellSettings, info: DatasetInfo) -> None:
-    """What is of pixels, targets that are no words, and limits, which take vectors from the data."""
+    """Reject settings of pixels, targets other than words, and limits, which need vectors, for texts."""
     needed = {"input_shape": None, "normalisation": "none", "targets": "one_hot", "limit": None}
     for key, value in needed.items():
         if getattr(settings, key) != value:

@@ -1,4 +1,4 @@
-"""Labelled images as tables: Keras' `.npz` files, and Hugging Face's Parquet with PNG images."""
+"""Labelled images as tables: Keras' `.npz` files, and Hugging Face's Parquet files with PNG images."""
 
 import io
 import zipfile
@@ -25,10 +25,10 @@ def read(contents: Mapping[Path, bytes]) -> tuple[Columns, Columns]:
             Parquet files in their order.
 
     Returns:
-        The columns of both splits: `image`, and labels as the file names them, `label` in an `.npz` file.
+        The columns of both splits: `image`, and labels under their names in the file, `label` in an `.npz` file.
 
     Raises:
-        DatasetError: a file is in neither format, or its arrays or columns are not as above.
+        DatasetError: a file is in neither format, or its arrays or columns are not as described.
     """
     for file, content in contents.items():
         if content.startswith(b"PK"):
@@ -68,7 +68,7 @@ def _parquet(file: Path, content: bytes) -> Columns:
     try:
         table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
         return {
-            # Hugging Face's name of the column of images differs between datasets
+            # the name of the image column differs between Hugging Face's datasets
             ("image" if pyarrow.types.is_struct(field.type) else field.name): _column(
                 table[field.name].to_pylist()
             )
@@ -82,7 +82,7 @@ def _parquet(file: Path, content: bytes) -> Columns:
         ValueError,
         SyntaxError,
     ) as error:
-        # the last is Pillow's for a broken PNG
+        # Pillow raises SyntaxError for a broken PNG
         raise DatasetError(f"{file}: cannot be read as images and labels: {error}") from error
 
 

@@ -1,6 +1,6 @@
-"""Tiny Shakespeare: a million characters of his plays, as tokens (Karpathy 2015).
+"""Tiny Shakespeare: a million characters of Shakespeare's plays, as tokens (Karpathy 2015).
 
-A token is a character, by its place among the 65 of the text. The first nine tenths are for training.
+A token is the index of a character among the 65 in the text. The first nine tenths are for training.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ SOURCES = (
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:
-    """Characters [n] in uint8 and those after them, without the last of each part."""
+    """Decode characters [n] in uint8 and the next characters, without the last character of each part."""
     text = np.frombuffer(payloads[_TEXT.name], np.uint8)
     tokens = np.unique(text, return_inverse=True)[1].astype(np.uint8)
     train, test = tokens[:_TRAIN], tokens[_TRAIN:]

@@ -1,6 +1,6 @@
-"""Reading published files: every payload is compared with its checksum before anyone sees it.
+"""Reading of published files: every payload is compared with its checksum before it is used.
 
-A file is what its first bytes say, whatever its name ends in. None is changed here.
+The format of a file is determined by its first bytes, not by its name. No file is changed here.
 """
 
 import gzip
@@ -20,7 +20,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class MismatchError(DatasetError):
-    """A file does not hold what was published under its name: what was expected of it, and what was found."""
+    """The content of a file differs from the published one; holds the expected and the actual content."""
 
     def __init__(self, path: Path, *, expected: str, found: str) -> None:
         super().__init__(f"{path}: expected {expected}, found {found}")
@@ -28,21 +28,21 @@ class MismatchError(DatasetError):
 
 
 class Verified(NamedTuple):
-    """The payloads of a source by name, as published, and a folder that they were read from."""
+    """The payloads of a source by name, as published, and a folder from which they were read."""
 
     payloads: dict[str, bytes]
     folder: Path
 
 
 def read(copies: Copies, reasons: list[str]) -> Verified | None:
-    """Read a source from the first copies that hold what was published.
+    """Read a source from the first copies with the published content.
 
     Args:
         copies: the files to try.
-        reasons: why a file does not serve is appended to it, for each that does not.
+        reasons: a list to which the reason is appended for each unusable file.
 
     Returns:
-        None if the copies do not give all payloads.
+        The payloads, or None if the copies do not contain all of them.
     """
     source = copies.source
     for archive in copies.archives:
@@ -69,10 +69,10 @@ def read(copies: Copies, reasons: list[str]) -> Verified | None:
 
 
 def read_payload(payload: Payload, path: Path) -> bytes:
-    """The verified bytes of one file, decompressed if it is a gzip file.
+    """Return the verified bytes of one file, decompressed if it is a gzip file.
 
     Raises:
-        MismatchError: the file is corrupt, or another one.
+        MismatchError: the file is corrupt or is a different file.
         DatasetError: it cannot be read.
     """
     content = _content(path)
@@ -92,10 +92,10 @@ def read_payload(payload: Payload, path: Path) -> bytes:
 
 
 def read_archive(source: Source, path: Path) -> dict[str, bytes]:
-    """The verified members of a tar archive, compressed or not; raises as `read_payload` does."""
+    """Return the verified members of a tar archive, compressed or not; raises as `read_payload` does."""
     content = _content(path)
     algorithm = source.archive_checksum.partition(":")[0]
-    # the payloads count, so an archive that was packed again is as good as the official one
+    # only the payloads are verified, so a repacked archive is accepted, too
     expected = f"the official archive ({source.archive_checksum}) or another with its files"
     itself = f"the archive itself: {algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
     wanted = {payload.name: payload for payload in source.payloads}
@@ -123,10 +123,10 @@ def read_archive(source: Source, path: Path) -> dict[str, bytes]:
 
 
 def read_table(source: Source, files: tuple[Path, ...]) -> dict[str, bytes]:
-    """The payloads from labelled images in tables, verified by the checksums of the published files.
+    """Return the payloads from labelled images in tables, verified by the checksums of the published files.
 
     Raises:
-        DatasetError: a table cannot be read, or holds other images or labels.
+        DatasetError: a table cannot be read, or contains other images or labels.
     """
     assert source.encode is not None
     try:

@@ -1,9 +1,10 @@
-"""WikiText-2, articles of Wikipedia as words, with the analogies of Mikolov et al. (2013): files of the user's own.
+"""WikiText-2, Wikipedia articles as words, with the analogies of Mikolov et al. (2013); the user provides the files.
 
-Words are in small letters. The vocabulary has those that appear more than 128 times in the training text (second-order
-B.2), and `<unk>` for all others; it has room for 2,048, the most frequent ones if there are more. A sample is a word
-with the four before it and the four after it in the same paragraph. As sizes are known before the files are, they are
-those of the first 1,500,000 samples of the training text, and of the first 100,000 of the test text.
+Words are in lower case. The vocabulary contains the words that occur more than 128 times in the training text
+(second-order B.2), and `<unk>` for all others. It has 2,048 entries; if there are more words, the most frequent ones
+are used. A sample is a word with the four words before and the four words after it in the same paragraph. As sizes have
+to be known before the files are read, the dataset consists of the first 1,500,000 samples of the training text and the
+first 100,000 of the test text.
 """
 
 from collections import Counter
@@ -52,10 +53,10 @@ Ids = dict[str, int]
 
 
 def decode(payloads: Mapping[str, bytes]) -> Samples:
-    """Words around [n, 8] and in the middle [n], in uint16, by falling frequency, and analogies [q, 4].
+    """Decode context words [n, 8] and middle words [n], in uint16, by decreasing frequency, and analogies [q, 4].
 
     Raises:
-        DatasetError: no analogy is of words of the vocabulary.
+        DatasetError: no analogy consists of words of the vocabulary.
     """
     train, test, questions = (payloads[payload.name].decode().lower() for payload in _PAYLOADS)
     ids = _vocabulary(train)
@@ -80,7 +81,7 @@ def _vocabulary(text: str) -> Ids:
     counts = Counter(text.split())
     del counts[_UNKNOWN]
     frequent = [word for word, count in counts.items() if count > _MORE_THAN]
-    # words that are as frequent as each other by the alphabet
+    # equally frequent words in alphabetical order
     ordered = sorted(frequent, key=lambda word: (-counts[word], word))
     return {word: index for index, word in enumerate([_UNKNOWN, *ordered][:_ROOM])}
 
@@ -100,7 +101,7 @@ def _samples(text: str, ids: Ids) -> tuple[NDArray[np.uint16], NDArray[np.uint16
 
 
 def _analogies(text: str, ids: Ids) -> NDArray[np.uint16]:
-    """Lines of four words, below the names of their kinds, which begin with a colon."""
+    """Parse lines of four words; lines that begin with a colon name their category and are skipped."""
     lines = [line.split() for line in text.split("\n") if line and not line.startswith(":")]
     known = [[ids[word] for word in line] for line in lines if all(word in ids for word in line)]
     return np.array(known, np.uint16).reshape(-1, 4)

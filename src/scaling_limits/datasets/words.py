@@ -1,4 +1,4 @@
-"""Words and characters as what networks take: texts are kept as indices, and become vectors when a batch is taken."""
+"""Conversion of words and characters: texts are stored as indices and become vectors when a batch is taken."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ if TYPE_CHECKING:
 
 
 def vectors(spec: DatasetSpec, x: Array, y: Array, dtype: str) -> tuple[Array, Array]:
-    """Convert samples to the inputs and targets that a network takes.
+    """Convert samples to the inputs and targets of a network.
 
-    Texts become word counts and one-hot targets, sequences become concatenated one-hot rows of their tokens; other data
-    stay as they are.
+    Texts of words become word counts and one-hot targets, sequences become concatenated one-hot rows of their tokens,
+    and other data are not changed.
 
-    Source: second-order B.1 (CBOW, Mikolov et al. 2013), with the sum of the embeddings in place of their mean;
+    Source: second-order B.1 (CBOW, Mikolov et al. 2013), with the sum of the embeddings instead of their mean;
     pcn-limits Eq. 126.
 
     Args:
         spec: the dataset of the cell.
-        x: inputs: of a text `[n, context_size]` word indices, of sequences `[n, sequence_length]` token indices.
-        y: targets: of a text `[n]` word indices, of sequences `[n, sequence_length]` token indices.
+        x: inputs: for a text of words `[n, context_size]` word indices, for sequences `[n, sequence_length]` token
+            indices.
+        y: targets: for a text of words `[n]` word indices, for sequences `[n, sequence_length]` token indices.
         dtype: floating-point type of the result for texts and sequences.
 
     Returns:
-        Inputs and targets: of a text both `[n, num_classes]`, of sequences both `[n, sequence_length * num_classes]`.
+        Inputs and targets: for a text of words both `[n, num_classes]`, for sequences both `[n, sequence_length *
+        num_classes]`.
     """
     import jax
     import jax.numpy as jnp
