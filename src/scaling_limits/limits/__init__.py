@@ -1,6 +1,6 @@
-"""Closed forms, recursions and infinite-size computations that training is compared with.
+"""Registry of limits: closed forms, recursions and infinite-size computations with which training is compared.
 
-Those that replace a training run are registered here: modules with the functions of `contract.Limit`.
+Limits that replace a training run are registered here. They are modules with the functions of `contract.Limit`.
 """
 
 from typing import TYPE_CHECKING

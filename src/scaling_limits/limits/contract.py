@@ -8,17 +8,17 @@ from scaling_limits.measured import Measured
 
 
 class Limit(Protocol):
-    """Computes what training would measure in the limit of infinite size."""
+    """A limit computes what training would measure at infinite size."""
 
     def refuse(self, cell: Cell, /) -> None:
-        """Refuse a cell that the limit does not describe.
+        """Reject a cell that the limit does not describe.
 
         Raises:
-            ConfigurationError: names the setting.
+            ConfigurationError: naming the setting.
         """
 
     def compute(self, cell: Cell, arrays: Arrays, /) -> dict[str, Measured]:
-        """The metrics of the cell."""
+        """Compute the metrics of the cell."""
 
 
 if TYPE_CHECKING:

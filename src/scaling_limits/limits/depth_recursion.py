@@ -1,20 +1,20 @@
-"""Training of linear residual networks at infinite width and finite depth: the Gamma-C recursion of
-depth-mup (Lemma 4.3 = Lemma C.1, and App. D.3 for other exponents).
+"""Training of linear residual networks at infinite width and finite depth: the Gamma-C recursion of depth-mup.
 
-The network x^0 = U xi, x^l = x^{l-1} + c W^l x^{l-1}, f = V^T x^L has L blocks with c = a
-L^{-alpha}; U and V have entries of variance 1 and n^-2 and stay as drawn, W^l those of variance 1/n
-and SGD updates (Eq. 1, 4; Program 1). Coordinates of x^l, and of dx^l = n dloss/dx^l, become linear combinations of
-Gaussian fields: of xi^T U; of n V; for each block m and token of W_0^m x^{m-1} and W_0^{mT} dx^m.
-A token is one sample at one step. Tokens are numbered step by step; the coefficients of token tau
-in the fields of token rho are the paper's Gamma (here not multiplied by sqrt(L)), the moments
-<x x'> and <dx dx'>, which are also the covariances of the fields, its C. The convergence to
-infinite depth is of order 1/L for alpha = gamma = 1/2, so 2 X_{2L} - X_L is of order 1/L^2.
+The recursion is Lemma 4.3 = Lemma C.1, and App. D.3 for other exponents.
 
-Misprints of the paper, as corrected here: the sums over past steps begin at 0; the kernel of
-Theorem 4.1 is C_{t,s,0}(1), that of x, not of dx; Lemma C.1 sets Gamma_{t,-1,0,0}(0, q).
+The network x^0 = U xi, x^l = x^{l-1} + c W^l x^{l-1}, f = V^T x^L has L blocks with c = a L^{-alpha}. The entries of U
+and V have variance 1 and n^-2 and are not trained, those of W^l have variance 1/n and are updated by SGD (Eq. 1, 4;
+Program 1). Coordinates of x^l, and of dx^l = n dloss/dx^l, become linear combinations of Gaussian fields: of xi^T U; of
+n V; and for each block m and token of W_0^m x^{m-1} and W_0^{mT} dx^m. A token is one sample at one step. Tokens are
+numbered step by step. The coefficients of token tau in the fields of token rho are the paper's Gamma (here not
+multiplied by sqrt(L)). The moments <x x'> and <dx dx'>, which are also the covariances of the fields, are its C. The
+convergence to infinite depth is of order 1/L for alpha = gamma = 1/2, so 2 X_{2L} - X_L has an error of order 1/L^2.
 
-`train` takes the moments of a smooth activation as well: then it is the recursion of `smooth_depth_recursion`, of
-which this one is the case phi(h) = h.
+Misprints of the paper, as corrected here: the sums over past steps begin at 0; the kernel of Theorem 4.1 is
+C_{t,s,0}(1), the moment of x, not of dx; Lemma C.1 sets Gamma_{t,-1,0,0}(0, q).
+
+`train` also accepts the moments of a smooth activation. It is then the recursion of `smooth_depth_recursion`, of which
+the recursion here is the case phi(h) = h.
 """
 
 import math
@@ -42,16 +42,16 @@ Moments = Callable[
     [Float[Array, "rows columns"], Float[Array, " rows"], Float[Array, " columns"]],
     ActivationMoments,
 ]
-"""Covariances of pairs of Gaussians, variances of the rows' and of the columns' -> moments of the activation."""
+"""Maps covariances of pairs of Gaussians, and the variances of rows and columns, to moments of the activation."""
 LossDerivative = Callable[[int, Float[Array, "batch out"]], Float[Array, "batch out"]]
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Outputs and second moments per coordinate; index l = 0..L is the layer, token step * B + b.
+    """Outputs and second moments per coordinate; the index l = 0..L is the layer, and the token is step * B + b.
 
-    `forward` is <x^l x^l> (the kernel of Theorem 4.1 at l = L), `backward` <dx^l dx^l>,
-    `across_layers` <x^l x^m> of each token with itself.
+    `forward` is <x^l x^l> (the kernel of Theorem 4.1 at l = L), `backward` is <dx^l dx^l>, and `across_layers` is <x^l
+    x^m> of each token with itself.
     """
 
     outputs: Float[Array, "steps batch out"]
@@ -61,20 +61,22 @@ class Limit:
 
     @property
     def num_blocks(self) -> int:
-        """L."""
+        """The number of blocks L."""
         return len(self.forward) - 1
 
     @property
     def rms(self) -> Float[Array, "steps batch layers"]:
-        """Root mean square of the coordinates of x^l."""
+        """The root mean square of the coordinates of x^l."""
         squares = np.diagonal(self.forward, axis1=1, axis2=2).T
         rms: Array = np.sqrt(squares).reshape(*self.outputs.shape[:2], -1)
         return rms
 
 
 def refuse(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
-    """Refuse cells without this limit: what is no residual network of frozen input and output weights, the latter of
-    standard deviation 1/width, or what is not trained by backpropagation.
+    """Reject cells without this limit.
+
+    It describes residual networks with frozen input and output weights, trained by backpropagation, in which the output
+    weights have the standard deviation 1/width.
 
     Raises:
         ConfigurationError: naming what is different.
@@ -98,7 +100,7 @@ def refuse(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
 
 
 def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
-    """`train_loss`, and of the measurements `feature_sizes` and `feature_increments`; others are left out."""
+    """Compute `train_loss` and the measurements `feature_sizes` and `feature_increments`; others are skipped."""
     return measured(cell, arrays, weights(cell, "hidden").scale * cell.network.width**0.5)
 
 
@@ -111,14 +113,14 @@ def measured(
         cell: the cell.
         arrays: its data; `x_train` `[num_train, D]` and `y_train` `[num_train, C]` are used.
         branch_scale: c = a L^-alpha, as in `train`.
-        moments: the moments of a smooth activation, as in `train`; None in linear networks.
+        moments: the moments of a smooth activation, as in `train`; None for linear networks.
 
     Returns:
-        The measured values by metric; other measurements are left out.
+        The measured values by metric; other measurements are skipped.
     """
     plans = {spec.name: spec.steps for spec in cell.measurements if spec.name in _MEASURED}
     width, num_blocks = cell.network.width, cell.network.num_hidden_layers - 1
-    # what is measured after the last update needs one more batch
+    # measurements after the last update need one more batch
     order = batch_indices(
         seed=cell.seed,
         dataset=cell.dataset.name,
@@ -169,7 +171,7 @@ def _feature_increments(cell: Cell, limit: Limit, steps: tuple[int, ...]) -> dic
 def _increments(
     limit: Limit, steps: tuple[int, ...], first: Array, last: Array
 ) -> Float[Array, "steps pairs"]:
-    """Mean squares over the batch of x^{last} - x^{first}, for pairs of layers."""
+    """Compute mean squares over the batch of x^{last} - x^{first}, for pairs of layers."""
     kernels = limit.across_layers.reshape(*limit.outputs.shape[:2], *limit.across_layers.shape[1:])
     kernels = kernels[list(steps)].mean(axis=1)
     squares: Array = kernels[:, last, last] - 2 * kernels[:, first, last] + kernels[:, first, first]
@@ -191,8 +193,8 @@ def train(
 ) -> Limit:
     """Train with SGD on the batch mean of a loss, in float64.
 
-    A learning rate that is too large ends in inf or nan. Memory is about 32 (T B L)^2 bytes. Depth-muP is alpha = gamma
-    = 1/2.
+    A learning rate that is too large leads to inf or NaN. The memory is about 32 (T B L)^2 bytes. Depth-muP is alpha =
+    gamma = 1/2.
 
     Args:
         x: the batch of every step `[T, B, D]`.
@@ -208,7 +210,7 @@ def train(
         The outputs `[T, B, C]` before each update, and the second moments of features and their derivatives.
 
     Raises:
-        ValueError: x has not three axes, or there is no block.
+        ValueError: x does not have three axes, or there is no block.
     """
     x = np.asarray(x, np.float64)
     if x.ndim != 3:
@@ -229,8 +231,10 @@ def train(
 
 
 class _Coefficients:
-    """Of x^l or dx^l: in the fields of W (first) and W^T (second), in those of U xi and n V (ends),
-    and the second moments.
+    """Coefficients of x^l or dx^l, and second moments.
+
+    `fields` are the coefficients in the fields of W (first) and W^T (second), `ends` those in the fields of U xi and n
+    V.
     """
 
     def __init__(self, tokens: int, output_dim: int, num_blocks: int):
@@ -243,8 +247,8 @@ class _Coefficients:
 class Kets:
     """x^l and dx^l of all tokens as linear combinations of fields.
 
-    Block m has the fields phi(W_0^m x^{m-1}) of each token, less their mean, and W_0^{mT} dh^m, with dh = phi'(h) dx.
-    The first have the covariance Cov(phi, phi), the second E[phi' phi'] <dx dx'>.
+    Block m has the fields phi(W_0^m x^{m-1}) of each token, minus their mean, and W_0^{mT} dh^m, with dh = phi'(h) dx.
+    The former have the covariance Cov(phi, phi), the latter E[phi' phi'] <dx dx'>.
 
     Args:
         gram: inner products of all tokens' inputs `[tokens, tokens]`.
@@ -273,13 +277,13 @@ class Kets:
         self.moments = moments
         pairs = (num_blocks, self.tokens, self.tokens)
         self.activation = ActivationMoments(*(np.zeros(pairs) for _ in range(5)))
-        # of the fields of W and of W^T
+        # covariances of the fields of W and of W^T
         self.covariances = self.activation.values, np.zeros(pairs)
         # coefficients of past dx in preactivations
         self.drives = np.zeros(pairs)
 
     def forward(self, now: slice) -> Float[Array, "batch out"]:
-        """x^0..x^L of the tokens `now`; their outputs."""
+        """Compute x^0..x^L of the tokens `now`, and return their outputs."""
         own = range(now.start, now.stop)
         self.x.ends[0, own, own] = 1.0
         self._moments(self.x, 0, now)
@@ -299,7 +303,7 @@ class Kets:
         return self.x.ends[-1, now, self.tokens :]
 
     def backward(self, now: slice, loss_derivatives: Float[Array, "batch out"]) -> None:
-        """dx^L..dx^0 of the tokens `now`."""
+        """Compute dx^L..dx^0 of the tokens `now`."""
         self.dx.ends[-1, now, self.tokens :] = loss_derivatives
         self._moments(self.dx, self.num_blocks, now)
         upto = slice(now.stop)
@@ -331,7 +335,7 @@ class Kets:
         return found
 
     def _activate(self, block: int, now: slice) -> None:
-        """Fill in the moments of the activation of the tokens `now` with all up to them."""
+        """Compute the moments of the activation for the tokens `now` with all tokens up to them."""
         upto = slice(now.stop)
         covariances = self.x.moments[block]
         if self.moments is None:
@@ -356,7 +360,7 @@ class Kets:
         now: slice,
         coefficients: Float[Array, "batch tokens"],
     ) -> None:
-        """Add a block: its own field, and other kets with their coefficients."""
+        """Add a block: its field, and other kets with their coefficients."""
         source, target = layers
         upto, own = slice(now.stop), range(now.start, now.stop)
         for mine, theirs in ((kets.fields, others.fields), (kets.ends, others.ends)):
@@ -365,6 +369,7 @@ class Kets:
         kets.fields[target, own, kind, block, own] += self.scale
 
     def _moments(self, kets: _Coefficients, layer: int, now: slice) -> None:
+        """Compute the second moments of the tokens `now` with all tokens up to them."""
         upto = slice(now.stop)
         fields, ends = kets.fields[layer, upto, ..., upto], kets.ends[layer, upto]
         moments = self._overlap(fields[now], fields, ends[now], ends)
@@ -386,25 +391,25 @@ class Kets:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Of each step and layer, forward and backward, products with all tokens' moments so far and their fields."""
+    """Add, for each step and layer, forward and backward, products with all tokens' moments so far and their fields."""
     blocks, batch = cell.network.num_hidden_layers - 1, cell.batch_size
     tokens = num_tokens(cell)
-    # two products with the moments and two with the fields, which are copied before
+    # two products with the moments and two with the fields, which are copied first
     entries = 4 * blocks**2 * tokens**3 / 3 / batch
     count.multiply_adds(2 * batch * entries, dtype="float64")
     count.traffic(8 * 3 * entries)
-    # and of each token the overlaps of all pairs of layers
+    # the overlaps of all pairs of layers for each token
     count.multiply_adds(blocks**2 * tokens**2 * (2 * tokens / 3 + blocks), dtype="float64")
-    # of a stack of moments each block is a kernel of its own
+    # NumPy starts one kernel for each block in a stack of moments
     count.python(blocks * tokens / batch, kernels=blocks**2 * tokens / batch)
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Fields and moments of all pairs of tokens and layers."""
+    """Return the memory of the fields and moments of all pairs of tokens and layers."""
     return {"bytes": 32.0 * (num_tokens(cell) * (cell.network.num_hidden_layers - 1)) ** 2}
 
 
 def num_tokens(cell: Cell) -> int:
-    """Samples that are followed, all steps together; what is measured after the last is one more."""
+    """Return the number of samples over all steps; measurements after the last update need one more step."""
     measured = (step + 1 for spec in cell.measurements for step in spec.steps)
     return cell.batch_size * max(cell.num_steps, *measured, 0)

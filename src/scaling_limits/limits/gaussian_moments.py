@@ -1,10 +1,10 @@
 """Expectations of a smooth activation and its derivatives under bivariate Gaussians.
 
-For Gaussians u and w of zero mean, the trapezoidal rule in two independent unit Gaussians x and y, `u = a^(1/2) x` and
-`w = (c / a^(1/2)) x + (b - c^2 / a)^(1/2) y`, with a = E u^2, b = E w^2 and c = E u w. Its error falls exponentially
-with the number of nodes, and a singular covariance makes no difference to it. Nodes are as close as the largest
-variance v needs: a spacing of `SPACING` / v^(1/2) keeps the error for tanh, whose poles are close to the real axis,
-below 1e-8 up to v = 50, from where on there are `MOST_NODES`.
+For Gaussians u and w of zero mean, they are computed by the trapezoidal rule in two independent unit Gaussians x and y,
+`u = a^(1/2) x` and `w = (c / a^(1/2)) x + (b - c^2 / a)^(1/2) y`, with a = E u^2, b = E w^2 and c = E u w. Its error
+decreases exponentially with the number of nodes, also for a singular covariance. The spacing of the nodes depends on
+the largest variance v: for tanh, whose poles are close to the real axis, a spacing of `SPACING` / v^(1/2) keeps the
+error below 1e-8 up to v = 50. For larger variances, there are `MOST_NODES` nodes.
 """
 
 from collections.abc import Callable
@@ -66,13 +66,16 @@ def moments(
     rows: Float[Array, " rows"],
     columns: Float[Array, " columns"],
 ) -> ActivationMoments:
-    """Return the moments of each pair of Gaussians.
+    """Compute the moments of each pair of Gaussians.
 
     Args:
         activation: phi and its derivatives.
-        covariances: E u w.
+        covariances: E u w, `[rows, columns]`.
         rows: E u^2.
         columns: E w^2.
+
+    Returns:
+        The moments, each `[rows, columns]`; NaN if a variance is not finite.
     """
     largest = float(max(rows.max(), columns.max()))
     if not np.isfinite(largest):
@@ -86,7 +89,7 @@ def moments(
 def _row(
     activation: Activation, x: Array, variance: float, covariances: Array, columns: Array
 ) -> tuple[Array, ...]:
-    """The moments of one u with each w, by the nodes x."""
+    """Compute the moments of one u with each w, at the nodes x."""
     shares = np.exp(-(x**2) / 2)
     shares /= shares.sum()
     size = np.sqrt(variance)
@@ -122,7 +125,7 @@ def _tanh() -> Activation:
 
 
 def _erf() -> Activation:
-    # imported by what computes only: it takes a third of a second
+    # imported only when needed, because the import takes a third of a second
     from scipy.special import erf
 
     def first(u: Array) -> Array:
@@ -153,4 +156,4 @@ def _gelu() -> Activation:
 
 
 SMOOTH: dict[str, Callable[[], Activation]] = {"erf": _erf, "gelu": _gelu, "tanh": _tanh}
-"""The activations with three derivatives."""
+"""Activations with three derivatives."""

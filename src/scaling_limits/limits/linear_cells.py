@@ -1,4 +1,4 @@
-"""What limits of linear networks ask of a cell, and what they take from it."""
+"""Requirements of limits of linear networks on cells, and the numbers that they read from cells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from scaling_limits.measured import Measured
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of one role as c Z, with Z of unit variance: `scale` is c, `rate` SGD's learning rate of Z.
+    """The weights of one role as c Z, with Z of unit variance: `scale` is c, and `rate` is SGD's learning rate of Z.
 
-    No rescaling of parameters, multipliers and rates that leaves training as it is changes these two numbers.
+    Rescalings of parameters, multipliers and learning rates that do not change training do not change these numbers.
     """
 
     scale: float
@@ -23,7 +23,7 @@ class Weights:
 
 
 def weights(cell: Cell, role: str) -> Weights:
-    """The weights of a role, the multiplier of their residual branch included."""
+    """Return the weights of a role, including the multiplier of their residual branch."""
     numbers = cell.scaling[role]
     branch = numbers.branch if role == "hidden" and cell.network.skip else 1.0
     return Weights(
@@ -33,12 +33,13 @@ def weights(cell: Cell, role: str) -> Weights:
 
 
 def require(cell: Cell, **own: tuple[Any, Sequence[Any]] | None) -> None:
-    """Refuse what is no linear mlp of independent weights, trained by plain SGD on the mean squared error.
+    """Reject cells other than linear mlps with independent weights, trained by plain SGD on the mean squared error.
 
-    `own` maps what else a limit requires to (what it is, what it may be), and what may be anything to None.
+    `own` maps the further requirements of a limit to (actual value, allowed values), and what may have any value to
+    None.
 
     Raises:
-        ConfigurationError: naming the first thing that is different.
+        ConfigurationError: naming the first difference.
     """
     network, optimiser = cell.network, cell.optimiser
     facts: dict[str, tuple[Any, Sequence[Any]] | None] = {
@@ -65,6 +66,6 @@ def require(cell: Cell, **own: tuple[Any, Sequence[Any]] | None) -> None:
 
 
 def curve(cell: Cell, losses: np.ndarray) -> dict[str, Measured]:
-    """`train_loss` of the batches before every update, as training records it."""
+    """Return `train_loss` of the batches before every update, as training records it."""
     steps = tuple(range(cell.num_steps))
     return {"train_loss": Measured(losses[: cell.num_steps], ("step",), {"step": steps})}

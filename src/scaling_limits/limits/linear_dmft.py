@@ -1,28 +1,26 @@
-"""Training of infinitely wide linear networks in the mean-field parameterisation (dynamical mean
-field theory), solved forward in training steps.
+"""Training of infinitely wide linear networks in the mean-field parameterisation, solved forward in training steps.
 
-Where pcn-limits Fig. 2 overlays its theory curve it refers to Bordelon & Pehlevan (2022b), Appendix
-F; predictive coding and backpropagation share the curve, since the energy becomes the loss
+This is dynamical mean-field theory. For the theory curve in its Fig. 2, pcn-limits refers to Bordelon & Pehlevan
+(2022b), Appendix F. Predictive coding and backpropagation share the curve, because the energy becomes the loss
 (pcn-limits Corollary 3.2, 4.2).
 
-Weight i maps the activity h_i `[N]` to skip * h_i + c_i W_i h_i / sqrt(N), with g_i the cotangent
-gamma_0 N df/d. of what comes out. In a linear network g_i does not depend on the sample, so after
-steps of index s, for outputs k, a weight is
+Weight i maps the activity h_i `[N]` to skip * h_i + c_i W_i h_i / sqrt(N), with g_i the cotangent gamma_0 N df/d(output
+of weight i). In a linear network, g_i does not depend on the sample, so after steps with index s, for outputs k, a
+weight is
 
     W_i(t) = W_i(0) + c_i gamma_0 sum_a g_{i,a} m_{i,a}^T / sqrt(N),   a = (s, k), s < t,
 
-where m_{i,a} = (eta_0 / P) sum_mu (y - f)_{mu k} h_{i,mu} collects the samples. At infinite width
-W_i(0) acts on an activity h as a Gaussian field u_h plus sum_a g_{i,a} dh/dr_{i,a}, and transposed
-on a cotangent g as a Gaussian field r_g plus sum_a m_{i,a} dg/du_{i,a}: the fields have the
-covariances <h h'> and <g g'>, and fields of other weights, or of the transpose, are independent.
-All activities and cotangents are thus linear combinations of fields; what is kept is their
-coefficients. Activities and cotangents of step t depend on fields of steps before t and on their
-own, so nothing is solved for: with drive_a = (1/gamma_0) dh_i/dr_{i,a} + c_i <h_i m_{i,a}>,
+where m_{i,a} = (eta_0 / P) sum_mu (y - f)_{mu k} h_{i,mu} collects the samples. At infinite width, W_i(0) acts on an
+activity h as a Gaussian field u_h plus sum_a g_{i,a} dh/dr_{i,a}, and its transpose acts on a cotangent g as a Gaussian
+field r_g plus sum_a m_{i,a} dg/du_{i,a}. The fields have the covariances <h h'> and <g g'>; fields of other weights, or
+of the transpose, are independent. All activities and cotangents are therefore linear combinations of fields, which are
+represented by their coefficients. Activities and cotangents of step t depend on fields of steps before t and on those
+of step t, so no equation has to be solved. With drive_a = (1/gamma_0) dh_i/dr_{i,a} + c_i <h_i m_{i,a}>,
 
     h_{i+1} = skip * h_i + c_i (u_h + gamma_0 sum_a drive_a g_{i,a}),
 
-and likewise backwards. Without skips this is the usual recipe (a fixed
-point over all steps) with drive = C forward, E backward.
+and likewise backwards. Without skips, this is the usual solution (a fixed point over all steps) with drive = C forward,
+E backward.
 """
 
 from dataclasses import dataclass
@@ -43,18 +41,18 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What the network computes on its training data; entry t is after t updates."""
+    """Outputs and losses of the network on its training data; entry t is after t updates."""
 
     outputs: Float[Array, "steps batch out"]
     losses: Float[Array, " steps"]
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse cells without this limit.
+    """Reject cells without this limit.
 
-    Backpropagation has it and predictive coding at equilibrium, of all samples at once, in any parameterisation in
-    which weights of unit variance all have one learning rate (mean-field, and what it is equivalent to). Whether
-    output and rate scale with the width as mean-field's do cannot be seen in one cell.
+    It describes backpropagation, and predictive coding at equilibrium, with full batches, in any parameterisation in
+    which all weights, scaled to unit variance, have the same learning rate (mean-field and equivalent ones). A single
+    cell does not show whether output and learning rate scale with the width as in mean-field.
 
     Raises:
         ConfigurationError: naming what is different.
@@ -81,7 +79,7 @@ def refuse(cell: Cell) -> None:
 
 
 def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
-    """`train_loss`; other measurements are left out."""
+    """Compute `train_loss`; other measurements are skipped."""
     width = cell.network.width
     first, last = weights(cell, "input"), weights(cell, "output")
     output_scale = 1.0 / (width * last.scale)
@@ -115,15 +113,15 @@ def gradient_descent(
 ) -> Trajectory:
     """Train by full-batch gradient descent on 1/(2P) sum ||y - f||^2 at infinite width, in float64.
 
-    All L weights are trained: an MLP (Eq. 7-10 with the exponents of Table 2), or with `skip` the residual network
-    whose layers 2..L-1 are I + c W / sqrt(N) (Eq. 95-98). A learning rate that is too large ends in inf or nan. Memory
-    is 32 (L (P + C num_steps))^2 bytes.
+    All L weights are trained, of an MLP (Eq. 7-10 with the exponents of Table 2) or, with `skip`, of the residual
+    network whose layers 2..L-1 are I + c W / sqrt(N) (Eq. 95-98). A learning rate that is too large leads to inf or
+    NaN. The memory is 32 (L (P + C num_steps))^2 bytes.
 
     Args:
         x: inputs `[P, D]`.
         y: targets `[P, C]`.
         num_weight_layers: number L of weights, at least 2.
-        num_steps: number of updates that are followed.
+        num_steps: number of updates.
         learning_rate: eta_0 of eta = eta_0 gamma_0^2 N (pcn-limits Eq. 14).
         output_scale: gamma_0; 0 is the lazy limit.
         hidden_scale: c, the multiplier of layers 2..L-1; L^-alpha with skips.
@@ -133,7 +131,7 @@ def gradient_descent(
         Outputs `[num_steps, P, C]` and losses `[num_steps]`; entry t is after t updates.
 
     Raises:
-        ValueError: there are fewer than two weight layers, or x and y are no such matrices.
+        ValueError: there are fewer than two weight layers, or x and y are not matrices of these shapes.
     """
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if num_weight_layers < 2:
@@ -155,10 +153,9 @@ def gradient_descent(
 class _Fields:
     """Coefficients and second moments of all activities and cotangents so far.
 
-    Rows of `h_u`, `h_r` `[weight i, row, weight j, field]` are h_i at the P samples of this step,
-    then m_{i,a}, in the fields u_j and r_j; `g_u`, `g_r` are g_{i,a}. Coefficients of h in r and of
-    g in u are divided by gamma_0. `h_h` `[i, row, row]` holds <h_i h_i>, the covariance of u_i,
-    `g_g` <g_i g_i>, that of r_i.
+    Rows of `h_u`, `h_r` `[weight i, row, weight j, field]` are h_i at the P samples of this step, then m_{i,a}, in the
+    fields u_j and r_j; `g_u`, `g_r` are g_{i,a}. Coefficients of h in r and of g in u are divided by gamma_0. `h_h`
+    `[i, row, row]` holds <h_i h_i>, the covariance of u_i, and `g_g` holds <g_i g_i>, the covariance of r_i.
     """
 
     def __init__(
@@ -185,7 +182,7 @@ class _Fields:
         self.h_h[0, :samples, :samples] = gram
 
     def forward(self) -> Float[Array, "batch out"]:
-        """Activities of the samples under the present weights, and the outputs."""
+        """Compute the activities of the samples with the current weights, and return the outputs."""
         now, past = slice(self.samples), slice(self.past)
         rows = slice(self.samples + self.past)
         earlier = slice(self.samples, rows.stop)
@@ -203,13 +200,13 @@ class _Fields:
             moments = _overlap(h_u[i + 1, now], h_u[i + 1, rows], h_h)
             moments += self.gamma_squared * _overlap(h_r[i + 1, now], h_r[i + 1, rows], g_g)
             h_h[i + 1, now], h_h[i + 1, :, now] = moments, moments.T
-        # the fields of the output weights are these weights at the start, the same at all steps
+        # the fields of the output weights are their initial values, which are the same at all steps
         drive = h_r[-1, now, -1] + h_h[-1, now, earlier]
         outputs: Array = drive.reshape(self.samples, -1, self.output_dim).sum(axis=1)
         return outputs
 
     def update(self, weighted_errors: Float[Array, "batch out"]) -> None:
-        """Take (eta_0 / P) (y - f): append this step's m_i, then g_i from the output down."""
+        """Append this step's m_i, given (eta_0 / P) (y - f), then g_i from the output down."""
         self._collect(weighted_errors)
         past = slice(self.past)
         new, upto = (
@@ -264,7 +261,7 @@ def _overlap(
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Of each step and pair of weights, forward and backward, products with all fields so far."""
+    """Add, for each step and pair of weights, forward and backward, products with all fields so far."""
     depth, outputs = cell.network.num_hidden_layers + 1, cell.network.output_dim
     for step in range(cell.num_steps):
         past = step * outputs
@@ -276,6 +273,6 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Coefficients of all pairs of rows and weights."""
+    """Return the memory of the coefficients of all pairs of rows and weights."""
     fields = cell.batch_size + cell.num_steps * cell.network.output_dim
     return {"bytes": 32.0 * ((cell.network.num_hidden_layers + 1) * fields) ** 2}

@@ -1,12 +1,10 @@
-"""Predictive coding of linear networks at the equilibrium of its activities, with explicit
-matrices.
+"""Predictive coding of linear networks at the equilibrium of its activities, with explicit matrices.
 
-Weights are lists W_1..W_L, multipliers lists c_1..c_L (with 1/gamma in c_L); with `skip`, layers
-2..L-1 add their input. In the notation of the docstrings A_l = c_l W_l (+ I) and B_l = A_L ...
-A_{l+1}, B_L = I. Data are rows: x `[B, D]`, y `[B, C]`. The errors' weights in the energy are lists
-g_1..g_L (pc-tp gamma_l), all one where they are left out. The output's activity is clamped to y, or,
-with a finite `nudging` beta, drawn towards it by beta/2 ||y - z_L||^2. Sources: pcn-limits Eq. 5, 24,
-104, 48, 109; mupc Eq. 30, 31; pc-tp Theorems 4.2 and B.3.
+Weights are lists W_1..W_L, multipliers lists c_1..c_L (with 1/gamma in c_L); with `skip`, layers 2..L-1 add their
+input. In the notation of the docstrings, A_l = c_l W_l (+ I) and B_l = A_L ... A_{l+1}, B_L = I. Data are rows: x `[B,
+D]`, y `[B, C]`. The weights of the errors in the energy are lists g_1..g_L (pc-tp gamma_l), all one if they are not
+given. The output's activity is clamped to y or, with a finite `nudging` beta, attracted to it by the term beta/2 ||y -
+z_L||^2. Sources: pcn-limits Eq. 5, 24, 104, 48, 109; mupc Eq. 30, 31; pc-tp Theorems 4.2 and B.3.
 """
 
 import math
@@ -35,7 +33,7 @@ def layer_matrices(
         params: the weights stacked by segment, each a tree with one leaf `[count, out, in]`.
         scaling: the numbers of the parameterisation, role -> quantity -> number; `multiplier` and `branch` are used.
         roles: the role of each segment.
-        skip: whether hidden layers are residual branches; their multipliers then hold the branch multiplier.
+        skip: whether hidden layers are residual branches; their multipliers then include the branch multiplier.
 
     Returns:
         W_1..W_L, each `[out_l, in_l]`, and c_1..c_L, scalars.
@@ -53,7 +51,7 @@ def layer_matrices(
 def effective_matrices(
     weights: Sequence[Array], multipliers: Sequence[Array | float], *, skip: bool
 ) -> Matrices:
-    """A_1..A_L."""
+    """Return A_1..A_L."""
     matrices = [c * w for c, w in zip(multipliers, weights, strict=True)]
     if skip:
         for index in range(1, len(matrices) - 1):
@@ -62,7 +60,7 @@ def effective_matrices(
 
 
 def downstream(matrices: Sequence[Array]) -> Matrices:
-    """B_0..B_L, the map from each layer's activity to the output."""
+    """Return B_0..B_L, the map from each layer's activity to the output."""
     products = [jnp.eye(len(matrices[-1]), dtype=matrices[-1].dtype)]
     for matrix in reversed(matrices):
         products.insert(0, products[0] @ matrix)
@@ -75,8 +73,10 @@ def rescaling_matrix(
     *,
     nudging: Array | float = math.inf,
 ) -> Float[Array, "out out"]:
-    """S = (1 + g_L/beta) I + sum_{l=1}^{L-1} (g_L/g_l) B_l B_l^T (mupc Eq. 31, pc-tp I + C_gamma and,
-    with nudging, S.104); for one clamped output and unit weights it is s (pcn-limits Eq. 6, 25, 104).
+    """Return S = (1 + g_L/beta) I + sum_{l=1}^{L-1} (g_L/g_l) B_l B_l^T.
+
+    This is mupc Eq. 31, pc-tp I + C_gamma and, with nudging, S.104. For one clamped output and unit weights it is s
+    (pcn-limits Eq. 6, 25, 104).
     """
     ratios = _ratios(matrices, energy_weights)
     terms = [ratio * b @ b.T for ratio, b in zip(ratios, downstream(matrices)[1:], strict=True)]
@@ -85,7 +85,7 @@ def rescaling_matrix(
 
 
 def loss(matrices: Sequence[Array], x: Array, y: Array) -> Array:
-    """Mean squared error 1/(2B) sum ||r||^2, with r = y - B_0 x."""
+    """Compute the mean squared error 1/(2B) sum ||r||^2, with r = y - B_0 x."""
     residual = _residual(matrices, x, y)
     return 0.5 * jnp.vdot(residual, residual) / len(x)
 
@@ -100,7 +100,7 @@ def equilibrium_energy(
 ) -> Array:
     """Return the batch-mean energy at equilibrium, F* = g_L/(2B) sum r^T S^{-1} r (mupc Eq. 30, pcn-limits Eq. 5).
 
-    The term of nudging is included.
+    The nudging term is included.
 
     Args:
         matrices: A_1..A_L, each `[out_l, in_l]` (`effective_matrices`).
@@ -127,8 +127,8 @@ def equilibrium_errors(
 ) -> Matrices:
     """Return the errors e*_1..e*_L at equilibrium, e*_l = (g_L/g_l) B_l^T S^{-1} r, with e*_L = z*_L - A_L z*_{L-1}.
 
-    pc-tp Eq. 15 with the sign of its derivation, S.92; the main text prints the errors of -r, and so does S.104 for a
-    nudged output.
+    This is pc-tp Eq. 15 with the sign of its derivation, S.92. The main text prints the errors of -r, and so does S.104
+    for a nudged output.
 
     Args:
         matrices: A_1..A_L, each `[out_l, in_l]` (`effective_matrices`).
@@ -156,10 +156,10 @@ def equilibrium_activities(
     *,
     nudging: Array | float = math.inf,
 ) -> Matrices:
-    """Return the activities z*_1..z*_L at equilibrium, z*_l = A_l z*_{l-1} + e*_l; the last is y where the output is
-    clamped.
+    """Return the activities z*_1..z*_L at equilibrium, z*_l = A_l z*_{l-1} + e*_l.
 
-    Written out it is pc-tp Eq. 16 with a sum up to l; the paper prints l - 1.
+    The last is y if the output is clamped. Written out, this is pc-tp Eq. 16 with a sum up to l; the paper prints l -
+    1.
 
     Args:
         matrices: A_1..A_L, each `[out_l, in_l]` (`effective_matrices`).
@@ -188,10 +188,9 @@ def predictive_coding_gradients(
     skip: bool,
     energy_weights: Weights | None = None,
 ) -> Matrices:
-    """Return the gradients of predictive coding at equilibrium, -(c_l/B) sum e*_l z*_{l-1}^T = (1/g_l) dF*/dW_l (pc-tp
-    S.33).
+    """Return predictive coding's gradients at equilibrium, -(c_l/B) sum e*_l z*_{l-1}^T.
 
-    The output is clamped to y.
+    They equal (1/g_l) dF*/dW_l (pc-tp S.33). The output is clamped to y.
 
     Args:
         weights: W_1..W_L, each `[out_l, in_l]`.
@@ -242,7 +241,7 @@ def backpropagation_gradients(
 def rescaling_gradients(
     weights: Sequence[Array], multipliers: Sequence[Array | float], *, skip: bool
 ) -> Matrices:
-    """ds/dW_l of a network with one output (pcn-limits Eq. 48, 109); that of W_1 is zero.
+    """Return ds/dW_l of a network with one output (pcn-limits Eq. 48, 109); the gradient for W_1 is zero.
 
     The sum over k <= l of (B_l)^T B_{k-1} (A_{l-1} ... A_k)^T is accumulated from the input up.
     """

@@ -1,15 +1,16 @@
 """K-FAC on the output weights of an infinitely wide network, from zero: kernel regression.
 
-Source: second-order Sec. 4.3, Eq. 17. Of the last hidden layer's units h(x) [M] the output is f(x) = c W h(x), c being
-the multiplier. At infinite width h(x) h(x') / M is the covariance K(x, x') of a Gaussian process (NNGP). Layer by layer
-it is `K_1 = E[phi(u) phi(u')]` for u of covariance s_1^2 x x', and `K_l = E[phi(u) phi(u')]` for u of covariance
-M s_l^2 K_{l-1}, s_l being the standard deviation of weights times their multiplier. Full batches of the mean squared
-error have B = I and A = h h^T / n, so that K-FAC moves the output in the span of the kernel: f_t(x) = K(x, X) a_t with
+Source: second-order Sec. 4.3, Eq. 17. With h(x) [M] the units of the last hidden layer, the output is f(x) = c W h(x),
+with c the multiplier. At infinite width, h(x) h(x') / M is the covariance K(x, x') of a Gaussian process (NNGP). Layer
+by layer, it is `K_1 = E[phi(u) phi(u')]` for u with covariance s_1^2 x x', and `K_l = E[phi(u) phi(u')]` for u with
+covariance M s_l^2 K_{l-1}, with s_l the standard deviation of the weights times their multiplier. For full batches and
+the mean squared error, B = I and A = h h^T / n, so K-FAC moves the output in the span of the kernel: f_t(x) = K(x, X)
+a_t with
 
     a_{t+1} - a_t = momentum (a_t - a_{t-1}) + r c^2 / (1 + rho_B) (K + n rho_A / M)^-1 (y - f_t(X)),
 
-r being the learning rate. One step at rate 1 is kernel regression with the ridge n rho_A / M. A network whose hidden
-weights are trained as well takes the first step like this, as from zero their gradient is.
+with r the learning rate. One step at rate 1 is kernel regression with the ridge n rho_A / M. The first step of a
+network whose hidden weights are trained, too, is the same, because their gradient is zero at zero output weights.
 """
 
 import math
@@ -29,11 +30,11 @@ from scaling_limits.networks.work import Count
 
 Array = np.ndarray
 LARGEST_OUTPUT = 1e-6
-"""Of a network that starts at zero: the standard deviation of its output over that of its last hidden units."""
+"""Largest initial output that counts as zero: its standard deviation relative to that of the last hidden units."""
 _DEGREES, _NODES = 128, 256
-# SciPy's takes every process that reads the configuration a third of a second to import
+# importing SciPy's takes a third of a second in every process that reads the configuration
 _error_function = np.vectorize(math.erf, otypes=[float])
-# by Hermite polynomials
+# expanded in Hermite polynomials
 _SMOOTH: dict[str, Callable[[Array], Array]] = {
     "tanh": np.tanh,
     "gelu": lambda u: 0.5 * u * (1.0 + _error_function(u / 2**0.5)),
@@ -41,20 +42,25 @@ _SMOOTH: dict[str, Callable[[Array], Array]] = {
 
 
 class Covariance(NamedTuple):
-    """Of two groups of samples `[n]` and `[m]`: that of pairs `[n, m]` and the variances of both, Gaussian units'."""
+    """The covariance of Gaussian units for two groups of samples `[n]` and `[m]`.
+
+    `pairs` `[n, m]` are the covariances of pairs, `left` and `right` the variances of both groups.
+    """
 
     pairs: Float[Array, "n m"]
     left: Float[Array, " n"]
     right: Float[Array, " m"]
 
     def scaled(self, factor: float) -> "Covariance":
-        """Of units times the root of a factor."""
+        """Return the covariance of the units times the square root of a factor."""
         return Covariance(*(factor * part for part in self))
 
 
 def refuse(cell: Cell) -> None:
-    """Refuse cells without this limit: all but fully connected networks whose output weights alone move, from zero, by
-    full batches of K-FAC or FOOF on the mean squared error.
+    """Reject cells without this limit.
+
+    It describes fully connected networks of which only the output weights are trained, from zero, with full batches of
+    K-FAC or FOOF on the mean squared error.
 
     Raises:
         ConfigurationError: naming what is different.
@@ -98,7 +104,7 @@ def refuse(cell: Cell) -> None:
 
 
 def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
-    """`train_loss`, and of the measurements `performance` and `training_performance`; others are left out."""
+    """Compute `train_loss` and the measurements `performance` and `training_performance`; others are skipped."""
     x, y, x_test, y_test = (
         np.asarray(part, np.float64)
         for part in (arrays.x_train, arrays.y_train, arrays.x_test, arrays.y_test)
@@ -127,7 +133,7 @@ def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
 
 
 def _num_updates(cell: Cell) -> int:
-    """Those of training, and those before the last measurement."""
+    """Return the number of updates up to the end of training and up to the last measurement."""
     return max([cell.num_steps, *(step for spec in cell.measurements for step in spec.steps)])
 
 
@@ -172,7 +178,7 @@ def regression(
 def hidden_kernel(
     cell: Cell, x: Float[Array, "n in"], other: Float[Array, "m in"]
 ) -> Float[Array, "n m"]:
-    """K of the last hidden layer, between samples x and others."""
+    """Compute K of the last hidden layer between the samples `x` and `other`."""
     width = cell.network.width
     inputs = Covariance(x @ other.T, (x**2).sum(axis=1), (other**2).sum(axis=1))
     kernel = activated(inputs.scaled(_scale(cell, "input") ** 2), cell.network.activation)
@@ -184,10 +190,11 @@ def hidden_kernel(
 
 
 def activated(units: Covariance, activation: str) -> Covariance:
-    """The second moments of an activation of Gaussian units.
+    """Compute the second moments of an activation of Gaussian units.
 
-    In closed form but for tanh and gelu, which are expanded in Hermite polynomials: of unit Gaussians with correlation
-    rho, E[He_k He_k'] is k! rho^k for k = k', else zero. Their errors are those of what lies beyond degree 127.
+    They have closed forms except for tanh and gelu, which are expanded in Hermite polynomials: for unit Gaussians with
+    correlation rho, E[He_k He_k'] is k! rho^k for k = k', else zero. The error of the expansion is its remainder beyond
+    degree 127.
     """
     if activation in _CLOSED:
         moments = _CLOSED[activation]
@@ -209,7 +216,7 @@ def _linear(pairs: ArrayLike, _left: ArrayLike, _right: ArrayLike) -> Array:
 
 
 def _relu(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
-    """The arc-cosine kernel of degree 1 (Cho & Saul 2009), half of it."""
+    """Compute half of the arc-cosine kernel of degree 1 (Cho & Saul 2009)."""
     pairs, sizes = np.asarray(pairs), np.sqrt(np.multiply(left, right))
     cosine = np.clip(np.divide(pairs, sizes, out=np.zeros_like(sizes), where=sizes > 0), -1, 1)
     angle = np.arccos(cosine)
@@ -218,13 +225,13 @@ def _relu(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
 
 
 def _abs(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
-    """|u| is relu(u) + relu(-u)."""
+    """Compute the moments of |u| = relu(u) + relu(-u)."""
     found: Array = 2.0 * (_relu(pairs, left, right) + _relu(np.negative(pairs), left, right))
     return found
 
 
 def _erf(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
-    """The arc-sine kernel (Williams 1997)."""
+    """Compute the arc-sine kernel (Williams 1997)."""
     sizes = np.sqrt(np.multiply(1 + 2 * np.asarray(left), 1 + 2 * np.asarray(right)))
     found: Array = 2 / np.pi * np.arcsin(2 * np.asarray(pairs) / sizes)
     return found
@@ -245,7 +252,7 @@ def _grid(units: Covariance) -> tuple[Array, Array, Array]:
 def _coefficients(
     phi: Callable[[Array], Array], variances: Float[Array, " n"]
 ) -> Float[Array, "n degrees"]:
-    """E[phi(u) He_k(z)] / sqrt(k!) of u = sqrt(variance) z, by quadrature."""
+    """Compute E[phi(u) He_k(z)] / sqrt(k!) with u = sqrt(variance) z, by quadrature."""
     nodes, shares = _quadrature()
     basis = np.empty((_DEGREES, _NODES))
     basis[0], basis[1] = 1.0, nodes
@@ -267,14 +274,14 @@ def _quadrature() -> tuple[Array, Array]:
 
 
 def _scale(cell: Cell, role: str) -> float:
-    """The standard deviation of the weights of a role, times their multiplier."""
+    """Return the standard deviation of the weights of a role, times their multiplier."""
     numbers = cell.scaling[role]
     scale: float = numbers.multiplier * numbers.init_std
     return scale
 
 
 def _step(cell: Cell, mean: float) -> tuple[float, float]:
-    """Of a mean variance of hidden units: r c^2 / (1 + rho_B), and rho_A / M."""
+    """Return r c^2 / (1 + rho_B) and rho_A / M, given the mean variance of the hidden units."""
     optimiser = cell.optimiser
     numbers, width = cell.scaling["output"], cell.network.width
 
@@ -295,7 +302,7 @@ def _losses(outputs: Float[Array, "times n out"], y: Float[Array, "n out"]) -> A
 
 
 def _accuracies(outputs: Float[Array, "times n out"], y: Float[Array, "n out"]) -> Array:
-    """Shares of samples that are classified correctly, as `losses.accuracy` has it; nan of what is not finite."""
+    """Compute fractions of correctly classified samples, as in `losses.accuracy`; NaN if an output is not finite."""
     if y.shape[-1] == 1:
         right = (np.sign(outputs) == np.sign(y)).all(axis=2)
     else:
@@ -306,7 +313,7 @@ def _accuracies(outputs: Float[Array, "times n out"], y: Float[Array, "n out"]) 
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Kernels of all pairs of samples, layer by layer, and the eigenvectors of the training set's."""
+    """Add the kernels of all pairs of samples, layer by layer, and the eigenvectors of the training set's kernel."""
     samples, tested = cell.dataset.num_train, cell.dataset.num_test
     pairs = samples * (samples + tested)
     series = 2 * _DEGREES if cell.network.activation in _SMOOTH else 40
@@ -317,7 +324,7 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """Both kernels, with a few arrays like them, and the outputs of all steps."""
+    """Return the memory of both kernels, of a few arrays like them, and of the outputs of all steps."""
     samples, tested = cell.dataset.num_train, cell.dataset.num_test
     times = cell.num_steps + 2
     return {

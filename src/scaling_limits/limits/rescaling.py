@@ -1,22 +1,21 @@
-"""Means over initialisations of the energy's rescaling s, or of the diagonal of S - I, exact at any
-width.
+"""Means over initialisations of the energy's rescaling s, or of the diagonal of S - I, exact at any width.
 
-N is the width, L the number of weight layers; exact forms of what pcn-limits Eq. 16, 19,
-47 and 107 give as orders.
+N is the width and L the number of weight layers. These are exact forms of the orders of magnitude in pcn-limits Eq. 16,
+19, 47 and 107.
 """
 
 from typing import Any
 
 
 def mean_field_mlp(width: float, num_weight_layers: int, output_scale: float = 1.0) -> float:
-    """E[s] - 1 = (L - 1) / (gamma_0^2 N): mean-field MLPs."""
+    """Return E[s] - 1 = (L - 1) / (gamma_0^2 N) of mean-field MLPs."""
     return (num_weight_layers - 1) / (output_scale**2 * width)
 
 
 def mean_field_residual(
     width: float, num_weight_layers: int, output_scale: float = 1.0, depth_exponent: float = 0.5
 ) -> float:
-    """Return E[s] - 1 = 1/(gamma_0^2 N) sum_{j=0}^{L-2} (1 + L^{-2 alpha})^j: mean-field residual networks, and muPC.
+    """Return E[s] - 1 = 1/(gamma_0^2 N) sum_{j=0}^{L-2} (1 + L^{-2 alpha})^j of mean-field residual networks and muPC.
 
     Args:
         width: N.
@@ -33,7 +32,7 @@ def mean_field_residual(
 
 
 def standard_uniform_mlp(num_weight_layers: int) -> float:
-    """E[s] - 1 = sum_{j=1}^{L-1} 3^{-j}: MLPs with PyTorch's uniform draws, at any width."""
+    """Return E[s] - 1 = sum_{j=1}^{L-1} 3^{-j} of MLPs with PyTorch's uniform draws, at any width."""
     return sum(3.0**-j for j in range(1, num_weight_layers))
 
 
@@ -52,10 +51,10 @@ def mean_excess(
         output_scale: o, the same product for the output weights.
 
     Returns:
-        E[s] - 1, of the shape that `hidden_scale` and `output_scale` broadcast to.
+        E[s] - 1, in the shape to which `hidden_scale` and `output_scale` broadcast.
     """
     gain = width * hidden_scale**2 + float(skip)
-    # by Horner's rule: of powers, the compiler makes N^j (h^2)^j, which overflows times zero
+    # by Horner's rule, because the compiler turns powers into N^j (h^2)^j, which overflows times zero
     total: Any = 1.0
     for _ in range(num_weight_layers - 2):
         total = 1.0 + gain * total
