@@ -1,1 +1,1 @@
-"""Parameterisations: one table of scaling exponents, and what follows from the exponents alone."""
+"""Parameterisations: one table of scaling exponents, and predictions from the exponents alone."""

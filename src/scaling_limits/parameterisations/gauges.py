@@ -1,9 +1,9 @@
 """A row's powers of width in the forms that papers print.
 
-Moving a power of width from a layer's initial weights to its multiplier changes nothing if its
-learning rate moves along (pc-tp Sec. 2.2, pcn-limits Sec. 2.2). Under SGD, and what preconditions its gradients, what
-stays is s, minus the power of `multiplier * init_std`, and t, minus that of `learning_rate * multiplier^2`. A gauge
-says how much of s is in the multiplier.
+Moving a power of width from a layer's initial weights to its multiplier changes nothing if its learning rate changes
+accordingly (pc-tp Sec. 2.2, pcn-limits Sec. 2.2). Under SGD and optimisers that precondition its gradients, the
+invariants are s, minus the power of `multiplier * init_std`, and t, minus the power of `learning_rate * multiplier^2`.
+A gauge fixes the part of s that is in the multiplier.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class VarianceAndRate:
 
 @dataclass(frozen=True)
 class OutputScaled:
-    """The exponents of pcn-limits Eq. 7-14, with its names; `b` are exponents of variances."""
+    """The exponents of pcn-limits Eq. 7-14, with the names there; `b` are exponents of variances."""
 
     a_1: Exponent
     b_1: Exponent
@@ -42,10 +42,10 @@ class OutputScaled:
 
 
 def init_and_rate(row: Row, role: str) -> InitAndRate:
-    """The powers of a role at unit multiplier.
+    """Return the powers of a role at unit multiplier.
 
     Raises:
-        ConfigurationError: if the row is one of another rule than SGD or its preconditioners.
+        ConfigurationError: the row is for an update rule other than SGD or its preconditioners.
     """
     if row.update_rule not in PRECONDITIONED:
         raise ConfigurationError(
@@ -63,13 +63,13 @@ def init_and_rate(row: Row, role: str) -> InitAndRate:
 
 
 def variance_and_rate(row: Row, role: str) -> VarianceAndRate:
-    """The powers of a role at unit multiplier; c is that of the effective learning rate, depth-mup Def. 6.1.
+    """Return the powers of a role at unit multiplier; c is the exponent of the effective rate, depth-mup Def. 6.1.
 
-    A step of Adam does not scale with the gradient, so its learning rate is the effective one, and a multiplier
-    multiplies it once.
+    A step of Adam does not scale with the gradient, so its learning rate is the effective one, and a multiplier enters
+    once.
 
     Raises:
-        ConfigurationError: if the row is one of another rule than Adam.
+        ConfigurationError: the row is for an update rule other than Adam.
     """
     if row.update_rule != "adam":
         raise ConfigurationError(
@@ -87,14 +87,14 @@ def variance_and_rate(row: Row, role: str) -> VarianceAndRate:
 
 
 def output_scaled(row: Row, gauge: float) -> OutputScaled:
-    """`f = h_L / gamma`, `gamma = gamma_0 N^d`, one rate `eta_0 gamma^2 N^-c`, and a_l = `gauge`.
+    """Return the exponents of `f = h_L / gamma` with `gamma = gamma_0 N^d`, one rate and a_l = `gauge`.
 
-    From a layer's s and t: d = (t_L - t_l)/2, c = t_l - 2 a_l + 2 d, a_1 = (t_1 - c + 2 d)/2, and
-    b = 2 (s - a).
+    The rate is `eta_0 gamma^2 N^-c`. With a layer's s and t: d = (t_L - t_l)/2, c = t_l - 2 a_l + 2 d, a_1 = (t_1 - c +
+    2 d)/2, and b = 2 (s - a).
 
     Raises:
-        ConfigurationError: if the row is not one of SGD, or has no such form, as s_L = s_l + d does
-            not hold.
+        ConfigurationError: the row is not for SGD or its preconditioners, or it has no such form because s_L = s_l + d
+            does not hold.
     """
     first, hidden, last = (init_and_rate(row, role) for role in ("input", "hidden", "output"))
     a_l = Exponent(constant=gauge)

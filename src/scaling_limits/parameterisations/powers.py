@@ -1,4 +1,4 @@
-"""What a row of the table is made of: numbers as products of powers, for each role of a weight."""
+"""The form of a row of the table: numbers as products of powers, for each role of a weight."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -32,7 +32,7 @@ EXPONENTS = (
     "output_damping_exponent",
 )
 USUAL = {"output_init_exponent": 1.0, "input_preconditioner_exponent": 0.0}
-"""What exponents are that need not be given: b_L of muP, and e_A of what preconditions errors alone."""
+"""Default values of optional exponents: b_L of muP, and e_A of optimisers that precondition errors only."""
 
 
 class Exponent(Strict):
@@ -50,12 +50,12 @@ class Exponent(Strict):
 
     @cached_property
     def named(self) -> dict[str, float]:
-        """The named exponents in it, with their coefficients."""
+        """The named exponents with non-zero coefficients, and these coefficients."""
         coefficients = {name: float(getattr(self, name)) for name in EXPONENTS}
         return {name: value for name, value in coefficients.items() if value}
 
     def at(self, values: Mapping[str, float]) -> "Exponent":
-        """With numbers for those of the named exponents that have a value."""
+        """Substitute numbers for those named exponents that have a value."""
         known = {name: c for name, c in self.named.items() if name in values}
         number = sum(c * values[name] for name, c in known.items())
         return Exponent(constant=number, **{name: -c for name, c in known.items()}) + self
@@ -75,8 +75,7 @@ class Exponent(Strict):
 class Power(Strict):
     """`scale * fan_in^p * (width/base_width)^q * (depth/base_depth)^r * output_scale^g`.
 
-    A power of depth that names an exponent belongs to residual branches: it is zero in networks
-    without skips.
+    A power of depth that contains a named exponent belongs to residual branches: it is zero in networks without skips.
     """
 
     scale: float = 1.0
@@ -86,14 +85,14 @@ class Power(Strict):
     output_scale: float = 0.0
 
     def exponent(self, axis: str, *, skip: bool) -> Exponent:
-        """The exponent of one of `AXES`."""
+        """Return the exponent of one of `AXES`."""
         found: float | Exponent = getattr(self, axis)
         exponent = found if isinstance(found, Exponent) else Exponent(constant=found)
         return exponent if skip or axis == "width" or not exponent.named else Exponent()
 
 
 class RolePowers(Strict):
-    """What a row says of the weights of one role."""
+    """The entries of a row for the weights of one role."""
 
     init_std: Power = Power()
     multiplier: Power = Power()
@@ -105,15 +104,15 @@ class RolePowers(Strict):
     output_damping: Power = Power()
 
     def power(self, quantity: str) -> Power:
-        """The entry of one of `QUANTITIES`."""
+        """Return the entry of one of `QUANTITIES`."""
         power: Power = getattr(self, quantity)
         return power
 
 
 class Row(Strict):
-    """One row of the table, for the optimiser that `update_rule` names; `source` says where its entries stand.
+    """One row of the table, for the optimiser named by `update_rule`; `source` cites its entries.
 
-    Feedback weights may be left out: such a row is for networks without them.
+    Rows for networks without feedback weights may omit their entries.
     """
 
     scheme: str
@@ -128,19 +127,19 @@ class Row(Strict):
     source: str
 
     def role(self, role: str) -> RolePowers:
-        """The entries of one of `ROLES`, or of one of `FEEDBACK_ROLES` if it has them."""
+        """Return the entries of one of `ROLES`, or of one of `FEEDBACK_ROLES` if the row has them."""
         powers: RolePowers = getattr(self, role)
         return powers
 
     @property
     def has_feedback(self) -> bool:
-        """Whether it has entries for feedback weights."""
+        """Whether the row has entries for feedback weights."""
         return None not in (self.feedback_hidden, self.feedback_output)
 
     def exponent(self, role: str, quantity: str, axis: str, *, skip: bool) -> Exponent:
         """Return the exponent of an axis in one entry of the row.
 
-        fan_in counts as the width, except for weights that the network's input or output enters.
+        fan_in counts as the width, except for weights that act on the network's input or output.
 
         Args:
             role: one of `ROLES`, or of `FEEDBACK_ROLES` if the row has them.
@@ -157,18 +156,18 @@ class Row(Strict):
         return power.exponent(axis, skip=skip) + Exponent(constant=fan_in)
 
     def powers(self) -> list[Power]:
-        """All entries."""
+        """Return all entries."""
         roles = [*ROLES, *(FEEDBACK_ROLES if self.has_feedback else ())]
         by_role = [self.role(role).power(quantity) for role in roles for quantity in QUANTITIES]
         return [*by_role, self.inference_step]
 
     def exponents(self, *, skip: bool) -> frozenset[str]:
-        """The named exponents that its entries use."""
+        """Return the named exponents that the row's entries use."""
         return self._exponents[skip]
 
     @cached_property
     def _exponents(self) -> dict[bool, frozenset[str]]:
-        """`exponents` by `skip`: each of thousands of cells asks for them."""
+        """The result of `exponents` by `skip`, cached because thousands of cells request it."""
         entries = [(power, axis) for power in self.powers() for axis in AXES]
         return {
             skip: frozenset(

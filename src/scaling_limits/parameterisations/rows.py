@@ -1,7 +1,8 @@
-"""The rows of the table. The papers' symbols: alpha is `depth_exponent`, gamma `depth_lr_exponent`
-(depth-mup), gamma_L `energy_weight_exponent` (pc-tp, with a bar), gamma_0 `output_scale`, b_L
-`output_init_exponent`, e_A and e_B `input_preconditioner_exponent` and `preconditioner_exponent`, d_A and
-d_B `input_damping_exponent` and `output_damping_exponent` (second-order).
+"""The rows of the table of parameterisations.
+
+The papers' symbols: alpha is `depth_exponent`, gamma `depth_lr_exponent` (depth-mup), gamma_L `energy_weight_exponent`
+(pc-tp, with a bar), gamma_0 `output_scale`, b_L `output_init_exponent`, e_A and e_B `input_preconditioner_exponent` and
+`preconditioner_exponent`, d_A and d_B `input_damping_exponent` and `output_damping_exponent` (second-order).
 """
 
 from scaling_limits.parameterisations.powers import (
@@ -37,7 +38,7 @@ def _standard(
 def _of_preconditioner(
     update_rule: str, scheme: str, rates: dict[str, Power], output_init: Power, source: str
 ) -> Row:
-    """Unit multipliers, hidden weights of variance 1/fan_in."""
+    """Build a row with unit multipliers and hidden weights of variance 1/fan_in."""
     roles = {
         role: RolePowers(
             init_std=output_init if role == "output" else _FAN_IN,
@@ -85,18 +86,18 @@ _FIELD_OUTPUT = Power(fan_in=-1.0, output_scale=-1.0)
 _FIELD_EPSILON = Power(width=-1.0, output_scale=-1.0)
 
 _MUP_OUTPUT = Power(width=-1.0)
-# constant in width, and 1/sqrt(fan_in) at the base width
+# constant in width, and equal to 1/sqrt(fan_in) at the base width
 _MUP_OUTPUT_INIT = Power(fan_in=-0.5, width=0.5)
 _MUP_EPSILON = Power(width=-1.0)
 
-# exponents b of 1 in pc-tp, and 1/sqrt(fan_in) at the base width
+# pc-tp's exponent b = 1, and equal to 1/sqrt(fan_in) at the base width
 _SMALL_INIT = Power(fan_in=-0.5, width=-0.5)
 _PC_OUTPUT_WEIGHT = Power(width=Exponent(energy_weight_exponent=-1.0))
 _PC_EPSILON = Power(width=Exponent(constant=-1.0, energy_weight_exponent=-1.0))
 
 _DEPTH_OUTPUT_INIT = Power(fan_in=-1.0)
 
-# second-order (7): of the factors whose size is the width
+# second-order (7), for the factors whose size is the width
 _INPUT_DAMPING = Power(width=Exponent(input_damping_exponent=-1.0))
 _OUTPUT_DAMPING = Power(width=Exponent(output_damping_exponent=-1.0))
 _DAMPING = {
@@ -106,7 +107,7 @@ _DAMPING = {
 }
 _KRONECKER = ("kfac", "foof")
 PRECONDITIONED = ("sgd", *_KRONECKER, "shampoo")
-"""Update rules that second-order compares: each supplies its own e_A and e_B."""
+"""Update rules that second-order compares; each supplies its e_A and e_B."""
 
 
 def _damping(update_rule: str, role: str) -> dict[str, Power]:
@@ -114,7 +115,7 @@ def _damping(update_rule: str, role: str) -> dict[str, Power]:
 
 
 def _pc_tp(scheme: str, output_init: Power, source: str, **feedback: RolePowers) -> Row:
-    """Targets of order one in the input and hidden layers: GNT and TP have the same rates."""
+    """Build a row with targets of order one in the input and hidden layers; GNT and TP have the same rates."""
     return Row(
         scheme=scheme,
         update_rule="sgd",

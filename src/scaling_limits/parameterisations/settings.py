@@ -1,8 +1,8 @@
-"""What a parameterisation takes besides its name.
+"""Settings of a parameterisation besides its name.
 
 Symbols: `output_scale` gamma_0 (pcn-limits); `init_scale` sigma', `energy_weight` gamma_l, `output_energy_weight`
-gamma', `energy_weight_exponent` of gamma_L (pc-tp); `branch_multiplier` a, `depth_lr_exponent` gamma (depth-mup);
-`depth_exponent` alpha (pcn-limits, depth-mup); `output_init_exponent` b_L (second-order).
+gamma', `energy_weight_exponent` the exponent of gamma_L (pc-tp); `branch_multiplier` a, `depth_lr_exponent` gamma
+(depth-mup); `depth_exponent` alpha (pcn-limits, depth-mup); `output_init_exponent` b_L (second-order).
 """
 
 from pydantic import Field
@@ -52,14 +52,14 @@ class Settings(Strict):
 
 
 class EnergyWeights(Strict):
-    """Of predictive coding's errors: what has an energy, or an equilibrium of it, declares these."""
+    """Weights of predictive coding's errors, declared by parts that use an energy or its equilibrium."""
 
     energy_weight: float = Field(default=1.0, gt=0, description="of all layers but the last")
     output_energy_weight: float = Field(default=1.0, gt=0, description="of the last layer")
 
 
 def refuse(settings: CellSettings) -> None:
-    """Refuse what scales residual branches or feedback weights where there are none, and powers of a ratio of one.
+    """Reject scales of residual branches or feedback weights without such weights, and powers of a ratio of one.
 
     Raises:
         ConfigurationError: naming the key.

@@ -1,14 +1,14 @@
-"""The table of parameterisations, and how a row becomes numbers.
+"""The table of parameterisations, and the evaluation of a row to numbers.
 
-A row belongs to a scheme and an update rule and gives, per role of a weight, the standard deviation
-that multiplies its unit draws, the multiplier of its forward pass, that of its residual branch, its
-learning rate, Adam's epsilon and the damping of both Kronecker factors relative to the optimiser's,
-and the weight of its error in predictive coding's energy; and, for the network as a whole, the
-inference step relative to the activity learning rate. Each is a product of powers (`Power`).
+A row belongs to a scheme and an update rule. For each role of a weight, it gives the standard deviation that multiplies
+its unit draws, its multiplier in the forward pass, the multiplier of its residual branch, its learning rate, Adam's
+epsilon and the damping of both Kronecker factors relative to the optimiser's, and the weight of its error in predictive
+coding's energy. For the network as a whole, it gives the inference step relative to the activity learning rate. Each is
+a product of powers (`Power`).
 
-`width / base_width` and `depth / base_depth` stand in the powers: `sp_*` has none; `mup` equals
-`sp_gaussian` at `base_width`; the papers' formulas of `ntk`, `mean_field` and `mupc` are absolute,
-which is `base_width = base_depth = 1`.
+The bases of the powers are `width / base_width` and `depth / base_depth`. `sp_*` has none; `mup` equals `sp_gaussian`
+at `base_width`. The papers' formulas of `ntk`, `mean_field` and `mupc` are absolute, which corresponds to `base_width =
+base_depth = 1`.
 """
 
 import math
@@ -51,25 +51,28 @@ __all__ = [
     "resolve",
 ]
 
-# what exponent changes may name: the quantities of each role, and the inference step, which has no role
+# valid names in exponent changes: the quantities of each role, and the inference step, which has no role
 SCALED = {**dict.fromkeys((*ROLES, *FEEDBACK_ROLES), QUANTITIES), "inference": ("step",)}
 
-# what is of nodes: their layers have the role's
+# quantities of nodes, which are the same for all layers of a node
 _OF_NODES = ("branch", "energy_weight")
 
 ExponentChanges = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Role or layer -> quantity -> axis (`width` or `depth`) -> what is added to the exponent."""
+"""Role or layer -> quantity -> axis (`width` or `depth`) -> number that is added to the exponent."""
 
 
 @dataclass(frozen=True)
 class Factors:
-    """What a user multiplies into a row.
+    """Factors by which the user multiplies the numbers of a row.
 
-    `init_scale` multiplies all initial weights (pc-tp sigma'), `output_scale` enters by the row's
-    powers (pcn-limits gamma_0), `branch_multiplier` multiplies hidden branches (depth-mup a),
-    `energy_weight` the input's and hidden layers' weights (pc-tp gamma_l) and
-    `output_energy_weight` the output's (pc-tp gamma'); `input_init_scale` and `output_init_scale` the initial
-    weights of the input and the output further (second-order Figures S.8, S.14).
+    Attributes:
+        init_scale: multiplies all initial weights (pc-tp sigma').
+        output_scale: enters by the row's powers (pcn-limits gamma_0).
+        branch_multiplier: multiplies hidden branches (depth-mup a).
+        energy_weight: multiplies the energy weights of the input and hidden layers (pc-tp gamma_l).
+        output_energy_weight: multiplies the energy weight of the output (pc-tp gamma').
+        output_init_scale: further multiplies the output's initial weights (second-order Figures S.8, S.14).
+        input_init_scale: further multiplies the input's initial weights.
     """
 
     init_scale: float = 1.0
@@ -81,7 +84,7 @@ class Factors:
     input_init_scale: float = 1.0
 
     def of(self, role: str, quantity: str) -> float:
-        """The factor of one entry, but for `output_scale`."""
+        """Return the factor of one entry, without `output_scale`."""
         if quantity == "init_std":
             own = {"input": self.input_init_scale, "output": self.output_init_scale}
             return self.init_scale * own.get(role, 1.0)
@@ -94,9 +97,10 @@ class Factors:
 
 @dataclass(frozen=True)
 class Exponents:
-    """Values of the named exponents, None where a row has none or it is the usual one: alpha (pcn-limits,
-    depth-mup), gamma (depth-mup), gamma_L of pc-tp, b_L of second-order, e_A and e_B of preconditioners and
-    of pc-tp's Gauss-Newton targets, and d_A and d_B of the damping of both Kronecker factors.
+    """Values of the named exponents; None if a row does not have it or uses its default.
+
+    They are alpha (pcn-limits, depth-mup), gamma (depth-mup), gamma_L of pc-tp, b_L of second-order, e_A and e_B of
+    preconditioners and of pc-tp's Gauss-Newton targets, and d_A and d_B of the damping of both Kronecker factors.
     """
 
     depth_exponent: float | None = None
@@ -109,7 +113,7 @@ class Exponents:
     output_damping_exponent: float | None = None
 
     def value(self, exponent: Exponent) -> float:
-        """The number that a linear expression takes."""
+        """Return the value of an exponent that is linear in the named ones."""
 
         def given(name: str) -> float:
             found: float | None = getattr(self, name)
@@ -118,7 +122,7 @@ class Exponents:
         return exponent.constant + sum(c * given(name) for name, c in exponent.named.items())
 
     def check(self, row: Row, *, skip: bool) -> None:
-        """Refuse a value that the row has no use for, and the lack of one that it uses.
+        """Reject values that the row does not use, and missing values that it uses.
 
         Raises:
             ConfigurationError: naming the key.
@@ -135,8 +139,10 @@ class Exponents:
 
 @dataclass(frozen=True)
 class Parameterisation:
-    """A row at one width and depth: role -> numbers, the factor of the activity learning rate, and the distribution of
-    the unit draws.
+    """A row evaluated at one width and depth.
+
+    `scaling` holds the numbers of each role, `inference_step` is the factor of the activity learning rate, and
+    `init_distribution` the distribution of the unit draws.
     """
 
     scaling: dict[str, RoleScaling]
@@ -145,11 +151,10 @@ class Parameterisation:
 
 
 def find_row(scheme: str, update_rule: str, rows: Sequence[Row] = TABLE) -> Row:
-    """The row of a scheme and an update rule.
+    """Return the row of a scheme and an update rule.
 
     Raises:
-        ConfigurationError: if there is none; a bare `sp` is refused, as it means two different
-            schemes.
+        ConfigurationError: there is no such row; a bare `sp` is rejected, because it may mean two different schemes.
     """
     schemes = {row.scheme for row in rows}
     if scheme == "sp" and "sp" not in schemes:
@@ -195,8 +200,8 @@ def resolve(
 ) -> Parameterisation:
     """Compute the numbers of a row for a network of a width and a depth.
 
-    `exponent_changes` are the wrong exponents of control runs, which change nothing at the pivot sizes; those of a name
-    in `weights` act on that layer alone, besides those of its role.
+    `exponent_changes` are the wrong exponents of control runs, which change nothing at the pivot sizes. Changes for a
+    name in `weights` act on that layer only, in addition to those of its role.
 
     Args:
         scheme: name of the parameterisation.
@@ -207,25 +212,25 @@ def resolve(
         base_width: width at which powers of the width are 1.
         base_depth: depth at which powers of the depth are 1.
         skip: whether the network has residual branches.
-        factors: what the user multiplies into the row.
+        factors: the user's factors of the row's numbers.
         exponents: values of the row's named exponents.
         exponent_changes: role or layer -> quantity -> axis -> exponent of a further power of `width / pivot_width` or
             `depth / pivot_depth`.
-        weights: name -> (role, fan-in) of everything that has numbers of its own; each role if None, with `input_dim`
-            or the width.
-        feedback_dim: number of outputs that feedback starts from; None without feedback weights.
+        weights: name -> (role, fan-in) of everything with separate numbers; each role if None, with `input_dim` or the
+            width as fan-in.
+        feedback_dim: number of outputs from which feedback starts; None without feedback weights.
         pivot_width: width at which `exponent_changes` change nothing; `base_width` if None.
         pivot_depth: depth at which `exponent_changes` change nothing; `base_depth` if None.
-        rows: the table, which may hold a user's own rows.
+        rows: the table, which may contain a user's rows.
 
     Returns:
         The numbers of each name in `weights`, the factor of the activity learning rate, and the distribution of the
         unit draws.
 
     Raises:
-        ConfigurationError: for an unknown scheme, update rule, role, quantity or axis, for an `output_scale` or
-            exponent that the row has no use for, for the lack of an exponent that it uses, for feedback weights that
-            the row does not cover, and for numbers that double precision does not have.
+        ConfigurationError: a scheme, update rule, role, quantity or axis is unknown; the row does not use a given
+            `output_scale` or exponent, or needs a missing exponent; the row does not cover feedback weights; or a
+            number is not representable in double precision.
     """
     row = find_row(scheme, optimiser, rows)
     if feedback_dim is not None and not row.has_feedback:
@@ -256,7 +261,7 @@ def resolve(
             number = product(power, role, name, fan_in, quantity)
         except OverflowError:
             number = math.inf
-        # initial weights may be 0, which small ones tend to
+        # initial weights may be 0, the limit of small ones
         lost = number == 0 and power.scale != 0 and quantity != "init_std"
         if lost or math.isinf(number):
             beyond = "infinite" if number else "0"
@@ -292,7 +297,7 @@ def resolve(
 
 
 def check_changes(changes: ExponentChanges, layers: Iterable[str] = ()) -> None:
-    """Refuse unknown roles or `layers`, quantities and axes, and quantities of a layer that its whole node has.
+    """Reject unknown roles or `layers`, quantities and axes, and quantities of a layer that belong to its whole node.
 
     Raises:
         ConfigurationError: naming the nearest valid word.

@@ -1,42 +1,39 @@
 """Powers of width and depth that follow from a row's exponents alone, at initialisation.
 
-For a fully connected network with linear (or homogeneous) activations, fixed data and output size,
-write `sizes` (root mean squares over units) as powers of the width N. The input's dimension is
-fixed, so fan_in is N in hidden and output layers only; `a`, `sigma`, `eta` are a role's powers of N
-in multiplier (times branch, with skips), init_std and learning rate, and `w` that of the output's
-energy weight.
+For a fully connected network with linear (or homogeneous) activations, fixed data and output size, `sizes` (root mean
+squares over units) are written as powers of the width N. The input's dimension is fixed, so fan_in is N in hidden and
+output layers only. `a`, `sigma`, `eta` are a role's powers of N in multiplier (times branch, with skips), init_std and
+learning rate, and `w` is the power of the output's energy weight.
 
-Forward: h_1 ~ N^(a + sigma) and each later branch multiplies by N^g, g = a + sigma + 1/2 (a sum of
-N independent terms); a skip turns g into max(0, g). The output's error is r = y - f ~ N^max(0, f).
-Backward: df/dh at the last hidden layer ~ N^(a + sigma) of the output layer (output size fixed), and
-each hidden layer multiplies by N^g or N^max(0, g) again. Errors e_l of hidden layers:
+Forward: h_1 ~ N^(a + sigma), and each later branch multiplies by N^g, g = a + sigma + 1/2 (a sum of N independent
+terms); a skip turns g into max(0, g). The output's error is r = y - f ~ N^max(0, f). Backward: df/dh at the last hidden
+layer is ~ N^(a + sigma) of the output layer (output size fixed), and each hidden layer multiplies by N^g or N^max(0, g)
+again. Errors e_l of hidden layers:
 
 - backpropagation: (df/dh_l) r;
-- predictive coding, one sequential step from the forward pass, to first order in the output's energy
-  weight: N^w (df/dh_l) r, which is also the shift of the activities (pc-tp (S.26), (S.31)). At
-  equilibrium they are divided by 1 + C, C ~ N^(w + 1) (df/dh)^2 of the last hidden layer (pc-tp
-  Theorem 4.2), so the power holds where C is not large;
+- predictive coding, one sequential step from the forward pass, to first order in the output's energy weight: N^w
+  (df/dh_l) r, which is also the shift of the activities (pc-tp (S.26), (S.31)). At equilibrium, errors are divided by 1
+  + C, C ~ N^(w + 1) (df/dh)^2 of the last hidden layer (pc-tp Theorem 4.2), so the power holds if C is not large;
 - Gauss-Newton targets: r (df/dh_l) / (N (df/dh_l)^2)^e_B, so r / (N df/dh_l) at e_B = 1 (pc-tp Prop. 3.3).
 
-One step changes layer l's preactivation by a_l dW_l h_{l-1}. The gradient's entries are a_l e_l
-h_{l-1}. SGD: dW_l = -eta a_l e_l h_{l-1}^T, and h_{l-1}^T h_{l-1} adds N coherent terms: a^2 eta
-e_l h_{l-1}^2 N. Adam's first step has entries of size eta whose signs are those of the gradient,
-again coherent with h_{l-1}: a eta h_{l-1} N. The factor N is 1 in the input layer. Preconditioners with a
-damping of the order of what it is added to (second-order Def. A.6) divide the gradient by the powers
-of A ~ h_{l-1}^2 N and B ~ (df/du_l)^2 N, which has no N in the output layer; Shampoo by those of both
-its moments, the squared norm of the derivative by a_l W_l. The change of the
-last hidden activity is coherent with the initial output weights too: N^(a + sigma + 1) times it
-(pc-tp (S.65)).
+One step changes layer l's preactivation by a_l dW_l h_{l-1}. The gradient's entries are a_l e_l h_{l-1}. SGD: dW_l =
+-eta a_l e_l h_{l-1}^T, and h_{l-1}^T h_{l-1} adds N coherent terms: a^2 eta e_l h_{l-1}^2 N. Adam's first step has
+entries of size eta with the signs of the gradient, again coherent with h_{l-1}: a eta h_{l-1} N. The factor N is 1 in
+the input layer. Preconditioners with a damping of the order of the damped matrix (second-order Def. A.6) divide the
+gradient by the powers of A ~ h_{l-1}^2 N and B ~ (df/du_l)^2 N, which has no N in the output layer. Shampoo divides by
+the powers of both its moments, the squared norm of the derivative with respect to a_l W_l. The change of the last
+hidden activity is coherent with the initial output weights, too: it is multiplied by N^(a + sigma + 1) (pc-tp (S.65)).
 
-Depth L: where the residual forward pass is stable, a + sigma <= -1/2 as powers of L in hidden
-layers, so activities and cotangents are O(1) in L. What one layer's change adds to the activities has
-its own powers, 2 a + eta for SGD and a + eta for Adam; L of them add up coherently in the output. With a
-larger a + sigma, activities grow faster than any power of L (depth-mup D.1), which is an infinite power here.
+Depth L: if the residual forward pass is stable, a + sigma <= -1/2 as powers of L in hidden layers, so activities and
+cotangents are O(1) in L. The contribution of one layer's change to the activities has different powers, 2 a + eta for
+SGD and a + eta for Adam; L of them add up coherently in the output. With a larger a + sigma, activities grow faster
+than any power of L (depth-mup D.1), which is an infinite power here.
 
-Blocks of several layers (`block_exponents`): within a branch each layer multiplies by N^g and its error comes back by
-the g of the layers above it, all times the branch multiplier; what enters is N^0 after layer norm. In attention scores
-q.k/d with d ~ N are sums of independent terms at initialisation, so shares are uniform up to N^(-1/2); the error of
-the scores, a sum of N independent products of values and errors, reaches queries times keys over N, and keys likewise.
+Blocks of several layers (`block_exponents`): within a branch, each layer multiplies by N^g, and its error is multiplied
+by the g of the layers above it, all times the branch multiplier. The input of a branch is N^0 after layer norm. In
+attention, scores q.k/d with d ~ N are sums of independent terms at initialisation, so attention weights are uniform up
+to N^(-1/2). The error of the scores, a sum of N independent products of values and errors, reaches queries multiplied
+by keys and divided by N, and keys likewise.
 """
 
 import math
@@ -58,18 +55,21 @@ from scaling_limits.parameterisations.table import (
 PRECONDITIONERS = {"foof": (1.0, 0.0), "kfac": (1.0, 1.0)}
 """Powers (e_A, e_B) of both Kronecker factors."""
 SHAMPOO = 0.5
-"""Shampoo's power e."""
+"""Shampoo's exponent e."""
 
 ROUNDING = 1e-9
-"""Sums of exponents closer to zero than this are zero."""
+"""Sums of exponents closer to zero than this are treated as zero."""
 
 Algorithm = Literal["backpropagation", "predictive_coding", "gauss_newton_target"]
 
 
 @dataclass(frozen=True)
 class WidthExponents:
-    """Powers of width: of each layer 1..L its preactivation, error, gradient entries and change by one
-    step; of the change of the output by that of the last hidden activity; and of C.
+    """Powers of width.
+
+    For each layer 1..L, they are the powers of its preactivation, error, gradient entries and change by one step.
+    `output_change` is the power of the change of the output by the change of the last hidden activity, and `rescaling`
+    is the power of C.
     """
 
     preactivation: tuple[float, ...]
@@ -89,7 +89,7 @@ DepthRegion = Literal[
     "redundant",
     "diverse",
 ]
-"""What depth-mup's definitions call a parameterisation; `diverse` are those of feature diversity exponent 1/2."""
+"""Names of depth-mup's definitions for a parameterisation; `diverse` means feature diversity exponent 1/2."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class DepthExponents:
 
     Attributes:
         activity: the features x_0^l at initialisation.
-        initial_change: what a fixed share of the L branches adds to the features at initialisation.
-        update: the change of a block's preactivation by one step of its own weights.
+        initial_change: the contribution of a fixed fraction of the L branches to the features at initialisation.
+        update: the change of a block's preactivation by one step of its weights.
         preactivation: a block's preactivation h_1^l after one step of all weights.
         output_change: the change f_1 - f_0 of the output by one step of the blocks' weights.
     """
@@ -112,7 +112,7 @@ class DepthExponents:
 
     @property
     def region(self) -> DepthRegion:
-        """The region of depth-mup Fig. 1 that these exponents lie in."""
+        """The region of depth-mup Fig. 1 in which these exponents lie."""
         return depth_region(
             activity=self.activity,
             initial_change=self.initial_change,
@@ -122,8 +122,10 @@ class DepthExponents:
 
 
 class Blocks(NamedTuple):
-    """Residual blocks: layers of each branch by name, from below; of attention, whose values the first branch begins
-    with, queries and keys. With `normalised`, layer norm precedes branches and output.
+    """Residual blocks.
+
+    `branches` are the names of the layers of each branch, from below. `scores` are queries and keys of attention, whose
+    values are the first layer of the first branch. With `normalised`, layer norm precedes branches and output.
     """
 
     branches: tuple[tuple[str, ...], ...]
@@ -134,11 +136,13 @@ class Blocks(NamedTuple):
 TRANSFORMER = Blocks(
     (("value", "attention"), ("expansion", "contraction")), ("query", "key"), normalised=True
 )
-"""With layer norm."""
+"""The blocks of a transformer with layer norm."""
 
 
 class WeightExponents(NamedTuple):
-    """Powers of one weight's preactivation at initialisation, of its gradient's entries, and of the change of its
+    """Powers of one weight.
+
+    They are the powers of its preactivation at initialisation, of its gradient's entries, and of the change of its
     preactivation by one step of it.
     """
 
@@ -149,8 +153,10 @@ class WeightExponents(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockExponents:
-    """Powers of width or depth: of each weight by the name of its layer, of what leaves the last block, and of the
-    change of the output by one step of all weights but the output's.
+    """Powers of width or depth of residual blocks.
+
+    They are the powers of each weight by the name of its layer, of the output of the last block, and of the change of
+    the network's output by one step of all weights except the output weights.
     """
 
     weights: dict[str, WeightExponents]
@@ -174,15 +180,15 @@ def width_exponents(
         num_hidden_layers: H; the network has L = H + 1 weight layers.
         skip: whether hidden layers 2..H are residual branches.
         exponents: values of the row's named exponents.
-        exponent_changes: role -> quantity -> axis -> what is added to the exponent; may be empty.
+        exponent_changes: role -> quantity -> axis -> number that is added to the exponent; may be empty.
         algorithm: the algorithm whose errors are predicted.
 
     Returns:
         The powers, those of layers in tuples of length L.
 
     Raises:
-        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for exponents that are not
-            those of the row.
+        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for exponents that do not
+            belong to the row.
     """
     power = _powers("width", row, skip, exponents, exponent_changes)
     roles = ["input", *["hidden"] * (num_hidden_layers - 1), "output"]
@@ -232,7 +238,7 @@ def width_exponents(
 def _direction(
     update_rule: str, gradient: float, factors: tuple[float, float], moment: float
 ) -> float:
-    """The power of the direction's entries, from those of the gradient, of A and B, and of Shampoo's moments."""
+    """Return the power of the direction's entries, given those of the gradient, A and B, and Shampoo's moments."""
     if update_rule == "adam":
         return 0.0
     if update_rule == "shampoo":
@@ -246,12 +252,12 @@ def depth_exponents(
 ) -> DepthExponents:
     """Predict the powers of depth of a linear residual network.
 
-    depth-mup Claims 7.1-7.3, App. D: the output's change is of the power 1 - alpha - gamma, a block's update of the
-    power -gamma, and all are infinite for alpha < 1/2.
+    depth-mup Claims 7.1-7.3, App. D: the output's change has the power 1 - alpha - gamma, a block's update the power
+    -gamma, and all are infinite for alpha < 1/2.
 
     Raises:
-        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for
-            exponents that are not those of the row.
+        ConfigurationError: for an unknown role, quantity or axis in `exponent_changes`, and for exponents that do not
+            belong to the row.
     """
     power = _powers("depth", row, True, exponents, exponent_changes)
     branch = power("hidden", "branch")
@@ -283,16 +289,19 @@ def depth_region(
 ) -> DepthRegion:
     """Classify a parameterisation by powers of depth, predicted or measured.
 
-    depth-mup Def. 7.2 to 7.6, Claims 7.1 to 7.5, for unit initial preactivations: stable at initialisation if
-    features are O(1); stable in training if the output's change is O(1), and trivial if it vanishes; faithful if
-    preactivations stay O(1); redundant if what random initial branches add to the features vanishes.
+    depth-mup Def. 7.2 to 7.6, Claims 7.1 to 7.5, for unit initial preactivations: stable at initialisation if features
+    are O(1); stable in training if the output's change is O(1), and trivial if it vanishes; faithful if preactivations
+    stay O(1); redundant if the contribution of the random initial branches to the features vanishes.
 
     Args:
-        activity: of the features at initialisation.
-        initial_change: of what a fixed share of the branches adds to the features at initialisation.
-        preactivation: of a block's preactivation after one step.
-        output_change: of the change of the output by one step.
-        tolerance: by how much a power may differ from zero and still be one of O(1).
+        activity: power of the features at initialisation.
+        initial_change: power of the contribution of a fixed fraction of the branches to the features at initialisation.
+        preactivation: power of a block's preactivation after one step.
+        output_change: power of the change of the output by one step.
+        tolerance: absolute value up to which a power counts as zero, that is as O(1).
+
+    Returns:
+        The region.
     """
     if activity > tolerance:
         return "unstable at initialisation"
@@ -308,13 +317,13 @@ def depth_region(
 def depth_exponents_of(settings: Mapping[str, Any]) -> DepthExponents:
     """Predict the powers of depth of a cell from its settings, without its `exponent_changes`.
 
-    Exponents that are wrong on purpose, as those of controls, are therefore no part of what is predicted.
+    The intentionally wrong exponents of controls are therefore not part of the prediction.
 
     Args:
         settings: `parameterisation`, `optimiser` and the named exponents; others are ignored.
 
     Raises:
-        ConfigurationError: the parameterisation is not in the project's table, or no theory is known for the optimiser.
+        ConfigurationError: the parameterisation is not in the project's table, or there is no theory for the optimiser.
     """
     optimiser = settings["optimiser"]
     if optimiser not in ("sgd", "adam"):
@@ -322,7 +331,7 @@ def depth_exponents_of(settings: Mapping[str, Any]) -> DepthExponents:
             "optimiser", f"powers of depth are predicted for sgd and adam, not for {optimiser}"
         )
     row = find_row(settings["parameterisation"], optimiser)
-    # a table of cells has NaN where a cell has no such setting
+    # a table of cells has NaN for settings that a cell does not have
     said = {name: settings.get(name) for name in EXPONENTS if name in row.exponents(skip=True)}
     values = {name: value for name, value in said.items() if value is not None and value == value}
     return depth_exponents(row, exponents=Exponents(**values), exponent_changes={})
@@ -343,14 +352,14 @@ def block_exponents(
         row: the row of the table.
         blocks: the layers of a block.
         exponents: values of the row's named exponents.
-        exponent_changes: role or layer -> quantity -> axis -> what is added to the exponent; may be empty.
+        exponent_changes: role or layer -> quantity -> axis -> number that is added to the exponent; may be empty.
 
     Returns:
         The powers, None if the forward pass is not stable.
 
     Raises:
         ConfigurationError: for an unknown role or layer, quantity or axis in `exponent_changes`, and for exponents that
-            are not those of the row.
+            do not belong to the row.
     """
     layers = [name for branch in blocks.branches for name in branch] + list(blocks.scores)
     power = _powers(axis, row, True, exponents, exponent_changes, layers)
@@ -366,7 +375,7 @@ def block_exponents(
     stream = size["input"]
     entering = 0.0 if blocks.normalised else stream
     output = entering + size["output"] + independent
-    # the derivative of what is normalised is divided by its size
+    # layer norm divides the derivative by the size of its input
     slope = size["output"] + entering - stream + max(0.0, output)
 
     def weight(name: str, entering: float, error: float, fan_in: float) -> WeightExponents:
@@ -387,7 +396,7 @@ def block_exponents(
         for number, name in enumerate(chain, start=1):
             above = branch + sum(growth[other] for other in chain[number:])
             found[name] = weight(name, below, slope + above, 1.0)
-            # in each of L blocks
+            # the same contribution comes from each of the L blocks
             carried.append(found[name].update + above + (0.0 if axis == "width" else 1.0))
             below = found[name].preactivation
     for name, other in zip(blocks.scores, reversed(blocks.scores), strict=True):
@@ -408,7 +417,7 @@ def _powers(
     changes: ExponentChanges,
     layers: Sequence[str] = (),
 ) -> Callable[[str, str], float]:
-    """Role, or one of the hidden `layers`, and quantity -> the power of an axis."""
+    """Return a function from a role, or one of the hidden `layers`, and a quantity to the power of an axis."""
     check_changes(changes, layers)
     exponents.check(row, skip=skip)
 
