@@ -42,7 +42,7 @@ def tally(outcomes: Iterable[Outcome]) -> str:
 
 
 def overall(outcomes: Sequence[Outcome]) -> Overall:
-    """Return the overall outcome of a figure's claims, of which there must be at least one.
+    """Return the overall outcome of a figure's claims (at least one).
 
     >>> overall(["holds", "holds"]), overall(["holds", "fails"]), overall(["fails", "inconclusive"])
     ('reproduced', 'partly reproduced', 'not reproduced')

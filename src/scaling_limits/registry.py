@@ -56,7 +56,7 @@ class Registry(Generic[Part]):
         """
         declaring = self._declaring(name)
         if name in self.own:
-            # this is called for every cell, of which there may be thousands
+            # this is called for every cell, and there may be thousands of cells
             return sys.modules.get(declaring) or importlib.import_module(declaring)
         where = f"{self.kind} '{name}' of the package '{_package(self._added[name])}': {declaring}"
         had_jax = "jax" in sys.modules

@@ -44,7 +44,7 @@ def downwards(
     Args:
         segments: the segments of the network, lowest first.
         step: `step(segment, carry, entry) -> (carry, result)`, called for every node.
-        carry: what enters the top node from above, usually a cotangent or error `[batch, units]`.
+        carry: the initial carry at the top node, usually a cotangent or error `[batch, units]`.
         entries: for every segment, lowest first, a tree with leaves stacked over its nodes, `[count, ...]`; `step` gets
             the slice of its node.
 

@@ -109,7 +109,7 @@ class _Listing(NamedTuple):
 def _listing(folder: Path) -> _Listing:
     """List a folder in alphabetical order; empty if it cannot be read."""
     try:
-        # scandir needs no file-system call per entry, of which there may be thousands
+        # scandir avoids a file-system call per entry, and there may be thousands of entries
         with os.scandir(folder) as entries:
             result = sorted(entries, key=lambda entry: entry.name)
     except OSError:

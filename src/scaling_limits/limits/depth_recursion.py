@@ -13,8 +13,8 @@ convergence to infinite depth is of order 1/L for alpha = gamma = 1/2, so 2 X_{2
 Misprints of the paper, as corrected here: the sums over past steps begin at 0; the kernel of Theorem 4.1 is
 C_{t,s,0}(1), the moment of x, not of dx; Lemma C.1 sets Gamma_{t,-1,0,0}(0, q).
 
-`train` also accepts the moments of a smooth activation. It is then the recursion of `smooth_depth_recursion`, of which
-the recursion here is the case phi(h) = h.
+`train` also accepts the moments of a smooth activation. It is then the recursion of `smooth_depth_recursion`, which
+includes the recursion here as the case phi(h) = h.
 """
 
 import math

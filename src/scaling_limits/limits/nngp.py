@@ -30,7 +30,9 @@ from scaling_limits.networks.work import Count
 
 Array = np.ndarray
 LARGEST_OUTPUT = 1e-6
-"""Largest initial output that counts as zero: its standard deviation relative to that of the last hidden units."""
+"""Largest initial output that counts as zero.
+
+It is the standard deviation of the output, relative to the standard deviation of the last hidden units."""
 _DEGREES, _NODES = 128, 256
 # importing SciPy's takes a third of a second in every process that reads the configuration
 _error_function = np.vectorize(math.erf, otypes=[float])
@@ -59,8 +61,8 @@ class Covariance(NamedTuple):
 def refuse(cell: Cell) -> None:
     """Reject cells without this limit.
 
-    It describes fully connected networks of which only the output weights are trained, from zero, with full batches of
-    K-FAC or FOOF on the mean squared error.
+    It describes fully connected networks whose output weights alone are trained, from zero, with full batches of K-FAC
+    or FOOF on the mean squared error.
 
     Raises:
         ConfigurationError: naming what is different.

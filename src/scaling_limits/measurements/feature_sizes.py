@@ -57,7 +57,7 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def metrics(cell: Cell) -> set[str]:
-    """Return the metrics that it records for a cell: `block_rms` only with residual branches."""
+    """Return the metrics recorded for a cell: `block_rms` only with residual branches."""
     return set(AXES) if cell.network.has_branches else set(AXES) - {"block_rms"}
 
 

@@ -43,7 +43,7 @@ def classified(outputs: Array, targets: Array, tokens: int) -> Array:
 
 
 def metrics(cell: Cell) -> set[str]:
-    """Return the metrics that it records; real targets have no accuracy."""
+    """Return the metrics recorded for a cell; there is no accuracy for real targets."""
     return {"test_loss"} if cell.dataset.targets == "real" else {*AXES}
 
 

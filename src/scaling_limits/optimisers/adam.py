@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "Spec", "build"]
 
 READS = frozenset({"epsilon"})
-"""Quantities of a row that it uses, besides the learning rate."""
+"""Quantities of a row that Adam uses, in addition to the learning rate."""
 
 
 class Settings(Strict):

@@ -49,7 +49,7 @@ def shampoo(cell: Cell, count: Count) -> None:
 
 
 def copies(cell: Cell, directions: int) -> float:
-    """Return the memory besides gradients, in copies of the weights: operations, factors and their roots."""
+    """Return the memory in addition to gradients, in copies of the weights: operations, factors and their roots."""
     options = cell.optimiser
     layers = _layers(cell)
     numbers = 0.0

@@ -40,7 +40,7 @@ __all__ = ["Settings", "Spec", "build"]
 
 NEEDS = ("inputs", "cotangents")
 READS = frozenset({"input_damping"})
-"""Quantities of a row that it uses, besides the learning rate."""
+"""Quantities of a row that FOOF uses, in addition to the learning rate."""
 
 
 class Settings(KroneckerSettings):

@@ -46,7 +46,7 @@ __all__ = ["Settings", "Spec", "build"]
 
 NEEDS = ("inputs", "cotangents", "fisher")
 READS = frozenset({"input_damping", "output_damping"})
-"""Quantities of a row that it uses, besides the learning rate."""
+"""Quantities of a row that K-FAC uses, in addition to the learning rate."""
 
 
 class Settings(KroneckerSettings):

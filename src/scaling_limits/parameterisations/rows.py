@@ -58,7 +58,7 @@ def _preconditioned_mup(update_rule: str) -> Row:
         ),
         "output": Power(width=Exponent(constant=-1.0, input_preconditioner_exponent=1.0)),
     }
-    # 1/sqrt(fan_in) at the base width
+    # equal to 1/sqrt(fan_in) at the base width
     init = Power(fan_in=-0.5, width=Exponent(constant=0.5, output_init_exponent=-1.0))
     source = (
         "second-order Prop. 4.1, (9), Table 1, (S.81), at the optimiser's (e_A, e_B): SGD (0, 0), FOOF (1, 0), "

@@ -1,4 +1,4 @@
-"""Checks that a user's algorithm returns what training needs, by shapes and before anything is compiled."""
+"""Check, by shapes and before compilation, that a user's algorithm returns what training needs."""
 
 from typing import Any
 

@@ -6,7 +6,7 @@ from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.networks.work import Count
 
 OBSERVES = ("inputs", "cotangents", "fisher")
-"""Quantities of every linear operation that it can pass to optimisers in addition to gradients."""
+"""Quantities of every linear operation that backpropagation can pass to optimisers in addition to gradients."""
 
 
 class Options(AlgorithmSpec):

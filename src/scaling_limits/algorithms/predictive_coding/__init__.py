@@ -25,7 +25,7 @@ _DEFAULTS = {
 }
 
 READS = frozenset({"energy_weight", "step"})
-"""Quantities of a row that it uses, besides those that all algorithms use."""
+"""Quantities of a row that predictive coding uses, in addition to those that all algorithms use."""
 
 
 class Settings(EnergyWeights):
@@ -72,7 +72,7 @@ class Settings(EnergyWeights):
 
 
 class Options(AlgorithmSpec):
-    """The options of a cell; `exact` inference has no others, and `equilibrium` only a tolerance and `smooth`.
+    """The options of a cell; with `exact` inference only `inference`, with `equilibrium` also a tolerance and `smooth`.
 
     `sequential` inference updates the layers from the output down, each using the new values above it. With
     `fixed_predictions`, the predictions and their derivatives remain those of the initial activities. `smooth` is true
@@ -112,7 +112,7 @@ def options(settings: CellSettings, inference_step: float) -> Fields:
 
 
 def metrics(cell: Cell) -> set[str]:
-    """Return the metrics that it records at every step."""
+    """Return the metrics recorded at every step."""
     options = cell.algorithm
     result = {"train_loss", "inferred_loss", "energy"}
     if options.inference == "equilibrium":

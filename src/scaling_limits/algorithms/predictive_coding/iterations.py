@@ -113,7 +113,7 @@ def conjugate_gradients(
 ) -> Stacks:
     """Solve `H p = -gradients` for each sample by preconditioned conjugate gradients.
 
-    A sample's iterations end where the residual has at most the norm `enough`, where the curvature is negative, or
+    A sample's iterations end when the norm of the residual is at most `enough`, when the curvature is negative, or
     after `NUM_PRODUCTS` products. If the curvature is negative at the first product, p is the preconditioned negative
     gradient.
 

@@ -14,7 +14,7 @@ from scaling_limits.networks.settings import structure
 from scaling_limits.strict import Strict
 
 READS = frozenset({"branch"})
-"""Quantities of a row that it uses, besides those that all networks use."""
+"""Quantities of a row that this network uses, in addition to those that all networks use."""
 
 _KERNEL = 3
 _OF_STAGE = 3
@@ -31,7 +31,7 @@ class Settings(Strict):
 
 @dataclass(frozen=True)
 class Stage:
-    """The two convolutions of a stage, the second of which is added to its input, and the shape after pooling."""
+    """The two convolutions of a stage, the second one a residual branch, and the shape after pooling."""
 
     convolution: ImageLayer
     residual: ImageLayer

@@ -14,7 +14,7 @@ from scaling_limits.networks.layers import Layer
 from scaling_limits.networks.settings import LayerNorm, structure
 
 READS = frozenset({"branch"})
-"""Quantities of a row that it uses, besides those that all networks use."""
+"""Quantities of a row that this network uses, in addition to those that all networks use."""
 
 EXPANSION = 4
 """Number of units of a block's first dense layer, relative to the width."""
