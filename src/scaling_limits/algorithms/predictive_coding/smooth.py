@@ -16,8 +16,9 @@ so a new kind of node needs no further formula. In an iteration
 - the step along p is halved until the energy decreases.
 
 The residual is the largest entry of |dF/dz|. A sample has stalled if an iteration leaves more than half of the residual
-and lowers the energy by no more than the squared tolerance, which is about the remaining energy at a minimum of unit
-curvature. In linear networks with the mean squared error, the equilibrium is the closed form (`exact`).
+and lowers the energy by no more than the squared tolerance: at a minimum of unit curvature, about this much energy
+remains once the residual is at the tolerance. In linear networks with the mean squared error, the equilibrium is the
+closed form (`exact`).
 """
 
 from typing import NamedTuple
