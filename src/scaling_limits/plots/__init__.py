@@ -1,6 +1,7 @@
-"""Kinds of plots, one folder each; reading what they declare imports neither pandas nor matplotlib.
+"""Kinds of plots, one subpackage each.
 
-A kind is a folder, or in a package a module, with what `contract.Kind` says.
+Each kind implements `contract.Kind`; an installed package may add a kind as a single module. Importing a kind to read
+its options imports neither pandas nor matplotlib.
 """
 
 from types import ModuleType
@@ -24,4 +25,4 @@ registry: Registry[ModuleType] = Registry(
     "scaling_limits.plots",
     ("Options", "table", "draw"),
 )
-"""The modules that declare kinds of plots; installed packages add theirs."""
+"""Registry of the modules that declare kinds of plots; installed packages add theirs."""

@@ -1,4 +1,4 @@
-"""Drawings in rows: one for each value of a panel's column."""
+"""Drawings arranged in rows: one row for each panel, one drawing for each value of the panel's column `along`."""
 
 from collections.abc import Iterator
 from typing import Generic, TypeVar, cast
@@ -15,9 +15,10 @@ OptionsT = TypeVar("OptionsT", bound=AlongOptions)
 
 
 class Along(page.Drawing, Generic[OptionsT, PanelT]):
-    """A row of drawings for each panel, one for each value of the panel's column `along`.
+    """Base of pages with a row of drawings for each panel, one drawing for each value of the panel's column `along`.
 
-    With `last` each row ends with a narrower pair of axes, of this width relative to the others: those `beyond`.
+    If `last` is set, each row ends with a narrower pair of axes (`beyond`), whose width relative to the other axes is
+    `last`.
     """
 
     last: float | None = None
@@ -25,7 +26,13 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
     def __init__(
         self, figure: FigureFolder[OptionsT], table: pd.DataFrame, size: page.Size
     ) -> None:
-        """Lay out the drawings, whose axes take a size."""
+        """Lay out the axes of all drawings in an area of the given size.
+
+        Args:
+            figure: the figure's folder.
+            table: the rows to draw.
+            size: width and height of all axes together, in inches.
+        """
         self.figure, self.plot, self.table = figure, figure.plot, table
         self._panels = cast(tuple[PanelT, ...], figure.plot.panels)
         self.values = _values(self.plot, table)
@@ -37,24 +44,24 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
 
     @property
     def panels(self) -> Iterator[tuple[PanelT, float, Axes]]:
-        """Each drawing: its panel, its value of the panel's column, and its axes."""
+        """Panel, value of the panel's column `along` and axes of each drawing."""
         for number, panel in enumerate(self._panels):
             for column, value in enumerate(self.values[number]):
                 yield panel, value, self.axes[number, column]
 
     def rows(self, panel: PanelT, value: float) -> pd.DataFrame:
-        """Return the rows of the table that a drawing shows."""
+        """Return the rows of the table that the drawing of one panel and value shows."""
         table = self.table
         of_panel = table["panel"] == self.plot.panels.index(panel)
         rows: pd.DataFrame = table[of_panel & (table[panel.along] == value)]
         return rows
 
     def at(self, panel: PanelT, value: float) -> str:
-        """Return a value of the panel's column in words."""
+        """Return the text for a value of the panel's column, as in titles."""
         return text.setting(panel.along, value, self.figure.results.cells, self.plot.symbols)
 
     def head(self) -> None:
-        """Write titles and leave out what neighbours say; take away axes that nothing is drawn on."""
+        """Write the titles, keep y tick labels only in the first column, and remove axes without a drawing."""
         for number, panel in enumerate(self._panels):
             for column, ax in enumerate(self.axes[number]):
                 if column >= len(self.values[number]):
@@ -62,12 +69,12 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
                     continue
                 ax.set_title(self.at(panel, self.values[number][column]))
                 if column == 0 and panel.title:
-                    # above the value, from the left edge of the row
+                    # the line break puts the row's title above the value
                     ax.set_title(f"{panel.title}\n", loc="left")
                 ax.tick_params(labelleft=column == 0)
 
     def label(self, x: str, y: str) -> None:
-        """Name the axes, x below the last row and y beside the first column."""
+        """Label the axes: x below the last row, y at the left of the first column."""
         for column in range(len(self.values[-1])):
             self.axes[-1, column].set_xlabel(x)
         for row in self.axes:
@@ -75,12 +82,12 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
 
 
 def columns_of(plot: AlongOptions, table: pd.DataFrame) -> int:
-    """Return how many drawings there are in the longest row."""
+    """Return the number of drawings in the longest row."""
     return max(map(len, _values(plot, table)))
 
 
 def _values(plot: AlongOptions, table: pd.DataFrame) -> list[list[float]]:
-    """Return the values of each panel's column, a drawing for each."""
+    """Return the sorted values of each panel's column `along`, one for each drawing."""
     return [
         sorted(table.loc[table["panel"] == number, panel.along].unique(), key=text.order)
         for number, panel in enumerate(plot.panels)

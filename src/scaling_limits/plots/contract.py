@@ -1,4 +1,4 @@
-"""The contract of a kind of plot: the members of a folder here, or of a module of an installed package."""
+"""Contract of a kind of plot: the members of a subpackage of `plots`, or of a module of an installed package."""
 
 from __future__ import annotations
 
@@ -19,28 +19,33 @@ PlotT_co = TypeVar("PlotT_co", bound=PlotOptions, covariant=True)
 
 
 class Kind(Protocol[PlotT]):
-    """A kind of plot. Its module may define more:
+    """Protocol of the module of a kind of plot.
 
-    - `size(plot, table, widest)`: the width and height in inches that its axes take on a page that is `widest` inches
-      wide; then it can be one of a `composite`;
-    - `text(figure, table)`: the figure as a table of text, which is written as CSV and LaTeX as well;
-    - `cells(plot)`: the cells of the notebook, if the lines of `draw` are not what a reader should see.
+    Optional members:
+
+    - `size(plot, table, widest)`: width and height in inches of all axes on a page that is `widest` inches wide. A kind
+      with this function can be part of a `composite`.
+    - `text(figure, table)`: the figure as a table of text, which is also written as CSV and LaTeX.
+    - `cells(plot)`: the notebook's cells that draw the plot, if they should differ from the body of `draw`.
     """
 
     @property
     def Options(self) -> type[PlotT]:  # noqa: N802
-        """The model of a figure's `plot:`."""
+        """The model that validates a figure's `plot:` entry."""
         ...
 
     def table(self, plot: PlotT, grids: GridResults) -> pd.DataFrame:
-        """Return a row for each panel, line, point and seed, with the columns `tables.FIRST`."""
+        """Return one row for each panel, line, point and seed, with the columns `tables.FIRST`."""
         ...
 
     def draw(self, figure: FigureFolder[PlotT], table: pd.DataFrame) -> Figure:
-        """Draw the figure: the statements that its notebook shows, ending with the only `return`."""
+        """Draw the figure.
+
+        The notebook shows the statements of the body, which must end with its only `return`.
+        """
         ...
 
 
 def kind_of(plot: PlotT) -> Kind[PlotT]:
-    """Return the kind of a plot."""
+    """Return the module of a plot's kind."""
     return cast(Kind[PlotT], registry.part(plot.kind))

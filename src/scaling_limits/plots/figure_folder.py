@@ -1,4 +1,4 @@
-"""A figure's folder: what is to be drawn, what was concluded, and the files that a reader gets."""
+"""A figure's folder: the data to draw, the verdicts, and the files written for readers."""
 
 import io
 import json
@@ -28,10 +28,10 @@ from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.page import Badge, Body, Heading, Page, Size
 from scaling_limits.records import Results
 
-# it warns of the dates that matplotlib's own mathematical fonts carry
+# fontTools warns about the dates in matplotlib's mathematical fonts
 logging.getLogger("fontTools").setLevel(logging.ERROR)
 
-# What in a file would depend on when, or with what, it was written.
+# Omitted metadata: they would make files depend on the date or on the version of matplotlib.
 _METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None},
@@ -40,11 +40,11 @@ _METADATA: dict[str, dict[str, str | None]] = {
 
 
 Content = dict[str, Any]
-"""An object of a JSON file."""
+"""A JSON object."""
 
 
 class Markdown(str):
-    """Text that a notebook shows as markdown."""
+    """Text that a notebook displays as Markdown."""
 
     def _repr_markdown_(self) -> str:
         return str(self)
@@ -54,7 +54,7 @@ class Markdown(str):
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved figure; a notebook shows its PNG, with fewer colours to stay small."""
+    """A saved figure; a notebook displays its PNG with a reduced palette to keep the notebook small."""
 
     name: str
     png: bytes
@@ -70,11 +70,11 @@ class Saved:
 class FigureFolder(Generic[PlotT_co]):
     """The content of `results/<preset>/<slug>/<figure>/` that a plot needs.
 
-    `plot` is validated for the figure's kind; `identity` names paper and figure, and `notes` are the lines under the
-    picture that give its scale. A `bare` picture has neither a heading nor notes.
-    `judged` has the claims about an optimum with the optima that they have located (`quantity`, `over`, `along`,
-    `within`, `arms`), and `fitted` those about a slope with their fits (`quantity`, `along`, `arms`). `place` is the
-    place on a page of a plot that is one of several.
+    `plot` holds the validated options of the figure's kind. `identity` names the paper and the figure, and `notes` are
+    the lines below the picture that describe its scale. A `bare` picture has neither a heading nor notes.
+    `judged` holds the claims about an optimum with the optima that they located (`quantity`, `over`, `along`, `within`,
+    `arms`); `fitted` holds the claims about a slope with their fits (`quantity`, `along`, `arms`). For a plot that is
+    part of a composite, `place` is its area of the page.
     """
 
     path: Path
@@ -97,7 +97,8 @@ class FigureFolder(Generic[PlotT_co]):
     def open(cls, folder: Path | str) -> "FigureFolder[PlotOptions]":
         """Read `figure.json`, `verdicts.json`, `cells.parquet` and `records.parquet`.
 
-        Raises ScalingLimitsError, naming the file, if one is missing or not what it should be.
+        Raises:
+            ScalingLimitsError: a file is missing or invalid; the message names it.
         """
         path = Path(folder)
         figure, verdicts = _json(path / "figure.json"), _json(path / "verdicts.json")
@@ -123,7 +124,7 @@ class FigureFolder(Generic[PlotT_co]):
         )
 
     def table(self) -> pd.DataFrame:
-        """Return what is drawn, one row for each panel, line, point and seed; see `tables.FIRST`.
+        """Return the table to draw: one row for each panel, line, point and seed, with the columns `tables.FIRST`.
 
         Raises:
             ScalingLimitsError: see `tables.table_of`.
@@ -131,18 +132,22 @@ class FigureFolder(Generic[PlotT_co]):
         return table_of(self.plot, self.results)
 
     def draw(self, table: pd.DataFrame) -> Figure:
-        """Draw the table as the kind of plot does."""
+        """Draw the table with the figure's kind of plot."""
         return kind_of(self.plot).draw(self, table)
 
     def page(self, *rows: Sequence[Size]) -> Page:
-        """A page for the figure, with rows of bodies whose axes take these sizes."""
+        """Return a page for the figure.
+
+        Args:
+            *rows: for each row of bodies, the sizes of their axes in inches.
+        """
         if self.bare:
             return Page(Heading(), [], *rows)
         heading = Heading(self.identity, self.title, self.see, self._badge())
         return Page(heading, [*self.notes, *self._contradictions()], *rows)
 
     def body(self, size: Size) -> Body:
-        """Return the plot's place, or a new page's only one, whose axes take a `size`."""
+        """Return the plot's place, or the only body of a new page, with axes of the given size in inches."""
         if self.place is not None:
             return self.place
         (body,) = self.page([size]).bodies
@@ -150,11 +155,19 @@ class FigureFolder(Generic[PlotT_co]):
 
     @style.applied()
     def save(self, figure: Figure, *, record: bool = False) -> Saved:
-        """Write the figure as png, pdf and svg, the same bytes each time.
+        """Write the figure as PNG, PDF and SVG; equal figures give identical bytes.
 
-        With `record` it becomes the figure of record; otherwise it is written as `edited`.
-        Warns of characters that the font lacks, in names which are known only now.
-        Raises WriteError if one of them cannot be written; it is not there then.
+        Also prints a warning for characters that the font lacks, since names in the figure are known only now.
+
+        Args:
+            figure: the figure to write.
+            record: whether to write the figure of record (`figure.*`); otherwise it is written as `edited.*`.
+
+        Returns:
+            The saved figure.
+
+        Raises:
+            WriteError: a file cannot be written; that file then does not exist.
         """
         self._warn_of_boxes(figure)
         contents = {}
@@ -180,25 +193,25 @@ class FigureFolder(Generic[PlotT_co]):
                 )
 
     def describe(self) -> Markdown:
-        """Return the figure's identity, title, what to see and caption."""
+        """Return the figure's identity, title, expected effect and caption."""
         parts = [f"{self.identity}\n\n## {self.title}", self.see, self.caption]
         return Markdown("\n\n".join(part for part in parts if part))
 
     def describe_verdicts(self) -> Markdown:
-        """The verdicts on the paper's claims, in words."""
+        """Return the verdicts on the paper's claims as Markdown."""
         if not self.verdicts:
             return Markdown("No claim is attached to this figure.")
         return Markdown("\n".join(_in_words(verdict) for verdict in self.verdicts))
 
     def describe_notes(self) -> Markdown:
-        """Return the notes under the figure, and where to find the rest."""
+        """Return the notes below the figure, with a reference to the full list of differences."""
         lines = [f"- {note}" for note in self.notes]
         return Markdown(
             "\n".join([*lines, "- Everything that differs from the paper: summary.html"])
         )
 
     def _badge(self) -> Badge | None:
-        """Return the outcome of the claims and how many hold; None without claims."""
+        """Return the overall outcome of the claims and how many of them hold, or None without claims."""
         outcomes = [verdict["verdict"] for verdict in self.verdicts]
         if not outcomes:
             return None
@@ -206,7 +219,10 @@ class FigureFolder(Generic[PlotT_co]):
         return Badge(outcome, colours.OUTCOMES[outcome], claims)
 
     def _contradictions(self) -> list[str]:
-        """Return a line for each claim that fails: what was found and why, else the paper's statement."""
+        """Return a line for each claim that fails.
+
+        The line contains the verdict's clause, which says what was found and why, or else the paper's statement.
+        """
         return [
             f"Not reproduced: {verdict['clause'] or verdict['statement']}".rstrip(".") + "."
             for verdict in self.verdicts
@@ -232,10 +248,15 @@ def plot_of(folder: Path) -> PlotOptions:
 
 
 def find(figure: str, preset: str, root: Path | str | None = None) -> Path:
-    """The folder of a figure that was computed: below `root`, or else the nearest folder upwards with results.
+    """Return the folder of a computed figure.
+
+    Args:
+        figure: the figure as `<slug>/<figure>`.
+        preset: the preset at which it was computed.
+        root: the folder that contains `results`; by default the current folder and its parents are searched.
 
     Raises:
-        ScalingLimitsError: the figure was not computed at this preset; says how to, and what was.
+        ScalingLimitsError: the figure was not computed at this preset; the message lists the computed figures.
     """
     for key, value in {"figure": figure, "preset": preset, "root": root}.items():
         if not isinstance(value, str | Path) and not (key == "root" and value is None):

@@ -1,4 +1,4 @@
-"""The notebook of a figure: the cells that draw its kind of plot, executed with the same result each time."""
+"""Notebooks of figures: cells that draw the figure's kind of plot, executed reproducibly."""
 
 import ast
 import copy
@@ -32,19 +32,19 @@ papermill_engines.register(NAME, InProcess)
 def execute(
     notebook: Path | str, folder: Path | str, output: Path | str, failed: Path | str
 ) -> None:
-    """Run a figure's notebook for the record, and write it without times or machine paths.
+    """Execute a figure's notebook in this process, and write it without times and machine paths.
 
-    It runs in this process. What cells print to standard error (warnings, which name files of the machine) is not kept.
+    Standard error of the cells is discarded, because warnings contain paths of the machine.
 
     Args:
-        notebook: the file; of its cells, that with the tag `kind` becomes the description of the figure's kind of plot,
-            and that with the tag `drawing` the cells that draw it.
+        notebook: the notebook file. Its cell with the tag `kind` is replaced by the description of the figure's kind of
+            plot, its cell with the tag `drawing` by the cells that draw the figure.
         folder: the figure's folder.
         output: the file to write.
-        failed: where the notebook is left, as far as it got, if a cell fails; then `output` does not exist.
+        failed: where the partially executed notebook remains if a cell fails; `output` then does not exist.
 
     Raises:
-        ScalingLimitsError: a cell fails, or the kind of plot has no lines to show.
+        ScalingLimitsError: a cell fails, or the statements of the kind's `draw` cannot be shown as a cell.
         WriteError: a file cannot be written.
     """
     output, failed = Path(output), Path(failed)
@@ -71,7 +71,7 @@ def execute(
             f"The notebook as far as it got, with the traceback: {failed}"
         ) from error
     except OSError as error:
-        # papermill writes that file in the end, whatever becomes of the cells
+        # papermill writes this file last, even if a cell failed
         raise unwritable(failed, error) from error
     _strip(done, source)
     write_file(output, nbformat.writes(done) + "\n")  # type: ignore[no-untyped-call]
@@ -79,8 +79,8 @@ def execute(
 
 
 def filled(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
-    """Return a notebook whose tagged cells are replaced by those of the kind of plot in a figure's folder."""
-    # it imports seaborn, which `execute` has imported without SciPy
+    """Return the notebook with its tagged cells replaced by those of the kind of plot in a figure's folder."""
+    # plots import seaborn, which `execute` has already imported without SciPy
     from scaling_limits.plots.figure_folder import plot_of
 
     cells = []
@@ -99,10 +99,10 @@ def filled(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNo
 
 
 def drawing_cells(plot: PlotOptions) -> list[str]:
-    """Return the cells that draw a plot from `figure` and `table`, and leave the figure of matplotlib as `picture`.
+    """Return the cells that draw a plot from `figure` and `table` and assign the matplotlib figure to `picture`.
 
     Raises:
-        ScalingLimitsError: the kind's `draw` is not what `contract.Kind` says.
+        ScalingLimitsError: the kind's `draw` violates `contract.Kind`.
     """
     kind = registry.part(plot.kind)
     if hasattr(kind, "cells"):
@@ -112,7 +112,7 @@ def drawing_cells(plot: PlotOptions) -> list[str]:
 
 
 def _statements(kind: ModuleType) -> str:
-    """Return the body of a kind's `draw` as the statements of a cell, after imports of the names that it uses."""
+    """Return the body of a kind's `draw` as the source of a cell, with imports of the names that it uses."""
     source = textwrap.dedent(inspect.getsource(kind.draw))
     function = ast.parse(source).body[0]
     assert isinstance(function, ast.FunctionDef)
@@ -139,13 +139,13 @@ def _statements(kind: ModuleType) -> str:
 
 
 def _description(kind: str) -> str:
-    """Return the name of a kind of plot as a heading, over what its module says of it."""
+    """Return the docstring of a kind of plot under a heading with its name."""
     title = kind.replace("_", " ").capitalize()
     return f"# {title}\n\n{inspect.getdoc(registry.part(kind))}"
 
 
 def _free_names(function: ast.FunctionDef) -> list[str]:
-    """Return the names that a function reads and does not bind."""
+    """Return the names that a function reads but does not bind."""
     nodes = [node for statement in function.body for node in ast.walk(statement)]
     names = [node for node in nodes if isinstance(node, ast.Name)]
     bound = {argument.arg for argument in function.args.args}
@@ -155,14 +155,14 @@ def _free_names(function: ast.FunctionDef) -> list[str]:
 
 
 def _number(notebook: nbformat.NotebookNode) -> None:
-    """Give the cells of a notebook ids that are the same each time."""
+    """Give the cells of a notebook reproducible ids."""
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:02d}"
 
 
 def _strip(done: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
     done.metadata = source.metadata
-    # run again it is the reader's, who changes it
+    # without the parameters, a reader who reruns the notebook does not overwrite the figure of record
     done.cells = [c for c in done.cells if "injected-parameters" not in c.metadata.get("tags", [])]
     _number(done)
     for cell in done.cells:
@@ -171,13 +171,13 @@ def _strip(done: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
 
 
 def _import_seaborn() -> None:
-    """Import seaborn as if SciPy, which it can do without, were not there: a third of the time that a drawing imports.
+    """Import seaborn as if SciPy were not installed, which saves a third of the import time of a drawing.
 
-    No figure is drawn with what it takes from there, `scipy.stats`. Whoever imports SciPy afterwards has it.
+    No figure uses what seaborn takes from SciPy (`scipy.stats`). SciPy can be imported normally afterwards.
     """
     if {"scipy", "seaborn"} & set(sys.modules):
         return
-    # Python's own word for a module that must not be found
+    # None makes Python treat the module as missing
     sys.modules["scipy"] = None  # type: ignore[assignment]
     try:
         importlib.import_module("seaborn")
@@ -187,7 +187,7 @@ def _import_seaborn() -> None:
 
 @contextmanager
 def _surroundings() -> Iterator[None]:
-    """Keep the screen and the clock away."""
+    """Set environment variables that hide the display and the clock, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in _SETTINGS}
     os.environ.update(_SETTINGS)
     try:

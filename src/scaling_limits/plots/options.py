@@ -1,4 +1,4 @@
-"""The base of the options of every kind of plot, and what several kinds have in common."""
+"""Base classes for the options of plots, and functions that several kinds share."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Self
@@ -23,7 +23,7 @@ from scaling_limits.plots import registry
 from scaling_limits.strict import Strict
 
 _COLUMNS = ("x", "y", "hue", "along")
-"""The keys of plots and panels whose values are columns of the cells or axes of records."""
+"""Keys of plots and panels whose values are columns of the cells or axes of the records."""
 
 
 def _increasing(limits: tuple[float, float]) -> tuple[float, float]:
@@ -36,13 +36,14 @@ Limits = Annotated[tuple[float, float], AfterValidator(_increasing)]
 
 
 class PlotOptions(Strict):
-    """The base of what a figure says of its plot; validating it gives the options of the plot's `kind`.
+    """Base of the options of all kinds of plots; validating a plot with this class returns the options of its `kind`.
 
-    A kind overrides what it refers to: the configuration checks that before any cell is computed.
+    A kind overrides the methods that state what it refers to. The configuration checks these references before any cell
+    is computed.
     """
 
     SHAPE: ClassVar[Shape] = {"quantity": QUANTITY}
-    """The types of what a file says, checked before `expand`."""
+    """Types of the entries in a file, checked before `expand`."""
 
     kind: str
 
@@ -58,15 +59,20 @@ class PlotOptions(Strict):
 
     @classmethod
     def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:
-        """Yield the parts of a plot as written whose type is wrong."""
+        """Yield the entries of a written plot whose type is wrong."""
         yield from misfits(plot, {"kind": str, "symbols": SYMBOLS}, path)
         yield from misfits(plot, cls.SHAPE, path)
 
     @classmethod
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
-        """Replace names and short forms in a plot as written.
+        """Replace names and short forms in a written plot.
 
-        By default a quantity may be named, and panels may be written by grid.
+        By default a quantity may be given by name, and panels may be written by grid.
+
+        Args:
+            plot: the plot as written in the file.
+            names: the paper's grids, quantities and symbols.
+            path: the location of the plot in the file, for errors.
 
         Raises:
             MisplacedError: a grid or a quantity does not exist.
@@ -82,11 +88,11 @@ class PlotOptions(Strict):
         yield from _columns(self, ("plot",))
 
     def named_texts(self) -> Iterator[tuple[Path, str]]:
-        """Yield the texts in which settings may be named in braces, each with its path."""
+        """Yield the texts that may contain settings in braces, each with its path."""
         yield from ()
 
     def shown_quantities(self) -> Iterator[tuple[str, Quantity]]:
-        """Yield the quantities that are shown, each with its grid: by default those of `uses`, else `quantity`."""
+        """Yield the displayed quantities, each with its grid: by default those of `uses`, or else `quantity`."""
         uses = list(self.uses())
         yield from ((grid, use.quantity) for use in uses for grid in use.grids)
         quantity = getattr(self, "quantity", None)
@@ -94,24 +100,28 @@ class PlotOptions(Strict):
             yield from ((grid, quantity) for grid in self.grids)
 
     def tuned_columns(self) -> Iterator[tuple[str, str]]:
-        """Yield the columns over which the best is shown, each with its grid."""
+        """Yield each grid with the columns over which the best value is shown."""
         yield from ()
 
     def uses(self) -> Iterator[Use]:
-        """Yield what is shown of the cells and the columns that distinguish its points."""
+        """Yield the quantities that the plot takes from the cells, with the columns that distinguish its points."""
         yield from ()
 
     def problems(self, grids: Grids) -> Iterator[MisplacedError]:
-        """Yield what the cells of the grids do not support, besides what `uses` says."""
+        """Yield problems of the plot with the cells of the grids that do not follow from `uses`."""
         yield from ()
 
     def fill(self, filled: Callable[[str, Iterable[str]], str]) -> Self:
-        """Return the plot with its texts filled; `filled` takes a text and the grids that it is about."""
+        """Return the plot with its texts filled in.
+
+        Args:
+            filled: a function of a text and the grids that the text describes.
+        """
         return self
 
     @classmethod
     def of_content(cls, content: object) -> "type[PlotOptions]":
-        """Return the model for a plot: the options of its kind, or this base if there is no such kind.
+        """Return the options class for a plot: that of its kind, or this base class if the kind is unknown.
 
         Raises:
             ConfigurationError: a package's kind cannot be imported, or its options do not derive from this base.
@@ -142,11 +152,11 @@ class PlotOptions(Strict):
 
 
 Plot = SerializeAsAny[PlotOptions]
-"""A plot of any kind."""
+"""A plot of any kind, as the type of a model field."""
 
 
 def no_kind(content: Mapping[str, object], valid: Iterable[str]) -> PydanticKnownError:
-    """Return the error for a plot whose kind is missing or none of the valid ones."""
+    """Return the validation error for a plot whose kind is missing or invalid."""
     if "kind" not in content:
         return PydanticKnownError("union_tag_not_found", {"discriminator": "'kind'"})
     tags = ", ".join(f"'{name}'" for name in valid)
@@ -155,7 +165,9 @@ def no_kind(content: Mapping[str, object], valid: Iterable[str]) -> PydanticKnow
 
 
 def expand(plot: Written, names: Names, path: Path) -> Written:
-    """Expand a plot as its kind does, and give it the paper's symbols if it has any; an unknown kind stays.
+    """Expand a plot with its kind, and add the paper's symbols if the kind accepts symbols.
+
+    A plot of unknown kind is returned unchanged.
 
     Raises:
         MisplacedError: a grid or a quantity does not exist.
@@ -173,18 +185,18 @@ def _has_symbols(options: type[PlotOptions]) -> bool:
 
 
 def axis_words(quantity: object) -> Written:
-    """Return label, scale and direction of a quantity's metric, without scale and direction that are the default."""
+    """Return label, scale and direction of a quantity's metric, omitting default scales and directions."""
     try:
         known = metric_info(Quantity.model_validate(quantity))
     except ValidationError:
-        return {"label": ""}  # the quantity is refused with the plot, its label is not missing
+        return {"label": ""}  # an invalid quantity is the error to report, not its label
     words = {"label": known.label, "scale": known.scale, "best": known.best}
     usual = {"scale": "log", "best": "min"}
     return {key: value for key, value in words.items() if value != usual.get(key)}
 
 
 def by_grid(plot: Written) -> Written:
-    """Return panels that are written as `grid: {...}` as a list."""
+    """Return panels written as `grid: {...}` as a list."""
     panels = plot.get("panels")
     if not isinstance(panels, Mapping):
         return {"panels": panels}
@@ -192,7 +204,7 @@ def by_grid(plot: Written) -> Written:
 
 
 class Panel(Strict):
-    """The base of panels."""
+    """Base of panels."""
 
     title: str | None = None
 
@@ -202,7 +214,7 @@ class Panel(Strict):
         return []
 
     def problems(self, grids: Grids) -> Iterator[MisplacedError]:
-        """Yield what the cells of the grids do not support."""
+        """Yield problems of the panel with the cells of the grids."""
         yield from ()
 
 
@@ -218,20 +230,20 @@ class GridPanel(Panel):
 
 
 class AlongPanel(GridPanel):
-    """A panel with a drawing for each value of the column `along`; `values` selects some of them."""
+    """A panel with a drawing for each value of the column `along`; `values` restricts the values."""
 
     along: str
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
 
     def problems(self, grids: Grids) -> Iterator[MisplacedError]:
-        """Yield the problem of a grid that has none of the values."""
+        """Yield a problem if the grid has none of the selected values."""
         if self.values is not None:
             path = ("plot", "panels")
             yield from none_selected(path, self.grid, self.along, self.values, grids)
 
 
 class PanelsOptions(PlotOptions):
-    """The base of plots of panels."""
+    """Base of plots that consist of panels."""
 
     panels: tuple[Panel, ...]
 
@@ -251,12 +263,12 @@ class PanelsOptions(PlotOptions):
         yield from ((("plot",), panel.title) for panel in self.panels if panel.title)
 
     def problems(self, grids: Grids) -> Iterator[MisplacedError]:
-        """Yield what the cells of the grids do not support of the panels."""
+        """Yield problems of the panels with the cells of the grids."""
         for panel in self.panels:
             yield from panel.problems(grids)
 
     def fill(self, filled: Callable[[str, Iterable[str]], str]) -> Self:
-        """Return the plot with the titles of its panels filled from the grids that they show."""
+        """Return the plot with the titles of its panels filled in from the grids that they show."""
         panels = tuple(
             panel.model_copy(update={"title": filled(panel.title, panel.grids)})
             if panel.title
@@ -267,7 +279,7 @@ class PanelsOptions(PlotOptions):
 
 
 class AlongOptions(PanelsOptions):
-    """The base of plots of panels that have a drawing for each value of a column."""
+    """Base of plots whose panels have a drawing for each value of a column."""
 
     panels: tuple[AlongPanel, ...]
     symbols: dict[str, str] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A figure that is a table, as files for others to read: `table.csv`, and `table.tex` for LaTeX."""
+"""Export of figures that are tables: `table.csv`, and `table.tex` for LaTeX."""
 
 import csv
 import io
@@ -14,14 +14,14 @@ from scaling_limits.plots.options import PlotOptions
 from scaling_limits.plots.typeset import Sheet, is_bold, plain
 
 _SIGNS = {"\N{MINUS SIGN}": "-", "\N{MULTIPLICATION SIGN}": "diverged"}
-"""Signs in a picture, and the text for programs that replaces them."""
+"""Signs in a picture and their replacements in files for programs."""
 
 _ESCAPED = {
     **{sign: rf"\{sign}" for sign in "&%#_{}$"},
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    # at the beginning of a line it would be an option of the line break before it
+    # after a line break, LaTeX would read a bracket as the option of the line break
     "[": "{[}",
     "\N{MINUS SIGN}": "$-$",
     "\N{MULTIPLICATION SIGN}": r"$\times$",
@@ -32,8 +32,8 @@ def write_tables(folder: FigureFolder[PlotOptions]) -> None:
     """Write `table.csv` and `table.tex` into the folder of a figure whose kind is a table of text.
 
     Raises:
-        ScalingLimitsError: the table cannot be made of what is in the folder.
-        WriteError: one of them cannot be written.
+        ScalingLimitsError: the table cannot be produced from the files of the folder.
+        WriteError: a file cannot be written.
     """
     table: pd.DataFrame = registry.part(folder.plot.kind).text(folder, folder.table())
     write_file(folder.path / "table.csv", as_csv(table))
@@ -42,10 +42,10 @@ def write_tables(folder: FigureFolder[PlotOptions]) -> None:
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """A table of text, one line of headings above.
+    """Return a table of text as CSV with one row of headings.
 
-    Headings of several levels are joined by commas, each behind the name of its level. A cross is `diverged`, and a
-    minus sign the ASCII one. Mathematics stays between dollars.
+    Headings of several levels are joined by commas, each preceded by the name of its level. A cross becomes `diverged`,
+    and minus signs become ASCII hyphens. Mathematics stays between dollar signs.
     """
     names = [str(name or "") for name in table.columns.names]
     headings = [
@@ -63,9 +63,9 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def as_latex(table: pd.DataFrame, comments: Iterable[str] = ()) -> str:
-    r"""A table of text as a `tabular` that needs no package, below lines of comments.
+    """Return a table of text as a LaTeX `tabular` that needs no package, below lines of comments.
 
-    Text is escaped, mathematics between dollars stays as it is; headings are set out as in the picture.
+    Text is escaped, and mathematics between dollar signs is unchanged. Headings are arranged as in the picture.
     """
     sheet = Sheet.of(table)
     columns = "l" * sheet.labels + "c" * (len(sheet.header[0]) - sheet.labels)
@@ -84,7 +84,7 @@ def as_latex(table: pd.DataFrame, comments: Iterable[str] = ()) -> str:
 
 
 def escaped(words: str) -> str:
-    r"""A text as LaTeX; `\$` is a dollar that begins no mathematics.
+    r"""Return a text escaped for LaTeX; `\$` is a dollar sign that does not start mathematics.
 
     >>> escaped(r"50 % of $N^{-a_l}$ in fan_in")
     '50 \\% of $N^{-a_l}$ in fan\\_in'
@@ -102,7 +102,7 @@ def _entry(words: str) -> str:
 
 
 def _levels(index: pd.Index) -> list[tuple[str, ...]]:
-    """The headings of each line, or column, the outermost first."""
+    """Return the headings of each row or column, the outermost first."""
     places = (place if isinstance(place, tuple) else (place,) for place in index)
     return [tuple(map(str, place)) for place in places]
 
@@ -115,7 +115,7 @@ def _read(words: str) -> str:
 
 
 def _header(sheet: Sheet, row: int) -> Iterator[str]:
-    """A line of headings, with a rule below those that others stand under."""
+    """Yield a line of headings, followed by a rule below the headings that span columns with further headings."""
     words, rules = [escaped(label) for label in sheet.header[row][: sheet.labels]], []
     last = row == len(sheet.header) - 1
     for heading, first, end in sheet.spans(row):

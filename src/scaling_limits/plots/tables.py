@@ -12,12 +12,12 @@ from scaling_limits.plots.options import PlotOptions
 from scaling_limits.records import Results
 
 FIRST = ("panel", "title", "line", "quantity", "grid", "cell_id", "seed", "value", "diverged")
-"""The columns before those of the cells' settings.
+"""The columns before the columns of the cells' settings.
 
-`panel` counts from 0 and `title` is its heading; `line` names a line inside of a panel; `value` is the value of the
-`quantity`, and `diverged` says that training of some seed diverged at this point. In a table of results each entry is a
-panel, and the row of a difference has the settings of the minuend. Figures of several plots have the column `plot`,
-which counts from 0, before these.
+`panel` counts from 0 and `title` is its heading; `line` names a line within a panel; `value` is the value of the
+`quantity`, and `diverged` states whether training of any seed diverged at this point. In a table of results each entry
+is a panel, and the row of a difference has the settings of the minuend. Figures of several plots have the column
+`plot`, which counts from 0, before these columns.
 """
 
 
@@ -26,21 +26,21 @@ GridResults = Mapping[str, Results]
 
 
 def table_of(plot: PlotOptions, results: Results) -> pd.DataFrame:
-    """Return a row for each panel, line, point and seed that a plot shows; none if it shows no cells.
+    """Return a row for each panel, line, point and seed that a plot shows, or no rows if it shows no cells.
 
-    Columns are `FIRST`, of several plots after `plot`, then the settings of the cells and the axis that the
-    quantity keeps.
+    The columns are `plot` (only for several plots), `FIRST`, the settings of the cells and the axis that the quantity
+    keeps.
 
     Raises:
-        ScalingLimitsError: a grid, column or metric does not exist, a grid varies over more than what is
-            drawn, or has none of the values that are to be shown; a kind of plot gives a table without `FIRST`.
+        ScalingLimitsError: a grid, column or metric does not exist; a grid varies over further columns than the plot
+            distinguishes, or has none of the selected values; or a kind of plot returns a table without `FIRST`.
     """
     grids = {name: results.grids([name]) for name in results.cells["grid"].unique()}
     return rows_of(plot, grids)
 
 
 def rows_of(plot: PlotOptions, grids: GridResults) -> pd.DataFrame:
-    """Return the same as `table_of`, and raise the same, from the results of each grid."""
+    """Return the same table as `table_of`, with the same errors, from the results of each grid."""
     table = kind_of(plot).table(plot, grids)
     for column in FIRST:
         if column not in table:
@@ -57,13 +57,13 @@ def no_rows() -> pd.DataFrame:
 
 
 def panel_rows(panels: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all panels, numbered from 0."""
+    """Return the rows of all panels, with panels numbered from 0."""
     parts = [rows.assign(panel=number) for number, rows in enumerate(panels)]
     return pd.concat(parts, ignore_index=True)
 
 
 def visible(rows: pd.DataFrame, *, log: bool) -> pd.DataFrame:
-    """Return the rows that have a place on a logarithmic, or linear, axis."""
+    """Return the rows that can be drawn: not diverged, and positive if the axis is logarithmic."""
     return rows[~rows["diverged"] & ((rows["value"] > 0) | (not log))]
 
 
@@ -75,11 +75,11 @@ def best_rows(
     A diverged combination is never best; if all diverged, the first one is kept.
 
     Args:
-        rows: of a table, with `value`.
+        rows: rows of a table, with `value`.
         by: the columns that distinguish points.
         over: the columns over which the best is taken.
         best: "min" or "max".
-        end: the column along which `rows` are curves; a combination is as good as the end of its curve.
+        end: the column along which `rows` are curves; a combination is judged by the last value of its curve.
     """
     ends = rows
     if end is not None:
@@ -92,20 +92,21 @@ def best_rows(
 
 
 def values(grids: GridResults, grid: str, quantity: Quantity, by: Sequence[str]) -> pd.DataFrame:
-    """Return a quantity of a grid, a row for each combination of `by` and seed.
+    """Return a quantity of a grid, with a row for each combination of `by` and seed.
 
     Args:
         grids: the results of each grid.
-        grid: one of their names.
-        quantity: what becomes the column `value`.
+        grid: the name of one of them.
+        quantity: the quantity that becomes the column `value`.
         by: settings of the cells, and axes that the quantity keeps.
 
     Returns:
-        The settings of the cells, the axes that the quantity keeps, `value`, infinite after divergence, and `diverged`,
-        whether training of some seed diverged at this combination.
+        The settings of the cells, the axes that the quantity keeps, `value` (infinite after divergence), and `diverged`
+        (whether training of any seed diverged at this combination).
 
     Raises:
-        ScalingLimitsError: a grid, column or metric does not exist, or the grid varies over more than `by` and seed.
+        ScalingLimitsError: a grid, column or metric does not exist, or the grid varies over further columns than `by`
+            and seed.
     """
     if grid not in grids:
         raise ScalingLimitsError(unknown("grid", grid, sorted(grids)))
@@ -130,7 +131,7 @@ def values(grids: GridResults, grid: str, quantity: Quantity, by: Sequence[str])
 
 
 def with_divergence(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the rows with `diverged`: whether the value of some seed at the same combination of `by` is infinite."""
+    """Return the rows with `diverged`: whether any seed at the same combination of `by` has an infinite value."""
     infinite = rows["value"] == np.inf
     return rows.assign(diverged=infinite.groupby([rows[name] for name in by]).transform("any"))
 
@@ -139,13 +140,13 @@ def selected(rows: pd.DataFrame, column: str, values: Sequence[float], grid: str
     """Return the rows that have one of the `values` in a column.
 
     Args:
-        rows: of a grid.
-        column: of `rows`.
-        values: those that are to be shown; a preset may leave out some.
-        grid: the grid's name.
+        rows: rows of a grid.
+        column: a column of `rows`.
+        values: the values to show; a preset may leave out some.
+        grid: the grid's name, for errors.
 
     Raises:
-        ScalingLimitsError: no row has one of them.
+        ScalingLimitsError: no row has one of the values.
     """
     some = rows[rows[column].isin(values)]
     if some.empty:

@@ -1,4 +1,4 @@
-"""Tables of text, typeset as papers print them."""
+"""Tables of text, typeset as in papers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from scaling_limits.plotting.page import Block
 
 _LINE, _CHARACTER = 0.2, 0.062  # inches
 _GAP = 4  # characters between columns
-_HEAVY, _LIGHT = 0.9, 0.5  # rules, points
+_HEAVY, _LIGHT = 0.9, 0.5  # thickness of rules in points
 
 _BOLD = "**"
 
@@ -25,17 +25,17 @@ Line = tuple[str, ...]
 
 
 def bold(words: str) -> str:
-    """Return a text that is written in bold."""
+    """Return a text marked as bold."""
     return f"{_BOLD}{words}{_BOLD}"
 
 
 def is_bold(words: str) -> bool:
-    """Whether a text is written in bold."""
+    """Return whether a text is marked as bold."""
     return words.startswith(_BOLD)
 
 
 def plain(words: str) -> str:
-    """Return the words of a text that may be written in bold."""
+    """Return a text without the marks of bold."""
     return words.removeprefix(_BOLD).removesuffix(_BOLD)
 
 
@@ -46,9 +46,13 @@ def typeset(
 ) -> Figure:
     """Draw a table of text, with rules above, below and under its header.
 
-    Both of its axes may have several levels: neighbouring headings that are equal are written once, those of columns
-    over a rule, those of lines below one. A level of columns that has a name gets a line for it.
-    `legend` is as in `Page.legend`.
+    Rows and columns may have several levels. Equal neighbouring headings are written once: headings of columns above a
+    rule, headings of rows below one. A named level of columns gets a line for its name.
+
+    Args:
+        figure: the figure's folder.
+        table: the table of text.
+        legend: the entries of the legend by label.
     """
     sheet = Sheet.of(table)
     body = figure.body((_CHARACTER * sheet.ends[-1], _LINE * sheet.height))
@@ -59,7 +63,7 @@ def typeset(
 
 @dataclass(frozen=True)
 class Sheet:
-    """Lines of text, of which the first `labels` columns say what the line is; lengths are in characters and lines."""
+    """Lines of text whose first `labels` columns are row labels; lengths are in characters and lines."""
 
     header: tuple[Line, ...]
     body: tuple[Line, ...]
@@ -67,7 +71,7 @@ class Sheet:
 
     @classmethod
     def of(cls, table: pd.DataFrame) -> "Sheet":
-        """The names of the table's index stand in the last line of the header."""
+        """Return the sheet of a table; the names of its index are in the last line of the header."""
         labels = table.index.nlevels
         blank = ("",) * labels
         header: list[Line] = []
@@ -86,7 +90,10 @@ class Sheet:
 
     @cached_property
     def ends(self) -> list[float]:
-        """The positions at which columns begin and the table ends; a heading over several columns may widen them."""
+        """The positions in characters at which columns begin and the table ends.
+
+        Headings over several columns may widen the columns.
+        """
         columns = zip(self.header[-1], *self.body, strict=True)
         widths = [
             float(max(text.length(plain(words)) for words in column) + _GAP) for column in columns
@@ -99,7 +106,7 @@ class Sheet:
         return [0.0, *accumulate(widths)]
 
     def spans(self, row: int) -> list[tuple[str, int, int]]:
-        """The headings of a line, each with the first column that it stands over and the one after the last."""
+        """Return the headings of a header line, each with its first column and the column after its last."""
         last = row == len(self.header) - 1
 
         def heading(column: int) -> tuple[str | int, ...]:
@@ -113,7 +120,7 @@ class Sheet:
         return spans
 
     def write(self, ax: Axes) -> None:
-        """Words and rules on axes that have nothing else."""
+        """Write text and rules on otherwise empty axes."""
         ax.set_axis_off()
         ax.set(xlim=(0, self.ends[-1]), ylim=(self.height, 0))
         for column, words in enumerate(self.header[-1][: self.labels]):
@@ -134,14 +141,14 @@ class Sheet:
             _rule(ax, row, (0, self.ends[-1]), thickness)
 
     def known(self, row: int) -> int:
-        """Return how many labels of a line, without its last, are the same as in the line above."""
+        """Return how many labels of a line, except the last, repeat those of the line above."""
         if row == 0:
             return 0
         pairs = zip(self.body[row][: self.labels - 1], self.body[row - 1], strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _words(self, ax: Axes, row: int, first: int, end: int, words: str) -> None:
-        """Words in the middle of columns; those of labels at their beginning."""
+        """Write a text, centred over its columns or, for row labels, left-aligned."""
         label = first < self.labels
         x = self.ends[first] + _GAP / 4 if label else (self.ends[first] + self.ends[end]) / 2
         look: style.Look = {"va": "center_baseline", "ha": "left" if label else "center"}

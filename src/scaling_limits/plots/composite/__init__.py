@@ -1,4 +1,4 @@
-"""Several plots in one figure, each drawn as in a figure of its own."""
+"""Several plots in one figure, each drawn as it would be in a separate figure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _of_a_kind_with_size(content: object) -> object:
-    """Refuse a plot whose kind does not say how large it is."""
+    """Reject a plot whose kind does not define `size`."""
     if isinstance(content, Mapping):
         valid = [kind for kind in registry.modules if hasattr(registry.part(kind), "size")]
         if content.get("kind") not in valid:
@@ -37,7 +37,7 @@ def _of_a_kind_with_size(content: object) -> object:
 
 
 class Options(PlotOptions):
-    """Plots of any kinds that say how large they are, `wrap` to a row, each over a legend of its own."""
+    """Several plots of any kinds that define `size`, with `wrap` plots in each row and a legend below each plot."""
 
     SHAPE: ClassVar[Shape] = {"plots": [{"kind": str}]}
 
@@ -49,17 +49,17 @@ class Options(PlotOptions):
 
     @property
     def grids(self) -> list[str]:
-        """The grids that its plots show."""
+        """The grids that the plots show."""
         return [grid for plot in self.plots for grid in plot.grids]
 
     @property
     def kinds(self) -> set[str]:
-        """The kinds of its plots, and its own."""
+        """The kinds of the plots, and `composite`."""
         return {self.kind}.union(*(plot.kinds for plot in self.plots))
 
     @classmethod
     def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:
-        """Yield the parts whose type is wrong, of its plots as well."""
+        """Yield the entries of wrong type, including those of the plots."""
         yield from super().misfits(plot, path)
         if isinstance(plot.get("plots"), list):
             for number, part in enumerate(plot["plots"]):
@@ -74,36 +74,36 @@ class Options(PlotOptions):
         return {**plot, "plots": [expand(part, names, (*path, "plots", n)) for n, part in parts]}
 
     def named_columns(self) -> Iterator[tuple[Path, str]]:
-        """Return the columns that its plots name."""
+        """Return the columns that the plots name."""
         return chain.from_iterable(plot.named_columns() for plot in self.plots)
 
     def named_texts(self) -> Iterator[tuple[Path, str]]:
-        """Return the texts of its plots."""
+        """Return the texts of the plots."""
         return chain.from_iterable(plot.named_texts() for plot in self.plots)
 
     def shown_quantities(self) -> Iterator[tuple[str, Quantity]]:
-        """Return the quantities that its plots show."""
+        """Return the quantities that the plots show."""
         return chain.from_iterable(plot.shown_quantities() for plot in self.plots)
 
     def tuned_columns(self) -> Iterator[tuple[str, str]]:
-        """Return the columns over which its plots show the best."""
+        """Return the columns over which the plots show the best value."""
         return chain.from_iterable(plot.tuned_columns() for plot in self.plots)
 
     def uses(self) -> Iterator[Use]:
-        """Return what its plots show of the cells."""
+        """Return the quantities and columns of the cells that the plots use."""
         return chain.from_iterable(plot.uses() for plot in self.plots)
 
     def problems(self, grids: Grids) -> Iterator[MisplacedError]:
-        """Return what the cells do not support of its plots."""
+        """Return the problems of the plots with the cells."""
         return chain.from_iterable(plot.problems(grids) for plot in self.plots)
 
     def fill(self, filled: Callable[[str, Iterable[str]], str]) -> Self:
-        """Return the plots with their texts filled."""
+        """Return the options with the texts of all plots filled in."""
         return self.model_copy(update={"plots": tuple(plot.fill(filled) for plot in self.plots)})
 
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:
-    """Return the tables of the plots, told apart by the column `plot`, which counts from 0."""
+    """Return the concatenated tables of the plots; the column `plot` counts the plots from 0."""
     import pandas as pd
 
     from scaling_limits.plots.tables import rows_of
@@ -113,7 +113,7 @@ def table(plot: Options, grids: GridResults) -> pd.DataFrame:
 
 
 def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
-    """Draw the plots, each as alone, on its own part of the page."""
+    """Draw each plot on its part of the page."""
     from scaling_limits.plots.composite.drawing import parts
 
     for part, rows in parts(figure, table):
@@ -122,7 +122,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
 
 
 def cells(plot: Options) -> list[str]:
-    """Return the notebook's cells: one that lays out the page, and one for each plot."""
+    """Return the notebook's cells: one that lays out the page and at least one for each plot."""
     from scaling_limits.plots.notebook import drawing_cells
 
     page = (

@@ -1,4 +1,4 @@
-"""The page of several plots."""
+"""Layout of several plots on one page."""
 
 from dataclasses import replace
 from functools import partial
@@ -15,9 +15,10 @@ from scaling_limits.plotting import page
 def parts(
     figure: FigureFolder[Options], table: pd.DataFrame
 ) -> list[tuple[FigureFolder[PlotOptions], pd.DataFrame]]:
-    """Return each plot, with its place on a new page, and its part of the table.
+    """Return each plot with its place on a new page and its part of the table.
 
-    A plot is as wide as it would be alone, or less, in proportion, if a row has no room.
+    Each plot has the width that it would have alone. If a row is too wide for the page, all its plots are scaled down
+    by the same factor.
     """
     plots = [
         (plot, table[table["plot"] == number].reset_index(drop=True))
@@ -34,7 +35,7 @@ def parts(
 
 
 def _sizes(row: list[tuple[PlotOptions, pd.DataFrame]]) -> list[page.Size]:
-    """Return the sizes of the plots in a row."""
+    """Return the width and height of each plot in a row, in inches."""
     sizes = [partial(registry.part(plot.kind).size, plot, own) for plot, own in row]
     alone = [size(page.WIDTH)[0] for size in sizes]
     share = min(1.0, page.WIDTH / sum(alone))

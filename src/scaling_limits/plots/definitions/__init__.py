@@ -1,4 +1,4 @@
-"""A table of text: the symbols and terms of a paper with their meaning."""
+"""A table of text that defines the symbols and terms of a paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Options(PlotOptions):
-    """A table of text, mathematics between dollars: `columns` are its headings, `rows` what stands below them."""
+    """A table of text with headings `columns` and entries `rows`; mathematics is written between dollar signs."""
 
     kind: Literal["definitions"] = "definitions"
     columns: tuple[str, ...] = Field(min_length=2)
@@ -39,14 +39,14 @@ class Options(PlotOptions):
 
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:
-    """Return no rows: it shows no cells."""
+    """Return a table without rows, since the plot shows no cells."""
     from scaling_limits.plots.tables import no_rows
 
     return no_rows()
 
 
 def text(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the definitions as text; what is defined, the first column, is the index."""
+    """Return the definitions as text, indexed by the first column."""
     import pandas as pd
 
     entries = pd.DataFrame(figure.plot.rows, columns=list(figure.plot.columns))

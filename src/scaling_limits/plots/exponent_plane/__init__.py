@@ -1,4 +1,4 @@
-"""The plane of the depth exponents α and γ: the regions that theory predicts, and the measured region of each point."""
+"""The plane of the depth exponents α and γ: regions predicted by theory, and the measured region of each point."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     _: Kind[Options] = exponent_plane
 
 X, Y, ALONG = "depth_exponent", "depth_lr_exponent", "depth"
-"""The columns of the axes, alpha and gamma of depth-mup, and the size that slopes are taken along."""
+"""The columns of the axes (α and γ of depth-mup) and the size along which slopes are fitted."""
 
 
 class RegionQuantities(Strict):
-    """The quantities whose slopes decide a region; `parameterisations.theory.depth_region` describes them."""
+    """The quantities whose slopes determine the region; see `parameterisations.theory.depth_region`."""
 
     activity: Quantity
     initial_change: Quantity
@@ -39,16 +39,16 @@ class RegionQuantities(Strict):
     output_change: Quantity
 
     def __iter__(self) -> Iterator[tuple[str, Quantity]]:  # type: ignore[override]
-        """The names and the quantities."""
+        """Iterate over the names and quantities."""
         return ((name, getattr(self, name)) for name in type(self).model_fields)
 
 
 class Options(PlotOptions):
     """The regions of depth-mup Fig. 1 over `depth_exponent` (x) and `depth_lr_exponent` (y).
 
-    The background is what theory predicts for the cells' parameterisation and optimiser. Each mark is a point of the
-    grids `points`, in the colour of the region in which its log-log slopes over the depth lie; slopes within
-    `tolerance` are zero. `symbols` maps a column of the cells to the paper's symbol.
+    The background shows the prediction for the cells' parameterisation and optimiser. Each mark is a point of the grids
+    `points`, in the colour of the region given by its measured log-log slopes against depth; slopes with an absolute
+    value below `tolerance` count as zero. `symbols` maps a column of the cells to the paper's symbol.
     """
 
     SHAPE: ClassVar[Shape] = {"points": TEXTS, "quantities": {"*": QUANTITY}}
@@ -66,7 +66,7 @@ class Options(PlotOptions):
 
     @classmethod
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
-        """Write out the quantities, and the grids below the nodes in `points`."""
+        """Resolve the quantities, and replace nodes in `points` by the grids below them."""
         expanded = dict(plot)
         if plot.get("points") is not None:
             nodes = plot["points"] if isinstance(plot["points"], list) else [plot["points"]]
@@ -79,13 +79,13 @@ class Options(PlotOptions):
         return expanded
 
     def uses(self) -> Iterator[Use]:
-        """Yield each quantity in the cells of each grid."""
+        """Yield each quantity for each grid, with the columns that it needs."""
         for name, quantity in self.quantities:
             for grid in self.points:
                 yield Use(("plot", "quantities", name), (grid,), quantity, (X, Y, ALONG))
 
     def problems(self, grids: Grids) -> Iterator[MisplacedError]:
-        """Yield grids without a theory, with several predictions, or with a single depth."""
+        """Yield grids without a theory, several parameterisations or optimisers, and grids with a single depth."""
         path = ("plot", "points")
         for grid in self.points:
             problem = theory_problem(grid, grids[grid])
@@ -122,7 +122,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
 
     page = ExponentPlane(figure, table)
     page.background(page.ax)
-    # log-log slopes over the depth say in which region a point lies
+    # the region of a point follows from its log-log slopes against depth
     for region, points in page.measured.groupby("region"):
         look = page.look(str(region))
         page.ax.plot(points["depth_exponent"], points["depth_lr_exponent"], **look)

@@ -1,6 +1,6 @@
-"""The plane of depth exponents.
+"""Drawing of the plane of depth exponents.
 
-Every border comes from `parameterisations.theory`, every mark from slopes of the records.
+All borders come from `parameterisations.theory`, all marks from slopes fitted to the records.
 """
 
 from functools import cached_property
@@ -24,7 +24,7 @@ from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plotting import colours, page, style, text
 
 UNDECIDED = "undecided"
-"""The region of a point where some quantity is not positive, so that it has no slope."""
+"""The region of a point at which some quantity is not positive, so that its log-log slope is undefined."""
 _MARKERS = {
     "unstable at initialisation": "X",
     "unstable in training": "^",
@@ -52,7 +52,7 @@ _NONE: tuple[None, float] = (None, np.nan)
 
 
 class ExponentPlane(page.Drawing):
-    """Regions as predicted, and points in the regions where they are measured."""
+    """The predicted regions, and the points coloured by measured region."""
 
     def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
         """Lay out the plane."""
@@ -69,7 +69,7 @@ class ExponentPlane(page.Drawing):
 
     @cached_property
     def measured(self) -> pd.DataFrame:
-        """A row for each point: its exponents, measured slopes, the `region` they lie in and the `predicted` one."""
+        """A row for each point: its exponents, its measured slopes, and the `region` measured and `predicted`."""
         rows = []
         for _, cells in self.table.groupby([X, Y], sort=True):
             x, y = (float(cells[column].iloc[0]) for column in (X, Y))
@@ -81,7 +81,7 @@ class ExponentPlane(page.Drawing):
         return pd.DataFrame(rows)
 
     def region(self, x: float, y: float) -> DepthRegion:
-        """The region that theory predicts for the exponents `x` and `y`."""
+        """Return the region that theory predicts at the exponents `x` and `y`."""
         return self._exponents(x, y).region
 
     def _exponents(self, x: float, y: float) -> DepthExponents:
@@ -93,7 +93,7 @@ class ExponentPlane(page.Drawing):
 
     @cached_property
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The ends of both axes: half a step beyond the outermost points."""
+        """The limits of both axes: half a grid step beyond the outermost points."""
         ends = []
         for column in (X, Y):
             values = np.unique(self.table[column])
@@ -102,7 +102,7 @@ class ExponentPlane(page.Drawing):
         return ends[0], ends[1]
 
     def look(self, region: str) -> style.Look:
-        """Return the style of points that are measured in a region."""
+        """Return the marker style of points measured in a region."""
         return {
             "marker": _MARKERS[region],
             "markersize": 6.0,
@@ -114,9 +114,9 @@ class ExponentPlane(page.Drawing):
         }
 
     def background(self, ax: Axes) -> None:
-        """Fill the regions that theory predicts, and draw those in which the output's change is a constant."""
+        """Fill the predicted regions, and draw the lines on which the output change does not depend on depth."""
         alphas = np.unique(self.table[X])
-        # a region may begin at the exponent of a point
+        # regions may begin exactly at a point's exponent
         xs = np.unique([*np.linspace(*self.limits[0], _COLUMNS), *alphas, *(alphas - 1e-6)])
         columns = [self._column(x) for x in xs]
         for region in _MARKERS:
@@ -132,9 +132,9 @@ class ExponentPlane(page.Drawing):
                 ax.plot(xs, ys, linewidth=6.0, solid_capstyle="butt", **look)
 
     def _column(self, x: float) -> tuple[dict[str, tuple[float, float]], tuple[str | None, float]]:
-        """The interval of y of each region at some x, and the region between two of them with its y.
+        """Return the y interval of each region at one x, and the region on the border between two of them with its y.
 
-        The change of the output is a power that is linear in y; a region begins or ends where it is 0.
+        The exponent of depth in the output change is linear in y; the border is where it is 0.
         """
         low, high = self.limits[1]
         first, last = (self._exponents(x, y).output_change for y in (low, high))
@@ -148,7 +148,7 @@ class ExponentPlane(page.Drawing):
         return spans, (self.region(x, y), y) if low < y < high else _NONE
 
     def _name(self, ax: Axes, region: str, xs: np.ndarray, spans: np.ndarray) -> None:
-        """Write a region's name inside of it, where points and borders are farthest away."""
+        """Write a region's name at the place inside it that is farthest from points and borders."""
         inside = np.isfinite(spans[:, 0])
         x, (low, high) = xs[inside], spans[inside].T
         share = np.linspace(0.0, 1.0, _SHARES)
@@ -157,7 +157,7 @@ class ExponentPlane(page.Drawing):
         borders = [places[0], places[-1], places[:, 0], places[:, -1]]
         extent = np.diff(self.limits)[:, 0]
         upright = np.ptp(x) < _NARROW * extent[0]
-        # a line of text is several times as long as it is high
+        # text is several times wider than high, so distances along it count less
         extent[1 - int(upright)] /= _ASPECT
         candidates = places.reshape(-1, 2) / extent
         obstacles = np.concatenate([points, *borders]) / extent
@@ -168,7 +168,7 @@ class ExponentPlane(page.Drawing):
         ax.text(at_x, at_y, _NAMES[region], rotation=rotation, zorder=5, **look)
 
     def complete(self) -> None:
-        """Name and limit the axes, ring the points that are measured in another region, and write the legend."""
+        """Label and limit the axes, ring the points measured in another region than predicted, and write the legend."""
         results, symbols = self.figure.results, self.plot.symbols
         self.ax.set(
             xlim=self.limits[0],
@@ -191,13 +191,16 @@ class ExponentPlane(page.Drawing):
 
 
 def _tint(region: str, share: float) -> colours.Colour:
-    """The colour of a region, mixed with white."""
+    """Return the colour of a region mixed with white; `share` is the fraction of the region's colour."""
     red, green, blue = 1 - share * (1 - np.array(colours.REGIONS[region]))
     return red, green, blue
 
 
 def _slope(rows: pd.DataFrame) -> float:
-    """The log-log slope of means over seeds along the depth; infinite after divergence, NaN without a logarithm."""
+    """Return the log-log slope of means over seeds against depth.
+
+    It is infinite after divergence, and NaN if there is a single depth or a mean is not positive.
+    """
     means = rows["value"].groupby(rows[ALONG]).mean()
     if np.isinf(means).any():
         return np.inf

@@ -1,4 +1,4 @@
-"""Densities of the numbers of single cells, such as the eigenvalues of a matrix."""
+"""Densities of values within single cells, such as the eigenvalues of a matrix."""
 
 from __future__ import annotations
 
@@ -28,22 +28,21 @@ if TYPE_CHECKING:
 
 
 class Mark(Strict):
-    """A value that is expected, drawn across and explained by its label."""
+    """An expected value, drawn as a vertical line and named in the legend."""
 
     at: float
     label: str
 
 
 class HistogramPanel(GridPanel):
-    """A grid's densities, one for each value of the plot's `hue`."""
+    """A panel with the densities of a grid, one for each value of the plot's `hue`."""
 
 
 class Options(PanelsOptions):
-    """Densities of a quantity that keeps its `index`, all seeds taken together, `wrap` panels to a row.
+    """Densities of a quantity that keeps its `index`, pooled over seeds, with `wrap` panels in each row.
 
-    All panels have the same `bins` between the same `limits` (default: those of all values and `marks`, which
-    stand in all of them).
-    `symbols` maps a column of the cells to the paper's symbol.
+    All panels share the `bins` and the `limits` (default: the range of all values and `marks`). The `marks` are drawn
+    in every panel. `symbols` maps a column of the cells to the paper's symbol.
     """
 
     SHAPE: ClassVar[Shape] = {"quantity": QUANTITY, "panels": (str, *BY_GRID)}
@@ -66,7 +65,7 @@ class Options(PanelsOptions):
 
     @classmethod
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
-        """Write out the quantity, and panels by grid or below a node of the grids."""
+        """Resolve the quantity, and panels written by grid or as a node of the grids."""
         quantity = names.quantity(plot.get("quantity"), path)
         panels = plot.get("panels")
         if isinstance(panels, str):
@@ -75,13 +74,13 @@ class Options(PanelsOptions):
         return {**plot, "quantity": quantity, **by_grid({"panels": panels})}
 
     def uses(self) -> Iterator[Use]:
-        """Yield the quantity in the cells of each panel."""
+        """Yield the quantity for each panel's grid."""
         for panel in self.panels:
             yield Use(("plot", "panels"), (panel.grid,), self.quantity, (self.hue, "index"))
 
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:
-    """Return all numbers of each panel."""
+    """Return all values of each panel."""
     from scaling_limits.plots.histograms.rows import of_panel
     from scaling_limits.plots.tables import panel_rows
 
@@ -105,7 +104,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
 
     page = Histograms(figure, table)
     for panel, ax in page.panels:
-        # each size by itself, all seeds taken together
+        # each size is normalised separately; seeds are pooled
         sns.histplot(
             page.rows(panel),
             x="value",

@@ -1,4 +1,4 @@
-"""Densities."""
+"""Drawing of histograms."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -16,7 +16,7 @@ from scaling_limits.plotting import colours, page, style, text
 
 
 class Histograms(page.Drawing):
-    """A pair of axes for each panel; `look` is how seaborn is to draw densities in it."""
+    """A pair of axes for each panel; `look` holds seaborn's options for the densities."""
 
     look: ClassVar[style.Look] = {
         "stat": "density",
@@ -38,23 +38,23 @@ class Histograms(page.Drawing):
 
     @property
     def panels(self) -> Iterator[tuple[HistogramPanel, Axes]]:
-        """Each panel and its axes."""
+        """Each panel with its axes."""
         return zip(self.plot.panels, self.axes, strict=True)
 
     def rows(self, panel: HistogramPanel) -> pd.DataFrame:
-        """The rows of the table that a panel shows."""
+        """Return the rows of the table that a panel shows."""
         return self.table[self.table["panel"] == self.plot.panels.index(panel)]
 
     @property
     def bins(self) -> np.ndarray:
-        """The edges of the bins, the same in all panels."""
+        """The edges of the bins, equal in all panels."""
         shown = [*self.table["value"], *(mark.at for mark in self.plot.marks)]
         margin = 0.03 * (max(shown) - min(shown))
         low, high = self.plot.limits or (min(shown) - margin, max(shown) + margin)
         return np.linspace(low, high, self.plot.bins + 1)
 
     def complete(self) -> None:
-        """Name and limit the axes, draw what is expected, and write the legend."""
+        """Label and limit the axes, draw the marks, and write the legend."""
         highest = max(ax.get_ylim()[1] for ax in self.axes)
         entries: dict[str, Artist] = {}
         for value, colour in self.palette.items():

@@ -1,4 +1,4 @@
-"""The rows of histograms."""
+"""Table rows of histograms."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ from scaling_limits.plots.tables import GridResults, values
 
 
 def of_panel(grids: GridResults, plot: Options, panel: HistogramPanel) -> pd.DataFrame:
-    """Return all numbers of a panel."""
+    """Return all values of a panel."""
     rows = values(grids, panel.grid, plot.quantity, [plot.hue, "index"])
     title, label = panel.title or panel.grid, metric_info(plot.quantity).label
     return rows.assign(title=title, line=panel.grid, quantity=label)

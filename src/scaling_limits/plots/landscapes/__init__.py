@@ -1,5 +1,7 @@
-"""The energy of predictive coding around its equilibrium, along the directions of least and largest curvature, with the
-path of inference."""
+"""The energy of predictive coding around its equilibrium, with the path of inference.
+
+Its axes are the directions of smallest and largest curvature.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class LandscapePanel(AlongPanel):
-    """A grid's landscapes, one for each value of the column `along`; `values` selects some of them."""
+    """A panel with the landscapes of a grid, one for each value of the column `along`; `values` restricts them."""
 
 
 class Options(AlongOptions):
-    """Contours over the directions of the least and the largest curvature, a row for each panel, of the first seed.
+    """Energy contours along the directions of smallest and largest curvature, for the first seed.
 
-    The measurement is `landscape`. `limits` are those of both axes.
+    Each panel is a row. The measurement is `landscape`; `limits` apply to both axes.
     """
 
     SHAPE: ClassVar[Shape] = {"panels": BY_GRID}
@@ -65,5 +67,5 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     for panel, value, ax in page.panels:
         places, energy = page.energy(panel, value)
         ax.contourf(places, places, energy, page.levels(energy), cmap=page.colours)
-        page.marks(panel, value, ax)  # the path of inference, the equilibrium
+        page.marks(panel, value, ax)  # path of inference and equilibrium
     return page.finish()

@@ -1,4 +1,4 @@
-"""The energy around its equilibrium."""
+"""Drawing of energy landscapes."""
 
 import numpy as np
 import pandas as pd
@@ -27,29 +27,32 @@ class Landscapes(Along[Options, LandscapePanel]):
         super().__init__(figure, table, size(figure.plot, table, page.WIDTH))
 
     def energy(self, panel: LandscapePanel, value: float) -> tuple[np.ndarray, np.ndarray]:
-        """Places along both axes, and by how much the energy is larger there than at the equilibrium."""
+        """Return the coordinates along both axes and the excess energy over the equilibrium.
+
+        The energy is the quadratic form (λ_min x² + λ_max y²) / 2 of the smallest and largest curvature.
+        """
         flat, steep = self._rows(panel, value, "curvature").sort_values("index")["value"]
         places = np.linspace(*self.plot.limits, _POINTS)
         return places, (flat * places[None, :] ** 2 + steep * places[:, None] ** 2) / 2
 
     def path(self, panel: LandscapePanel, value: float) -> pd.DataFrame:
-        """Return the position after each step of inference, along the flat and the steep direction."""
+        """Return the position after each inference step, along the directions of smallest and largest curvature."""
         rows = self._rows(panel, value, "path")
         return rows.pivot(index="inference_step", columns="index", values="value")
 
     def levels(self, energy: np.ndarray) -> np.ndarray:
-        """Those of contours: as energies go with the square of the distance."""
+        """Return the contour levels, spaced quadratically because the energy grows with the square of the distance."""
         levels: np.ndarray = energy.max() * np.linspace(0.0, 1.0, 13) ** 2
         return levels
 
     def marks(self, panel: LandscapePanel, value: float, ax: Axes) -> None:
-        """The path of inference, and the equilibrium."""
+        """Draw the path of inference and the equilibrium."""
         path = self.path(panel, value)
         ax.plot(path[0], path[1], **_PATH)
         ax.plot([0.0], [0.0], **_STAR)
 
     def complete(self) -> None:
-        """Name and limit the axes, and write the legend."""
+        """Label and limit the axes, and write the legend."""
         for _, _, ax in self.panels:
             ax.set(xlim=self.plot.limits, ylim=self.plot.limits, aspect="equal")
         self.head()

@@ -1,4 +1,4 @@
-"""The rows of landscapes."""
+"""Table rows of landscapes."""
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from scaling_limits.plots.tables import GridResults, selected, values
 
 
 def of_panel(grids: GridResults, panel: LandscapePanel) -> pd.DataFrame:
-    """Return the curvatures and the path of inference of a panel's first seed."""
+    """Return the curvatures and the path of inference of each landscape of a panel, for the first seed."""
     parts = []
     for name, per in (("curvature", ("index",)), ("path", ("inference_step", "index"))):
         quantity = Quantity(metric=f"landscape_{name}", per=per)

@@ -1,4 +1,4 @@
-"""Quantities against a hyperparameter, a size or the training step, one line for each size of the network."""
+"""Quantities against a hyperparameter, a size or the training step, with one line for each network size."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     _: Kind[Options] = lines
 
 SIZES = ("width", "depth", "target_dim")
-"""Columns that are sizes of a network: no value of them is best."""
+"""Columns that are network sizes, over which no value is optimal."""
 
 LINE: Shape = {"quantity": QUANTITY}
 PANEL: Shape = {
@@ -47,7 +47,7 @@ PANEL: Shape = {
 
 
 class PowerOfX(Strict):
-    """x to the power of `power`."""
+    """A power of x with the exponent `power`."""
 
     power: float
 
@@ -59,26 +59,26 @@ class PowerOfX(Strict):
 
 
 class Slope(Strict):
-    """A grey guide line: where the quantity would be proportional to x to the power of `exponent`."""
+    """A grey guide line proportional to x to the power of `exponent`."""
 
     exponent: float
     label: str
 
 
 class Level(Strict):
-    """A grey horizontal guide line: a value that the quantity should have or keep away from."""
+    """A grey horizontal guide line at a reference value."""
 
     value: float
     label: str = ""
 
 
 class Line(Strict):
-    """A quantity of one grid: a line for each value of the panel's hue, in its colour.
+    """A quantity of one grid, with one coloured line for each value of the panel's hue.
 
-    With `each: false` the grid has no such values, as that of a limit: one line, in black. `across` draws a
-    grid that has a single x, or a quantity without the axis of records that is x, over the whole of the other
-    lines. With `reference` the values are relative errors from those of that grid with the same hue and seed.
-    `label` explains the style in the legend; in a panel without hue it names the line.
+    With `each: false` the grid does not vary over the hue, as for a limit, and gives one black line. With `across`, a
+    grid with a single x, or a quantity without the axis that is x, is drawn over the full range of the other lines.
+    With `reference`, values are relative errors with respect to that grid, at equal hue and seed. `label` names the
+    line's style in the legend; in a panel without hue it names the line.
     """
 
     grid: str
@@ -91,16 +91,17 @@ class Line(Strict):
 
 
 class Panel(options.Panel):
-    """Lines against `x`, in the colours of column `hue`, or without it each in that of what it shows.
+    """Lines against `x`, coloured by the column `hue`, or without `hue` by line.
 
-    Both are columns of the cells, or an axis that the quantities keep (`layer`, `index`, `inference_step`, `step`), or
-    one over the depth (`relative_layer`, `relative_index`). `values` selects values of the hue; those that a
-    preset leaves out are not shown. With `divided_by` values are divided by a power of x, guide lines as well, so
-    that one of this exponent is horizontal. With `relative` every line is divided by its value at the smallest x
-    that all have. `only` selects the cells with these values of other columns. `over` names columns of which every
-    point shows the best combination; with `tuned_at` that which is best at this value of the hue is shown at all, as
-    what was tuned at one size and used at others, and with `tuned_by` that which is best by this quantity. `best`
-    says which values are (none: of a size, or of how well two things agree).
+    `x` and `hue` are columns of the cells, axes that the quantities keep (`layer`, `index`, `inference_step`, `step`),
+    or relative axes (`relative_layer`, `relative_index`: divided by the depth). `values` selects values of the hue;
+    values that a preset leaves out are not shown. With `divided_by`, values and guide lines are divided by a power of
+    x, so that a line with this exponent is horizontal. With `relative`, every line is divided by its value at the
+    smallest x that all lines have. `only` selects the cells with these values of other columns. `over` names columns
+    that are optimised at every point. With `tuned_at`, the combination that is best at this value of the hue is shown
+    everywhere, as for hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best
+    combination is chosen by this quantity. `best` states whether small or large values are best (none for sizes or
+    agreement).
     """
 
     title: str
@@ -135,7 +136,7 @@ class Panel(options.Panel):
 
     @property
     def names(self) -> list[str]:
-        """The name of each line: its label, else its grid, followed by its metric or number if two were equal."""
+        """The unique name of each line: its label or grid, extended by its metric or number if names would coincide."""
         names = [line.label or line.grid for line in self.lines]
         names = [
             f"{name}, {line.quantity.metric}" if names.count(name) > 1 else name
@@ -147,13 +148,13 @@ class Panel(options.Panel):
         ]
 
     def point_columns(self, line: Line) -> tuple[str, ...]:
-        """Return the columns that identify a point of a line: its hue, and x unless it goes across without one."""
+        """Return the columns that identify a point of a line: its hue, and x if the quantity varies along x."""
         hue = (self.hue,) if self.hue and line.each else ()
         has_x = not line.across or self.x not in AXES or self.x in line.quantity.kept
         return (*hue, self.x) if has_x else hue
 
     def uses(self) -> Iterator[Use]:
-        """Yield the quantities of the lines, of their references, and those by which they are tuned."""
+        """Yield the quantities of the lines, of their references, and those by which the lines are tuned."""
         path = ("plot", "panels")
         for line in self.lines:
             by = self.point_columns(line)
@@ -192,7 +193,7 @@ class Panel(options.Panel):
                     yield MisplacedError(path, f"{problem} that '{line.grid}' has")
 
     def shown_exponent(self, slope: Slope) -> float:
-        """The exponent of a guide line as it is drawn."""
+        """Return the exponent of a guide line as drawn, that is, after division by the power of x."""
         return slope.exponent - (self.divided_by.power if self.divided_by else 0.0)
 
     @model_validator(mode="after")
@@ -227,12 +228,12 @@ class Panel(options.Panel):
 
 
 class Options(PanelsOptions):
-    """Panels of lines, `wrap` to a row. Panels that are compared share their axes.
+    """Panels of lines, with `wrap` panels in each row; comparable panels share their axes.
 
-    They are written as `rows` (quantities) and `columns` (grids), or one by one as `panels`. A row, or all, may be
-    compared `against` the grids of another node, one for each column, drawn dashed under a label. `hue_labels`
-    names values of the hue, written as on an axis, in the legend (default: symbol = value). `symbols` maps a
-    column of the cells to the paper's symbol (default: N for the width, H or L for the depth).
+    They are written as `rows` (quantities) and `columns` (grids), or individually as `panels`. A row, or all rows, may
+    be compared `against` the grids of another node, one for each column; these are drawn dashed with a label.
+    `hue_labels` names values of the hue, written as on an axis, in the legend (default: symbol = value). `symbols` maps
+    a column of the cells to the paper's symbol (default: N for width, H or L for depth).
     """
 
     SHAPE: ClassVar[Shape] = {**PANEL, "panels": [PANEL], "rows": [(str, PANEL)], "columns": GRIDS}
@@ -259,18 +260,18 @@ class Options(PanelsOptions):
 
     @classmethod
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
-        """Write out panels: given one by one, or as `rows` of quantities and `columns` of grids."""
+        """Expand `rows` of quantities and `columns` of grids to panels, or complete the panels given individually."""
         from scaling_limits.plots.lines.written import expand
 
         return expand(plot, names, path)
 
     def uses(self) -> Iterator[Use]:
-        """Yield what the panels show of the cells."""
+        """Yield the quantities and columns that the panels use."""
         for panel in self.panels:
             yield from panel.uses()
 
     def tuned_columns(self) -> Iterator[tuple[str, str]]:
-        """Yield the columns over which all panels of a grid show the best, each with the grid."""
+        """Yield each grid with the columns over which all its panels show the best value."""
         for grid in dict.fromkeys(self.grids):
             tuned = [set(panel.over) for panel in self.panels if grid in panel.grids]
             yield from (
@@ -279,7 +280,7 @@ class Options(PanelsOptions):
 
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:
-    """Return the quantity of each line at each of its points."""
+    """Return the quantity of each line at each point."""
     from scaling_limits.plots.lines.rows import of_panel
     from scaling_limits.plots.tables import panel_rows
 
@@ -306,7 +307,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     page = Lines(figure, table)
     for panel, ax in page.panels:
         for points, look in page.lines(panel):
-            # means over seeds, in bands
+            # mean and band over seeds
             sns.lineplot(points, x=panel.x, y="value", legend=False, ax=ax, **look)
         page.marks(panel, ax)  # guide lines, optima, divergence
     return page.finish()

@@ -1,4 +1,4 @@
-"""Panels of lines."""
+"""Drawing of panels of lines."""
 
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
@@ -33,15 +33,15 @@ from scaling_limits.records import AXES
 _BAND = {"err_style": "band", "err_kws": {"linewidth": 0.0}}
 _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
 _Part = tuple[Line, float | None, pd.DataFrame]
-"""A line, a value of the hue (None: it has none), and its rows."""
-_IDENTITIES = ("layer", "index")  # hues whose values are things, not sizes
-_SHARE = 0.62  # about what titles and labels leave of the height of a panel to its axes
-_FREE = 0.08  # the share of an axis that is left free at its ends
-_FREE_OF_LIMITS = 0.03  # the same where the plot says where the axis ends
+"""A line, a value of the hue (None without hue), and the rows."""
+_IDENTITIES = ("layer", "index")  # hues whose values are labels, not sizes
+_SHARE = 0.62  # approximate height of the axes relative to the panel with titles and labels
+_FREE = 0.08  # fraction of an axis left free at each end
+_FREE_OF_LIMITS = 0.03  # the same if the plot sets the limits
 
 
 class Lines(page.Drawing):
-    """A pair of axes for each panel; `rows` of the table are those shown there."""
+    """A pair of axes for each panel."""
 
     def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
         """Lay out the panels."""
@@ -68,15 +68,15 @@ class Lines(page.Drawing):
 
     @property
     def panels(self) -> Iterator[tuple[Panel, Axes]]:
-        """Each panel and its axes."""
+        """Each panel with its axes."""
         yield from zip(self.plot.panels, self.axes, strict=True)
 
     def rows(self, panel: Panel) -> pd.DataFrame:
-        """The rows of the table that a panel shows."""
+        """Return the rows of the table that a panel shows."""
         return self._rows[self._number(panel)]
 
     def lines(self, panel: Panel) -> Iterator[tuple[pd.DataFrame, style.Look]]:
-        """The points of each line that have a place on the axes, and how seaborn is to draw them."""
+        """Yield the visible points of each line and seaborn's options for drawing them."""
         ends = self._own(panel)[panel.x].agg(["min", "max"])
         for line, value, rows in self.each(panel):
             points = visible(rows, log=panel.scale == "log")
@@ -89,7 +89,7 @@ class Lines(page.Drawing):
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
-        """Draw guide lines, optima with their strip below the axis, or crosses where training diverged."""
+        """Draw guide lines, and optima with their strip below the axes or crosses where training diverged."""
         points = pd.concat(self._means(panel)).dropna()
         for number, slope in enumerate(panel.slopes):
             again = number > 0 and not panel.relative
@@ -105,7 +105,7 @@ class Lines(page.Drawing):
             share = marks.STRIP_ROW * len(tuned) / (_SHARE * self._panel_height)
             self._strips[self._number(panel)] = marks.optima(ax, panel, tuned, share)
             return
-        # what diverged at a step stays so
+        # a run that diverged at one step stays diverged
         first = slice(1 if panel.x in AXES else None)
         lost = [
             (
@@ -118,7 +118,7 @@ class Lines(page.Drawing):
         marks.crosses(ax, lost, panel.best)
 
     def complete(self) -> None:
-        """Scale, name and limit the axes, those alike that are compared, and write the legend."""
+        """Set scales, labels and limits, equal on comparable axes, and write the legend."""
         for panel, ax in self.panels:
             if panel.x_scale == "log" and self._own(panel)[panel.x].min() <= 0:
                 raise ScalingLimitsError(f"{panel.x}: 0 has no place on a logarithmic axis")
@@ -145,13 +145,13 @@ class Lines(page.Drawing):
             self._write_slopes(panel, ax)
         self.body.legend(*legend.blocks(self))
 
-    # what the page shows
+    # content of the page
 
     def _number(self, panel: Panel) -> int:
         return next(k for k, other in enumerate(self.plot.panels) if other is panel)
 
     def each(self, panel: Panel) -> list[_Part]:
-        """The rows of each line and value of the hue."""
+        """Return the rows of each line and value of the hue."""
         return self._parts[self._number(panel)]
 
     @staticmethod
@@ -171,7 +171,7 @@ class Lines(page.Drawing):
         return tuple(" ".join(sorted(rows[c].unique())) for c in ("dataset", "network"))
 
     def _means(self, panel: Panel) -> list[pd.DataFrame]:
-        """Return x and the means over seeds of each line's points that have a place on the axes."""
+        """Return x and the mean over seeds of each line's visible points."""
         return [
             visible(rows, log=panel.scale == "log")
             .groupby(panel.x, dropna=False)["value"]
@@ -181,14 +181,14 @@ class Lines(page.Drawing):
         ]
 
     def _own(self, panel: Panel) -> pd.DataFrame:
-        """The rows of a panel's lines that have an x of their own."""
+        """Return the rows of a panel's lines that are not drawn across."""
         rows = self.rows(panel)
         across = [name for name, line in zip(panel.names, panel.lines, strict=True) if line.across]
         return rows[~rows["line"].isin(across)]
 
     @cached_property
     def colours(self) -> dict[tuple[str | None, str], dict[Any, palettes.Colour]]:
-        """For each column of a hue and kind of network the colours of its values; without hue those of lines."""
+        """The colours of the hue's values, by hue column and kind of network; without hue, the colours of lines."""
         groups: dict[tuple[str | None, str], list[pd.DataFrame]] = {}
         for panel in self.plot.panels:
             rows = self.rows(panel)
@@ -212,11 +212,11 @@ class Lines(page.Drawing):
         return found
 
     def _palette(self, panel: Panel) -> tuple[str | None, str]:
-        """Return what determines the colours of a panel: its hue, and its networks if it has a hue."""
+        """Return the key of a panel's palette: its hue and, if it has a hue, its networks."""
         return (panel.hue, "" if panel.hue is None else self._kind(panel)[1])
 
     def sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
-        """The panels of a palette."""
+        """Return the panels that share a palette."""
         return [panel for panel in self.plot.panels if self._palette(panel) == palette]
 
     def _colour(self, panel: Panel, line: Line, value: float | None) -> palettes.Colour:
@@ -234,19 +234,19 @@ class Lines(page.Drawing):
         return {**look, **(_BARS if line.style == "markers" else _BAND)}
 
     def is_marked(self, panel: Panel) -> bool:
-        """Whether there are so few points that each has a marker."""
+        """Return whether a panel has so few points that each gets a marker."""
         return bool(self.rows(panel)[panel.x].nunique() <= 20)
 
     def _write_slopes(self, panel: Panel, ax: Axes) -> None:
         slopes = []
         for line, value, _ in self.each(panel):
-            # of several claims about a line the first
+            # of several claims about a line, show the first
             for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 slopes.append(fits.Slope(slope, interval, self._colour(panel, line, value)))
         fits.write(ax, slopes, _SHARE * self._panel_height)
 
     def _judged_optima(self) -> list[optima.Track]:
-        """Return the optima against the size of each panel whose claim has located them."""
+        """Return the optima against the size for each panel whose claim has located them."""
         tracks = []
         for number, panel in enumerate(self.plot.panels):
             row, column = divmod(number, self.columns)
@@ -259,8 +259,8 @@ class Lines(page.Drawing):
         return tracks
 
     def _judging(self, panel: Panel, line: Line) -> Content | None:
-        """The claim that judges where a line is best."""
-        # of an error and of the accuracy the best is the same
+        """Return the claim that judges the optimum of a line, or None."""
+        # an error and the accuracy have the same optimum
         quantity = line.quantity.model_dump(exclude={"label", "complement"})
         for claim in self.figure.judged:
             own = Quantity.model_validate(claim["quantity"])
@@ -274,14 +274,17 @@ class Lines(page.Drawing):
     # axes
 
     def _alike(self, key: Callable[[Panel], Hashable]) -> list[list[tuple[Panel, Axes]]]:
-        """Panels in groups that share an axis."""
+        """Return the panels in groups that share an axis."""
         groups: dict[Hashable, list[tuple[Panel, Axes]]] = {}
         for panel, ax in self.panels:
             groups.setdefault(key(panel), []).append((panel, ax))
         return list(groups.values())
 
     def _overlapping(self, group: list[tuple[Panel, Axes]]) -> list[list[tuple[Panel, Axes]]]:
-        """Those of a group whose x overlap: rates of another order would leave most of an axis empty."""
+        """Split a group into panels with overlapping ranges of x.
+
+        A shared axis for learning rates of different orders of magnitude would be mostly empty.
+        """
         overlapping: list[list[tuple[Panel, Axes]]] = []
         end = -np.inf
         for low, high, each in sorted(
@@ -300,13 +303,14 @@ class Lines(page.Drawing):
         return (row, panel.label, panel.scale, panel.limits, self._kind(panel))
 
     def _kind(self, panel: Panel) -> tuple[str, ...]:
-        """The data and the networks that a panel is of."""
+        """Return the datasets and the networks of a panel."""
         return self._kinds[self._number(panel)]
 
     def _limits(self, group: list[tuple[Panel, Axes]]) -> tuple[float, float]:
-        """The ends of a y axis: of what is shown, with room for what stands at the edges.
+        """Return the limits of the y axis of a group of panels, with room for marks at its ends.
 
-        Over what is tuned, what is far worse than most has no say, but the best of every line does, and every ring.
+        For tuned hyperparameters, values far worse than the median do not extend the axis, but the best value of every
+        line and every ring is visible.
         """
         panel = group[0][0]
         log = panel.scale == "log"
@@ -349,7 +353,7 @@ class Lines(page.Drawing):
         page.size_ticks(ax.xaxis, values, pd.concat(alike).to_numpy(float))
 
     def _name(self, number: int, panel: Panel, ax: Axes) -> None:
-        """Write headers of columns and rows, else titles where they change; labels where axes are not shared."""
+        """Write row and column headers, or else titles where they change, and labels of axes that are not shared."""
         above, left = number - self.columns, number - 1
         characters = round(page.WIDTH / max(self.columns, 3) * 15)
         header = ""

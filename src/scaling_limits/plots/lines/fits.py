@@ -1,4 +1,4 @@
-"""Fitted slopes of lines, as claims have measured them, in the emptiest corner of a panel."""
+"""Fitted slopes of lines, as measured by claims, written in the emptiest corner of a panel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from scaling_limits.plots.lines import Line, Panel
 from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
 
-_MOST = 4  # slopes in a panel; of more the range is written
-_SAMPLES = 9  # points of a line between two of its own
-_WIDTH = 0.5  # share of the axis that a line of text takes at most
+_MOST = 4  # slopes written individually; above this number only their range is written
+_SAMPLES = 9  # sampled points on each line segment
+_WIDTH = 0.5  # width of the text as a fraction of the axis
 _LINE = 0.1  # height of a line of text, in inches
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A fitted slope with its interval, in the colour of its line."""
+    """A fitted slope with its confidence interval and the colour of its line."""
 
     value: float
     interval: tuple[float, float] | None
@@ -28,7 +28,7 @@ class Slope:
 
     @property
     def text(self) -> str:
-        """The slope with half the width of its interval."""
+        """The slope with half the width of its interval, as text."""
         if self.interval is None:
             return _number(self.value)
         half = (self.interval[1] - self.interval[0]) / 2
@@ -38,15 +38,16 @@ class Slope:
 def slopes_of(
     fitted: Sequence[Content], panel: Panel, line: Line, value: float | None
 ) -> list[tuple[float, tuple[float, float] | None]]:
-    """Return the slopes along x that claims have fitted to a line of a panel.
+    """Return the slopes along x, with intervals, that claims have fitted to a line of a panel.
 
-    There are none for a panel that divides values, and none of a claim about other cells than the line's.
+    Panels that divide their values and lines with a reference have none. Claims about other cells than the line's are
+    ignored.
 
     Args:
-        fitted: the claims as `figure.json` has them.
+        fitted: the claims, as in `figure.json`.
         panel: the panel.
         line: one of its lines.
-        value: the value of the hue; None for a line without one.
+        value: the value of the hue, or None for a line without hue.
     """
     if panel.divided_by is not None or line.reference is not None:
         return []
@@ -61,7 +62,7 @@ def slopes_of(
             continue
         for arm in claim["arms"] if panel.x not in line.quantity.kept else ():
             for fit in arm["fits"] if line.grid in arm["grids"] else ():
-                # the claim's quantity may be of one layer, where the line keeps all
+                # the claim may select one layer of a quantity for which the line keeps all layers
                 one = own.layer is not None and own.layer != line.quantity.layer
                 group = {"layer": own.layer, **fit["group"]} if one else fit["group"]
                 group = {key: v for key, v in group.items() if panel.only.get(key) != v}
@@ -72,12 +73,12 @@ def slopes_of(
 
 
 def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
-    """Write slopes in the corner of an axis to which lines come least close.
+    """Write slopes in the corner of the axes that is farthest from the lines.
 
     Args:
-        ax: the axes, with their limits.
+        ax: the axes, with limits set.
         slopes: the slopes.
-        height: the height of the axes, in inches.
+        height: the height of the axes in inches.
     """
     slopes = list(dict.fromkeys(slopes))
     if not slopes:
@@ -95,7 +96,7 @@ def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
     )
     first = 0.98 if top else 0.02 + step * (len(texts) - 1)
     for number, (words, colour) in enumerate(texts):
-        # a line may still pass behind
+        # a line may still pass behind the text
         box: style.Look = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3}
         look: style.Look = {
             "bbox": box,
@@ -107,7 +108,7 @@ def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
 
 
 def _places(ax: Axes) -> np.ndarray:
-    """Return points all along the lines of an axis [P, 2], as shares of it."""
+    """Return points [P, 2] along all lines, in coordinates of the axes from 0 to 1."""
     parts = [np.zeros((0, 2))]
     for line in ax.lines:
         if line.get_transform().contains_branch(ax.transData):
@@ -118,7 +119,7 @@ def _places(ax: Axes) -> np.ndarray:
 
 
 def _crowd(places: np.ndarray, corner: np.ndarray, block: np.ndarray) -> tuple[int, float]:
-    """Return how many points lie in a block at a corner, and how close they come to it, by inverse squares."""
+    """Return how many points lie in a block at a corner, and the sum of inverse squared distances to the corner."""
     apart = np.abs(places[np.isfinite(places).all(axis=1)] - corner)
     inside = int((apart < block).all(axis=1).sum())
     return inside, float((1 / (np.square(apart).sum(axis=1) + 0.01)).sum())

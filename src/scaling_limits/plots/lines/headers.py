@@ -1,8 +1,8 @@
-"""Headers of rows and columns of panels, from titles that are made of both."""
+"""Headers for the rows and columns of panels, derived from the panels' titles."""
 
 
 def headers_of(titles: list[str], columns: int) -> tuple[list[str], list[str]] | None:
-    """Split titles of a full grid of panels into headers of its rows and of its columns, if they are made of both.
+    """Split the titles of a full grid of panels into row and column headers; return None if this is impossible.
 
     >>> headers_of(["MLP, SP", "MLP, µP", "CNN, SP", "CNN, µP"], 2)
     (['MLP', 'CNN'], ['SP', 'µP'])
@@ -22,5 +22,5 @@ def headers_of(titles: list[str], columns: int) -> tuple[list[str], list[str]] |
 
 
 def _shared(titles: list[list[str]]) -> list[str]:
-    """Return the words that all titles have, in their order."""
+    """Return the words that all titles share, in order."""
     return [word for word in titles[0] if all(word in title for title in titles)]

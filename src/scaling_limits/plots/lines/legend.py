@@ -1,4 +1,4 @@
-"""The legend of lines: blocks for the sizes or things that colours stand for, the styles of lines, and marks."""
+"""Legend of lines: blocks for the colours of sizes or lines, for line styles, and for marks."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from scaling_limits.plots.lines.drawing import Lines
 
 MARKERS = ("o", "s", "D", "^")
-"""Markers of lines that have a colour of their own."""
-_MANY_SEEDS = 5  # from here on the range says less than where half of them are
+"""Markers of lines that are distinguished by colour."""
+_MANY_SEEDS = 5  # with this many seeds the interquartile range is more informative than the range
 _BANDS = {
     (False,): "min\N{EN DASH}max over seeds",
     (True,): "interquartile range over seeds",
@@ -27,7 +27,7 @@ _BANDS = {
 
 
 def blocks(lines: Lines) -> list[Block]:
-    """Return a block for each palette, one for the styles of lines, one for marks and one for optima."""
+    """Return a block for each palette, one for line styles, one for marks and one for optima."""
     return [
         *_palettes(lines),
         Block("", _styles(lines)),
@@ -37,14 +37,21 @@ def blocks(lines: Lines) -> list[Block]:
 
 
 def shows_half(line: Line, points: pd.DataFrame, panel: Panel) -> bool:
-    """Whether a band shows the middle half of the seeds; error bars start at the mean, which may lie outside of it."""
+    """Return whether the band shows the interquartile range over seeds.
+
+    Lines drawn as markers show the full range: error bars start at the mean, which may lie outside the interquartile
+    range.
+    """
     if line.style == "markers" or not len(points):
         return False
     return bool(points.groupby(panel.x).size().max() >= _MANY_SEEDS)
 
 
 def _palettes(lines: Lines) -> list[Block]:
-    """Return a block for each palette, under the symbol of its hue; hues of several networks say which."""
+    """Return a block for each palette, titled by the symbol of its hue.
+
+    If a hue has several palettes, the title also names the network.
+    """
     found = []
     plot, hues = lines.plot, [hue for hue, _ in lines.colours]
     for (hue, network), palette in lines.colours.items():
@@ -57,7 +64,7 @@ def _palettes(lines: Lines) -> list[Block]:
                 name = plot.hue_labels.get(f"{value:g}", text.short(value))
             entries[name] = Line2D([], [], color=colour, marker=marker, markersize=3.0)
         title = ""
-        # names of all values need no symbol
+        # without a symbol if all values have names
         if hue is not None and not all(f"{value:g}" in plot.hue_labels for value in palette):
             title = f"${text.symbol(hue, lines.figure.results.cells, plot.symbols)}$"
             title += f" ({_shared_words(lines, hue, network)})" if hues.count(hue) > 1 else ""
@@ -66,7 +73,7 @@ def _palettes(lines: Lines) -> list[Block]:
 
 
 def _shared_words(lines: Lines, hue: str | None, network: str) -> str:
-    """Return the words that the titles of all panels of a palette share, else the network's name."""
+    """Return the words shared by the titles of all panels of a palette, or else the network's name."""
     titles = [each.title.split(", ") for each in lines.sharing((hue, network))]
     shared = ", ".join(word for word in titles[0] if all(word in words for words in titles))
     return shared or text.name(network)

@@ -1,4 +1,4 @@
-"""Marks on lines: optima, the range of nearly optimal values, where training diverges, and guide lines."""
+"""Marks on lines: optima, the range of nearly optimal values, divergence, and guide lines."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from scaling_limits.plotting.colours import Colour
 from scaling_limits.records import AXES
 
 NEARLY = 0.1
-"""The relative excess over the best up to which a value counts as nearly as good."""
+"""Relative excess over the best value up to which a value counts as nearly optimal."""
 STRIP_ROW = 0.07
-"""Height of a row of a strip, in inches."""
-_STEP, _EDGE = 0.042, 0.03  # of an axis: between marks at its ends, and from the end
+"""Height of one row of a strip, in inches."""
+_STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
 _BAR, _STABLE = "within 10 % of the optimum", "last value before divergence"
 _GREY = "0.55"
 
 
 def is_tuned(panel: Panel) -> bool:
-    """Whether x is a hyperparameter with an optimum for each value of the hue."""
+    """Return whether x is a hyperparameter with an optimum for each value of the hue."""
     return panel.best is not None and panel.hue is not None and panel.x not in (*SIZES, *AXES)
 
 
@@ -41,16 +41,16 @@ class Tuned:
 
 
 def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axes:
-    """Ring the optimum of each line, and add a strip below the axis with a row for each line.
+    """Ring the optimum of each line, and add a strip below the axes with a row for each line.
 
-    A row shows the optimum, a bar over all x that are nearly as good, and where training diverges. Rings that no
-    claim judges are grey. Where a claim asks for the largest x `within` a share of the best, the ring is there.
+    A row shows the optimum, a bar over all nearly optimal x, and where training diverges. Rings of optima that no claim
+    judges are grey. If a claim asks for the largest x `within` a factor of the best value, this x is ringed.
 
     Args:
         ax: the axes of the panel.
         panel: the panel.
         lines: its lines, the smallest size first.
-        height: the height of the strip, as a share of the axes.
+        height: the height of the strip as a fraction of the axes.
 
     Returns:
         The axes of the strip, which carry the ticks of x.
@@ -83,7 +83,7 @@ def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axe
 
 
 def _edges(strip: Axes, panel: Panel, line: Tuned, place: int) -> None:
-    """Mark the last x before training diverges, at either end, and each x between at which it diverged."""
+    """Mark the last stable x next to divergence, and each x between stable ones at which training diverged."""
     lost = line.rows.groupby(panel.x)["diverged"].any()
     xs, is_lost = lost.index.to_numpy(float), lost.to_numpy(bool)
     stable = np.flatnonzero(~is_lost)
@@ -104,9 +104,14 @@ def _edges(strip: Axes, panel: Panel, line: Tuned, place: int) -> None:
 def crosses(
     ax: Axes, diverged: Iterable[tuple[Sequence[float], Colour]], direction: str | None
 ) -> None:
-    """Crosses at the worse end of the axis for what diverged of each line: its xs, in its colour.
+    """Draw crosses at the worse end of the y axis where lines diverged.
 
-    Those of several lines stand over each other, the last one's at the end.
+    Crosses of several lines are stacked, those of the last line at the end of the axis.
+
+    Args:
+        ax: the axes.
+        diverged: for each line, the x at which it diverged and its colour.
+        direction: "max" if large values are best; crosses are then at the bottom instead of the top.
     """
     lines = [(xs, colour) for xs, colour in diverged if len(xs)]
     for place, (xs, colour) in enumerate(lines, start=1):
@@ -119,14 +124,17 @@ def crosses(
 def guide(
     ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel, *, named_at_start: bool
 ) -> None:
-    """Draw a grey line below all points, or through the common one if values are relative, with its name at an end.
+    """Draw a grey guide line with its name at one end.
+
+    It lies below all points, or passes through the common starting point if values are relative.
 
     Args:
         ax: the panel's axes.
         slope: exponent and name of the line.
         points: the means of the panel's lines, with x and `value`.
         panel: the panel.
-        named_at_start: whether the name is above the line's start, as another line ends in the same place.
+        named_at_start: whether to write the name above the start of the line, since another line ends in the same
+            place.
     """
     if points.empty:
         return
@@ -148,7 +156,7 @@ def guide(
     if named_at_start:
         at |= {"xy": (ends[0], heights[0]), "xytext": (0, 1.5), "va": "bottom"}
     elif cut and lower == 1:
-        # beside it one that is less steep may end
+        # a less steep guide line may end to its right
         at |= {"xytext": (-2, -1), "va": "top", "ha": "right"}
     else:
         at |= {"xytext": (2, 0), "va": "center"}
@@ -156,7 +164,7 @@ def guide(
 
 
 def level(ax: Axes, line: Level) -> None:
-    """Draw a grey horizontal line with its name at the right end."""
+    """Draw a grey horizontal line with its label at the right end."""
     ax.axhline(line.value, color="0.6", linewidth=0.8, zorder=1.4)
     look: style.Look = {"size": style.SMALL, "color": "0.4", "va": "center"}
     at: style.Look = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
@@ -164,7 +172,7 @@ def level(ax: Axes, line: Level) -> None:
 
 
 def room(ax: Axes) -> tuple[float, float]:
-    """The shares of a y axis that marks at its lower and its upper end take."""
+    """Return the fractions of the y axis that marks at its lower and upper end occupy."""
     places = [
         float(np.asarray(line.get_ydata())[0])
         for line in ax.lines
@@ -176,13 +184,13 @@ def room(ax: Axes) -> tuple[float, float]:
 
 
 def heights(ax: Axes) -> list[float]:
-    """Return the y values of the rings of a panel."""
+    """Return the y values of the rings in a panel."""
     rings = [line for line in ax.lines if line.get_label() in (_JUDGED, _RING)]
     return [float(np.asarray(line.get_ydata())[0]) for line in rings]
 
 
 def guides(ax: Axes, panel: Panel) -> list[float]:
-    """Return the lower ends of a panel's sloped guide lines, and the values of horizontal ones."""
+    """Return the lower ends of a panel's sloped guide lines and the values of its horizontal ones."""
     names = [slope.label for slope in panel.slopes]
     lines = [line for line in ax.lines if line.get_label() in names]
     lower = [float(np.asarray(line.get_ydata()).min()) for line in lines]
@@ -190,7 +198,7 @@ def guides(ax: Axes, panel: Panel) -> list[float]:
 
 
 def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
-    """Return the entries of the marks that there are, on the axes and on their strips."""
+    """Return the legend entries of the marks that occur on the axes and their strips."""
     both = [each for ax in axes for each in (ax, *ax.child_axes)]
     labels = {line.get_label() for ax in both for line in ax.lines}
     tick: style.Look = {"marker": "|", "markersize": 4.5, "linestyle": "none"}

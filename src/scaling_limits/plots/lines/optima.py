@@ -14,8 +14,8 @@ from scaling_limits.plotting import page, style
 HEIGHT = 1.05
 """Height of the row in inches, with its labels."""
 _EXPONENTS = {0.0: "0", 0.5: r"$\frac{1}{2}$", -0.5: r"$-\frac{1}{2}$"}
-"""Exponents of the guide lines; exponents that are wrong by one half leave the first one by the others."""
-_OCTAVES = 1.2  # shown at least above and below all optima
+"""Exponents of the guide lines. An optimum with an exponent wrong by one half follows one of the sloped lines."""
+_OCTAVES = 1.2  # smallest margin above and below all optima
 _LOOKS: tuple[style.Look, ...] = (
     {"color": "black", "marker": "o", "linestyle": "-"},
     {"color": "0.35", "marker": "s", "linestyle": (0, (3.5, 1.6))},
@@ -25,9 +25,10 @@ _LOOKS: tuple[style.Look, ...] = (
 
 @dataclass(frozen=True)
 class Track:
-    """The optima of one panel against the size: rows of size, optimum and both ends of its interval.
+    """The optima of one panel against the size.
 
-    An end is None where the optimum may be anywhere beyond its grid. `column` is that of the panel.
+    Each point consists of the size, the optimum and both ends of its interval. An end is None if the optimum may lie
+    anywhere beyond its grid. `column` is the panel's column on the page.
     """
 
     column: int
@@ -38,7 +39,14 @@ class Track:
 
 
 def track(claim: Content, grid: str, column: int, name: str) -> Track | None:
-    """Return the optima that a claim has located in a grid; None if they are at fewer than two sizes."""
+    """Return the optima that a claim located in a grid, or None if there are fewer than two sizes.
+
+    Args:
+        claim: a claim about an optimum, as in `FigureFolder.judged`.
+        grid: the name of the grid.
+        column: the panel's column on the page.
+        name: the name of the track in the legend.
+    """
     for arm in claim["arms"]:
         points = [point for point in arm["optima"] if point[1] is not None]
         if grid in arm["grids"] and len(points) > 1:
@@ -47,12 +55,12 @@ def track(claim: Content, grid: str, column: int, name: str) -> Track | None:
 
 
 def draw(axes: Sequence[Axes], tracks: Sequence[Track], labels: Mapping[str, str]) -> None:
-    """Draw the tracks of each column, all over as many octaves, and remove the axes of columns without one.
+    """Draw the tracks of each column over the same number of octaves, and remove the axes of columns without tracks.
 
     Args:
         axes: the axes of the row, one for each column.
         tracks: the tracks.
-        labels: the label of the axis of each size, and of that of the optimum of each hyperparameter.
+        labels: the axis label of each size, and the label of the optimum of each hyperparameter.
     """
     names = _names(tracks)
     used = []
@@ -89,7 +97,7 @@ def _octaves(one: Track) -> np.ndarray:
 
 
 def _guides(ax: Axes, one: Track) -> None:
-    """Draw powers of the size through the first optimum, as far as the axes go."""
+    """Draw powers of the size through the first optimum, up to the limits of the axes."""
     size, start, *_ = (float(number) for number in one.points[0] if number is not None)
     end = max(float(point[0] or size) for point in one.points) * 1.12
     low, high = ax.get_ylim()
@@ -102,7 +110,7 @@ def _guides(ax: Axes, one: Track) -> None:
 
 
 def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
-    """Return an entry for each name, if there are several."""
+    """Return a legend entry for each name, or no entries if all tracks have the same name."""
     names = _names(tracks)
     if len(names) < 2:
         return {}

@@ -1,4 +1,4 @@
-"""The rows of lines."""
+"""Table rows of lines."""
 
 from collections.abc import Sequence
 
@@ -19,12 +19,13 @@ from scaling_limits.records import AXES
 
 
 def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
-    """Return the quantity of each line of a panel at each of its points.
+    """Return the quantity of each line of a panel at each point.
 
-    A line without runs at the settings that the panel fixes is left out: a preset may leave out some.
+    Lines without runs at the settings that the panel fixes (`only`) are left out, since a preset may leave out some
+    settings.
 
     Raises:
-        ScalingLimitsError: no line has runs at these settings, or as `values`.
+        ScalingLimitsError: no line has runs at these settings, or none has the selected `values`.
     """
     lines = list(zip(panel.lines, panel.names, strict=True))
     if panel.only:
@@ -39,7 +40,7 @@ def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
 
 def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     hue = [panel.hue] if panel.hue and line.each else []
-    # an axis of records that this quantity lacks, as an analytic solution does that of steps
+    # the quantity may lack the axis that is x, as an analytic solution has no steps
     has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept
     by = [*hue, panel.x] if has_x else hue or ["grid"]
     rows = values(grids, line.grid, line.quantity, [*by, *panel.over])
@@ -47,7 +48,7 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     if line.reference is not None:
         rows = _errors(grids, line, rows, by)
     if panel.over:
-        # a curve along an axis that the quantity keeps is that of one combination
+        # along an axis of the records, the whole curve belongs to one combination
         kept = panel.x.removeprefix("relative_") in line.quantity.kept
         points, end = (hue, panel.x) if kept else (by, None)
         rows = _tuned(grids, panel, line, rows, points, end)
@@ -74,7 +75,7 @@ def _tuned(
     points: Sequence[str],
     end: str | None,
 ) -> pd.DataFrame:
-    """Return the rows of the combination of `over` that is best for each of the `points`, as the panel judges it.
+    """Return the rows of the combination of `over` that is best for each of the `points`, as the panel defines best.
 
     Args:
         grids: the results of each grid.
@@ -82,7 +83,7 @@ def _tuned(
         line: one of its lines.
         rows: all rows of the line.
         points: the columns that distinguish points.
-        end: the column along which the line is a curve, judged by its end.
+        end: the column along which the line is a curve, which is judged by its last value.
     """
     judged, best = rows, panel.best
     if panel.tuned_by is not None:
@@ -101,7 +102,14 @@ def _tuned(
 
 
 def _errors(grids: GridResults, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Values relative to those of the line's reference, as errors, with the same seed; the last of `by` is x."""
+    """Return the relative errors with respect to the line's reference at equal seed.
+
+    Args:
+        grids: the results of each grid.
+        line: the line.
+        rows: the rows of the line.
+        by: the columns that identify a point; the last one is x.
+    """
     assert line.reference is not None
     key = [*by[:-1], "seed"]
     references = values(grids, line.reference, line.quantity, key)[[*key, "value"]]
@@ -117,14 +125,14 @@ def _errors(grids: GridResults, line: Line, rows: pd.DataFrame, by: Sequence[str
 
 
 def _relative(rows: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
-    """Values over the mean at the smallest x that all lines have."""
+    """Return values divided by their mean at the smallest x that all lines have."""
     key = list(by) or rows["grid"]
     start = rows.groupby(key)[x].min().max()
     firsts = rows["value"].where(np.isclose(rows[x], start))
     means = pd.Series(firsts.mean(), rows.index)
     if by:
         means = firsts.groupby([rows[c] for c in by]).transform("mean")
-    # relative to what diverged everything did
+    # a line whose first value diverged counts as diverged everywhere
     known = np.isfinite(means)
     values = (rows["value"] / means).where(known, np.inf)
     return rows.assign(value=values, diverged=rows["diverged"] | ~known)

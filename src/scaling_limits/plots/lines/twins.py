@@ -1,4 +1,4 @@
-"""Panels that repeat another one, because a dataset stands in for theirs."""
+"""Removal of panels that repeat another panel because their dataset is replaced by a substitute."""
 
 from collections import Counter
 from collections.abc import Hashable
@@ -10,7 +10,7 @@ from scaling_limits.plotting.page import shape
 
 
 def without_twins(plot: Options, table: pd.DataFrame) -> tuple[Options, pd.DataFrame]:
-    """Return a plot and its table without the panels that show the same cells as an earlier one under other names."""
+    """Return a plot and its table without the panels that show the same cells as an earlier panel under other grids."""
     kept = _kept(plot, table)
     if len(kept) == len(plot.panels):
         return plot, table
@@ -18,7 +18,7 @@ def without_twins(plot: Options, table: pd.DataFrame) -> tuple[Options, pd.DataF
     each_row = set(Counter(number // columns for number in kept).values())
     update = {
         "panels": tuple(plot.panels[number] for number in kept),
-        # as many columns as each row has panels left
+        # as many columns as panels remain in each row
         "wrap": each_row.pop() if len(each_row) == 1 else plot.wrap,
     }
     rows = table[table["panel"].isin(kept)]

@@ -1,4 +1,4 @@
-"""Expansion of panels of lines from their short written form."""
+"""Expansion of the short written form of panels of lines."""
 
 from collections.abc import Mapping
 
@@ -6,9 +6,9 @@ from scaling_limits.figures.written import MisplacedError, Names, Path, Written
 from scaling_limits.plots.options import axis_words
 
 _PLOT = {"kind", "panels", "rows", "columns", "against", "wrap", "hue_labels", "symbols"}
-"""The keys of the plot; other keys are defaults of each panel."""
+"""Keys of the plot; all other keys are defaults for every panel."""
 _TRANSFER = {"x": "learning_rate", "hue": "width"}
-"""The defaults of panels in `rows` and `columns`."""
+"""Defaults of panels in `rows` and `columns`."""
 
 
 def expand(plot: Written, names: Names, path: Path) -> Written:
@@ -37,7 +37,7 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
 
 
 def _table(plot: Written, names: Names, path: Path) -> list[tuple[Path, Written]]:
-    """Return the panels of quantities in `rows` and grids in `columns` (default: every grid)."""
+    """Return the panels of quantities in `rows` and grids in `columns` (default: all grids)."""
     rows = plot.get("rows")
     if rows is None:
         raise MisplacedError(path, "give `rows`, a list of quantities, or `panels`")
@@ -56,13 +56,13 @@ def _table(plot: Written, names: Names, path: Path) -> list[tuple[Path, Written]
 def _against(
     written: Mapping[str, str] | None, count: int, names: Names, path: Path
 ) -> list[list[Written]]:
-    """Return for each column the dashed line of the grid that it is compared with.
+    """Return, for each column, the dashed line of the grid that it is compared with.
 
     Args:
-        written: a node with as many grids as there are columns, and its label; None for no comparison.
+        written: a node with as many grids as columns, and its label; None for no comparison.
         count: the number of columns.
         names: the names of grids.
-        path: the place of `written`.
+        path: the location of `written` in the file.
     """
     if not written:
         return [[] for _ in range(count)]
@@ -75,12 +75,12 @@ def _against(
 
 
 def _row(row: object) -> Written:
-    """Return the keys of the panels in a row: its quantity, and label, scale or limits if it has them."""
+    """Return the keys of the panels in a row: its quantity, and label, scale or limits if given."""
     return dict(row) if isinstance(row, Mapping) and "quantity" in row else {"quantity": row}
 
 
 def _panels(panel: Written, names: Names, path: Path) -> list[Written]:
-    """Return the panels that one expands to: with `each` one for each grid, with `steps` one for each step."""
+    """Return the panels that one panel expands to: one for each grid in `each`, one for each step in `steps`."""
     if panel.get("steps") is not None:
         rest = {key: value for key, value in panel.items() if key != "steps"}
         at = [
@@ -101,16 +101,16 @@ def _panels(panel: Written, names: Names, path: Path) -> list[Written]:
 
 
 def _at(line: Written, step: int) -> Written:
-    """Return a line of the quantity at a training step."""
+    """Return a line with its quantity taken at a training step."""
     written = line.get("quantity")
     quantity = written if isinstance(written, Mapping) else {"quantity": written}
     return {**line, "quantity": {**quantity, "reduce": "at", "step": step}}
 
 
 def _panel(panel: Written, names: Names, path: Path) -> Written:
-    """Return a panel with its lines: as written, or one for each grid in `of`, followed by those in `beside`.
+    """Return a panel with its lines: as written, or one for each grid in `of`, each followed by the lines in `beside`.
 
-    A line in `beside` has the panel's quantity and its grid unless it names others.
+    A line in `beside` has the panel's quantity and the same grid unless it names others.
     """
     if isinstance(panel.get("over"), str):
         panel = {**panel, "over": [panel["over"]]}
@@ -123,7 +123,7 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
         if panel.get("label") is None:
             problem = "a metric's label is of the undivided values: give the panel a `label`"
             raise MisplacedError((*path, "divided_by"), problem)
-        # what is best of the metric is not best of these
+        # the best value of the metric need not be the best of the divided values
         panel = {"best": None, **panel}
     lines = panel.get("lines")
     if panel.get("of") is None:

@@ -1,4 +1,4 @@
-"""Maps of a quantity over two columns, one for each size of the network or training step."""
+"""Maps of a quantity over two columns, one for each network size or training step."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 
 
 BAR = 0.6
-"""The width of the colour bar, inches."""
+"""Width of the colour bar in inches."""
 
 
 class MapPanel(AlongPanel):
-    """One row of maps, of a grid (so is a control): one for each value of the column `along`.
+    """A row of maps of a grid, one for each value of the column `along`.
 
-    `values` selects values of it; those that a preset leaves out are not shown (default: all there
-    are). All maps show the optimum of that at `reference` (default: the first).
+    `values` restricts the values; values that a preset leaves out are not shown (default: all). Every map also shows
+    the optimum of the map at `reference` (default: the first).
     """
 
     reference: float | None = None
 
 
 class Options(AlongOptions):
-    """Colour over the columns `x` and `y`, one map for each size, or training step.
+    """Colour maps over the columns `x` and `y`, one for each network size or training step.
 
-    With `best` the optimum of every map is marked, with contours: does it move? Without it the
-    values are written in the cells. All cells are of equal size. All maps
-    share their colours; `limits` are their ends (default: the values' own, up to four times the median).
-    `ratio_lines` lists the k of lines x = k y. `level_set` draws the line that is fitted to the level set of this value
-    (`figures/level_sets.py`), with its slope, on every map that it crosses. `symbols` maps a column of the cells to
-    the paper's symbol (default: N for the width, H or L for the depth).
+    With `best`, the optimum of every map is marked and contours are drawn, to show whether the optimum moves. Without
+    it, the values are written in the cells. All cells of a map have equal size. All maps share one colour scale, whose
+    ends are `limits` (default: the range of the values; with `best` on a logarithmic scale, at most twice the median).
+    `ratio_lines` lists the factors k of lines x = k y. `level_set` draws the line fitted to the level set of this value
+    (`figures/level_sets.py`) and its slope on every map that it crosses. `symbols` maps a column of the cells to the
+    paper's symbol (default: N for width, H or L for depth).
     """
 
     SHAPE: ClassVar[Shape] = {"quantity": QUANTITY, "panels": BY_GRID}
@@ -80,13 +80,13 @@ class Options(AlongOptions):
 
     @classmethod
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
-        """Write out the quantity, its metric's scale and direction, and panels by grid."""
+        """Resolve the quantity, its metric's scale and direction, and panels written by grid."""
         quantity = names.quantity(plot.get("quantity"), path)
         words = {key: value for key, value in axis_words(quantity).items() if key != "label"}
         return {**words, **plot, "quantity": quantity, **by_grid(plot)}
 
     def uses(self) -> Iterator[Use]:
-        """Yield the quantity in the cells of each panel."""
+        """Yield the quantity for each panel's grid."""
         for panel in self.panels:
             columns = (panel.along, self.y, self.x)
             yield Use(("plot", "panels"), (panel.grid,), self.quantity, columns)
@@ -128,7 +128,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
 
     page = Maps(figure, table)
     for panel, value, ax in page.panels:
-        means = page.matrix(panel, value)  # over seeds
+        means = page.matrix(panel, value)  # mean over seeds
         # cells of equal size
         ax.pcolormesh(means.where(means < float("inf")), norm=page.norm, cmap=page.colours)
         page.marks(panel, value, ax)  # optimum or values, divergence, lines

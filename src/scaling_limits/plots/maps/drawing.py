@@ -1,7 +1,7 @@
-"""Maps of a quantity over two columns.
+"""Drawing of maps of a quantity over two columns.
 
-If hyperparameters transfer, the best cell (star) stays inside the circle, which marks the best cell of the
-reference in all maps of a row (mupc Fig. 5).
+If hyperparameters transfer, the optimum (star) stays inside the circle, which marks the optimum of the reference in all
+maps of a row (mupc Fig. 5).
 """
 
 from functools import cached_property
@@ -47,9 +47,9 @@ _LEVEL: style.Look = {
     "linewidth": 1.2,
     "path_effects": [withStroke(linewidth=2.6, foreground="white")],
 }
-_WORST = 2.0  # a logarithmic colour scale with a best ends at this multiple of its median
-_SMOOTH = 8  # rows and columns from which on contours are smooth
-_SAMPLES = 65  # of a fitted line
+_WORST = 2.0  # with `best`, a logarithmic colour scale ends at this multiple of the median
+_SMOOTH = 8  # smallest number of rows and columns for smooth contours
+_SAMPLES = 65  # points of a fitted line
 _GREY = "0.88"
 _HATCHED: style.Look = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
@@ -65,7 +65,7 @@ class Maps(Along[Options, MapPanel]):
         self._lines: dict[str, Artist] = {}
 
     def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
-        """Means over seeds, y down and x across; NaN where there is none, infinite where a seed diverged."""
+        """Return means over seeds with y down and x across: NaN if there is no cell, infinite if a seed diverged."""
         rows = self.rows(panel, value)
         values = rows["value"].where(~rows["diverged"], np.inf)
         means = values.groupby([rows[self.plot.y], rows[self.plot.x]]).mean()
@@ -73,7 +73,7 @@ class Maps(Along[Options, MapPanel]):
 
     @cached_property
     def norm(self) -> Normalize:
-        """The colours of all maps: from the best value to the worst that matters."""
+        """The colour scale of all maps, from the best value to the worst relevant one."""
         values = self.table.loc[~self.table["diverged"], "value"]
         log = self.plot.scale == "log"
         values = values[values > 0] if log else values
@@ -84,7 +84,7 @@ class Maps(Along[Options, MapPanel]):
         return LogNorm(low, high) if log else Normalize(low, high)
 
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
-        """Draw the marks on a map: values or optima, lines of a ratio and a fitted level set."""
+        """Draw the marks of a map: values or optima, ratio lines and a fitted level set."""
         matrix = self.matrix(panel, value)
         ax.set_facecolor("white")
         lost = np.isinf(matrix.to_numpy())
@@ -104,7 +104,7 @@ class Maps(Along[Options, MapPanel]):
             self._level_set(ax, matrix, self.plot.level_set)
 
     def complete(self) -> None:
-        """Scale, name and limit the axes; the colour bar and the legend."""
+        """Label and limit the axes, and draw the colour bar and the legend."""
         results, plot = self.figure.results, self.plot
         for panel, value, ax in self.panels:
             self._scale(ax, self.matrix(panel, value))
@@ -129,7 +129,7 @@ class Maps(Along[Options, MapPanel]):
 
     @property
     def colours(self) -> Colormap:
-        """The colour map, dark for the best values."""
+        """The colour map; the best values are dark."""
         return colormaps[style.COLOUR_MAP]
 
     def _bars(self) -> None:
@@ -148,7 +148,7 @@ class Maps(Along[Options, MapPanel]):
         ax.set(xlim=(0, matrix.shape[1]), ylim=(0, matrix.shape[0]))
 
     def _is_compared(self, panel: MapPanel) -> bool:
-        """Whether a row has several maps, so that optima are compared with that of the reference."""
+        """Return whether a row has several maps, so that their optima are compared with the reference's."""
         return len(self.values[self.plot.panels.index(panel)]) > 1
 
     def _reference(self, panel: MapPanel) -> float:
@@ -161,14 +161,14 @@ class Maps(Along[Options, MapPanel]):
     def _optimum(self, ax: Axes, matrix: pd.DataFrame, look: style.Look) -> None:
         values = matrix.to_numpy(float)
         finite = np.isfinite(values)
-        # where all are equal none is best
+        # there is no optimum if all values are equal
         if finite.any() and np.ptp(values[finite]) > 0:
             badness = np.where(finite, values if self.plot.best == "min" else -values, np.inf)
             y, x = np.unravel_index(np.argmin(badness), values.shape)
             ax.plot([x + 0.5], [y + 0.5], clip_on=False, zorder=3, **look)
 
     def _contours(self, ax: Axes, matrix: pd.DataFrame) -> None:
-        """Draw level lines on maps that have enough cells for smooth ones."""
+        """Draw contours on maps with enough cells for smooth ones."""
         if min(matrix.shape) < _SMOOTH:
             return
         finite = matrix.to_numpy()[np.isfinite(matrix.to_numpy())]
@@ -182,7 +182,7 @@ class Maps(Along[Options, MapPanel]):
             ax.contour(x, y, z, inside, **look)
 
     def _ratios(self, ax: Axes, matrix: pd.DataFrame) -> None:
-        """Draw lines x = k y along the edges of the cells: those with x of at least k y are on their right."""
+        """Draw lines x = k y along the edges of cells; the cells to their right have x ≥ k y."""
         results, symbols = self.figure.results, self.plot.symbols
         names = [
             text.symbol(column, results.cells, symbols) for column in (self.plot.x, self.plot.y)
@@ -192,7 +192,7 @@ class Maps(Along[Options, MapPanel]):
             factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"
             edges = np.repeat(np.searchsorted(xs, ratio * ys * (1 - 1e-9)), 2)
             heights = np.repeat(np.arange(len(ys) + 1), 2)[1:-1]
-            # white under black dashes shows on dark and on light cells
+            # the white line keeps the dashes visible on dark cells
             ax.plot(edges, heights, color="white", linewidth=1.8)
             (line,) = ax.plot(edges, heights, linestyle=dashes, color="black", linewidth=1.0)
             self._lines[f"${names[0]} = {factor}{names[1]}$"] = line
@@ -208,7 +208,7 @@ class Maps(Along[Options, MapPanel]):
         (line,) = ax.plot(_places(x, line_x), _places(y, line_y), zorder=3, **_LEVEL)
         stroke = [withStroke(linewidth=1.8, foreground="white")]
         look: style.Look = {"ha": "left", "va": "bottom", "path_effects": stroke}
-        # the corner of small x and y is undertrained: no optimum lies there
+        # no optimum lies in the undertrained corner of small x and y
         at = (0.03, 0.04)
         written = f"{slope:.2f}".replace("-", "\N{MINUS SIGN}")
         ax.text(*at, written, transform=ax.transAxes, size=7.0, zorder=4, **look)
@@ -233,7 +233,10 @@ class Maps(Along[Options, MapPanel]):
 
 
 def _places(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return where positive numbers are on an axis of equal cells, by their logarithm, beyond its ends as well."""
+    """Return the positions of positive numbers on an axis of equal cells.
+
+    Positions are interpolated in the logarithm of the numbers, and extrapolated beyond the ends.
+    """
     places = np.arange(len(values)) + 0.5
     logs, wanted = np.log(values), np.log(at)
     inside = np.interp(wanted, logs, places)
@@ -243,7 +246,10 @@ def _places(values: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _compact(value: float) -> str:
-    """Two digits in as little room as possible: `.97`, `3e−4`, `1`, `2.5`, `25`, `640`, `3e4`."""
+    """Return a number with at most three digits in as few characters as possible.
+
+    Examples: `.97`, `3e−4`, `1`, `2.5`, `25`, `640`, `3e4`.
+    """
     if 0 < abs(value) < 0.01 or abs(value) >= 1000:
         words = f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
     elif abs(value) < 1:

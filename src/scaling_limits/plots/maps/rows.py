@@ -1,4 +1,4 @@
-"""The rows of maps."""
+"""Table rows of maps."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""A schematic of sets within sets."""
+"""A schematic of nested sets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NestedSet(Strict):
-    """A set with what it `contains`, side by side; a `dashed` one is not known to have members."""
+    """A set with the sets that it `contains`, drawn side by side; the outline is `dashed` if no member is known."""
 
     label: str = Field(min_length=1)
     dashed: bool = False
@@ -30,14 +30,14 @@ class NestedSet(Strict):
 
 
 class Options(PlotOptions):
-    """Sets within sets, as rounded boxes with their labels on top."""
+    """Nested sets, drawn as rounded boxes with labels at the top."""
 
     kind: Literal["nested_sets"] = "nested_sets"
     outermost: NestedSet
 
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:
-    """Return no rows: it shows no cells."""
+    """Return a table without rows, since the plot shows no cells."""
     from scaling_limits.plots.tables import no_rows
 
     return no_rows()

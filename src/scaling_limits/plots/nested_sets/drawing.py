@@ -1,4 +1,4 @@
-"""Sets within sets as boxes."""
+"""Layout and drawing of nested sets as boxes."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,12 +9,14 @@ from scaling_limits.plotting import style, text
 from scaling_limits.plotting.colours import SETS
 
 _LINE, _CHARACTER, _MARGIN = 0.24, 0.075, 0.16  # inches
-_EMPTY = 0.3  # of a set that contains nothing, below its label
+_EMPTY = 0.3  # height below the label of a set that contains no other set
 
 
 def boxes(plot: Options) -> pd.DataFrame:
-    """Return a row for each set, outer sets first: `label`, `level` (0: the outermost), `dashed`, and its box in inches
-    (`left`, `bottom`, `width`, `height`).
+    """Return a row for each set, outer sets first.
+
+    The columns are `label`, `level` (0: the outermost), `dashed`, and the box in inches (`left`, `bottom`, `width`,
+    `height`).
     """
     placed: list[dict[str, object]] = []
     _place(plot.outermost, 0.0, 0.0, _size(plot.outermost)[1], 0, placed)
@@ -22,7 +24,7 @@ def boxes(plot: Options) -> pd.DataFrame:
 
 
 def _size(one: NestedSet) -> tuple[float, float]:
-    """Width and height of a box that has room for its label and, below it, for the boxes of what it contains."""
+    """Return width and height of a box with room for its label and, below it, the boxes of the contained sets."""
     inner = [_size(part) for part in one.contains]
     across = sum(width for width, _ in inner) + _MARGIN * (len(inner) + 1)
     label = text.length(one.label) * _CHARACTER + 2 * _MARGIN
@@ -38,7 +40,7 @@ def _place(
     level: int,
     placed: list[dict[str, object]],
 ) -> None:
-    """Boxes that stand side by side are equally high, and in the middle of what contains them."""
+    """Append the box of a set and the boxes of the sets inside it, which are equally high and centred."""
     width = _size(one)[0]
     box = {"left": left, "bottom": bottom, "width": width, "height": height}
     placed.append({"label": one.label, "level": level, "dashed": one.dashed, **box})

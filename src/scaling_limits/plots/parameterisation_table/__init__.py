@@ -1,4 +1,4 @@
-"""A table of parameterisations, typeset from the rows that training uses."""
+"""A table of parameterisations, typeset from the rows of exponents that training uses."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class TableEntry(Strict):
-    """A row of the table of parameterisations: a column, or a line, of the table that is shown.
+    """A row of the table of exponents, shown as one column or line of the printed table.
 
-    `gauge` (output_scaled) is the hidden layers' exponent a_l. The depth exponents (depth_scaling)
-    belong to the row; constants of an entry that is not `transferable` are tuned at every depth.
+    `gauge` (form `output_scaled`) is the exponent a_l of the hidden layers. The depth exponents (form `depth_scaling`)
+    select the exponents of the row. The learning rate of an entry that is not `transferable` is tuned at every depth.
     """
 
     title: str
@@ -38,14 +38,14 @@ class TableEntry(Strict):
 
 
 class Options(PlotOptions):
-    """Rows of the table of parameterisations, in the form in which a paper prints them.
+    """Rows of the table of parameterisations, in the form that a paper prints.
 
-    - `init_and_rate` (pc-tp Table 1): exponents (b, c) of width of each layer, at a = 0, with the
-      e_A and e_B of the update rule (second-order Tables 1 and S.3);
-    - `output_scaled` (pcn-limits Table 2): exponents (a, b, c, d) of width;
-    - `depth_scaling` (depth-mup Table 1): branch multiplier and learning rate over depth;
-    - `width_scaling` (depth-mup Table 2): variance of initial weights and exponent c of the learning rate over the
-      width, of a single row of Adam;
+    - `init_and_rate` (pc-tp Table 1): width exponents (b, c) of each layer at a = 0, with the e_A and e_B of the update
+      rule (second-order Tables 1 and S.3);
+    - `output_scaled` (pcn-limits Table 2): width exponents (a, b, c, d);
+    - `depth_scaling` (depth-mup Table 1): branch multiplier and learning rate against depth;
+    - `width_scaling` (depth-mup Table 2): variance of the initial weights and exponent c of the learning rate in width,
+      for a single row with Adam;
     - `premultipliers` (mupc Table 1): multipliers of each layer and variance of the weights.
     """
 
@@ -73,7 +73,7 @@ class Options(PlotOptions):
 
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:
-    """Return no rows: it shows no cells."""
+    """Return a table without rows, since the plot shows no cells."""
     from scaling_limits.plots.tables import no_rows
 
     return no_rows()

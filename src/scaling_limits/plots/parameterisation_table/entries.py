@@ -1,4 +1,4 @@
-"""A paper's table of parameterisations as text, made from the rows that training uses."""
+"""A paper's table of parameterisations as text, generated from the rows of exponents that training uses."""
 
 import math
 from collections.abc import Sequence
@@ -47,10 +47,14 @@ _PREMULTIPLIERS = {
 
 
 def entries(plot: Options, rows: Sequence[Row] = TABLE) -> pd.DataFrame:
-    """Return the table as text with mathematics between dollars; its index holds the labels of the lines.
+    """Return the table as text, with mathematics between dollar signs and the labels of the lines as index.
+
+    Args:
+        plot: the options of the table.
+        rows: the table of exponents.
 
     Raises:
-        ConfigurationError: a row does not exist or has no such form.
+        ConfigurationError: a row does not exist or does not have this form.
     """
     rows_of_entries = [
         (entry, find_row(entry.scheme, entry.update_rule, rows)) for entry in plot.entries
@@ -75,14 +79,14 @@ def _init_and_rate(row: Row) -> dict[str, str]:
     def pair(role: str) -> str:
         powers = init_and_rate(row, role)
         b, c = (_linear(exponent.at(values)) for exponent in (powers.b, powers.c))
-        # braces: a minus sign at their start has no space around it
+        # braces suppress the space around a leading minus sign
         return rf"$({{{b}}},\ {{{c}}})$"
 
     return {name: pair(role) for role, name in _LAYERS.items()}
 
 
 def _supplied(update_rule: str) -> dict[str, float]:
-    """The named exponents of rows that an optimiser supplies, with its own defaults."""
+    """Return the named exponents that an optimiser supplies to rows, with its default settings."""
     optimiser = registry.part(update_rule)
     if not hasattr(optimiser, "exponents"):
         return {"preconditioner_exponent": 0.0}
@@ -134,7 +138,7 @@ def _premultipliers(row: Row, entry: TableEntry) -> dict[str, str]:
 
 
 def _product(powers: Sequence[Power], fan_in: str) -> str:
-    """A product of powers of the fan-in, and of width and depth over base sizes of one."""
+    """Return a product of powers of the fan-in, the width and the depth, with base sizes of one, as mathematics."""
     scale = math.prod(power.scale for power in powers)
     exponents = {fan_in: Exponent(), "N": Exponent(), "L": Exponent()}
     for power in powers:
@@ -160,7 +164,7 @@ def _over_depth(constant: str, power: Fraction) -> str:
 
 
 def _linear(exponent: Exponent) -> str:
-    """A linear expression, the constant last."""
+    """Return a linear expression as text, the constant last."""
     terms = [(c, _SYMBOLS[name]) for name, c in exponent.named.items()]
     written = ""
     for coefficient, name in [*terms, (exponent.constant, "")]:

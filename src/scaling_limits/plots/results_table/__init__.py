@@ -1,4 +1,4 @@
-"""A table of results: means over seeds of a quantity, and differences of two grids."""
+"""A table of results: means of a quantity over seeds, and differences between two grids."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     _: Kind[Options] = results_table
 
 _LISTS = ("rows", "columns", "over")
-"""The keys whose value, if it is a single name, need not be a list."""
+"""Keys whose value may be a single name instead of a list."""
 ENTRY = "entry"
-"""The name among `rows` or `columns` for the entries themselves."""
+"""The name in `rows` or `columns` that represents the entries."""
 
 
 class ResultsEntry(Strict):
-    """The quantity of a grid; with `minus`, by how much it is larger there than in that grid, seed by seed.
+    """The quantity of a grid, or with `minus` the difference from that grid, seed by seed.
 
-    Commas in the `title` part its headings, the outermost first, as in `ResNet, K-FAC, SP`.
+    Commas in the `title` separate its headings, the outermost first, as in `ResNet, K-FAC, SP`.
     """
 
     grid: str
@@ -49,7 +49,7 @@ class ResultsEntry(Strict):
 
 
 class Printed(Strict):
-    """Values as the paper prints them, in `rows` with an entry for each of the `columns`; it may be empty.
+    """The values that the paper prints: `rows` with an entry, possibly empty, for each of the `columns`.
 
     Rows and columns are named by their headings, the outermost first, joined by commas.
     """
@@ -67,23 +67,23 @@ class Printed(Strict):
         return self
 
     def entry(self, row: str, column: str) -> str:
-        """Return an entry; empty where there is none."""
+        """Return an entry, or an empty text if the paper does not print it."""
         if row not in self.rows or column not in self.columns:
             return ""
         return self.rows[row][self.columns.index(column)]
 
 
 class Options(PlotOptions):
-    """Means over seeds of a quantity, with the standard deviation where there are several seeds.
+    """Means of a quantity over seeds, with the standard deviation if there are several seeds.
 
-    `rows` and `columns` name what lies down and across the table, the outermost first: columns of the cells, the axis
-    that the quantity keeps (`step`, `layer`, `index`), and `entry` for the entries. Points that a preset leaves out
-    are not there. `over` names columns of the cells of which every number is that of the best combination; `best`
-    says which values are. `symbols` maps a column of the cells to the paper's symbol.
-
-    `paper` has what the paper prints, shown below each row. Bold is a difference (`minus`) whose 95 % interval over
-    seeds lies on the better side of zero. With `compared`, `rows` or `columns`, entries compete that differ there in
-    their last heading alone, and the best one is bold if it is better than the next by such a difference.
+    `rows` and `columns` name the levels of the table's rows and columns, the outermost first: columns of the cells, the
+    axis that the quantity keeps (`step`, `layer`, `index`), and `entry` for the entries. Points that a preset leaves
+    out are missing from the table. `over` names columns of the cells that are optimised for each number; `best` states
+    whether small or large values are best. `symbols` maps a column of the cells to the paper's symbol.
+    `paper` holds the values that the paper prints, shown below each row. A difference (`minus`) is bold if its 95 %
+    confidence interval over seeds lies on the better side of zero. With `compared` (`rows` or `columns`), entries that
+    differ only in their last heading compete, and the best one is bold if its difference from the next best lies on the
+    better side of zero in the same sense.
     """
 
     SHAPE: ClassVar[Shape] = {
@@ -117,7 +117,7 @@ class Options(PlotOptions):
 
     @property
     def settings(self) -> list[str]:
-        """The columns that tell the points of an entry apart."""
+        """The columns that distinguish the points of an entry."""
         return [name for name in (*self.rows, *self.columns) if name != ENTRY]
 
     @model_validator(mode="after")
@@ -141,7 +141,7 @@ class Options(PlotOptions):
 
     @classmethod
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
-        """Write out the quantity, its metric's direction, entries by grid, and lists of one name."""
+        """Resolve the quantity, its metric's direction, entries given by grid, and single names in place of lists."""
         quantity = names.quantity(plot.get("quantity"), path)
         best = {key: value for key, value in axis_words(quantity).items() if key == "best"}
         plot = {
@@ -161,18 +161,18 @@ class Options(PlotOptions):
         return {**best, **plot, "quantity": quantity, "entries": entries}
 
     def tuned_columns(self) -> Iterator[tuple[str, str]]:
-        """Yield the columns over which the best is shown, each with its grid."""
+        """Yield each grid with the columns over which the best value is shown."""
         yield from ((grid, column) for grid in self.grids for column in self.over)
 
     def uses(self) -> Iterator[Use]:
-        """Yield the quantity in the cells of each entry."""
+        """Yield the quantity for the grids of each entry."""
         for grid in self.grids:
             columns = (*self.settings, *self.over)
             yield Use(("plot", "entries"), (grid,), self.quantity, columns)
 
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:
-    """Return the quantity at each place of each entry; a difference belongs to the cell that it is taken from."""
+    """Return the quantity at each point of each entry; a difference has the `cell_id` of the minuend."""
     from scaling_limits.plots.results_table.rows import of_entry
     from scaling_limits.plots.tables import panel_rows
 
@@ -180,8 +180,10 @@ def table(plot: Options, grids: GridResults) -> pd.DataFrame:
 
 
 def text(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the results as text: accuracies in percent, signed differences, a cross where a seed diverged, and the
-    paper's values below them.
+    """Return the results as text.
+
+    Accuracies are in percent, differences are signed, a cross marks divergence of a seed, and the paper's values are
+    below the rows.
     """
     from scaling_limits.plots.results_table.drawing import entries
 

@@ -21,15 +21,16 @@ _BOLD = "bold: better, by the 95 % interval over seeds"
 _SPREAD = "( ): standard deviation over seeds"
 
 _Place = tuple[Any, ...]
-"""The place of a row or column of the table: numbers of entries and values of columns."""
+"""The place of a row or column of the table: indices of entries and values of columns."""
 _Spot = tuple[int, int]
-"""The number of a row and of a column."""
+"""The indices of a row and a column."""
 
 
 def entries(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as text: accuracies in percent, signed differences, a cross where a seed diverged.
+    """Return the table as text.
 
-    The paper's values are in lines of their own.
+    Accuracies are in percent, differences are signed, and a cross marks divergence of a seed. The paper's values are in
+    separate rows.
     """
     plot = figure.plot
     found: dict[tuple[_Place, _Place], pd.DataFrame] = {}
@@ -60,7 +61,7 @@ def entries(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
 
 
 def resolved(differences: pd.Series, best: Best | None) -> bool:
-    """Whether the 95 % interval of the mean of differences, one for each seed, lies on the better side of zero."""
+    """Return whether the 95 % confidence interval of the mean difference over seeds lies on the better side of zero."""
     count = len(differences)
     if count < 2 or best is None:
         return False
@@ -74,7 +75,13 @@ def resolved(differences: pd.Series, best: Best | None) -> bool:
 def _winners(
     values: Mapping[_Spot, pd.Series], axes: tuple[pd.MultiIndex, pd.MultiIndex], plot: Options
 ) -> Iterator[_Spot]:
-    """Yield where values are better than all with which they are compared; `axes` have the headings."""
+    """Yield the positions of values that are better than all values with which they are compared.
+
+    Args:
+        values: the values by seed at each position.
+        axes: the headings of the rows and of the columns.
+        plot: the options of the table.
+    """
     along = 0 if plot.compared == "rows" else 1
     headings = axes[along].tolist()
     groups: dict[object, list[_Spot]] = {}
@@ -89,7 +96,7 @@ def _winners(
 
 
 def _beside(whole: pd.DataFrame, paper: Printed) -> pd.DataFrame:
-    """Return a table with the paper's values in a line below each of its own, or as it is if it shows none of them."""
+    """Return the table with the paper's values below each row, or unchanged if the paper prints none of its entries."""
 
     def heading(place: Iterable[object]) -> str:
         return ", ".join(map(str, place))
@@ -112,7 +119,7 @@ def _typeset(words: str) -> str:
 
 
 def legend(entries: pd.DataFrame) -> dict[str, Artist]:
-    """Return the legend of the marks in a table of results as text."""
+    """Return the legend entries for the marks that occur in a table of results."""
     words = entries.to_numpy().ravel().tolist()
     marks: dict[str, Artist] = {}
     if any(is_bold(entry) for entry in words):
@@ -127,7 +134,7 @@ def legend(entries: pd.DataFrame) -> dict[str, Artist]:
 def _axis(
     places: list[_Place], names: tuple[str, ...], figure: FigureFolder[Options]
 ) -> pd.MultiIndex:
-    """Return the headings of places; those of entries have no name."""
+    """Return the headings of places; the levels of entries have no name."""
     plot = figure.plot
     levels: dict[str | tuple[str, int], list[str]] = {}
     for k, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""The rows of a table of results."""
+"""Table rows of a table of results."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from scaling_limits.plots.tables import GridResults, best_rows, values, with_div
 
 
 def of_entry(grids: GridResults, plot: Options, entry: ResultsEntry) -> pd.DataFrame:
-    """Return the quantity of an entry at each of its places."""
+    """Return the quantity of an entry at each of its points."""
     key = [*plot.settings, "seed"]
 
     def best(grid: str) -> pd.DataFrame:
