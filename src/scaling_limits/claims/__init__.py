@@ -1,6 +1,7 @@
-"""Kinds of claims, one module each: a model `Claim`, derived from `base.ClaimBase`, that measures itself on records.
+"""Kinds of claims, one module each.
 
-Reading a configuration imports all of them, so pandas and SciPy are imported inside the functions that use them.
+Each module defines a model `Claim`, derived from `base.ClaimBase`, which measures itself on records. Reading a
+configuration imports all of these modules, so they import pandas and SciPy only inside the functions that use them.
 """
 
 from collections.abc import Mapping
@@ -39,17 +40,18 @@ registry: Registry[ModuleType] = Registry(
 
 
 class Kind(Protocol):
-    """The module of a kind of claims."""
+    """Protocol of the module of a kind of claim."""
 
     Claim: type[ClaimBase]
 
 
 @cache
 def models() -> Mapping[str, type[ClaimBase]]:
-    """Return the model of each kind, the project's own first.
+    """Return the model of each kind of claim, the kinds of this package first.
 
     Raises:
-        ConfigurationError: a package's kind cannot be imported, or its `Claim` is no claim that can be measured.
+        ConfigurationError: a package's kind cannot be imported, or its `Claim` is not a complete subclass of
+            `ClaimBase`.
     """
     return {kind: _model(kind) for kind in registry.modules}
 

@@ -1,4 +1,4 @@
-"""A quantity tends to that of a limit along a size."""
+"""Claim that a quantity approaches its limit along a size."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 class Claim(SizeClaim, SteppedClaim):
-    """A quantity tends to that of its limit, the grids `reference`, as a size grows.
+    """A quantity approaches its limit, the grids `reference`, as a size grows.
 
-    A limit has no size; networks as a reference are compared at their own, where they have several.
-    At the largest size along which networks grow, its mean over seeds is within the share
-    `tolerance` of the reference's at every point, a value of the columns `by`, and at each of the
-    steps `at` (`all`: those recorded). With `slope_at_most`, the root mean square of the relative errors of
-    single networks, over points, steps and seeds, has at most this log-log slope along the size.
+    A limit has no size. A reference made of networks with several sizes is compared at equal size. At the largest size
+    along which networks grow, the quantity's mean over seeds differs from the reference by at most the fraction
+    `tolerance` at every point (a combination of the columns `by`) and at each of the steps `at` (`all`: every recorded
+    step). With `slope_at_most`, the root mean square of the relative errors of single networks, over points, steps and
+    seeds, has at most this log-log slope along the size.
     """
 
     kind: Literal["agrees_with"]
@@ -66,11 +66,11 @@ class Claim(SizeClaim, SteppedClaim):
     def measure(self, results: Results, *compared: Results) -> Measurement:
         """Measure the largest relative error of means over seeds at the largest size, over points and steps.
 
-        Where training diverged in some cells the claim fails.
+        The claim fails if training diverged in any cell.
 
         Raises:
-            UndecidedError: there are fewer than two sizes, every cell diverged, the reference has no value at a point,
-                or one that is zero or not finite, or no network has an error to take a slope of.
+            UndecidedError: there are fewer than two sizes, every cell diverged, the reference is missing, zero or not
+                finite at a point, or all errors at some size are zero, so that they have no slope.
         """
         (reference,) = compared
         points_by = [*self.by, "step"]
@@ -118,7 +118,7 @@ class Claim(SizeClaim, SteppedClaim):
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of errors that fall as a power of the size."""
+        """Return the simulation of errors that decrease as a power of the size."""
         return _Simulation(self, recorded)
 
 
@@ -130,9 +130,17 @@ def _rms(errors: Table, along: str) -> Table:
 
 
 def relative_errors(claim: Claim, results: Results, reference: Results) -> Table:
-    """Tabulate relative errors: a row for each size, point and step, and seed.
+    """Tabulate the relative errors, with a row for each size, point, step and seed.
 
-    A reference that has several sizes is compared at each of them with its own.
+    A reference with several sizes is compared at equal size.
+
+    Args:
+        claim: the claim.
+        results: the cells of the judged grids.
+        reference: the cells of the reference.
+
+    Raises:
+        UndecidedError: the reference is missing, zero or not finite at a point.
     """
     import pandas as pd
 
@@ -153,7 +161,7 @@ def relative_errors(claim: Claim, results: Results, reference: Results) -> Table
     if sized:
         known = values.rows[claim.along].isin(limit.rows[claim.along])
         values = replace(values, rows=values.rows[known])
-    # a limit that was computed for each seed has seen the same data as that seed's network
+    # a limit that was computed for each seed used the same data as the network with this seed
     paired = set(values.rows["seed"]) <= set(limit.rows["seed"])
     key = [*points_by, "seed"] if paired else points_by
     rows = values.rows.join(limit.rows.groupby(key)["value"].mean().rename("limit"), on=key)
@@ -166,11 +174,11 @@ def relative_errors(claim: Claim, results: Results, reference: Results) -> Table
 
 
 TINY = 1e-300
-"""In place of an error that is exactly zero."""
+"""Replaces an error that is exactly zero."""
 
 
 class _Simulation(Simulation):
-    """Errors that fall as a power of the size, as large as recorded at one end."""
+    """Errors that decrease as a power of the size and equal the recorded errors at one end."""
 
     claim: Claim
 
@@ -181,16 +189,17 @@ class _Simulation(Simulation):
 
     @property
     def has_exponent(self) -> bool:
-        """Whether the claim bounds the power with which errors fall."""
+        """Whether the claim bounds the exponent with which errors decrease."""
         return self.claim.slope_at_most is not None
 
-    # values that are the same everywhere may be those of the limit
+    # constant values may equal the limit
     constant_is_void = False
 
     def draw(self, scenario: str, wrong: float, generator: np.random.Generator) -> np.ndarray:
-        """Draw values [rows] about the limit, with errors whose power of the size is wrong.
+        """Draw values [rows] around the limit, with errors whose exponent is wrong.
 
-        A claim without an exponent is wrong if all errors lie as far beyond the tolerance as recorded ones lie within.
+        If the claim has no exponent, the wrong values exceed the tolerance by the factor by which the recorded errors
+        stay below it.
         """
         claim, wrong = self.claim, abs(wrong)
         rows = self._errors[self._errors["step"] == (self.quantity.step or 0)]
@@ -213,7 +222,10 @@ class _Simulation(Simulation):
         return np.asarray(limit * (1 + missed + error * sign))
 
     def _falls(self, shrunk: np.ndarray, end: float, power: float) -> np.ndarray:
-        """Return a power of the size, 1 at `end`, less that of the reference if this is a larger network."""
+        """Return a power of the size that is 1 at `end`.
+
+        If the reference is a single larger network, its value is subtracted, so that errors vanish at its size.
+        """
         along, cells = self.claim.along, self._limit.cells
         known = cells[along].dropna().unique() if along in cells else np.array([])
         left = (end / float(known[0])) ** power if len(known) == 1 and known[0] > end else 0.0

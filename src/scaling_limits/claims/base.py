@@ -1,7 +1,8 @@
-"""Claims of a paper as data: what all kinds share. A kind derives its model from these and defines `measure`.
+"""Claims of a paper as data: the base classes that all kinds of claims share.
 
-A claim stands under its figure in `config/papers/<slug>/`. Quantities are minimised; for one
-that should be large (an accuracy, a cosine), `complement` turns it over.
+A kind derives its model from one of these classes and defines `measure` and `simulation`. Claims are listed with their
+figure in `config/papers/<slug>/`. Quantities are minimised; for a quantity that should be large (an accuracy, a
+cosine), `complement` replaces the value x by 1 − x.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
 
 Names = tuple[str, ...]
 Some = Annotated[Names, Field(min_length=1)]
-# numbers on the command line may arrive as strings
+# the command line may pass numbers as strings
 Value = Annotated[int | float | str, Field(union_mode="left_to_right")]
 Steps = Literal["all"] | tuple[int, ...]
 QUARTER = 0.25
-"""Half way from an exponent to one that is wrong by one half; of optima, in octaves a doubling."""
+"""Half the distance from an exponent to one that is wrong by one half; for optima, octaves per doubling of the size."""
 MARGIN = 0.02
-"""By which share one value must lie below another to be better, if nothing else is said."""
+"""Default fraction by which one value must lie below another to count as better."""
 
 
 class ClaimBase(Strict, ABC):
-    """A claim of a paper, with what all kinds share.
+    """A claim of a paper, with the fields that all kinds share.
 
-    `statement` is in our words, `source` names the paper's equation, figure or sentence. The
-    records are those of `grids`, pooled, where the columns of `only` have the given values. On each
-    grid of `control`, judged by itself, the same judgement must fail, else the
-    claim is inconclusive. `decided_at` names columns and the size that the records must reach for a
-    verdict. A claim with `names_dataset` has no verdict on a substitute.
+    `statement` is in our words, and `source` names the paper's equation, figure or sentence. The claim is judged on the
+    pooled records of `grids`, restricted to cells with the values `only` of other columns. Each grid in `control` is
+    judged separately; the claim must fail on it, otherwise the verdict is inconclusive. `decided_at` names columns and
+    the size that the records must reach for a verdict. A claim with `names_dataset` has no verdict on a substitute
+    dataset.
     """
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
@@ -56,17 +57,17 @@ class ClaimBase(Strict, ABC):
 
     @property
     def compared(self) -> tuple[Names, ...]:
-        """The groups of grids that the claim's own are compared with, each by itself."""
+        """The groups of grids with which the claim's grids are compared, each group separately."""
         return ()
 
     @property
     def quantities(self) -> dict[str, Quantity]:
-        """The quantities of the claim's cells that the judgement needs, by the key that names each."""
+        """The quantities of the claim's cells that the judgement needs, by field name."""
         return {"quantity": self.quantity}
 
     @property
     def steps(self) -> Steps | None:
-        """The training steps at each of which the claim is judged; None for the quantity's own."""
+        """The training steps at which the claim is judged; None to use the quantity's reduction over steps."""
         return None
 
     @property
@@ -76,26 +77,30 @@ class ClaimBase(Strict, ABC):
 
     @property
     def groups(self) -> Names:
-        """The columns by whose values points are grouped: within a group the effect of a seed is shared."""
+        """The columns that group points; within a group, all points share the effect of a seed."""
         return ()
 
     @property
     def points(self) -> Names:
-        """The columns that identify a point of a group."""
+        """The columns that identify a point within its group."""
         return tuple(column for column in self.columns if column not in self.groups)
 
     @property
     def competing(self) -> bool:
-        """Whether the points of a group compete for the best value, which alone counts."""
+        """Whether the points of a group compete, so that only the best value counts."""
         return False
 
     @property
     def all_grids(self) -> Names:
-        """Every grid that the claim names."""
+        """All grids that the claim names."""
         return (*self.grids, *self.control, *(grid for names in self.compared for grid in names))
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the claim that the cells of all `grids`, by name, show before anything runs."""
+        """Yield the problems of the claim that the configured cells reveal before anything is computed.
+
+        Args:
+            grids: the cells of all grids by name.
+        """
         for key, names in (("control", self.control), *(("reference", n) for n in self.compared)):
             for grid in names:
                 if grid in self.grids:
@@ -117,26 +122,27 @@ class ClaimBase(Strict, ABC):
         """Measure the claim.
 
         Args:
-            results: the cells of the grids to judge, with their records.
-            compared: those of each group of grids in `compared`.
+            results: the cells of the judged grids, with their records.
+            compared: the cells of each group of grids in the property `compared`.
 
         Raises:
-            UndecidedError: the records decide nothing.
+            UndecidedError: the records do not decide the claim.
         """
 
     @abstractmethod
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of values with which the claim is true, wrong or void.
+        """Return the simulation of values for which the claim is true, wrong or void.
 
         Raises:
-            UndecidedError: the records give no values to start from.
+            UndecidedError: the records contain no values to start from.
         """
 
 
 class SteppedClaim(ClaimBase):
     """A claim about a quantity that may be judged at several training steps.
 
-    With `at`, each of the steps (`all`: those recorded) is judged, and the quantity's own `reduce` is not used.
+    With `at`, the claim is judged at each of these steps (`all`: every recorded step), and the quantity's `reduce` is
+    ignored.
     """
 
     at: Steps | None = None
@@ -148,7 +154,7 @@ class SteppedClaim(ClaimBase):
 
 
 class SizeClaim(ClaimBase):
-    """A claim about values along a size; at each size the effect of a seed is shared."""
+    """A claim about values along a size; at each size, all points share the effect of a seed."""
 
     along: str
 
@@ -158,13 +164,13 @@ class SizeClaim(ClaimBase):
         return (self.along,)
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the sizes as well."""
+        """Yield problems of the claim, including those of its sizes."""
         yield from super().problems(grids)
         yield from size_problems(self, "along", self.along, grids)
 
 
 class BestClaim(SizeClaim):
-    """A claim about the best value over the hyperparameters `over` along a size."""
+    """A claim about the best value over the hyperparameters `over`, along a size."""
 
     over: Names = ()
 
@@ -180,7 +186,10 @@ class BestClaim(SizeClaim):
 
 
 class Region(Strict):
-    """A region where the ratio of two columns, or one column, is `at_least` or `at_most` a number, or between two."""
+    """A region in which a column, or a ratio of two columns, lies above, below or between given numbers.
+
+    `ratio` names one column or two; `at_least` and `at_most` are the bounds, of which one may be absent.
+    """
 
     ratio: tuple[str, str] | tuple[str]
     at_least: float | None = None

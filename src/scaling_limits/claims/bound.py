@@ -1,4 +1,4 @@
-"""A quantity is bounded over a region of settings."""
+"""Claim that a quantity is bounded in a region of settings."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 class Claim(SteppedClaim):
     """The quantity is at least, or at most, a number at every point of a region.
 
-    A point is one value of the columns `by`; its value is the mean over seeds, and the best over the
-    hyperparameters `over`. With `at`, the bound must hold at each of the steps (`all`: those recorded), and the
-    quantity's own `reduce` is not used. With `divergence: evidence` the claim says that training (or inference) fails:
-    a cell that diverged keeps to `at_least`, also where every cell did.
+    A point is one combination of values of the columns `by`; its value is the mean over seeds, and the best over the
+    hyperparameters `over`. With `at`, the bound must hold at each of these steps (`all`: every recorded step), and the
+    quantity's `reduce` is ignored. With `divergence: evidence`, the claim is that training (or inference) fails: a
+    diverged cell satisfies `at_least`, even if every cell diverged.
     """
 
     kind: Literal["bound"]
@@ -57,12 +57,12 @@ class Claim(SteppedClaim):
 
     @property
     def columns(self) -> Names:
-        """The columns `by`, and the hyperparameters."""
+        """The columns `by` and the hyperparameters."""
         return (*self.by, *self.over)
 
     @property
     def groups(self) -> Names:
-        """The columns `by` where there are hyperparameters, over which each has its best value."""
+        """The columns `by` if there are hyperparameters, over which each combination has its best value."""
         return self.by if self.over else ()
 
     @property
@@ -82,19 +82,19 @@ class Claim(SteppedClaim):
         return self
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the region as well."""
+        """Yield problems of the claim, including those of its region."""
         yield from super().problems(grids)
         yield from ratio_problems(self, "where", self.where.ratio if self.where else ())
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure the value closest to breaking the bound, over points and steps.
+        """Measure the value closest to violating the bound, over points and steps.
 
-        A cell that diverged breaks either bound, unless the claim counts it as evidence: then it is infinitely bad,
-        which is what the claim says. Among others `over` which the best counts it is only not the best.
+        A diverged cell violates either bound, unless the claim counts divergence as evidence: it is then infinitely
+        bad, as claimed. A diverged cell among several values of `over` is only excluded from the best.
 
         Raises:
-            UndecidedError: no point lies in the region, every cell there diverged and that is no evidence, or the best
-                should be at least a number and may lie outside its grid.
+            UndecidedError: no point lies in the region, every cell there diverged and divergence is no evidence, or the
+                best value has a lower bound and may lie outside its grid.
         """
         allowed = Bounds.between(self.at_least, self.at_most)
         smallest = self.at_least is not None
@@ -147,9 +147,19 @@ class Claim(SteppedClaim):
 def _points(
     claim: Claim, table: Table, generator: np.random.Generator, *, closed: bool
 ) -> tuple[list[tuple[object, ...]], np.ndarray, np.ndarray, Scale]:
-    """Return settings of the points, their values [P], plausible ones [P, DRAWS], and the scale on which they scatter.
+    """Return the settings of the points, their values [P], sampled values [P, DRAWS], and the scale of their spread.
 
-    If `closed`, a best value at an edge where it still falls is refused: it may be smaller beyond.
+    If `closed`, a best value at an edge where the quantity still falls is rejected, since it may be smaller beyond the
+    grid.
+
+    Args:
+        claim: the claim.
+        table: the values.
+        generator: the source of random numbers.
+        closed: whether to reject optima at the edge of the grid.
+
+    Raises:
+        UndecidedError: an optimum may lie outside its grid.
     """
     if not claim.over:
         points = points_of(table, claim.by)
@@ -171,16 +181,16 @@ def _points(
 
 
 class _Simulation(NoisySimulation):
-    """The recorded values, or as far beyond the bound as they are within."""
+    """The recorded values, or values as far beyond the bound as the recorded ones lie within it."""
 
     claim: Claim
 
-    # values that are the same everywhere may keep to the bound
+    # constant values may satisfy the bound
     constant_is_void = False
 
     @property
     def divergence_is_void(self) -> bool:
-        """False where the claim says that training diverges."""
+        """False if the claim is that training diverges."""
         return self.claim.divergence is None
 
     def exact(self, wrong: float) -> np.ndarray:
@@ -188,15 +198,15 @@ class _Simulation(NoisySimulation):
         return self.recorded
 
     def draw(self, scenario: str, wrong: float, generator: np.random.Generator) -> np.ndarray:
-        """Draw values [rows] about the recorded ones, or beyond the bound."""
+        """Draw values [rows] around the recorded ones, or beyond the bound."""
         values = super().draw(scenario, wrong, generator)
         return self._beyond(values) if wrong else values
 
     def _beyond(self, values: np.ndarray) -> np.ndarray:
-        """Move values [rows] as far beyond the bound as they lie within."""
+        """Move values [rows] as far beyond the bound as they lie within it."""
         claim = self.claim
         bound = float((claim.at_most if claim.at_least is None else claim.at_least) or 0)
-        # no logarithm of a bound at zero
+        # a bound at zero has no logarithm
         scale = Scale(
             self.scale.logarithmic and (bound > 0 or self.scale.top is not None), self.scale.top
         )
@@ -206,6 +216,6 @@ class _Simulation(NoisySimulation):
         recorded = self.table.assign(value=scale.to(self.recorded))
         means = recorded.groupby([*claim.by, *claim.over])["value"].transform("mean")
         best = means.groupby(self.groups).transform("min").to_numpy(float)
-        # where everything diverged the best is infinitely far above
+        # if everything diverged, the best value is infinitely large
         moved = np.where(np.isfinite(best), scale.to(values) + 2 * (limit - best), limit - LARGEST)
         return scale.back(moved)

@@ -1,7 +1,7 @@
-"""What can be checked of a claim before anything runs: against the cells of its grids.
+"""Checks of a claim against the configured cells of its grids, before anything is computed.
 
-A preset may shrink axes until a claim is undecided. Values of settings are therefore those of the cells as configured
-and those that the file says.
+A preset may shrink axes so far that a claim is undecided, which is no error. The values of a setting are therefore both
+those of the configured cells and those written in the file.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class Problem(NamedTuple):
-    """What is wrong with a claim, and the keys that lead to it below the claim's kind."""
+    """A problem of a claim, and the keys that lead to it below the claim's kind."""
 
     path: tuple[str, ...]
     text: str
 
 
 def values_of(claim: ClaimBase, column: str, names: Iterable[str], grids: Grids) -> set[Hashable]:
-    """Return the values of a column in the cells that a claim is about.
+    """Return the values of a column in the cells that a claim uses.
 
     Args:
         claim: the claim, whose `only` may fix the column.
         column: a setting.
-        names: the grids to look at.
-        grids: all grids by name.
+        names: the names of the grids to search.
+        grids: the cells of all grids by name.
     """
     if column in claim.only:
         return {claim.only[column]}
@@ -38,7 +38,13 @@ def values_of(claim: ClaimBase, column: str, names: Iterable[str], grids: Grids)
 
 
 def ratio_problems(claim: ClaimBase, key: str, ratio: Sequence[str]) -> Iterator[Problem]:
-    """Yield what is wrong with a ratio of two of a claim's columns, or with one of them, under a key."""
+    """Yield problems of a ratio of two of a claim's columns, or of a single column.
+
+    Args:
+        claim: the claim.
+        key: the claim's key that names the columns.
+        ratio: one or two columns.
+    """
     for column in ratio:
         if column not in claim.columns:
             yield Problem((key,), unknown("column of the claim's points", column, claim.columns))
@@ -49,13 +55,13 @@ def ratio_problems(claim: ClaimBase, key: str, ratio: Sequence[str]) -> Iterator
 def size_problems(
     claim: ClaimBase, key: str, column: str, grids: Grids, *, least: int = 2
 ) -> Iterator[Problem]:
-    """Yield why a column is no size along which the claim can be judged.
+    """Yield the reasons why a claim cannot be judged along a column.
 
     Args:
         claim: the claim.
-        key: what names the column.
+        key: the claim's key that names the column.
         column: a setting whose values should be numbers, or an axis of the claim's quantity, which is not checked.
-        grids: all grids by name.
+        grids: the cells of all grids by name.
         least: how many sizes are needed.
     """
     sizes = set() if column in AXES else values_of(claim, column, claim.grids, grids)
@@ -69,5 +75,5 @@ def size_problems(
 
 
 def numbers(values: Iterable[Hashable]) -> list[float]:
-    """Return those values that are numbers."""
+    """Return the values that are numbers."""
     return [value for value in values if is_number(value)]

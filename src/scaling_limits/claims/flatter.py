@@ -1,4 +1,4 @@
-"""A quantity depends less on one hyperparameter than on another."""
+"""Claim that a quantity depends less on one hyperparameter than on another."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
 
 class Claim(ClaimBase):
-    """The quantity depends less on one hyperparameter than on another over the same number of octaves.
+    """The quantity depends less on one hyperparameter than on another, over the same number of octaves.
 
-    The spread over a hyperparameter is the largest less the smallest value, over the smallest, where each value is the
-    best over the other hyperparameter and the columns of `profile`. Over `over` it is at most 1/`factor` of
-    the spread over `than`, for every value of the columns `each`.
+    The spread over a hyperparameter is (max - min) / min of its values, where each value is the best over the other
+    hyperparameter and the columns `profile`. The spread over `over` is at most 1/`factor` of the spread over `than`,
+    for every combination of values of the columns `each`.
     """
 
     kind: Literal["flatter"]
@@ -60,16 +60,16 @@ class Claim(ClaimBase):
 
     @property
     def columns(self) -> Names:
-        """The columns `each`, both hyperparameters, and those over which the best counts."""
+        """The columns `each`, both hyperparameters, and the columns over which the best value counts."""
         return (*self.groups, self.over, self.than, *self.profile)
 
     @property
     def groups(self) -> Names:
-        """The columns that have a comparison for each of their values."""
+        """The columns for whose values the spreads are compared separately."""
         return self.each
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the hyperparameters as well."""
+        """Yield problems of the claim, including those of the hyperparameters."""
         yield from super().problems(grids)
         for key, column in (("over", self.over), ("than", self.than)):
             values = values_of(self, column, self.grids, grids)
@@ -80,7 +80,10 @@ class Claim(ClaimBase):
             yield from self._span_problems([grids[name] for name in names], " and ".join(names))
 
     def _span_problems(self, grids: Sequence[GridCells], named: str) -> Iterator[Problem]:
-        """Yield that the hyperparameters span different numbers of octaves, in the cells or as the file lists them."""
+        """Yield a problem if the hyperparameters span different numbers of octaves.
+
+        Spans are compared as configured and as listed in the file.
+        """
 
         def configured(column: str) -> set[Hashable]:
             return set().union(*(grid.configured(column, self.only) for grid in grids))
@@ -108,13 +111,12 @@ class Claim(ClaimBase):
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the ratio of the spreads over both hyperparameters, the largest of the groups `each`.
 
-        A spread is (max - min) / min of the best values at each value of the hyperparameter. Where every cell of a
-        value of `over` diverged the claim fails; values of `than` where every cell diverged are left out.
+        A spread is (max - min) / min of the best values at each value of the hyperparameter. The claim fails if every
+        cell of some value of `over` diverged; values of `than` at which every cell diverged are ignored.
 
         Raises:
-            UndecidedError: the quantity is not positive, the hyperparameters span different numbers of octaves, or
-                the quantity is the same at every value of `than` that did not diverge, or every cell of a group
-                diverged.
+            UndecidedError: the quantity is not positive, the hyperparameters span different numbers of octaves, the
+                quantity is equal at all converged values of `than`, or every cell of a group diverged.
         """
         table = table_of(self, results, self.columns)
         generator = generator_of(self)
@@ -149,7 +151,7 @@ class Claim(ClaimBase):
         return Measurement(holds, value, interval, threshold, detail)
 
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of hyperparameters that change places."""
+        """Return the simulation of exchanged hyperparameters."""
         return _Simulation(self, recorded)
 
 
@@ -173,31 +175,35 @@ def _require_ratios(claim: Claim, points: Points, where: str) -> None:
 
 
 def _spreads(claim: Claim, points: Points, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return relative spreads [R] of means [P, R] over both hyperparameters; infinite where one of `over` diverged."""
+    """Return the relative spreads [R] of means [P, R] over both hyperparameters.
+
+    The spread over `over` is infinite if all cells at one of its values diverged.
+    """
     over, than = (
         profile(points, column, np.unique(points.settings[column].to_numpy(float)), means)
         for column in (claim.over, claim.than)
     )
-    # a spread made of divergence alone is no evidence that the other one matters
+    # divergence alone is no evidence that a quantity depends on `than`
     steepest = np.where(np.isfinite(than), than, -np.inf).max(axis=0)
     return over.max(axis=0) / over.min(axis=0) - 1, steepest / than.min(axis=0) - 1
 
 
 class _Simulation(NoisySimulation):
-    """The recorded means, or those with both hyperparameters in each other's place."""
+    """The recorded means, or the same with both hyperparameters exchanged."""
 
     claim: Claim
 
     def exact(self, wrong: float) -> np.ndarray:
-        """Return the recorded means, exchanged if the claim is wrong."""
+        """Return the recorded means, with exchanged hyperparameters if the claim is wrong."""
         means = self.means(self.table)
         return self._exchanged(means) if wrong else means.to_numpy(float)
 
     def _exchanged(self, means: pd.Series) -> np.ndarray:
-        """Exchange both hyperparameters in means [rows].
+        """Return means [rows] with both hyperparameters exchanged.
 
-        The relative excesses of both profiles over the minimum add up, and each takes the place of the other by the
-        distance from the smallest value in octaves. Where a value diverged its excess is the largest of the others.
+        The excess of a mean over the minimum is modelled as the sum of the excesses of both profiles. Each profile is
+        moved to the other hyperparameter, at the same distance in octaves from the smallest value. A diverged value
+        gets the largest excess of the other values.
         """
         claim, table = self.claim, self.table
         values = np.full(len(table), np.nan)

@@ -1,4 +1,4 @@
-"""The best value over the hyperparameters lies below that of another arm by a margin."""
+"""Claim that the best value over the hyperparameters is lower than that in other grids by a margin."""
 
 from __future__ import annotations
 
@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 
 
 class Claim(BestClaim):
-    """At the largest size, the best value over the hyperparameters `over` lies below that of the grids
-    `reference` by the share `margin`; if it `grows`, by that more than at the smallest size; with
-    `reference_quantity`, by that more than by this quantity, such as the loss earlier in training.
+    """The best value over the hyperparameters `over` at the largest size is lower than in the grids `reference`.
+
+    The difference is at least the fraction `margin`. If it `grows`, the ratio of the two best values must be lower by
+    this fraction than at the smallest size. With `reference_quantity`, it must be lower by this fraction than the ratio
+    for that quantity, such as the loss earlier in training.
     """
 
     kind: Literal["gap"]
@@ -56,7 +58,7 @@ class Claim(BestClaim):
 
     @property
     def quantities(self) -> dict[str, Quantity]:
-        """The quantity, and the one by which the gap is compared."""
+        """The quantity, and the quantity with whose gap its gap is compared."""
         other = self.reference_quantity
         return super().quantities | ({"reference_quantity": other} if other else {})
 
@@ -67,7 +69,7 @@ class Claim(BestClaim):
         return self
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the sizes of both arms as well."""
+        """Yield problems of the claim, including those of the sizes of both sets of grids."""
         yield from ClaimBase.problems(self, grids)
         wrong = list(size_problems(self, "along", self.along, grids, least=2 if self.grows else 1))
         yield from wrong
@@ -82,14 +84,16 @@ class Claim(BestClaim):
             yield Problem(("along",), f"{problem}, not {max(ours):g}; take the same")
 
     def measure(self, results: Results, *compared: Results) -> Measurement:
-        """Measure the ratio of the best value to the reference's at the largest size, over another ratio if asked.
+        """Measure the ratio of the best value to the best value of the reference at the largest size.
 
-        The other one is the ratio at the smallest size if it `grows`, or that of the `reference_quantity`.
-        It holds if this is below 1 - `margin`, and fails if it is not: a tie within the margin decides.
+        If the claim `grows`, this ratio is divided by the ratio at the smallest size; with `reference_quantity`, by the
+        ratio for that quantity. The claim holds if the result is below 1 - `margin`, and fails otherwise; a tie within
+        the margin is also a decision.
 
         Raises:
-            UndecidedError: the optimum of the larger one may lie outside its grid, every cell of the first arm
-                diverged, the sizes differ, or it should grow along a single one.
+            UndecidedError: the optimum of the larger value may lie outside its grid, every cell of both sides diverged
+                (or of one side, in the ratio by which the first is divided), the sizes differ, or there is a single
+                size along which the gap should grow.
         """
         (reference,) = compared
         generator = generator_of(self)
@@ -125,7 +129,7 @@ class Claim(BestClaim):
 
 
 class _Arms(NamedTuple):
-    """The points of both arms by size, and the name of their quantity."""
+    """The points of the judged grids and of the reference by size, and the name of their quantity."""
 
     ours: dict[float, Points]
     theirs: dict[float, Points]
@@ -133,7 +137,7 @@ class _Arms(NamedTuple):
 
 
 class _Ratio(NamedTuple):
-    """The ratio of the best value to the reference's, plausible ratios [R], the size, and a sentence on both values."""
+    """The ratio of the best value to the reference's, sampled ratios [R], the size, and a sentence on both values."""
 
     value: float
     sampled: np.ndarray
@@ -185,9 +189,12 @@ def _ratio(
 
 
 def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> None:
-    """Refuse arms that have no ratio at one size.
+    """Reject points that have no ratio at one size.
 
-    The larger one might be smaller still beyond the edge of its grid.
+    The larger value must not lie at an open edge of its grid, beyond which it might be smaller still.
+
+    Raises:
+        UndecidedError: the ratio does not exist or may be wrong.
     """
     if min(ours.values.min(), theirs.values.min()) <= 0:
         raise UndecidedError(
@@ -208,18 +215,18 @@ class _Simulation(BestSimulation):
     claim: Claim
 
     def exact(self, wrong: float) -> np.ndarray:
-        """Return the recorded means, or those as far on the other side of the reference's level."""
+        """Return the recorded means, or means as far on the other side of the reference's level."""
         return self._moved(2 if wrong else 0)
 
     def constant(self) -> np.ndarray:
-        """Return the recorded means at the reference's level: no gap."""
+        """Return the recorded means at the reference's level, without a gap."""
         return self._moved(1)
 
     def _moved(self, steps: int) -> np.ndarray:
-        """Return means [rows] as recorded (0 steps), at the reference's level (1), or beyond it by as much (2).
+        """Return means [rows] as recorded (0 steps), at the reference's level (1), or as far beyond it (2).
 
-        The level is that of the same gap as by the reference quantity, if the gap is compared with one. Sizes that the
-        reference lacks stay as recorded: judged are the ends, which both have.
+        If the gap is compared with the gap for a reference quantity, the level is that with the same gap. Sizes that
+        the reference lacks are unchanged: only the ends, which both have, are judged.
         """
         assert self.reference is not None
         best = self.best(self.table, self.recorded)

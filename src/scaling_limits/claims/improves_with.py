@@ -1,4 +1,4 @@
-"""The best value over the hyperparameters falls along a size."""
+"""Claim that the best value over the hyperparameters decreases along a size."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class Claim(BestClaim):
-    """The best value over the hyperparameters `over` falls along a size, by the share `margin` in all.
+    """The best value over the hyperparameters `over` decreases along a size, by the fraction `margin` in total.
 
-    No step up in size raises it by more than the factor 1 + `tolerance`.
+    No step to the next larger size increases it by more than the factor 1 + `tolerance`.
     """
 
     kind: Literal["improves_with"]
@@ -46,10 +46,11 @@ class Claim(BestClaim):
     margin: float = Field(default=MARGIN, gt=0, lt=1)
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure the ratio of the best values at the largest and the smallest size, and the largest step between.
+        """Measure the ratio of the best values at the largest and smallest size, and the largest ratio of neighbours.
 
-        It holds if the first is below 1 - `margin` and no step above 1 + `tolerance`, both for sure, and fails
-        if the first is not, or a step is, for sure. The quantity must be positive.
+        The claim holds if the whole confidence interval of the first ratio lies below 1 - `margin`, and that of the
+        second below 1 + `tolerance`. It fails if one of the intervals lies entirely above. The quantity must be
+        positive.
 
         Raises:
             UndecidedError: an optimum may lie outside the grid, or every cell of the smallest size diverged.
@@ -105,12 +106,12 @@ class Claim(BestClaim):
 
 
 class _Simulation(BestSimulation):
-    """The recorded best values, or the sizes' values in the opposite order."""
+    """The recorded best values, or the best values in the opposite order of sizes."""
 
     claim: Claim
 
     def exact(self, wrong: float) -> np.ndarray:
-        """Return the recorded means, scaled to the best value of the opposite size if the claim is wrong."""
+        """Return the recorded means, scaled to the best values in the opposite order of sizes if the claim is wrong."""
         best = self.best(self.table, self.recorded)
         sizes = sorted(best)
         reverse = dict(zip(sizes, (best[size] for size in reversed(sizes)), strict=True))

@@ -1,4 +1,4 @@
-"""The slope of a level set of a quantity over two hyperparameters."""
+"""Claim about the slope of a level set of a quantity over two hyperparameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Slope:
-    """A slope, or a difference of two, with plausible ones `sampled` [R], NaN where a level set has no fit."""
+    """A slope, or a difference of two slopes, with `sampled` slopes [R].
+
+    A sampled slope is NaN if the level set of the sample has no fit.
+    """
 
     value: float
     sampled: np.ndarray
@@ -65,10 +68,11 @@ class _Slope:
 class Claim(ClaimBase):
     """The slope d log y / d log x of a level set of the quantity over two hyperparameters `over` = [x, y].
 
-    The set lies on the side of small x and y: from the smallest values on, the first crossings at which the quantity
-    falls below `level`. The slope is within `tolerance` of `expected`, or `at_most` or `at_least` a number, for
-    every value of the columns `each`. With `growing_along`, `at_least` is about the slope at the largest value of
-    this column less that at the smallest, and the slope falls at no step in between.
+    The level set lies on the side of small x and y: it consists of the first crossings, from the smallest values on, at
+    which the quantity falls below `level`. The slope is within `tolerance` of `expected`, or `at_most` or `at_least` a
+    number, for every combination of values of the columns `each`. With `growing_along`, `at_least` refers to the slope
+    at the largest value of this column minus the slope at the smallest, and the slope must not decrease between
+    neighbouring values.
     """
 
     kind: Literal["level_set"]
@@ -84,12 +88,12 @@ class Claim(ClaimBase):
 
     @property
     def columns(self) -> Names:
-        """Both hyperparameters, and the columns that have a slope for each of their values."""
+        """Both hyperparameters, and the columns for whose values level sets are fitted separately."""
         return (*self.groups, *self.over)
 
     @property
     def groups(self) -> Names:
-        """The columns that have a level set for each of their values."""
+        """The columns for whose values level sets are fitted separately."""
         return (*self.each, self.growing_along) if self.growing_along else self.each
 
     @model_validator(mode="after")
@@ -102,7 +106,7 @@ class Claim(ClaimBase):
         return self
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the sizes and the hyperparameters as well."""
+        """Yield problems of the claim, including those of its sizes and hyperparameters."""
         yield from super().problems(grids)
         if self.growing_along:
             yield from size_problems(self, "growing_along", self.growing_along, grids)
@@ -113,13 +117,13 @@ class Claim(ClaimBase):
                 yield Problem(("over",), problem)
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure the slope that is farthest from what is claimed, over the groups of `each`.
+        """Measure the slope that is farthest from the claimed range, over the groups of `each`.
 
-        With `growing_along` it is the slope at the largest value of this column less that at the smallest; the claim
-        also fails if the slope falls from one value to the next for sure.
+        With `growing_along`, this is the slope at the largest value of the column minus the slope at the smallest. The
+        claim also fails if the whole confidence interval of a change between neighbouring values is negative.
 
         Raises:
-            UndecidedError: a level set has too few crossings or only cells that diverged, there is a single value of
+            UndecidedError: a level set has too few crossings or only diverged cells, there is a single value of
                 `growing_along`, or a value is not positive.
         """
         allowed = bounds(self)
@@ -160,7 +164,7 @@ class Claim(ClaimBase):
 
 
 def bounds(claim: Claim) -> Bounds:
-    """Return the smallest and the largest slope that the claim allows; with `growing_along`, differences of slopes."""
+    """Return the allowed range of slopes or, with `growing_along`, of differences of slopes."""
     if claim.expected is not None:
         return Bounds.about(claim.expected, claim.tolerance)
     return Bounds.between(claim.at_least, claim.at_most)
@@ -169,7 +173,7 @@ def bounds(claim: Claim) -> Bounds:
 def surface(
     claim: Claim, points: Points, means: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Arrange means [P, R] as values [Y, X, R], NaN where nothing was run, over x [X] and y [Y]."""
+    """Arrange means [P, R] on the grid of x [X] and y [Y] as values [Y, X, R], NaN where nothing was computed."""
     (x, at_x), (y, at_y) = (
         np.unique(points.settings[column].to_numpy(float), return_inverse=True)
         for column in claim.over
@@ -201,7 +205,7 @@ def _slope(
 
 
 def _too_few(claim: Claim, fit: LevelSetFit, means: np.ndarray, where: str) -> str:
-    """Say why a level set has too few crossings."""
+    """Return the reason why a level set has too few crossings."""
     finite = means[np.isfinite(means)]
     if finite.min() > claim.level:
         why = f"its smallest value is {number(finite.min())}"
@@ -216,9 +220,12 @@ def _too_few(claim: Claim, fit: LevelSetFit, means: np.ndarray, where: str) -> s
 
 
 def _plane(claim: Claim, part: pd.DataFrame) -> tuple[float, np.ndarray, float]:
-    """Return the slope of a recorded level set, its middle in log x and log y, and the norm of log means' gradient.
+    """Return the slope and centre of a recorded level set, and the norm of the gradient of log means.
 
-    Without a level set, the slope -1 and the middle of the grid.
+    The centre is given in log x and log y. Without a level set, the slope is -1 and the centre is that of the grid.
+
+    Raises:
+        UndecidedError: every cell diverged.
     """
     x, y = claim.over
     points = part[np.isfinite(part["mean"])]
@@ -227,7 +234,7 @@ def _plane(claim: Claim, part: pd.DataFrame) -> tuple[float, np.ndarray, float]:
     means = points.pivot_table(index=y, columns=x, values="mean")
     at_x, at_y = (axis.to_numpy(float) for axis in (means.columns, means.index))
     fit = fit_level_set(at_x, at_y, means.to_numpy(float)[:, :, None], claim.level)
-    # below the level the surface is a bowl
+    # a plane is a poor fit below the level, where the surface is a bowl
     above = points[points["mean"] >= claim.level]
     points = above if len(above) > MIN_CROSSINGS else points
     logs = np.log(points[[x, y, "mean"]].to_numpy(float))
@@ -246,14 +253,14 @@ class _Simulation(NoisySimulation):
 
     claim: Claim
 
-    # the slope of a level set is an exponent
+    # the slope of a level set is the exponent of a power law
     has_exponent = True
 
     def exact(self, wrong: float) -> np.ndarray:
-        """Return values [rows] whose logarithm is linear in those of the hyperparameters.
+        """Return values [rows] whose logarithm is linear in the logarithms of the hyperparameters.
 
-        The slope of the level set is `wrong` by this much. It goes through the middle of that of the recorded means,
-        and the values are as steep as these.
+        The slope of the level set is wrong by `wrong`. The level set passes through the centre of the recorded one, and
+        the gradient has the same norm as that of the recorded means.
         """
         claim = self.claim
         target = exponent_between(*bounds(claim), wrong)

@@ -1,4 +1,4 @@
-"""What measuring a claim gives, and how its numbers are written."""
+"""The result of measuring a claim, and the format of its numbers."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class UndecidedError(Exception):
     """The records cannot decide a claim.
 
     Args:
-        message: says why, and becomes the verdict's detail.
+        message: the explanation, which becomes the verdict's detail.
         reason: the kind of reason.
     """
 
@@ -23,7 +23,7 @@ class UndecidedError(Exception):
 
 
 class DivergedError(UndecidedError):
-    """Every cell that a claim is judged by diverged."""
+    """Every cell on which a claim is judged diverged."""
 
     def __init__(self) -> None:
         super().__init__("every cell diverged", "divergence")
@@ -31,9 +31,9 @@ class DivergedError(UndecidedError):
 
 @dataclass(frozen=True)
 class Measurement:
-    """A claim measured on the records of some grids; `value` is not finite after divergence.
+    """The result of measuring a claim on the records of some grids; `value` is not finite after divergence.
 
-    `holds` is None where the interval reaches across what is claimed.
+    `holds` is None if the confidence interval contains a threshold.
     """
 
     holds: bool | None
@@ -49,7 +49,7 @@ def diverged(threshold: str, detail: str) -> Measurement:
 
 
 def number(value: float) -> str:
-    """Write a number with three significant digits, without a sign on zero.
+    """Return a number with three significant digits as text, without a sign on zero.
 
     >>> number(0.98765), number(-0.0), number(1234.5), number(float("inf"))
     ('0.988', '0', '1.23e+03', 'infinite')
@@ -60,7 +60,7 @@ def number(value: float) -> str:
 
 
 def setting(value: object) -> str:
-    """Write a size, a rate or a name as the configuration has it.
+    """Return a size, a rate or a name as text, written as in the configuration.
 
     >>> setting(1024), setting(0.05), setting("mupc")
     ('1024', '0.05', 'mupc')
@@ -70,16 +70,16 @@ def setting(value: object) -> str:
 
 
 def with_interval(value: float, interval: Interval | None) -> str:
-    """Write a value as `0.5 [0.4, 0.6]`, or alone without an interval."""
+    """Return a value with its confidence interval as text, `0.5 [0.4, 0.6]`, or the value alone."""
     text = number(value)
     return text if interval is None else f"{text} [{number(interval[0])}, {number(interval[1])}]"
 
 
 def octaves(count: float) -> str:
-    """Write a number of octaves in prose."""
+    """Return a number of octaves as text."""
     return f"{setting(count)} octave{'' if count == 1 else 's'}"
 
 
 def prose(column: str) -> str:
-    """Write the name of a column or metric as prose."""
+    """Return the name of a column or metric as prose."""
     return column.replace("_", " ")

@@ -1,4 +1,4 @@
-"""The best value over the hyperparameters gains nothing along a size, or gets worse."""
+"""Claim that the best value over the hyperparameters does not improve along a size, or gets worse."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 class Claim(BestClaim):
-    """The best value over the hyperparameters `over` gains nothing along a size.
+    """The best value over the hyperparameters `over` does not improve along a size.
 
-    At the largest size it is at least 1 - `tolerance` times the best value at the smallest size or, where larger
-    networks are worse, at least 1 + `margin` times. Without a gain anywhere the first says nothing, so it needs a
-    control that gains.
+    At the largest size it is at least 1 - `tolerance` times the best value at the smallest size, or, if the claim is
+    that larger networks are worse, at least 1 + `margin` times. With `tolerance`, a control that does improve is
+    required, since the claim would also hold if nothing improved anywhere.
     """
 
     kind: Literal["no_gain"]
@@ -46,7 +46,7 @@ class Claim(BestClaim):
 
     @property
     def bound(self) -> float:
-        """The smallest allowed ratio of the best value at the largest size to that at the smallest."""
+        """The smallest allowed ratio of the best value at the largest size to the best value at the smallest size."""
         return 1 + self.margin if self.margin is not None else 1 - (self.tolerance or 0.0)
 
     @model_validator(mode="after")
@@ -58,13 +58,14 @@ class Claim(BestClaim):
         return self
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure the ratio of the best value at the largest size to that at the smallest.
+        """Measure the ratio of the best value at the largest size to the best value at the smallest size.
 
         The claim holds if this ratio is at least `bound`, and fails if it is below. The quantity must be positive.
 
         Raises:
-            UndecidedError: there are fewer than two sizes, every cell of one of the two diverged, or the optimum of the
-                size with the larger value may lie outside its grid, where it could be smaller still.
+            UndecidedError: there are fewer than two sizes, every cell of one of the two sizes diverged, or the optimum
+                of the size with the larger value, relative to `bound`, may lie outside its grid, where the value could
+                be smaller still.
         """
         columns = list(self.over)
         sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
@@ -101,18 +102,18 @@ class Claim(BestClaim):
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of a gain on either side of the bound."""
+        """Return the simulation of ratios on either side of the bound."""
         return _Simulation(self, recorded)
 
 
 class _Simulation(BestSimulation):
-    """The largest size's best value as far on the right, or the wrong, side of the bound as recorded."""
+    """The best value at the largest size, as far from the bound as recorded, on the right or the wrong side."""
 
     claim: Claim
 
     @property
     def constant_is_void(self) -> bool:
-        """False where no gain is claimed: values that are the same everywhere gain nothing."""
+        """False if the claim is that nothing improves: constant values satisfy it."""
         return self.claim.margin is not None
 
     def exact(self, wrong: float) -> np.ndarray:

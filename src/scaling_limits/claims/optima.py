@@ -1,10 +1,8 @@
-"""Optima: where the best value of a hyperparameter lies, or the largest that is nearly as good, as
-far as the records tell.
+"""Optima: the best value of a hyperparameter, or the largest nearly optimal value, with its uncertainty.
 
-An optimum lies between the points of a grid: at the vertex of the parabola through the best point
-and its neighbours, in the logarithms of both. Beside divergence it may be anywhere within half a
-step of the best point, and at the edge of its grid anywhere beyond. What that and the spread over
-seeds leave open is in the draws.
+An optimum lies between the points of a grid, at the vertex of the parabola through the best point and its neighbours in
+the logarithms of both axes. Next to divergence it may lie anywhere within half a grid step of the best point, and at
+the edge of its grid anywhere beyond. Samples of an optimum include this uncertainty and the spread over seeds.
 """
 
 from __future__ import annotations
@@ -38,19 +36,18 @@ if TYPE_CHECKING:
     from scaling_limits.records import Results
 
 OCTAVE = 1.0 - 1e-6
-"""A distance that counts as one octave, rounding aside."""
+"""Distance in octaves that counts as one octave, allowing for rounding."""
 CLIFF = 1.5
-"""How far above all that converged a simulated value has diverged, in logarithms."""
+"""Distance above all converged values, in logarithms, beyond which a simulated value counts as diverged."""
 
 
 class OptimumClaim(SizeClaim):
     """A claim about the best value of a hyperparameter along a size.
 
-    `over` is the hyperparameter; at each of its values the best over the columns of `profile`
-    counts. Where an optimum is not interior to its grid it still lies within bounds, which may decide the
-    claim. With `within`, what is sought is the largest value
-    at which a positive quantity is at most a factor 1 + `within` above the best: where a flat bowl
-    ends, the largest stable learning rate.
+    `over` is the hyperparameter; at each of its values, the best value over the columns `profile` counts. An optimum
+    that is not interior to its grid still lies within bounds, which may decide the claim. With `within`, the claim is
+    about the largest value of the hyperparameter at which a positive quantity is at most 1 + `within` times the best:
+    the end of a flat bowl, that is, the largest stable learning rate.
     """
 
     over: str
@@ -60,7 +57,7 @@ class OptimumClaim(SizeClaim):
 
     @property
     def columns(self) -> Names:
-        """The size, the hyperparameter, and those over which the best counts."""
+        """The size, the hyperparameter, and the columns over which the best value counts."""
         return (self.along, self.over, *self.profile)
 
     @property
@@ -69,16 +66,16 @@ class OptimumClaim(SizeClaim):
         return True
 
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of an optimum that stays."""
+        """Return the simulation of an optimum that does not move."""
         return OptimumSimulation(self, recorded)
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best, or largest good, value of a hyperparameter at one size, in octaves (log2).
+    """The best, or largest nearly optimal, value of a hyperparameter at one size, in octaves (log2).
 
-    `sampled` are bounds [2, R] of where it plausibly lies, equal but for edges of the grid. `reason` says
-    why it is not found between points.
+    `sampled` [2, R] are lower and upper bounds of plausible locations, which are equal except at the edges of the grid.
+    `reason` states why the optimum does not lie between points, or is None.
     """
 
     at: float
@@ -87,15 +84,15 @@ class Optimum:
 
     @property
     def interval(self) -> Interval:
-        """The 95% interval; an end is infinite where the optimum may be anywhere beyond the grid."""
+        """The 95 % confidence interval; an end is infinite if the optimum may lie anywhere beyond the grid."""
         return interval_of(*self.sampled) or (self.at, self.at)
 
 
 @dataclass(frozen=True)
 class Shift:
-    """How far an optimum moves between two sizes, in octaves, and where it may lie.
+    """The shift of an optimum between two sizes in octaves, with its confidence interval.
 
-    `doublings` lie between the sizes; `detail` says it in words, `reason` why an end is open.
+    `detail` describes the shift in words, and `reason` states why an end of the interval is open.
     """
 
     sizes: tuple[float, float]
@@ -106,7 +103,7 @@ class Shift:
 
     @property
     def doublings(self) -> float:
-        """How often the size doubles."""
+        """The number of doublings between the two sizes."""
         return float(np.log2(self.sizes[1] / self.sizes[0]))
 
 
@@ -114,7 +111,7 @@ def optima_of(claim: OptimumClaim, results: Results) -> dict[float, Optimum]:
     """Return the optimum at each size, the smallest size first.
 
     Raises:
-        UndecidedError: there are fewer than two sizes, or one where every cell diverged.
+        UndecidedError: there are fewer than two sizes, or every cell of some size diverged.
     """
     columns = [claim.over, *claim.profile]
     sizes = by_size(table_of(claim, results, [claim.along, *columns]), claim.along, columns)
@@ -130,7 +127,7 @@ def optima_of(claim: OptimumClaim, results: Results) -> dict[float, Optimum]:
 
 
 def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
-    """Return the shift of the optimum from the smallest size to each of the others.
+    """Return the shift of the optimum from the smallest size to each other size.
 
     Raises:
         UndecidedError: see `optima_of`.
@@ -167,7 +164,7 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     rates = np.unique(points.settings[claim.over].to_numpy(float))
     octaves = np.log2(rates)
     scale = points.spread.scale
-    # losses span orders of magnitude
+    # without a largest value, as for losses, the quantity may span orders of magnitude
     logarithms = scale.logarithmic and scale.top is None
     if claim.within is not None and not logarithms:
         raise UndecidedError(f"{quantity_name(claim)} is not positive, so it has no ratios")
@@ -179,7 +176,7 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
         return _upper_end(octaves, values, float(np.log1p(claim.within)))
 
     low, high = (float(end) for end in located(points.means[:, None])[:, 0])
-    # of a single rate both ends are open
+    # with a single rate, both ends are open
     ends = [end for end in (low, high) if np.isfinite(end)] or [octaves[-1]]
     at = float(np.mean(ends))
     reason = None
@@ -200,7 +197,7 @@ def profile(points: Points, over: str, rates: np.ndarray, means: np.ndarray) -> 
         points: the points of one size.
         over: the hyperparameter.
         rates: its values [K].
-        means: of the points [P, R].
+        means: the means of the points [P, R].
 
     Returns:
         The smallest mean [K, R] at each value of the hyperparameter.
@@ -210,9 +207,10 @@ def profile(points: Points, over: str, rates: np.ndarray, means: np.ndarray) -> 
 
 
 def _vertex(octaves: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return bounds [2, R] of where the smallest of values [K, R] lies: equal at a parabola's vertex.
+    """Return bounds [2, R] of the location of the smallest of the values [K, R].
 
-    Without a finite neighbour on each side, half way to the neighbours; without end where there is none.
+    The bounds are equal, at a parabola's vertex, if both neighbours are finite. Otherwise they are the midpoints to the
+    neighbours, and infinite on a side without a neighbour.
     """
     best = values.argmin(axis=0)
     x = np.concatenate([[-np.inf], octaves, [np.inf]])
@@ -222,7 +220,7 @@ def _vertex(octaves: np.ndarray, values: np.ndarray) -> np.ndarray:
     y0, y1, y2 = (y[best + k, columns] for k in range(3))
     with np.errstate(invalid="ignore", divide="ignore"):
         down, up = (y0 - y1) / (x1 - x0), (y2 - y1) / (x2 - x1)
-        # half way between the points between which the slopes are -down and up, weighted by them
+        # mean of the two midpoints, weighted by the slopes on either side
         vertex = ((x0 + x1) * up + (x1 + x2) * down) / (2 * (up + down))
     flat = np.nan_to_num(down + up) == 0
     vertex = np.where(flat, x1, vertex)
@@ -231,16 +229,17 @@ def _vertex(octaves: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _upper_end(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.ndarray:
-    """Return bounds [2, R] of how far up values [K, R] exceed the smallest by no more than `allowed`.
+    """Return bounds [2, R] of the largest position at which values [K, R] exceed the smallest by at most `allowed`.
 
-    Between two points by a straight line; open up to a diverged one, or without end.
+    Positions between two points are interpolated linearly. Next to a diverged point the upper bound is this point, and
+    at the end of the grid it is infinite.
     """
     ends = []
     for column in values.T:
         best = int(np.argmin(column))
         good = np.append(column[best:] <= column[best] + allowed, False)
         last = best + int(np.argmin(good)) - 1
-        # a flat bowl may begin at the edge of the grid, and one that still falls there begins beyond
+        # a bowl may start at the edge of the grid if it is flat there; if it still falls, its minimum lies beyond
         begins = best > 0 or bool((column[1:2] <= column[0] + allowed).any())
         below = octaves[last] if begins else -np.inf
         if last + 1 == len(octaves):
@@ -255,7 +254,11 @@ def _upper_end(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.nd
 
 
 def neighbours(rates: np.ndarray, best: int) -> Iterator[tuple[str, range, bool]]:
-    """Yield each side of the best rate: its name, the points within an octave, and whether one is that far."""
+    """Yield each side of the best rate.
+
+    Yields:
+        The name of the side, the points up to one octave away, and whether they reach an octave.
+    """
     distance = np.abs(np.log2(rates / rates[best]))
     for side, step, end in (("lower", -1, -1), ("upper", 1, len(rates))):
         inside = range(best + step, end, step)
@@ -265,10 +268,15 @@ def neighbours(rates: np.ndarray, best: int) -> Iterator[tuple[str, range, bool]
 
 
 def open_edge(points: Points, over: Sequence[str], tolerance: float) -> str | None:
-    """Say which hyperparameter is best at an edge where the quantity still falls; None if none is.
+    """Return the hyperparameter that is best at an edge where the quantity still falls, as a text, or None.
 
-    It still falls if the point one octave inside is worse by more than the factor 1 + `tolerance`:
-    a flat direction may end anywhere, since going on would change less than the claim tells apart.
+    The quantity still falls if the point one octave inside is worse by more than the factor 1 + `tolerance`. A flat
+    direction may end anywhere, since a larger grid would change the value by less than the claim distinguishes.
+
+    Args:
+        points: the points of one size.
+        over: the hyperparameters.
+        tolerance: the relative difference below which values count as equal.
     """
     for column in over:
         rates = np.unique(points.settings[column].to_numpy(float))
@@ -286,9 +294,9 @@ def open_edge(points: Points, over: Sequence[str], tolerance: float) -> str | No
 
 
 class BowlSimulation(NoisySimulation):
-    """The smallest size's values at every size, with an optimum that moves along the size if an exponent is wrong."""
+    """The values of the smallest size at every size; if the exponent is wrong, their optimum moves along the size."""
 
-    # an optimum follows a power of the size
+    # the optimum is a power of the size
     has_exponent = True
 
     @property
@@ -297,11 +305,11 @@ class BowlSimulation(NoisySimulation):
         return self.claim.points
 
     def shift(self, wrong: float, doublings: np.ndarray) -> np.ndarray:
-        """Return the octaves by which the optimum moves over a number of doublings of the size."""
+        """Return the shift of the optimum, in octaves, over a number of doublings of the size."""
         return wrong * doublings
 
     def exact(self, wrong: float) -> np.ndarray:
-        """Return the bowl of the smallest size, interpolated and moved."""
+        """Return the values of the smallest size, interpolated and shifted."""
         from scipy.interpolate import RegularGridInterpolator
 
         (along,), columns = self.claim.groups, list(self.claim.points)
@@ -313,7 +321,7 @@ class BowlSimulation(NoisySimulation):
         levels, bowl = self._bowl(along, columns)
         axes = [np.log2(level) for level in levels]
         top = bowl[np.isfinite(bowl)].max()
-        # beyond the edge of stability, as what was not run; the edge moves with the bowl
+        # diverged and missing points lie beyond the edge of stability, which moves with the bowl
         bowl = np.where(np.isfinite(bowl), bowl, top + 2 * CLIFF)
         moved = RegularGridInterpolator(axes, bowl, bounds_error=False, fill_value=None)
         at = [
@@ -324,7 +332,10 @@ class BowlSimulation(NoisySimulation):
         return self.scale.back(np.where(values > top + CLIFF, np.inf, values))
 
     def _bowl(self, along: str, columns: list[str]) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the values of each hyperparameter, and the smallest size's means on their grid, NaN where not run."""
+        """Return the values of each hyperparameter, and the smallest size's means on their grid.
+
+        The means are NaN at points that were not computed.
+        """
         import pandas as pd
 
         smallest = self.table[self.table[along] == self.table[along].min()]
@@ -337,7 +348,7 @@ class BowlSimulation(NoisySimulation):
 
 
 class OptimumSimulation(BowlSimulation):
-    """The bowl moves along the hyperparameter of which the optimum is sought."""
+    """A bowl that moves along the hyperparameter whose optimum is judged."""
 
     claim: OptimumClaim
 

@@ -1,4 +1,4 @@
-"""The best hyperparameter moves along a size."""
+"""Claim that the best hyperparameter moves along a size."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Claim(OptimumClaim):
-    """From the smallest size to some larger one, the best value moves by at least `min_shift` octaves.
+    """From the smallest size to some larger size, the best value moves by at least `min_shift` octaves.
 
-    The control is what it should stay in.
+    The control is a grid in which the best value should not move.
     """
 
     kind: Literal["optimum_moves"]
@@ -29,9 +29,10 @@ class Claim(OptimumClaim):
     min_shift: float = Field(gt=0)
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure the shift of the optimum, in octaves, from the smallest size to the one where it is largest.
+        """Measure the shift of the optimum, in octaves, from the smallest size to the size with the largest shift.
 
-        It holds if the optimum of some size has moved as far for sure, and fails if none can have.
+        The claim holds if the confidence interval of some shift lies beyond `min_shift`, and fails if no interval
+        reaches it.
 
         Raises:
             UndecidedError: see `shifts_of`.
@@ -47,7 +48,7 @@ class Claim(OptimumClaim):
         answers = [moves(shift) for shift in shifts]
         holds = True if True in answers else None if None in answers else False
         deciding = [shift for shift, answer in zip(shifts, answers, strict=True) if answer is holds]
-        # of equal shifts the largest size tells most
+        # among equal shifts, report the largest size
         most = max(deciding, key=lambda shift: (sign * shift.value, shift.sizes[1]))
         threshold = f"at least {octaves(self.min_shift)} {self.direction}"
         open_end = f" ({most.reason})" if most.reason else ""
@@ -65,12 +66,12 @@ class Claim(OptimumClaim):
 
 
 class _Simulation(OptimumSimulation):
-    """The optimum moves by the claimed exponent, which the threshold is a quarter from."""
+    """The optimum follows the claimed power of the size, whose exponent exceeds the threshold by a quarter."""
 
     claim: Claim
 
     def shift(self, wrong: float, doublings: np.ndarray) -> np.ndarray:
-        """Return the octaves by which the optimum moves over a number of doublings of the size."""
+        """Return the shift of the optimum, in octaves, over a number of doublings of the size."""
         direction = 1 if self.claim.direction == "up" else -1
         least = self.claim.min_shift / doublings.max()
         return np.asarray(direction * (least + QUARTER - abs(wrong)) * doublings)

@@ -1,4 +1,4 @@
-"""The best hyperparameter stays put along a size."""
+"""Claim that the best hyperparameter does not move along a size."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Claim(OptimumClaim):
     max_shift: float = Field(ge=0)
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure the shift of the optimum, in octaves, from the smallest size to the one that decides.
+        """Measure the shift of the optimum, in octaves, from the smallest size to the decisive one.
 
-        The claim fails where the interval of some shift lies beyond `max_shift`, and holds where all intervals lie
-        within. Over a short range of sizes an exponent that is wrong by one half keeps to `max_shift` as well: the
-        interval over the widest range must therefore also lie within a quarter octave a doubling.
+        The claim fails if the confidence interval of some shift lies beyond `max_shift`, and holds if all intervals lie
+        within. Over a short range of sizes, an optimum whose exponent is wrong by one half also moves by less than
+        `max_shift`. The interval over the widest range must therefore also lie within a quarter octave per doubling.
 
         Raises:
             UndecidedError: see `shifts_of`.
@@ -43,7 +43,7 @@ class Claim(OptimumClaim):
         )
         if not unclear and not told_apart:
             unclear = [widest]
-        # of equal shifts the largest size tells most
+        # among equal shifts, report the largest size
         far = max(moved or unclear or [widest], key=lambda s: (abs(s.value), s.sizes[1]))
         threshold = f"at most {octaves(self.max_shift)}"
         if max_over_range < self.max_shift:

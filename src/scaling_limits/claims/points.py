@@ -1,7 +1,6 @@
-"""Points: the values that a claim compares, by setting and seed, and what all kinds do with them.
+"""Points: the values that a claim compares, by setting and seed, and functions that all kinds of claims share.
 
-Diverged cells are infinite, on the side that is worse for the claim. Seeds are sampled for each size
-by itself.
+Diverged cells are infinite, with the sign that is worse for the claim. Seeds are sampled independently at each size.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ if TYPE_CHECKING:
     from scaling_limits.records import Results
 
 TAIL = 0.025
-"""The share of draws that lies beyond each end of an interval."""
+"""The fraction of samples beyond each end of an interval."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The values of a quantity in `rows`: columns of settings, `seed`, `value`, one for each point and seed.
+    """The values of a quantity: `rows` with columns of settings, `seed` and `value`, one for each point and seed.
 
-    `top` is the largest value that the quantity can have, if it has one. `exact` are the values of
-    limits, in which nothing is random. Points of a group are `competing` if only the best of them counts.
+    `top` is the quantity's largest possible value, if there is one. Values of limits are `exact`: nothing in them is
+    random. Points of a group are `competing` if only the best of them counts.
     """
 
     rows: pd.DataFrame
@@ -51,7 +50,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Points:
-    """Settings [P, columns], values [P, S] of P points at the S seeds that all of them have, and their spread."""
+    """Settings [P, columns] and values [P, S] of P points at their S common seeds, with the spread over seeds."""
 
     settings: pd.DataFrame
     values: np.ndarray
@@ -59,34 +58,36 @@ class Points:
 
     @property
     def means(self) -> np.ndarray:
-        """Mean over seeds [P]; infinite where any seed diverged."""
+        """Means over seeds [P]; infinite if any seed diverged."""
         return np.asarray(self.values.mean(axis=1))
 
     @property
     def best(self) -> int:
-        """The point of smallest mean."""
+        """The index of the point with the smallest mean."""
         return int(np.argmin(self.means))
 
     @property
     def num_seeds(self) -> int:
-        """How many seeds S."""
+        """The number of seeds S."""
         return int(self.values.shape[1])
 
     def draws(self, generator: np.random.Generator) -> np.ndarray:
-        """Plausible means [P, DRAWS], given the spread over seeds."""
+        """Sample plausible means [P, DRAWS], given the spread over seeds."""
         return self.spread.draws(self.means, self.num_seeds, generator)
 
 
 def generator_of(claim: ClaimBase) -> np.random.Generator:
-    """Return a random generator that depends on the claim's id only, so that verdicts are reproducible."""
+    """Return a random generator that depends only on the claim's id, so that verdicts are reproducible."""
     key = hashlib.sha256(claim.id.encode()).digest()[:16]
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key)))
 
 
 def interval_of(low: np.ndarray, high: np.ndarray | None = None) -> Interval | None:
-    """Return the central 95% of sampled values [R]; None where values are exact.
+    """Return the central 95 % of sampled values [R], or None if the values are exact.
 
-    A sampled value may be known only to lie between `low` and `high`.
+    Args:
+        low: the sampled values, or lower bounds of them.
+        high: upper bounds of the sampled values, if they are not known exactly.
     """
     high = low if high is None else high
     if low.size == 0 or ((low == low[0]).all() and (high == low[0]).all()):
@@ -97,9 +98,15 @@ def interval_of(low: np.ndarray, high: np.ndarray | None = None) -> Interval | N
 
 
 def best_ratio_interval(value: float, ratios: np.ndarray, over: Collection[str]) -> Interval | None:
-    """Return the 95% interval of a ratio of two best values over the hyperparameters `over`.
+    """Return the 95 % confidence interval of a ratio of two best values over the hyperparameters `over`.
 
-    The best of several settings is the luckier the more of them are nearly as good, which may differ between the two.
+    The best of several settings is biased by selection. The bias grows with the number of nearly optimal settings,
+    which may differ between the two values; see `extreme_of`.
+
+    Args:
+        value: the measured ratio.
+        ratios: sampled ratios [R].
+        over: the hyperparameters; without any, there is no selection.
     """
     if not over:
         return interval_of(ratios)
@@ -114,20 +121,20 @@ def extreme_of(
     most: float | None = None,
     logarithmic: bool = False,
 ) -> Interval | None:
-    """Return the 95% interval of the smallest or largest of several values.
+    """Return the 95 % confidence interval of the smallest or largest of several values.
 
-    Spread moves an extreme away from the other values, once when it is measured and again when it is sampled: the truth
-    may lie as far on the other side.
+    The spread biases an extreme away from the other values, once when it is measured and again when it is sampled. The
+    interval is therefore extended symmetrically about the measured value.
 
     Args:
         value: the extreme of the measured values.
-        sampled: plausible extremes [R].
+        sampled: sampled extremes [R].
         least: the smallest possible value.
         most: the largest possible value, if there is one.
-        logarithmic: whether values scatter alike on a logarithmic scale, so that distances are factors.
+        logarithmic: whether the spread is uniform on a logarithmic scale, so that distances are factors.
 
     Returns:
-        None where the values are exact.
+        The interval, or None if the values are exact.
     """
     interval = interval_of(sampled)
     if interval is None or not np.isfinite(value):
@@ -148,14 +155,14 @@ class Bounds(NamedTuple):
 
     @classmethod
     def between(cls, at_least: float | None, at_most: float | None) -> Bounds:
-        """Return the bounds of a rule of which either side may be absent."""
+        """Return the bounds of a rule; each bound may be absent."""
         return cls(
             -np.inf if at_least is None else at_least, np.inf if at_most is None else at_most
         )
 
     @classmethod
     def about(cls, expected: float, tolerance: float) -> Bounds:
-        """Return the bounds within `tolerance` of an expected value."""
+        """Return the bounds at a distance of `tolerance` from an expected value."""
         return cls(expected - tolerance, expected + tolerance)
 
     def beyond(self, value: float, interval: Interval | None) -> float:
@@ -176,13 +183,13 @@ def decide(value: float, interval: Interval | None, low: float, high: float) -> 
     """Decide whether a value lies between two bounds.
 
     Args:
-        value: what was measured.
-        interval: its 95% interval; None if it is exact.
+        value: the measured value.
+        interval: its 95 % confidence interval; None if it is exact.
         low: the smallest allowed value.
         high: the largest allowed value.
 
     Returns:
-        Whether the interval lies between the bounds; None if it reaches across one of them.
+        True if the interval lies between the bounds, False if it lies outside, None if it contains a bound.
     """
     first, last = interval or (value, value)
     if low <= first and last <= high:
@@ -191,14 +198,14 @@ def decide(value: float, interval: Interval | None, low: float, high: float) -> 
 
 
 def together(answers: Collection[bool | None]) -> bool | None:
-    """Whether all answers hold: False if one does not, else None if one is open."""
+    """Return whether all answers are True: False if any is False, otherwise None if any is None."""
     if False in answers:
         return False
     return None if None in answers else True
 
 
 def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame) -> None:
-    """Refuse a claim whose `key` names a column that the table does not have.
+    """Raise an error if a claim's `key` names a column that the table does not have.
 
     Args:
         claim: the claim.
@@ -207,7 +214,7 @@ def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame)
         table: the table that should have it.
 
     Raises:
-        ConfigurationError: naming the claim, the key and the nearest column.
+        ConfigurationError: the column is missing; the message names the claim, the key and the nearest column.
     """
     if column not in table:
         raise ConfigurationError(
@@ -229,20 +236,19 @@ def table_of(
 
     Args:
         claim: the claim.
-        results: the cells that it is about, with their records.
-        columns: settings that tell its points apart: columns of the cells, or axes that the quantity keeps (also over
-            the depth).
-        quantity: the claim's own if absent.
-        where: the region of points to keep, all if absent.
-        diverged: replaces values that are not finite.
+        results: the cells that the claim is about, with their records.
+        columns: settings that distinguish its points: columns of the cells, or axes that the quantity keeps (also
+            relative to the depth).
+        quantity: the quantity to tabulate (default: the claim's).
+        where: the region of points to keep (default: all points).
+        diverged: the value that replaces values that are not finite.
         may_diverge: whether to accept a table in which every cell diverged, such as a reference's.
 
     Returns:
         The values by `columns` and seed.
 
     Raises:
-        ConfigurationError: a column is unknown, or values that the columns do not tell apart differ
-            otherwise.
+        ConfigurationError: a column is unknown, or several values have the same `columns` and seed.
         UndecidedError: the quantity was not recorded in all cells, no point lies in the region, or every cell there
             diverged.
     """
@@ -257,16 +263,17 @@ def table_of(
         require_column(claim, "columns", column, whole)
     key = [*columns, "seed"]
     identity = list(dict.fromkeys(["cell_id", *quantity.kept, *key]))
-    # the power study tabulates thousands of records, and cells have some sixty columns
+    # select columns first: the power study tabulates thousands of records, and cells have some sixty columns
     table = whole[[*identity, "value", *whole.columns.intersection(["limit"])]]
-    # grids that share a cell count it once, but points may share one: at the base depth exponents decide nothing
+    # a cell in several grids counts once, but several points may share a cell: at the base depth, exponents have no
+    # effect
     table = table.drop_duplicates(identity)
     _refuse_several_values(claim, whole, table, key)
     exact = "limit" in table and bool(table["limit"].notna().all())
     table["lost"] = ~np.isfinite(table["value"])
     table["value"] = table["value"].mask(table["lost"], diverged)
     if quantity.below is not None:
-        # what is never below has not diverged by that
+        # a cell that never falls below the threshold has not necessarily diverged
         table["lost"] &= table["cell_id"].isin(results.diverged.index)
     rows = _inside(claim, where, table[[*key, "value", "lost"]])
     if rows["lost"].all() and not may_diverge:
@@ -278,10 +285,17 @@ def table_of(
 def _refuse_several_values(
     claim: ClaimBase, whole: pd.DataFrame, table: pd.DataFrame, key: Sequence[str]
 ) -> None:
-    """Refuse rows of `table` that `key` does not tell apart, naming the columns of `whole` in which they differ.
+    """Reject a table in which several rows have the same values of `key`.
+
+    Args:
+        claim: the claim.
+        whole: the table with all columns, to find those in which the rows differ.
+        table: the rows.
+        key: the columns that should distinguish the rows.
 
     Raises:
-        ConfigurationError: several rows have the same values of `key`.
+        ConfigurationError: several rows have the same values of `key`; the message names the columns in which they
+            differ.
     """
     several = table.duplicated(key, keep=False)
     if not several.any():
@@ -297,7 +311,7 @@ def _refuse_several_values(
 
 
 def points_of(table: Table, columns: Sequence[str]) -> Points:
-    """Return the points of a table of `table_of`, at the seeds that they share.
+    """Return the points of a table of `table_of`, at their common seeds.
 
     Raises:
         UndecidedError: no seed was run at every point.
@@ -309,7 +323,7 @@ def points_of(table: Table, columns: Sequence[str]) -> Points:
 def by_size(
     table: Table, along: str, columns: Sequence[str], least: int = 2
 ) -> dict[float, Points]:
-    """Return the points at each size, sizes in increasing order.
+    """Return the points at each size, in increasing order of sizes.
 
     Args:
         table: the values by size, setting and seed.
@@ -331,7 +345,12 @@ def by_size(
 def grouped(
     table: Table, groups: Sequence[str], columns: Sequence[str]
 ) -> dict[tuple[Hashable, ...], Points]:
-    """Return the points of each group of a table, in order; what a seed does to all its points is the group's own.
+    """Return the points of each group of a table, in order; points of a group share the effects of seeds.
+
+    Args:
+        table: the values by group, setting and seed.
+        groups: the columns that identify a group.
+        columns: the settings that identify a point of a group.
 
     Raises:
         UndecidedError: no seed was run at every point of a group.
@@ -349,7 +368,7 @@ def grouped(
 def _wide(
     rows: pd.DataFrame, groups: list[str], columns: list[str]
 ) -> Iterable[tuple[tuple[Hashable, ...], pd.DataFrame, np.ndarray]]:
-    """Yield the settings and the values [P, S] of each group, at the seeds that all its settings have."""
+    """Yield the key, the settings and the values [P, S] of each group, at the seeds that all its points have."""
     import pandas as pd
 
     if not columns:
@@ -360,7 +379,7 @@ def _wide(
     whole = rows.set_index([*groups, *columns, "seed"])["value"].unstack("seed")
     settings = whole.index.to_frame(index=False)
     array = whole.to_numpy(float)
-    # sorted by the groups first
+    # rows are sorted by group
     places = settings.groupby(groups, sort=True).indices if groups else {(): np.arange(len(array))}
     own = settings[columns]
     for group, place in places.items():
@@ -373,7 +392,7 @@ def _wide(
 
 
 def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.ndarray:
-    """Divide values by references; infinite where the value is, 0 where only the reference is."""
+    """Return values divided by references: infinite if the value is infinite, 0 if only the reference is."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(values), np.divide(values, references), np.inf)
 
@@ -387,9 +406,9 @@ def log_slope(sizes: np.ndarray, means: np.ndarray) -> np.ndarray:
 def fit_log_slope(
     points: Points, sizes: np.ndarray, generator: np.random.Generator
 ) -> tuple[float, Interval | None]:
-    """Return the log-log slope of the points' means in their sizes [P], with its interval."""
+    """Return the log-log slope of the points' means against their sizes [P], with its confidence interval."""
     sampled = points.draws(generator)
-    # means without a logarithm have any slope
+    # samples without a logarithm are compatible with any slope
     positive = (sampled > 0).all(axis=0)
     slopes = log_slope(sizes, np.where(positive, sampled, 1.0))
     slope = float(log_slope(sizes, points.means[:, None])[0])
@@ -403,7 +422,7 @@ def quantity_name(claim: ClaimBase) -> str:
 
 
 def steps_of(claim: ClaimBase, results: Results) -> list[Quantity]:
-    """Return the claim's quantity, or the same at each of the claim's steps.
+    """Return the claim's quantity, or a copy of it for each of the claim's steps.
 
     Raises:
         UndecidedError: nothing was recorded.
@@ -417,10 +436,10 @@ def steps_of(claim: ClaimBase, results: Results) -> list[Quantity]:
 
 
 def ratio_column(claim: ClaimBase, settings: pd.DataFrame, ratio: Sequence[str]) -> np.ndarray:
-    """Return the ratio of two of a claim's columns, or one of them, at each row [P].
+    """Return the ratio of two of a claim's columns, or a single column, at each row [P].
 
     Raises:
-        ConfigurationError: a column is not among those that tell the claim's points apart.
+        ConfigurationError: a column is not among those that distinguish the claim's points.
     """
     for column in ratio:
         require_column(claim, "ratio", column, settings)
@@ -429,10 +448,10 @@ def ratio_column(claim: ClaimBase, settings: pd.DataFrame, ratio: Sequence[str])
 
 
 def _inside(claim: ClaimBase, region: Region | None, rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows that lie in a region; all of them without one.
+    """Return the rows that lie in a region, or all rows without a region.
 
     Raises:
-        UndecidedError: there are none.
+        UndecidedError: no row lies in the region.
     """
     if region is None:
         return rows

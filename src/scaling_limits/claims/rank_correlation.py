@@ -1,4 +1,4 @@
-"""A quantity is ordered by a column, or by the ratio of two."""
+"""Claim that a quantity is ordered by a column, or by the ratio of two columns."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 
 MIN_POINTS = 4
 POWERS = 2.0 ** np.arange(-2, 2 + 1 / 16, 1 / 16)
-"""The powers that are compared."""
+"""The powers p among which the best is sought."""
 ALLOWED_POWERS = (2**-0.5, 2**0.5)
-"""Powers that are nearer to 1 than to 1/2 and 2, in logarithms."""
+"""Powers that are closer to 1 than to 1/2 and 2, on a logarithmic scale."""
 
 
 _Power = tuple[bool | None, float, Interval | None]
-"""Whether a power is allowed, the power, and its interval."""
+"""Whether a power is allowed, the power, and its confidence interval."""
 
 
 class _Ranks(NamedTuple):
-    """The rank correlation at one step, that of each sample [R], and the power of a ratio of two columns."""
+    """The rank correlation at one step, the correlation of each sample [R], and the power of a ratio of two columns."""
 
     correlation: float
     sampled: np.ndarray
@@ -58,11 +58,11 @@ class _Ranks(NamedTuple):
 
 
 class Claim(SteppedClaim):
-    """Spearman's correlation of the quantity with a column, or the ratio of two, is at least `above`.
+    """Spearman's correlation of the quantity with a column, or with the ratio of two columns, is at least `above`.
 
-    The correlation with a ratio is high as well if the power of one column is wrong by one half. The power p with which
-    the quantity is a function of first / second^p must therefore be nearer to 1 than to 1/2 and 2. A point is one value
-    of the columns `by`; with `at`, at each of the steps.
+    The correlation with a ratio is also high if the power of one column is wrong by one half. The power p for which the
+    quantity is best described as a function of first / second^p must therefore be closer to 1 than to 1/2 and 2. A
+    point is one combination of values of the columns `by`. With `at`, the claim is judged at each of these steps.
     """
 
     kind: Literal["rank_correlation"]
@@ -76,17 +76,16 @@ class Claim(SteppedClaim):
         return self.by
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the ratio as well."""
+        """Yield problems of the claim, including those of its ratio."""
         yield from super().problems(grids)
         yield from ratio_problems(self, "ratio", self.ratio)
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure Spearman's correlation, the smallest over the steps; its interval is that over seeds.
+        """Measure the smallest Spearman correlation over the steps, with its confidence interval over seeds.
 
-        The claim holds if the intervals of the correlation, and of a ratio's power, lie within what is allowed at every
-        step, and fails if one of them lies outside at some step.
-        A quantity that is the same everywhere is not ordered: its correlation counts as 0. Where
-        training diverged at some points the claim fails, since they have no rank.
+        The claim holds if the intervals of the correlation, and of the power of a ratio, lie within the allowed ranges
+        at every step. It fails if an interval lies outside at some step. A constant quantity is not ordered: its
+        correlation counts as 0. The claim fails if training diverged at some points, since these have no rank.
 
         Raises:
             UndecidedError: there are fewer than four points, a column of the ratio has a single value, or every cell
@@ -151,12 +150,12 @@ class Claim(SteppedClaim):
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of values in the order of the column or ratio, or in a wrong one."""
+        """Return the simulation of values in the order of the column or ratio, or in a wrong order."""
         return _Simulation(self, recorded)
 
 
 def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the rank correlation of the rows of [R, P] and [R, P]: [R]; 0 where a row is constant."""
+    """Return the rank correlations [R] of the rows of two arrays [R, P]; 0 if a row is constant."""
     import pandas as pd
 
     a, b = (pd.DataFrame(values.T).rank().to_numpy().T for values in (first, second))
@@ -166,7 +165,7 @@ def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _in_words(named: str, powers: Sequence[_Power], of_power: bool | None) -> str:
-    """Say which power is farthest from 1, among those of the steps that decide."""
+    """Describe the power farthest from 1 among the steps that decide."""
     power, ends = max(
         ((value, ends) for answer, value, ends in powers if answer is of_power),
         key=lambda each: abs(np.log(each[0])),
@@ -179,9 +178,9 @@ def _in_words(named: str, powers: Sequence[_Power], of_power: bool | None) -> st
 
 
 def _power(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the power p [R] with which values [P, R] are best a function of `first` / `second`^p.
+    """Return the power p [R] for which values [P, R] are best described as a function of `first` / `second`^p.
 
-    The function is a parabola in the ratio's logarithm, the best one by least squares.
+    The function is the least-squares parabola in the logarithm of the ratio.
     """
     residuals = []
     for power in POWERS:
@@ -192,18 +191,18 @@ def _power(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndar
 
 
 class _Simulation(NoisySimulation):
-    """The recorded values in the order of the ratio, or of one with a wrong power; those of a column, or reversed."""
+    """The recorded values, sorted by the ratio or by a ratio with a wrong power; for a column, sorted or reversed."""
 
     claim: Claim
 
     @property
     def has_exponent(self) -> bool:
-        """Whether there is a ratio, whose second column has the power one."""
+        """Whether there is a ratio, whose second column has the power 1."""
         return len(self.claim.ratio) == 2
 
     def exact(self, wrong: float) -> np.ndarray:
-        """Return the sorted values, at the ranks of the column or ratio."""
+        """Return the sorted recorded values at the ranks of the column or ratio."""
         first, *second = (self.table[column].to_numpy(float) for column in self.claim.ratio)
-        # the power is 1/2 or 2, if wrong by one half
+        # an error of one half gives the power 1/2 or 2
         ratio = first / second[0] ** 4.0**wrong if second else (-first if wrong else first)
         return np.asarray(np.sort(self.recorded)[np.argsort(np.argsort(ratio))])

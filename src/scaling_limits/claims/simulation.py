@@ -1,7 +1,7 @@
-"""Simulated values of a claim's quantity, with which the claim is known to be true, wrong or void.
+"""Simulated values of a claim's quantity, for which the claim is known to be true, wrong or void.
 
-A power study (`audit/power.py`) puts them in the place of those that the claim's own grids recorded, at the same
-settings and seeds. A kind of claim derives a `Simulation` that says which values make it true and wrong.
+A power study (`audit/power.py`) replaces the values recorded in the claim's grids by these values, at the same settings
+and seeds. Each kind of claim derives a `Simulation` that defines the values for which it is true and wrong.
 """
 
 from __future__ import annotations
@@ -24,18 +24,25 @@ if TYPE_CHECKING:
     from scaling_limits.records import Results
 
 WRONG_BY = {"true": 0.0, "quarter": 0.25, "half": 0.5}
-"""By how much an exponent is wrong. Claims without an exponent are reversed where others are wrong by one half."""
+"""Error of an exponent in each scenario. Claims without an exponent are reversed in the scenario `half`."""
 VOID = ("flat", "noise", "diverged")
-"""The same everywhere with the recorded spread of each point, or a multiple of the median, and no number at all."""
+"""Scenarios without information.
+
+`flat`: constant values with the recorded spread of each point; `noise`: constant values with a multiple of the median
+spread; `diverged`: no finite value.
+"""
 LOUD, LOUD_ASSUMED = 5.0, 2.5
-"""How much noisier than recorded, and than what is assumed of one seed: one claim in twenty is, at `laptop`."""
+"""Noise of the scenario `noise`, relative to the recorded spread and to the spread assumed for one seed.
+
+At `laptop`, one claim in twenty is this noisy.
+"""
 
 
 class Recorded(NamedTuple):
-    """The records that a simulation starts from.
+    """The records from which a simulation starts.
 
-    `results` are the cells of the claim's own grids, `compared` those of each group of grids that these are compared
-    with, and `quantity` is the claim's own, or the same at one step.
+    `results` are the cells of the claim's grids, `compared` the cells of each group of grids with which they are
+    compared, and `quantity` is the claim's quantity or the same at one step.
     """
 
     results: Results
@@ -44,17 +51,17 @@ class Recorded(NamedTuple):
 
 
 class Simulation(ABC):
-    """Simulated values of a claim's quantity at one step; rows are those of its recorded `table`."""
+    """Simulated values of a claim's quantity at one step; the rows are those of its recorded `table`."""
 
     claim: ClaimBase
     noise_factor = 1.0
-    """Multiplies the noise: the square root of recorded over planned seeds simulates means over more seeds."""
+    """Factor of the noise; the square root of recorded over planned seeds simulates means over more seeds."""
 
     def __init__(self, claim: ClaimBase, recorded: Recorded) -> None:
-        """Take the values and their spread over seeds from records.
+        """Read the values and their spread over seeds from the records.
 
         Raises:
-            UndecidedError: the records give no values to start from.
+            UndecidedError: the records contain no values to start from.
         """
         self.claim = claim
         results, compared, quantity = recorded
@@ -62,7 +69,7 @@ class Simulation(ABC):
         self.reference = compared[0] if compared else None
         self.table = results.quantity(quantity).reset_index(drop=True)
         groups = list(claim.groups)
-        # at some of several steps every cell may have diverged
+        # with several steps, every cell may have diverged at some of them
         tabulated = table_of(claim, results, claim.columns, quantity=quantity, may_diverge=True)
         points = grouped(tabulated, claim.groups, claim.points)
         self.recorded = self.table["value"].to_numpy(float)
@@ -75,7 +82,10 @@ class Simulation(ABC):
         self.own_noise = self._own_noise(points)
 
     def _own_noise(self, points: Mapping[tuple[Hashable, ...], Points]) -> np.ndarray:
-        """Return the spread [rows] of each point; outside the claim's region, the median of its group."""
+        """Return the standard deviation [rows] of each point.
+
+        Points outside the claim's region get the median of their group.
+        """
         import pandas as pd
 
         settings = [*self.claim.groups, *self.claim.points]
@@ -96,16 +106,16 @@ class Simulation(ABC):
 
     @property
     def constant_is_void(self) -> bool:
-        """Whether values that are the same everywhere say nothing of what is claimed."""
+        """Whether constant values contain no information about the claim."""
         return True
 
     @property
     def divergence_is_void(self) -> bool:
-        """Whether divergence everywhere says nothing of what is claimed."""
+        """Whether divergence of all cells contains no information about the claim."""
         return True
 
     def applies(self, scenario: str) -> bool:
-        """Whether a scenario tests the claim."""
+        """Return whether a scenario tests the claim."""
         if scenario == "quarter":
             return self.has_exponent
         if scenario == "diverged":
@@ -113,7 +123,13 @@ class Simulation(ABC):
         return scenario not in VOID or self.constant_is_void
 
     def values(self, scenario: str, repeat: int, generator: np.random.Generator) -> np.ndarray:
-        """Simulate values [rows]; odd repeats are wrong the other way where there are two."""
+        """Simulate values [rows].
+
+        Args:
+            scenario: a key of `WRONG_BY` or one of `VOID`.
+            repeat: the number of the simulation; odd and even numbers change an exponent in opposite directions.
+            generator: the source of random numbers.
+        """
         if scenario == "diverged":
             return np.full(len(self.table), np.nan)
         wrong = WRONG_BY.get(scenario, 0.0) * (1 if repeat % 2 else -1)
@@ -121,16 +137,22 @@ class Simulation(ABC):
 
     @abstractmethod
     def draw(self, scenario: str, wrong: float, generator: np.random.Generator) -> np.ndarray:
-        """Draw values [rows] of a scenario in which something converged and an exponent is `wrong` by this much."""
+        """Draw values [rows] of a scenario in which some cell converged.
+
+        Args:
+            scenario: the scenario.
+            wrong: the error of the exponent.
+            generator: the source of random numbers.
+        """
 
     def noise_level(self, scenario: str) -> float:
-        """Return how much noisier than recorded a scenario is."""
+        """Return the noise of a scenario relative to the recorded spread."""
         if scenario != "noise":
             return self.noise_factor
         return self.noise_factor * (LOUD if len(np.unique(self.seeds)) > 1 else LOUD_ASSUMED)
 
     def means(self, table: pd.DataFrame) -> pd.Series:
-        """Return the mean over seeds at the settings of each row; NaN where one of them diverged, as for the judge."""
+        """Return the mean over seeds at the settings of each row; NaN if any seed diverged, as when judging."""
         finite = table.assign(value=table["value"].where(np.isfinite(table["value"])))
         settings = finite.groupby([*self.claim.groups, *self.claim.points])["value"]
         return settings.transform("mean").where(
@@ -139,29 +161,33 @@ class Simulation(ABC):
 
 
 class NoisySimulation(Simulation):
-    """Exact values, with noise of the recorded spread: what seeds share in a group of points, and a point's own."""
+    """Exact values plus noise of the recorded spread, partly shared by the points of a group and partly independent."""
 
     def __init__(self, claim: ClaimBase, recorded: Recorded) -> None:
         super().__init__(claim, recorded)
-        # nothing in them is random, and there are as many of each as scenarios
+        # these values are deterministic, and there is one of each per scenario
         self._exact, self._constant = cache(self.exact), cache(self.constant)
 
     @abstractmethod
     def exact(self, wrong: float) -> np.ndarray:
-        """Return noise-free values [rows]: true if `wrong` is 0, else wrong by this exponent, or reversed."""
+        """Return noise-free values [rows].
+
+        Args:
+            wrong: 0 for a true claim; otherwise the error of the exponent, or any other number to reverse the claim.
+        """
 
     def constant(self) -> np.ndarray:
-        """Return values [rows] that are the same everywhere."""
+        """Return constant values [rows]."""
         finite = self.recorded[np.isfinite(self.recorded)]
         return np.full(len(self.table), np.median(finite))
 
     def draw(self, scenario: str, wrong: float, generator: np.random.Generator) -> np.ndarray:
-        """Draw values [rows] about the exact ones."""
+        """Draw values [rows] around the exact values."""
         exact = self._constant() if scenario in VOID else self._exact(wrong)
         seeds, columns = np.unique(self.seeds, return_inverse=True)
         luck = generator.standard_normal((len(self.shared_noise), len(seeds)))[self.groups, columns]
         shared, own = (
-            # where loud values scatter differently, their means differ as well
+            # equal noise everywhere: with different noise, means would differ between points
             np.full_like(each, np.median(each)) if scenario == "noise" else each
             for each in (self.shared_noise, self.own_noise)
         )
@@ -180,14 +206,14 @@ class BestSimulation(NoisySimulation):
         return dict(means.groupby(table[self.claim.along]).min())
 
     def scaled(self, best: Mapping[float, float], target: Mapping[float, float]) -> np.ndarray:
-        """Return the recorded means [rows], scaled at each size so that their best value becomes the target."""
+        """Return the recorded means [rows], scaled at each size so that the best value equals the target."""
         means = self.means(self.table)
         factors = [target[size] / best[size] for size in self.table[self.claim.along]]
         return np.asarray(means.to_numpy(float) * np.array(factors))
 
 
 def exponent_between(low: float, high: float, wrong: float) -> float:
-    """Return an exponent that is `wrong` by some number: from the middle of two bounds, or a quarter from one."""
+    """Return an exponent shifted by `wrong` from the middle of two bounds, or from a quarter inside a single bound."""
     if np.isinf(low):
         return high - QUARTER + abs(wrong)
     if np.isinf(high):

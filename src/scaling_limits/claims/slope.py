@@ -1,4 +1,4 @@
-"""A quantity follows a power of a size."""
+"""Claim that a quantity follows a power of a size."""
 
 from __future__ import annotations
 
@@ -46,14 +46,15 @@ if TYPE_CHECKING:
 class Theory(Strict):
     """The power of depth that theory predicts for a quantity, from each cell's parameterisation and exponents.
 
-    `exponent_changes` are no part of the prediction, so a control with a wrong exponent is compared with the right one.
+    `exponent_changes` do not affect the prediction, so that a control with a wrong exponent is compared with the right
+    one.
     """
 
     theory: DepthQuantity
 
 
 def _form(content: object) -> str:
-    """Name the form of an expected exponent, so that an error is about this form only."""
+    """Return the form of an expected exponent, so that validation errors refer to this form only."""
     return "mapping" if isinstance(content, Mapping | Theory) else "float"
 
 
@@ -63,7 +64,7 @@ Exponent = Annotated[
 
 
 class Fit(NamedTuple):
-    """The slope of a group, whether it is what is claimed, its interval, what is allowed, and the sizes in words."""
+    """The slope of a group, whether it satisfies the claim, its interval, the allowed range, and the sizes as text."""
 
     group: dict[str, Hashable]
     slope: float
@@ -79,12 +80,13 @@ class Fit(NamedTuple):
 
 
 class Claim(ClaimBase):
-    """The log-log slope of the quantity's mean over seeds along a size.
+    """The log-log slope along a size of the quantity's mean over seeds.
 
-    Either within `tolerance` of `expected`, at most half way to an exponent that is wrong by one half, or
-    `at_most` or `at_least` a number; for every value of the columns `each` that has two sizes, counting
-    only points in the region `where`. `expected` is a number or what `Theory` predicts along the depth; where that
-    is faster than any power, the slope is at least `tolerance`.
+    The slope is within `tolerance` of `expected`, where `tolerance` is at most half the distance to an exponent that is
+    wrong by one half, or it is `at_most` or `at_least` a number. This holds for every combination of values of the
+    columns `each` that has two sizes, using only points in the region `where`. `expected` is a number, or the
+    prediction of `Theory` along the depth. If the prediction is faster than any power, the slope is at least
+    `tolerance`.
     """
 
     kind: Literal["slope"]
@@ -99,7 +101,7 @@ class Claim(ClaimBase):
 
     @property
     def columns(self) -> Names:
-        """The columns that have a slope for each of their values, and the size."""
+        """The columns for whose values slopes are fitted separately, and the size."""
         return (*self.each, self.along)
 
     @property
@@ -119,7 +121,7 @@ class Claim(ClaimBase):
         return self
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the region, the sizes and what theory predicts as well."""
+        """Yield problems of the claim, including those of its region, its sizes and the theory."""
         yield from super().problems(grids)
         yield from ratio_problems(self, "where", self.where.ratio if self.where else ())
         yield from size_problems(self, "along", self.along, grids)
@@ -130,9 +132,9 @@ class Claim(ClaimBase):
                     yield Problem(("expected",), problem)
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure the log-log slope that is farthest from what is claimed, over the groups of `each`.
+        """Measure the log-log slope that is farthest from the claimed range, over the groups of `each`.
 
-        Where training diverged at some size there is no slope, and the claim fails.
+        If training diverged at some size, there is no slope, and the claim fails.
 
         Raises:
             UndecidedError: see `fits`.
@@ -155,7 +157,7 @@ class Claim(ClaimBase):
         """Fit the slope of each group that has two sizes.
 
         Returns:
-            The fits; the measurement of a failure if training diverged in a group.
+            The fits, or the measurement of a failure if training diverged in a group.
 
         Raises:
             UndecidedError: there are fewer than two sizes, every cell diverged, or a mean over seeds is not positive.
@@ -167,7 +169,7 @@ class Claim(ClaimBase):
         for group, points in grouped(table, self.each, [self.along]).items():
             sizes = points.settings[self.along].to_numpy(float)
             if len(sizes) < 2:
-                # a region may leave a group too few sizes; the others decide
+                # a region may leave too few sizes in a group; the other groups decide
                 continue
             named_group = dict(zip(self.each, group, strict=True))
             where = ", ".join(
@@ -195,7 +197,7 @@ class Claim(ClaimBase):
 
 
 def bounds(claim: Claim, cells: pd.DataFrame) -> dict[tuple[Hashable, ...], Bounds]:
-    """Return the slopes that the claim allows in each group of cells, by the columns of `each` that cells have.
+    """Return the allowed range of slopes in each group of cells, by the columns of `each` that the cells have.
 
     Raises:
         ConfigurationError: theory predicts several exponents within a group, or none for the cells' parameterisation.
@@ -206,7 +208,7 @@ def bounds(claim: Claim, cells: pd.DataFrame) -> dict[tuple[Hashable, ...], Boun
 
 
 def _bounds(claim: Claim, cells: pd.DataFrame) -> Bounds:
-    """Return the slopes that the claim allows in a group of cells."""
+    """Return the allowed range of slopes in a group of cells."""
     expected = claim.expected
     if isinstance(expected, Theory):
         settings = [dict(row) for _, row in cells[_settings(cells)].drop_duplicates().iterrows()]
@@ -226,25 +228,25 @@ def _bounds(claim: Claim, cells: pd.DataFrame) -> Bounds:
 
 
 def _settings(cells: pd.DataFrame) -> list[str]:
-    """The columns that predictions depend on."""
+    """Return the columns on which predictions depend."""
     return [column for column in ("parameterisation", "optimiser", *EXPONENTS) if column in cells]
 
 
 class _Simulation(NoisySimulation):
-    """A power of the size, from the smallest size's values on."""
+    """A power of the size that starts from the values of the smallest size."""
 
     claim: Claim
 
-    # a slope is an exponent
+    # a slope is the exponent of a power law
     has_exponent = True
 
     @property
     def constant_is_void(self) -> bool:
-        """False where the slope 0 is expected or allowed: values that are the same everywhere have it."""
+        """False if the slope 0 of constant values is expected or allowed."""
         return self.claim.expected not in (None, 0)
 
     def exact(self, wrong: float) -> np.ndarray:
-        """Return the claimed power of each group, or one that is wrong."""
+        """Return the claimed power of the size for each group, or one with a wrong exponent."""
         claim, cells = self.claim, self.results.cells
         exponents = {
             group: exponent_between(*allowed, wrong)

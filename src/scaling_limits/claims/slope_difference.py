@@ -1,4 +1,7 @@
-"""A log-log slope along a size, less that of other grids, of another quantity or at a smaller size."""
+"""Claim about the difference between two log-log slopes along a size.
+
+The second slope belongs to other grids, another quantity or a smaller size.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fit:
-    """Slopes [S] by seed, and the standard deviation of a slope over that of each point's logarithm."""
+    """Slopes [S] by seed, and the ratio of a slope's standard deviation to the standard deviation of each log value."""
 
     slopes: pd.Series
     per_scatter: float
@@ -51,9 +54,9 @@ class Fit:
 
 @dataclass(frozen=True)
 class Difference:
-    """Differences [S] of slopes, one for each seed, at one value of the columns `each`.
+    """Differences [S] of slopes, one for each seed, at one combination of values of the columns `each`.
 
-    `deviation` is their standard deviation over seeds, known with `degrees` of freedom; 0 for limits.
+    `deviation` is their standard deviation over seeds, with `degrees` degrees of freedom; it is 0 for limits.
     """
 
     group: tuple[object, ...]
@@ -63,12 +66,12 @@ class Difference:
 
     @property
     def mean(self) -> float:
-        """Mean over seeds."""
+        """The mean over seeds."""
         return float(self.values.mean())
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval of the mean (Student's t); None where nothing is random."""
+        """The 95 % confidence interval of the mean (Student's t); None if nothing is random."""
         if not self.deviation:
             return None
         from scipy.special import stdtrit
@@ -78,12 +81,13 @@ class Difference:
 
 
 class Claim(ClaimBase):
-    """A log-log slope along a size less another one is `at_least` or `at_most` a number.
+    """The difference between two log-log slopes along a size is `at_least` or `at_most` a number.
 
-    The other slope is that of the grids `reference`, that of `reference_quantity` in the same cells or, with
-    `growing_along`, that at the smallest value of this column, while the first is that at its largest. Differences are
-    formed seed by seed, for every value of the columns `each`, counting only points in the region `where`. A
-    comparison with other grids needs a control, a third grid that is compared with the same reference.
+    The second slope is that of the grids `reference`, or of `reference_quantity` in the same cells. With
+    `growing_along`, it is the slope at the smallest value of this column, and the first one is the slope at its largest
+    value. Differences are formed seed by seed, for every combination of values of the columns `each`, using only points
+    in the region `where`. A comparison with other grids requires a control: a third grid that is compared with the same
+    reference.
     """
 
     kind: Literal["slope_difference"]
@@ -98,17 +102,17 @@ class Claim(ClaimBase):
 
     @property
     def columns(self) -> Names:
-        """The size, and the columns that have a slope for each of their values."""
+        """The columns for whose values slopes are fitted separately, and the size."""
         return (*self.groups, self.along)
 
     @property
     def groups(self) -> Names:
-        """The columns that have a slope for each of their values."""
+        """The columns for whose values slopes are fitted separately."""
         return (*self.each, self.growing_along) if self.growing_along else self.each
 
     @property
     def quantities(self) -> dict[str, Quantity]:
-        """The quantity, and the one that its slope is compared with."""
+        """The quantity, and the quantity with whose slope its slope is compared."""
         other = self.reference_quantity
         return super().quantities | ({"reference_quantity": other} if other else {})
 
@@ -135,7 +139,7 @@ class Claim(ClaimBase):
         return self
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
-        """Yield problems of the region, the sizes, and the seeds of the reference as well."""
+        """Yield problems of the claim, including those of its region, its sizes and the seeds of the reference."""
         yield from super().problems(grids)
         yield from ratio_problems(self, "where", self.where.ratio if self.where else ())
         yield from size_problems(self, "along", self.along, grids)
@@ -154,11 +158,11 @@ class Claim(ClaimBase):
             yield Problem(("reference",), f"{problem}; differences need some of {listed(seeds)}")
 
     def measure(self, results: Results, *compared: Results) -> Measurement:
-        """Measure the difference of slopes that is farthest from what is claimed, over the groups of `each`.
+        """Measure the difference of slopes that is farthest from the claimed range, over the groups of `each`.
 
-        Each slope is a fit to one seed's values, so that what a seed does to both cancels. The interval is that of the
-        differences over seeds: points of one network scatter together, so they are no independent evidence. Where
-        training diverged in the cells that are judged the claim fails.
+        Each slope is fitted to the values of one seed, so that effects of a seed on both slopes cancel. The confidence
+        interval is that of the differences over seeds, because points of one network scatter together and are not
+        independent evidence. The claim fails if training diverged in the judged cells.
 
         Raises:
             UndecidedError: see `sides` and `differences`; or the reference diverged.
@@ -205,9 +209,14 @@ class Claim(ClaimBase):
 
 
 def sides(claim: Claim, results: Results, reference: Results | None) -> tuple[Table, Table]:
-    """Tabulate the values whose slopes are compared: the claim's own, then those that they are compared with.
+    """Tabulate the values of the two slopes that are compared, the claim's own first.
 
     Other grids and quantities are compared at the points that both have.
+
+    Args:
+        claim: the claim.
+        results: the cells of the judged grids.
+        reference: the cells of the reference grids, if any.
 
     Raises:
         UndecidedError: there is a single value of `growing_along`; see also `table_of`.
@@ -233,12 +242,17 @@ def sides(claim: Claim, results: Results, reference: Results | None) -> tuple[Ta
 
 
 def differences(claim: Claim, own: Table, other: Table) -> list[Difference]:
-    """Form the differences of slopes, at each value of the columns `each` that has two sizes in both tables.
+    """Return the differences of slopes, for each combination of values of `each` that has two sizes in both tables.
 
-    With one seed the deviation is that of the slopes of values that scatter by `ONE_SEED_OWN`.
+    With one seed, the deviation is that of slopes of values with the relative spread `ONE_SEED_OWN`.
+
+    Args:
+        claim: the claim.
+        own: the values of the first slope.
+        other: the values of the second slope.
 
     Raises:
-        UndecidedError: no group has two sizes in both, no seed was run in both, or a value is not positive.
+        UndecidedError: no group has two sizes in both tables, no seed was run in both, or a value is not positive.
     """
     fits = [seed_slopes(claim, table) for table in (own, other)]
     formed = []
@@ -261,7 +275,11 @@ def differences(claim: Claim, own: Table, other: Table) -> list[Difference]:
 
 
 def seed_slopes(claim: Claim, table: Table) -> dict[tuple[object, ...], Fit]:
-    """Fit the log-log slope of each seed that has all sizes, at each value of `each` that has two sizes.
+    """Return the log-log slopes of each seed that has all sizes, by the values of `each` that have two sizes.
+
+    Args:
+        claim: the claim.
+        table: the values.
 
     Raises:
         UndecidedError: a value or a size is not positive.
@@ -296,10 +314,10 @@ def _compared(claim: Claim) -> str:
 
 
 class _Line(NamedTuple):
-    """One seed of a group: its `rows`, the recorded difference of slopes, and what its values are made of.
+    """One seed of a group: its `rows`, the recorded difference of slopes, and the parameters of its simulated values.
 
-    `reference` is the slope that its own is compared with, `sizes` are logarithms less their mean, and `level` is the
-    mean logarithm of its values.
+    `reference` is the slope with which its slope is compared, `sizes` are log sizes minus their mean, and `level` is
+    the mean of its log values.
     """
 
     rows: np.ndarray
@@ -310,7 +328,7 @@ class _Line(NamedTuple):
 
 
 class _Simulation(Simulation):
-    """Values whose slopes differ by a given number, with the recorded scatter over seeds."""
+    """Values whose slopes differ by a given number, with the recorded spread over seeds."""
 
     claim: Claim
 
@@ -336,13 +354,13 @@ class _Simulation(Simulation):
 
     @property
     def constant_is_void(self) -> bool:
-        """False where the difference 0 is allowed, as equal slopes have."""
+        """False if the difference 0 of equal slopes is allowed."""
         return (self.claim.at_least or 0) > 0 or (self.claim.at_most or 0) < 0
 
     def draw(self, scenario: str, wrong: float, generator: np.random.Generator) -> np.ndarray:
-        """Draw values [rows] with which the claim is true or wrong, or whose slopes are equal if it is void.
+        """Draw values [rows] for which the claim is true or wrong, or whose slopes are equal if it is void.
 
-        The difference is as far on the right, or the wrong, side of its bound as the recorded one is from it.
+        The simulated difference is as far from its bound as the recorded one, on the right or the wrong side.
         """
         claim = self.claim
         bound, side = (claim.at_least, 1) if claim.at_most is None else (claim.at_most, -1)

@@ -1,11 +1,12 @@
-"""Spread: how values scatter over seeds, and the means that they leave plausible.
+"""Spread of values over seeds, and the means that are plausible given the spread.
 
-Two or three seeds say little about the spread at one point, and many points together say a lot. The spread of a point
-is therefore moderated by the typical spread at its size and the neighbouring sizes, which counts as `PRIOR_SEEDS`
-further seeds (a moderated t statistic). Where points compete for the best value, as learning rates do, the typical
-spread is taken from points near the best: rates at which nothing is best often scatter less than the best one, which
-may lie next to the edge of stability. Effects that all points of a size share, since a seed has one initialisation
-and one order of samples, are separated from those of single points: they cancel where points of one size are compared.
+Two or three seeds give a poor estimate of the spread at one point, but many points together give a good one. The
+variance of a point is therefore combined with the typical variance at its size and the neighbouring sizes, which counts
+as `PRIOR_SEEDS` additional seeds (a moderated t statistic). If points compete for the best value, as learning rates do,
+the typical variance is taken from points near the best: learning rates that are far from optimal often scatter less
+than the optimum, which may lie close to the edge of stability. Effects that all points of a size share, because a seed
+has one initialisation and one order of samples, are separated from the effects of single points. They cancel if points
+of one size are compared.
 """
 
 from collections.abc import Sequence
@@ -15,26 +16,27 @@ import numpy as np
 
 DRAWS = 1000
 PRIOR_SEEDS = 3
-"""How many further seeds the spread of other points counts as."""
+"""Number of additional seeds as which the typical variance of other points counts."""
 NEAR_BEST = 1.5
-"""Points within this factor of the best mean are near it."""
+"""Points within this factor of the best mean count as near it."""
 ROUNDING = 1e-15
 LARGEST = 300.0
-"""No logarithm that is drawn exceeds this, so that ratios are finite and have logarithms."""
+"""Bound on the logarithms of sampled values, so that ratios are finite and have logarithms."""
 ONE_SEED_OWN, ONE_SEED_SHARED = 0.1, 0.1
-"""The relative spread that is assumed where there is one seed, so none is measured.
+"""Relative spread assumed for a single seed, at each point and in common.
 
-The upper quartile of what the papers' claims show at `laptop`, where the medians are a half of it.
+It is the upper quartile of the spread that the papers' claims show at `laptop`; their median is half of it.
 """
 ONE_SEED_DEGREES = 2
-"""Degrees of freedom of the assumed spread: it is trusted no more than one that three seeds show."""
+"""Degrees of freedom of the assumed spread, as many as three seeds give."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The scale on which values scatter alike: logarithms of positive ones, or of what they lack to `top`.
+    """The scale on which the spread is uniform.
 
-    Values of both signs are taken as they are.
+    It is log x for positive values, and −log(top − x) for values with a largest value `top`. Values of both signs are
+    not transformed.
     """
 
     logarithmic: bool
@@ -42,17 +44,17 @@ class Scale:
 
     @classmethod
     def of(cls, groups: Sequence[np.ndarray], top: float | None) -> "Scale":
-        """Return the scale of values; `top` is the largest possible one."""
+        """Return the scale for values; `top` is their largest possible value."""
         finite = np.concatenate([values[np.isfinite(values)] for values in groups])
         return cls(top is not None or bool(finite.size and finite.min() > 0), top)
 
     def to(self, values: np.ndarray) -> np.ndarray:
-        """Transform values to this scale; infinite ones stay as they are."""
+        """Transform values to this scale; infinite values are unchanged."""
         if not self.logarithmic:
             return values
         finite = np.isfinite(values)
         some = np.where(finite, values, 1.0)
-        # nearer to the top than this is rounding
+        # smaller distances from the top are rounding errors
         scaled = (
             np.log(some) if self.top is None else -np.log(np.maximum(self.top - some, ROUNDING))
         )
@@ -68,9 +70,9 @@ class Scale:
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances over seeds on a `scale`: `own` [P] of every point, `shared` by all.
+    """Variances over seeds on a `scale`: `own` [P] of each point, and `shared` by all points.
 
-    `degrees` of freedom are those of both; infinite where nothing is random.
+    `degrees` are the degrees of freedom of both; infinite if nothing is random.
     """
 
     own: np.ndarray
@@ -81,7 +83,13 @@ class Spread:
     def draws(
         self, means: np.ndarray, num_seeds: int, generator: np.random.Generator
     ) -> np.ndarray:
-        """Sample plausible means [P, DRAWS] about measured ones [P]; infinite ones stay so."""
+        """Sample plausible means [P, DRAWS] around measured means [P]; infinite means are unchanged.
+
+        Args:
+            means: the measured means [P].
+            num_seeds: the number of seeds in each mean.
+            generator: the source of random numbers.
+        """
         shared, own = (_student(generator, self.degrees, (size, DRAWS)) for size in (1, len(means)))
         noise = np.sqrt(self.shared) * shared + np.sqrt(self.own)[:, None] * own
         sampled = self.scale.back(self.scale.to(means)[:, None] + noise / np.sqrt(num_seeds))
@@ -95,10 +103,10 @@ def spreads_of(
 
     Args:
         groups: the values [P, S] of points at the same seeds, whose effects they share.
-        scale: the scale on which values scatter.
+        scale: the scale on which the spread is uniform.
         exact: whether nothing is random, so that there is no spread.
-        competing: whether only the best point of a group counts, so that its spread is moderated by
-            the spread of points near the best.
+        competing: whether only the best point of a group counts, so that the spread is moderated by the spread of
+            points near the best.
     """
     if exact:
         return [Spread(np.zeros(len(v)), 0.0, np.inf, scale) for v in groups]
@@ -115,7 +123,7 @@ def spreads_of(
             return np.nan
         if competing:
             return float(own[_near_best(values)].mean())
-        # a median of variances, as points near divergence scatter over orders of magnitude
+        # the median is robust to points near divergence, whose variances span orders of magnitude
         return float(np.nanmedian(own) * degrees / (2 * gammaincinv(degrees / 2, 0.5)))
 
     typical = np.array(
@@ -135,22 +143,27 @@ def spreads_of(
 
 
 def _near_best(values: np.ndarray) -> np.ndarray:
-    """Return which of some points [P, S] have a mean near the smallest; none that diverged."""
+    """Return which points [P, S] have a mean near the smallest; diverged points do not."""
     means = values.mean(axis=1)
     best = means.min()
     return np.asarray(means <= best + (NEAR_BEST - 1) * abs(best))
 
 
 def _nearby(values: np.ndarray, at: int) -> float:
-    """Average a value with its neighbours, as the spread may follow the size; all values if these are missing."""
+    """Return the mean of a value and its neighbours, or of all values if these are missing.
+
+    Neighbouring sizes are used because the spread may depend on the size.
+    """
     near = values[max(at - 1, 0) : at + 2]
     return float(np.nanmean(near if np.isfinite(near).any() else values))
 
 
 def _variances(values: np.ndarray) -> tuple[np.ndarray, float, int]:
-    """Return variances over seeds of points [P, S], their own [P] and the shared one, and degrees of freedom.
+    """Return the variances over seeds of points [P, S].
 
-    Not finite where a point diverged.
+    Returns:
+        The variance of each point [P] (NaN if it diverged), the variance shared by all points, and the degrees of
+        freedom.
     """
     degrees = values.shape[1] - 1
     finite = np.isfinite(values).all(axis=1)
@@ -159,7 +172,7 @@ def _variances(values: np.ndarray) -> tuple[np.ndarray, float, int]:
     own = np.full(len(values), np.nan)
     left = values[finite] - values[finite].mean(axis=1, keepdims=True)
     shared = np.median(left, axis=0)
-    # of few points, the median takes a part of what is their own
+    # with few points, the median removes part of their individual variance
     part = 1 - 1 / max(len(left), 2)
     own[finite] = (left - shared).var(axis=1, ddof=1) / part
     return own, float(shared.var(ddof=1)), degrees

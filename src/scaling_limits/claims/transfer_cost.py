@@ -1,4 +1,4 @@
-"""What the hyperparameters that are best at the smallest size cost at the others."""
+"""Claim about the cost of using the hyperparameters that are best at the smallest size at other sizes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class _Cost(NamedTuple):
-    """The ratio to the size's own smallest value, that of each sample [R], and the least cost of half of the grid."""
+    """Cost at one size: the ratio to the smallest value, sampled ratios [R], and the least cost of half the grid."""
 
     ratio: float
     sampled: np.ndarray
@@ -41,7 +41,7 @@ class _Cost(NamedTuple):
 
 
 class Claim(BestClaim):
-    """The smallest size's best hyperparameters cost the others at most a factor 1 + `tolerance`."""
+    """The smallest size's best hyperparameters increase values at other sizes at most by the factor 1 + `tolerance`."""
 
     kind: Literal["transfer_cost"]
     over: Some
@@ -49,15 +49,15 @@ class Claim(BestClaim):
     control: Some
 
     def measure(self, results: Results, *_: Results) -> Measurement:
-        """Measure the largest ratio of a size's value at the smallest size's optimum to its own smallest value.
+        """Measure the largest ratio of the value at the smallest size's optimum to the smallest value at the same size.
 
-        A flat direction of the hyperparameters has no resolved optimum, and costs nothing either; but where
-        half of the grid costs no more than the tolerance, any choice transfers and nothing is told. The
-        wrong exponent of the control must cost more than the tolerance. The quantity must be positive.
+        A flat direction of the hyperparameters has no resolved optimum, but also costs nothing. If half of the grid
+        costs no more than the tolerance, however, any choice transfers, and the claim is undecided. The wrong exponent
+        of the control must cost more than the tolerance. The quantity must be positive.
 
         Raises:
-            UndecidedError: an optimum may lie outside the grid, or was not run at another size, or the
-                values hardly depend on the hyperparameters.
+            UndecidedError: an optimum may lie outside the grid, or was not run at another size, or the values hardly
+                depend on the hyperparameters.
         """
         columns = list(self.over)
         sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
@@ -86,7 +86,7 @@ class Claim(BestClaim):
                 f"at {prose(self.along)} {setting(far)} half of the grid may cost as little, "
                 "so that any choice would do"
             )
-        # an open edge of another size hides a larger cost: only a claim that fails does not need it closed
+        # an optimum beyond the edge at another size would increase the cost, so it cannot change a claim that fails
         for size in (reference,) if holds is False else sizes:
             reason = open_edge(sizes[size], columns, self.tolerance)
             if reason is not None:
@@ -106,14 +106,14 @@ class Claim(BestClaim):
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
-        """Return the simulation of optima that stay."""
+        """Return the simulation of optima that do not move."""
         return BowlSimulation(self, recorded)
 
 
 def _cost(
     points: Points, best: int, sampled_best: np.ndarray, generator: np.random.Generator
 ) -> _Cost:
-    """Return the cost of the hyperparameters in row `best` at one size, and of each sample's in `sampled_best` [R]."""
+    """Return the cost at one size of the hyperparameters in row `best`, and of each sample's in `sampled_best` [R]."""
     means = points.draws(generator)
     chosen = np.take_along_axis(means, sampled_best[None, :], axis=0)[0]
     return _Cost(
@@ -124,7 +124,7 @@ def _cost(
 
 
 def _typical(points: Points, sampled: np.ndarray) -> float:
-    """Return the least cost of half of the grid at one size, from means `sampled` [P, R]."""
+    """Return the lower bound of the median cost over the grid at one size, from `sampled` means [P, R]."""
     value = float(ratio_of(np.median(points.means), points.means.min()))
     cost = ratio_of(np.median(sampled, axis=0), sampled.min(axis=0))
     interval = extreme_of(value, cost, least=1.0)
@@ -132,7 +132,11 @@ def _typical(points: Points, sampled: np.ndarray) -> float:
 
 
 def _same_settings(start: Points, points: Points, columns: list[str], where: str) -> np.ndarray:
-    """Return the row in `points` of each point of `start` [P]."""
+    """Return the row in `points` with the same settings, for each point of `start` [P].
+
+    Raises:
+        UndecidedError: the hyperparameters of `start` were not all run.
+    """
     index = points.settings.set_index(columns).index
     rows = index.get_indexer(start.settings.set_index(columns).index)
     if (rows < 0).any():
