@@ -1,1 +1,1 @@
-"""What cells cost: time and memory, from their sizes and from what their parts say that they do; without jax."""
+"""Estimated time and memory of cells, from their sizes and the work that their parts declare. Does not import jax."""

@@ -1,17 +1,24 @@
-"""How much the program of a cell is optimised; without jax."""
+"""The level at which the program of a cell is optimised. Does not import jax."""
 
 from scaling_limits.cells import Cell, Compiled
 from scaling_limits.costs.count import RUNNING, counted
 from scaling_limits.costs.rates import RATES, TIMES
 
 _CELLS = 20
-"""Cells of a shard that the time of its compilation is weighed for. A shard of smoke has fewer, one of laptop more."""
+"""Number of cells of a shard for which compile time and run time are balanced.
+
+Shards at `smoke` have fewer cells, shards at `laptop` more.
+"""
 
 
 def compiled(cell: Cell) -> Compiled:
-    """The way in which a shard of `_CELLS` such cells takes the least time in all.
+    """Return the compilation that minimises the total time of a shard of `_CELLS` such cells.
 
-    It is decided by the cell alone, as its bits may not depend on its shard. XLA's GPU compiler has no such choice.
+    The choice depends on the cell alone, because the bits of its results must not depend on its shard. XLA's GPU
+    compiler offers no such choice.
+
+    Returns:
+        A key of `rates.TIMES`; None stands for full optimisation.
     """
     if cell.limit is not None or cell.device == "gpu":
         return None

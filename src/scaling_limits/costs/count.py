@@ -1,7 +1,8 @@
-"""What a cell does, counted in a few kinds of work from its sizes alone.
+"""Counts of the operations that compute a cell, in a few kinds of work, from its sizes alone.
 
-`work(cell, count)` of a part says in the words of a `Count` what it does, in the order of its computation; `rates`
-knows the seconds that each kind takes. Work is counted where it runs and where it is compiled: a loop is compiled once.
+The function `work(cell, count)` of a part declares its work by calling the methods of a `Count`, in the order of its
+computation; `rates` contains the seconds that each kind takes. Work is counted both at run time and at compile time: a
+loop is compiled once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,21 +44,25 @@ PREPARING = {
     "operations": "an operation in it on a layer, or on a stack of equal layers",
     "loops": "a loop in it",
 }
-"""Kinds of work: what one of each is. The first are of each cell, the second of a shard before its first cell."""
+"""Kinds of work and the meaning of one unit.
+
+`RUNNING` is done for each cell, `PREPARING` once for a shard, before its first cell.
+"""
 
 Purpose = Literal["errors", "weights", "feedback"]
 
 
 class Count:
-    """Counts what is done with the network of a cell: `found` has how much there is of each kind."""
+    """Counter of the operations on a cell's network; `found` has the amount of each kind of work."""
 
     def __init__(self, cell: Cell):
+        """Start to count the work of a cell."""
         self.cell = cell
         self.layers = layers(cell)
         self.above_input = above_input(cell)
         self.trained = trained(cell)
         self.updated = self.trained
-        """Those whose weights an optimiser updates."""
+        """The layers whose weights the optimiser updates."""
         self.found = dict.fromkeys((*RUNNING, *PREPARING), 0.0)
         self._times = 1.0
         self._purpose: Purpose = "errors"
@@ -65,12 +70,12 @@ class Count:
         self._known: list[AlgorithmSpec] = []
 
     def topmost(self, number: int) -> list[Layer]:
-        """So many of the last weights."""
+        """Return the last `number` weight layers."""
         return topmost(self.above_input, number)
 
     @contextmanager
     def repeated(self, times: float) -> Iterator[None]:
-        """What is done so many times in a loop."""
+        """Count the work inside this context `times` times, as a compiled loop."""
         self._add("loops", 1)
         before, self._times = self._times, self._times * times
         yield
@@ -78,44 +83,54 @@ class Count:
 
     @contextmanager
     def only_for(self, purpose: Purpose) -> Iterator[None]:
-        """What an algorithm does for its gradients of `weights`, or of `feedback` weights, alone: left out, as by the
-        compiler, where only the errors of nodes are asked for.
+        """Count the work inside this context only for one purpose of an algorithm.
+
+        The purpose is the gradient of the weights (`weights`) or of the feedback weights (`feedback`). If only the
+        errors of nodes are needed, the compiler omits this work.
         """
         before, self._purpose = self._purpose, purpose
         yield
         self._purpose = before
 
     def products(self, chosen: Sequence[Layer], samples: float | None = None) -> None:
-        """A product of each of these layers' weights with so many vectors (the batch's), one layer after the other."""
+        """Count a product of the weights of each chosen layer with a batch of vectors, one layer after the other.
+
+        Args:
+            chosen: the layers.
+            samples: the number of vectors (default: the batch size).
+        """
         self._products(chosen, samples, sum(layer.count for layer in chosen))
 
     def at_once(self, chosen: Sequence[Layer], samples: float | None = None) -> None:
-        """The same for all layers of a stack at once."""
+        """Count the same products as `products`, computed for all layers of a stack at once."""
         self._products(chosen, samples, len(chosen))
 
     def forward(self, samples: float | None = None) -> None:
-        """A pass from the data to the output."""
+        """Count a pass from the input to the output."""
         self.products(self.layers, samples)
 
     def backward(self, samples: float | None = None) -> None:
-        """A pass from the output to the lowest layer's, whose own input is the data."""
+        """Count a pass from the output back to the first hidden layer.
+
+        The lowest weights, whose input is the data, are not needed.
+        """
         self.products(self.above_input, samples)
 
     def weight_gradients(self) -> None:
-        """Of each trained node, from its error and its input, all layers of a stack at once."""
+        """Count the gradients of all trained weights from errors and inputs, for all layers of a stack at once."""
         with self.only_for("weights"):
             self.at_once(self.trained)
             if self.cell.network.activation_position == "after_weight":
-                # the derivative of the activation needs the product itself
+                # the derivative of the activation requires the preactivation
                 self.at_once(self.trained)
 
     def jacobians(self, samples: float | None = None) -> None:
-        """The derivatives of all outputs by all nodes."""
+        """Count the derivatives of all outputs with respect to all nodes."""
         samples = self.cell.batch_size if samples is None else samples
         self.backward(samples * self.cell.network.output_dim)
 
     def decompositions(self) -> None:
-        """The singular values and vectors of each sample's derivatives of the outputs by each node."""
+        """Count the singular value decompositions of each sample's derivatives of the outputs by each node."""
         outputs = self.cell.network.output_dim
         for layer in self.layers:
             matrices = self.cell.batch_size * layer.count
@@ -124,42 +139,47 @@ class Count:
             self._add("operations", 1)
 
     def multiply_adds(self, number: float, dtype: str | None = None) -> None:
-        """Those of products of matrices that are no weights."""
+        """Count multiply-adds of matrix products that do not involve weights.
+
+        Args:
+            number: how many.
+            dtype: the floating-point type (default: the cell's).
+        """
         self._add(f"products_{dtype or self.cell.dtype}", number)
 
     def operations(self, number: float) -> None:
-        """So many operations on layers in the program, whose work is counted apart."""
+        """Count operations on layers at compile time only; their work at run time is counted separately."""
         self._add("operations", number)
 
     def activities(self, passes: float, chosen: Sequence[Layer]) -> None:
-        """Passes over what leaves these layers, number by number."""
+        """Count elementwise passes over the activities of the chosen layers."""
         numbers = passes * self.cell.batch_size * num_units(chosen)
         self._add("activities", item_size(self.cell) * numbers)
         self._add("kernels", passes * len(chosen))
 
     def shifts(self, chosen: Sequence[Layer]) -> None:
-        """Activities of stacks of equal layers that each move to the next layer's place."""
+        """Count the activities of stacks of equal layers that move to the place of the next layer."""
         units = sum(layer.inputs * layer.count for layer in chosen if layer.count > 1)
         self._add("shifts", item_size(self.cell) * self.cell.batch_size * units)
 
     def weights(self, passes: float) -> None:
-        """Passes over the weights that are updated, number by number."""
+        """Count elementwise passes over the weights that are updated."""
         self._add("weights", passes * item_size(self.cell) * num_weights(self.updated))
         self._add("kernels", passes * len(self.updated))
 
     def traffic(self, size: float) -> None:
-        """So many bytes that are read or written once."""
+        """Count bytes that are read or written once."""
         self._add("weights", size)
 
     def python(self, steps: float, kernels: float = 0) -> None:
-        """Steps of a loop of Python, and what NumPy starts in it, as a product of each matrix of a stack."""
+        """Count steps of a Python loop, and the NumPy calls in it, such as a product for each matrix of a stack."""
         self._add("python", steps)
         self._add("kernels", kernels)
 
     def errors(self, options: AlgorithmSpec | None = None) -> None:
-        """The errors of all nodes by the cell's algorithm, or by that of other options; from the data on.
+        """Count the errors of all nodes, from the data on, by the cell's algorithm or by other options.
 
-        Where no weight is updated, the compiler computes them once for all that asks for them.
+        If no weight is updated, the compiler computes equal errors only once.
         """
         options = options or self.cell.algorithm
         if num_updates(self.cell) or options not in self._known:
@@ -167,29 +187,29 @@ class Count:
             self._algorithm(options, ("errors",))
 
     def gradient(self) -> None:
-        """The gradient of the weights by the cell's algorithm, from the data on."""
+        """Count the gradient of the weights by the cell's algorithm, from the data on."""
         self._algorithm(self.cell.algorithm, ("errors", "weights"))
 
     def backpropagation(self) -> None:
-        """The gradient of the weights by backpropagation, from the data on."""
+        """Count the gradient of the weights by backpropagation, from the data on."""
         self.forward()
         self.backward()
         with self.only_for("weights"):
             self.products(self.trained)
 
     def feedback_gradient(self) -> None:
-        """The gradient of the feedback weights by the cell's algorithm."""
+        """Count the gradient of the feedback weights by the cell's algorithm."""
         self._algorithm(self.cell.algorithm, ("feedback",))
 
     def update(self, chosen: Sequence[Layer]) -> None:
-        """An update of these layers' weights."""
+        """Count an update of the weights of the chosen layers by the cell's optimiser."""
         before, self.updated = self.updated, list(chosen)
         optimiser = declared.part("optimiser", self.cell.optimiser.name)
         declared.part_work(optimiser)(self.cell, self)
         self.updated = before
 
     def draw(self, chosen: Sequence[Layer]) -> None:
-        """The weights of these layers at random."""
+        """Count the random initialisation of the weights of the chosen layers."""
         self._add("draws", item_size(self.cell) * num_weights(chosen))
         self._add("operations", len(chosen))
         if self.cell.init_distribution == "orthogonal":
@@ -211,7 +231,7 @@ class Count:
             self._add("activities", item * samples * layer.units)
         self._add("weights", item * num_weights(chosen))
         self._add("kernels", kernels)
-        # of a convolution, its windows and its pooling are operations of their own
+        # the windows and the pooling of a convolution are separate operations
         self._add("operations", sum(3 if layer.is_convolution else 1 for layer in chosen))
         self._add("loops", sum(layer.count > 1 for layer in chosen))
 
@@ -221,7 +241,7 @@ class Count:
 
 
 def counted(cell: Cell) -> Count:
-    """All that a cell does, and what is done before the first one of its shard."""
+    """Return the counted work of a cell, including the preparation of its shard."""
     count = Count(cell)
     data = cell.dataset
     size = item_size(cell) * (data.num_train + data.num_test) * sample_sizes(cell)[0]
@@ -262,6 +282,6 @@ def _feedback_step(count: Count) -> None:
 
 
 def flops(cell: Cell) -> float:
-    """Operations of the matrix products of a cell, each multiply-add being two."""
+    """Return the number of floating-point operations in a cell's matrix products; a multiply-add counts as two."""
     found = counted(cell).found
     return 2.0 * sum(found[kind] for kind in RUNNING if kind.startswith("products"))

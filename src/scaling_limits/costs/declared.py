@@ -1,4 +1,4 @@
-"""What the parts of a cell declare of their work and memory, with what holds for one that says nothing."""
+"""Access to the work and memory that parts declare, with defaults for parts that declare nothing."""
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -16,26 +16,33 @@ _REGISTRIES: Mapping[str, Registry[object]] = {
 
 
 def part_work(part: ModuleType | None) -> Work:
-    """`work(cell, count)` of a part; one that says nothing does what backpropagation does."""
+    """Return a part's function `work(cell, count)`; the default is the work of backpropagation."""
     work: Work = getattr(part, "work", lambda cell, count: count.backpropagation())
     return work
 
 
 def part_memory(part: ModuleType | None, cell: Cell, **absent: float) -> Mapping[str, float]:
-    """`memory(cell)` of a part: copies of `weights` and of a batch's `units` and widest `windows`, `samples` of test
-    data, or `bytes`; with what holds where it says nothing.
+    """Return a part's `memory(cell)`, completed by defaults.
+
+    Args:
+        part: the module of the part.
+        cell: the cell.
+        **absent: the defaults of entries that the part does not declare.
+
+    Returns:
+        Copies of `weights`, of a batch's `units` and of its widest `windows`, the number of test `samples`, or `bytes`.
     """
     found: Mapping[str, float] = part.memory(cell) if part and hasattr(part, "memory") else {}
     return {**absent, **found}
 
 
 def part(kind: str, name: str) -> ModuleType:
-    """The module that declares a limit, a measurement or an optimiser."""
+    """Return the module that declares a limit, a measurement or an optimiser."""
     return _REGISTRIES[kind].part(name)
 
 
 def algorithm(spec: AlgorithmSpec) -> ModuleType | None:
-    """The module that declares an algorithm; None for a user's own that declares nothing."""
+    """Return the module that declares an algorithm, or None for an own algorithm that declares nothing."""
     if spec.file is not None:
         return algorithms.own.declaration(spec.file)
     return algorithms.registry.part(spec.name)

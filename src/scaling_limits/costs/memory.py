@@ -1,4 +1,4 @@
-"""How much memory a cell takes, and how many cells are trained at once; without jax."""
+"""The memory that a cell needs, and the number of cells that are trained at once. Does not import jax."""
 
 import contextlib
 import os
@@ -20,14 +20,14 @@ from scaling_limits.errors import ConfigurationError
 PROCESS_BYTES = 350e6
 """Python with its libraries and compiled programs."""
 GPU_PROCESS_BYTES = 4e9
-"""The same with CUDA's libraries, in the memory of the machine."""
+"""The host memory of the same with CUDA's libraries."""
 
-# The order of samples, bytes for each: shuffled epochs one by one, joined, and as integers of 32 bits, which alone are
-# kept, by NumPy and by JAX.
+# Bytes per sample for the order of samples. While it is made, it exists as separate shuffled epochs, joined, and as
+# 32-bit integers. Only the latter are kept, by NumPy and by JAX.
 _ORDER_MADE, _ORDER_KEPT = 20, 8
-# Copies that a compiled program holds at its peak: of weights that are not updated, and, where parts say nothing, of
-# those that are; of the batch's units, and further ones of those that come of windows. XLA's own analysis is compared
-# with in tests/configuration/test_costs.py.
+# Copies that a compiled program holds at its peak: of weights that are not updated, and by default of weights that are;
+# by default of the batch's units, and additional copies of the units of convolutions. tests/configuration/test_costs.py
+# compares them with XLA's own analysis.
 _WEIGHTS_DRAWN = 4
 _WEIGHTS_UPDATED = 6
 _UNITS = 2
@@ -35,13 +35,13 @@ _UNITS_CONVOLVED = 6
 
 
 def batch_size(cell: Cell, wanted: int, *, mem_mb: int, gpu_mem_mb: int) -> int:
-    """How many cells of this cell's shard are trained at once: `wanted`, or as many as fit, but at least 1.
+    """Return how many cells of this cell's shard are trained at once: `wanted`, or as many as fit, but at least 1.
 
     Args:
-        cell: any cell of the shard; its `cells_per_batch` is not looked at.
-        wanted: at least 1.
-        mem_mb: megabytes that a job may take.
-        gpu_mem_mb: megabytes of a GPU's memory that a job may take there.
+        cell: any cell of the shard; its `cells_per_batch` is ignored.
+        wanted: the desired number, at least 1.
+        mem_mb: the memory that a job may use, in MB.
+        gpu_mem_mb: the GPU memory that a job may use, in MB.
     """
     if wanted == 1 or cell.limit is not None:
         return wanted
@@ -52,15 +52,16 @@ def batch_size(cell: Cell, wanted: int, *, mem_mb: int, gpu_mem_mb: int) -> int:
 
 
 def refuse_too_large(cells: Iterable[Cell], *, mem_mb: int, gpu_mem_mb: int) -> None:
-    """Refuse cells, one of each shard will do, that take more than a job may.
+    """Reject cells that need more memory than a job may use.
 
     Args:
-        cells: of any shards.
-        mem_mb: megabytes that a job may take.
-        gpu_mem_mb: megabytes of a GPU's memory that a job may take there.
+        cells: cells of any shards; one cell of each shard suffices.
+        mem_mb: the memory that a job may use, in MB.
+        gpu_mem_mb: the GPU memory that a job may use, in MB.
 
     Raises:
-        ConfigurationError: names the largest cell, what it takes, and what the setting should be.
+        ConfigurationError: a cell is too large; the message names the largest cell, its memory, and a sufficient
+            setting.
     """
     cells = list(cells)
     for device, key, allowed in (
@@ -80,10 +81,10 @@ def refuse_too_large(cells: Iterable[Cell], *, mem_mb: int, gpu_mem_mb: int) -> 
 
 
 def refuse_beyond_machine(cell: Cell) -> None:
-    """Refuse a cell that takes more memory than this machine has, or the container that this process runs in.
+    """Reject a cell that needs more memory than this machine has, or the container in which this process runs.
 
     Raises:
-        ConfigurationError: names the cell's sizes, what it takes, and what there is.
+        ConfigurationError: the cell is too large; the message names its sizes, its memory, and the available memory.
     """
     needed, available = cell_bytes(cell), _machine_bytes()
     if needed > available:
@@ -97,14 +98,14 @@ def refuse_beyond_machine(cell: Cell) -> None:
 def _machine_bytes() -> float:
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        # there is none, or `max`
+        # the file is missing or contains `max`
         with contextlib.suppress(OSError, ValueError):
             found.append(int(Path(limit).read_text()))
     return min(found)
 
 
 def described(cell: Cell) -> str:
-    """The sizes of a cell in words."""
+    """Return the sizes of a cell as text."""
     net, cells = cell.network, cell.cells_per_batch
     what = f"limit {cell.limit}" if cell.limit else f"a cell of width {net.width}"
     batch = f", {cells} cells at once" if cells > 1 else ""
@@ -115,7 +116,7 @@ def described(cell: Cell) -> str:
 
 
 def cell_bytes(cell: Cell) -> float:
-    """Peak memory of a process that computes a batch of such cells."""
+    """Return the peak memory in bytes of a process that computes a batch of such cells."""
     cells = cell.cells_per_batch
     order = _order_length(cell)
     trained = (program_bytes(cell) + _ORDER_KEPT * order) * cells
@@ -124,7 +125,7 @@ def cell_bytes(cell: Cell) -> float:
 
 
 def host_bytes(cell: Cell) -> float:
-    """Peak memory of the machine that such a process takes: less than `cell_bytes` if it computes on a GPU."""
+    """Return the peak host memory in bytes of such a process: less than `cell_bytes` if it computes on a GPU."""
     if cell.device == "cpu":
         return cell_bytes(cell)
     order = _ORDER_MADE * _order_length(cell) * cell.cells_per_batch
@@ -132,7 +133,7 @@ def host_bytes(cell: Cell) -> float:
 
 
 def program_bytes(cell: Cell) -> float:
-    """What the compiled training of one cell, or its limit, holds at its peak, data apart."""
+    """Return the peak memory in bytes of the compiled training of one cell, or of its limit, without the data."""
     if cell.limit is not None:
         return part_memory(part("limit", cell.limit), cell, bytes=0.0)["bytes"]
     found = layers(cell)
@@ -145,7 +146,7 @@ def program_bytes(cell: Cell) -> float:
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units
     convolutions = [layer for layer in found if layer.is_convolution]
-    # measurements are taken one after the other
+    # measurements run one after the other, so only the largest counts
     measured = [part_memory(part("measurement", spec.name), cell) for spec in cell.measurements]
 
     def most(kind: str) -> float:
@@ -161,18 +162,21 @@ def program_bytes(cell: Cell) -> float:
 
 
 def _order_length(cell: Cell) -> int:
-    """How many samples training sees, each as often as it does."""
+    """Return the number of samples that training sees, counting repetitions."""
     return 0 if cell.limit is not None else cell.num_steps * cell.batch_size
 
 
 def _data_bytes(cell: Cell) -> float:
-    """The data as NumPy's and as JAX's arrays."""
+    """Return the size in bytes of the data as arrays of NumPy and of JAX."""
     data = cell.dataset
     return 2.0 * item_size(cell) * (data.num_train + data.num_test) * sum(sample_sizes(cell))
 
 
 def _loading_bytes(cell: Cell) -> float:
-    """The data while they are normalised: in bytes and in their dtype; a channel's mean and deviation in float64."""
+    """Return the size in bytes of the data during normalisation.
+
+    The data exist as bytes and in their dtype; mean and deviation of one channel at a time are computed in float64.
+    """
     data = cell.dataset
     channels = data.input_shape[2] if len(data.input_shape) == 3 else 1
     deviation = 16.0 / channels if data.normalisation == "standardise" else 0.0
@@ -184,5 +188,5 @@ def _loading_bytes(cell: Cell) -> float:
 
 
 def _rounded_up(count: float) -> int:
-    """Megabytes, with a tenth to spare, in hundreds."""
+    """Return a number of bytes in MB with a tenth to spare, rounded up to hundreds."""
     return int(-(-count * 1.1 // 1e8) * 100)

@@ -1,4 +1,4 @@
-"""Which cells share a job: the same on every machine and with any store; without jax or pandas."""
+"""Assignment of cells to jobs, equal on every machine and with any store. Does not import jax or pandas."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from scaling_limits.costs.rates import shard_seconds
 
 
 def shards(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Cells that compile once, together."""
+    """Return the cells in groups that share one compiled program."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.shard(), []).append(cell)
@@ -17,9 +17,9 @@ def shards(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def pack(shards: Iterable[Sequence[Cell]], seconds: float) -> list[list[Cell]]:
-    """Split an experiment's shards into jobs of about `seconds` of estimated time, one dtype a job.
+    """Split an experiment's shards into jobs of about `seconds` of estimated time, with one dtype per job.
 
-    Cells of a shard stay together where they fit, so that it is compiled once; a larger shard is divided.
+    The cells of a shard stay together if they fit, so that the shard is compiled once; larger shards are divided.
     """
     jobs: list[list[Cell]] = []
     room, dtype = 0.0, ""

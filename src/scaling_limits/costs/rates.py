@@ -1,4 +1,4 @@
-"""Seconds of each kind of work, by device."""
+"""Seconds that each kind of work takes, by device."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -11,13 +11,13 @@ from scaling_limits.costs.count import PREPARING, RUNNING, counted
 Rates = Mapping[str, float]
 
 RUN_SECONDS = 2.8
-"""Starting Snakemake, and planning."""
+"""Starting Snakemake and planning."""
 JOB_SECONDS = 1.8
-"""A process until its first cell."""
+"""A process up to its first cell."""
 FIGURE_SECONDS = 6.5
 """Judging, drawing and copying a figure."""
 RATES: Mapping[Literal["cpu", "gpu"], Rates] = {
-    # fitted to the run times of some thousand cells on one core of the machine that the presets were made on
+    # fitted to the run times of about a thousand cells on one core of the machine on which the presets were designed
     "cpu": {
         "products_float32": 1.28e-11,
         "products_float64": 3.5e-11,
@@ -36,8 +36,9 @@ RATES: Mapping[Literal["cpu", "gpu"], Rates] = {
         "operations": 0.0456,
         "loops": 0.0395,
     },
-    # measured on an H100 (docs/gpu.md): 24 TFLOP/s within training, 2.1 TB/s, 4.4 us a kernel. Products in float64 and
-    # small decompositions were not measured; the host's work is taken from the CPU, compilation from a few programs.
+    # measured on an H100 (docs/gpu.md): 24 TFLOP/s in training, 2.1 TB/s, 4.4 µs per kernel. Products in float64 and
+    # small decompositions were not measured; work of the host has the rates of the CPU, and compilation is estimated
+    # from a few programs.
     "gpu": {
         "products_float32": 8.3e-14,
         "products_float64": 8.3e-14,
@@ -57,8 +58,11 @@ RATES: Mapping[Literal["cpu", "gpu"], Rates] = {
         "loops": 0.1,
     },
 }
-"""Seconds of each kind of work. A CPU's decide how a program is compiled (`compiling`), which is part of a cell's key:
-if they change, cells are recomputed."""
+"""Seconds of each kind of work.
+
+The rates of a CPU determine how a program is compiled (`compiling`), which is part of a cell's key: if they change,
+cells are recomputed.
+"""
 _PREPARED = ("programs", "operations", "loops")
 _ELEMENTWISE = ("activities", "weights")
 _MOVED = ("shifts", "windows", "draws")
@@ -69,17 +73,19 @@ TIMES: Mapping[Compiled, Mapping[str, float]] = {
     | dict.fromkeys(_MOVED, 1.2),
     "quickly": dict.fromkeys(_PREPARED, 0.22) | dict.fromkeys((*_ELEMENTWISE, *_MOVED), 4),
 }
-"""By how a program is compiled and by kind of work, its time over that in one that is optimised, as measured (see
-docs/performance.md). Products of matrices come from a library."""
+"""Time of each kind of work relative to a fully optimised program, by kind of compilation.
+
+Values are measured (see docs/performance.md). Matrix products come from a library and are not affected.
+"""
 
 
 def cell_seconds(cell: Cell) -> float:
-    """Seconds that a cell takes in a full batch of its `cells_per_batch`, without preparation."""
+    """Return the seconds that a cell takes in a full batch of its `cells_per_batch`, without preparation."""
     return float(_work(cell, RUNNING) @ _rates(cell, RUNNING))
 
 
 def shard_seconds(shard: Sequence[Cell]) -> float:
-    """Seconds that cells of one shard take: preparation, and batches; a short batch is padded."""
+    """Return the seconds that the cells of one shard take: preparation, and batches; an incomplete batch is padded."""
     first = shard[0]
     batches = -(-len(shard) // first.cells_per_batch)
     preparing = float(_work(first, PREPARING) @ _rates(first, PREPARING))
@@ -89,7 +95,7 @@ def shard_seconds(shard: Sequence[Cell]) -> float:
 def _work(cell: Cell, kinds: Iterable[str]) -> np.ndarray:
     amounts = counted(cell).found
     times = TIMES[cell.compiled]
-    # a batch shares its kernels
+    # the cells of a batch share kernels
     shared = {"kernels": cell.cells_per_batch}
     return np.array([amounts[kind] * times.get(kind, 1) / shared.get(kind, 1) for kind in kinds])
 
