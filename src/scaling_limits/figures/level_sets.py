@@ -1,19 +1,19 @@
-"""Level sets of a quantity over two hyperparameters, as claims judge and maps draw them."""
+"""Level sets of a quantity over two hyperparameters, as judged by claims and drawn on maps."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 MIN_CROSSINGS = 3
-"""Fewer crossings than this have no fitted slope."""
+"""Smallest number of crossings for which a slope is fitted."""
 
 
 @dataclass(frozen=True)
 class LevelSetFit:
-    """Straight lines through level sets in log x and log y: R of them, as there are R surfaces of values.
+    """Straight lines fitted to level sets in log x and log y, one for each of R surfaces.
 
-    `slopes` [R] are d log y / d log x, NaN where there are fewer than `MIN_CROSSINGS` crossings; `counts` [R] are
-    the numbers of crossings; `ends` [2, 2, R] are the x and y (second axis) of both ends of the fitted part.
+    `slopes` [R] are d log y / d log x, NaN if there are fewer than `MIN_CROSSINGS` crossings; `counts` [R] are the
+    numbers of crossings; `ends` [2, 2, R] are the x and y (second axis) of both ends of the fitted part.
     """
 
     slopes: np.ndarray
@@ -25,9 +25,9 @@ def fit_level_set(x: np.ndarray, y: np.ndarray, values: np.ndarray, level: float
     """Fit a line to the level set on the side of small x and y, by total least squares.
 
     Along every row (x at fixed y) and every column (y at fixed x), from the smallest value on, the first crossing at
-    which `values` fall below the level counts, interpolated in the logarithms of all three. Infinite values lie
-    above the level, but nothing is interpolated next to them or next to NaN. The fit treats x and y alike: it is the
-    principal axis of the crossings.
+    which `values` fall below the level is used, interpolated in the logarithms of all three. Infinite values count as
+    above the level, but crossings next to infinite values or NaN are ignored. The fit is symmetric in x and y: it is
+    the principal axis of the crossings.
 
     Args:
         x: positive, increasing [X].
@@ -39,7 +39,7 @@ def fit_level_set(x: np.ndarray, y: np.ndarray, values: np.ndarray, level: float
         The fit to each of the R surfaces.
     """
     log_x, log_y = np.log(x), np.log(y)
-    # NaN is above the level as well, and next to it the crossing is NaN
+    # NaN also counts as above the level; a crossing next to it is NaN
     heights = np.log(values) - np.log(level)
     along_rows = _first_crossings(log_x, heights.swapaxes(0, 1))
     along_columns = _first_crossings(log_y, heights)
@@ -62,10 +62,10 @@ def fit_level_set(x: np.ndarray, y: np.ndarray, values: np.ndarray, level: float
 
 
 def _first_crossings(positions: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """Positions [N, R] of the first fall of heights [K, N, R] below 0, over positions [K]; NaN where there is none."""
+    """Return the positions [N, R] of the first fall of heights [K, N, R] below 0 along positions [K]; NaN if none."""
     below = heights <= 0
     first = below.argmax(axis=0)
-    # what begins below has no crossing in the grid
+    # heights that start below have no crossing in the grid
     crosses = below.any(axis=0) & (first > 0)
     before = np.maximum(first - 1, 0)
     low, high = (np.take_along_axis(heights, k[None], axis=0)[0] for k in (first, before))

@@ -1,4 +1,4 @@
-"""The words of metrics: what plots say of one if they do not say it themselves, for all papers."""
+"""Labels, scales and directions of metrics: the defaults of plots in all papers."""
 
 from typing import Literal, NamedTuple
 
@@ -9,9 +9,9 @@ Best = Literal["min", "max"]
 
 
 class MetricInfo(NamedTuple):
-    """A metric's name on an axis, the axis's scale, which value is best, and the largest possible one.
+    """A metric's label, the scale of its axis, whether small or large values are best, and its largest possible value.
 
-    `best` is None where none is: of a size, or of how well two things agree.
+    `best` is None if no value is best, as for sizes or for the agreement of two quantities.
     """
 
     label: str
@@ -21,7 +21,7 @@ class MetricInfo(NamedTuple):
 
     @property
     def percent(self) -> bool:
-        """Whether tables write it in percent: a share that is best large."""
+        """Whether tables print the metric in percent: a fraction that should be large."""
         return (self.best, self.top) == ("max", 1.0)
 
 
@@ -88,10 +88,10 @@ METRICS: dict[str, MetricInfo] = {
 
 
 def metric_info(quantity: Quantity) -> MetricInfo:
-    """The words of a quantity: those of its metric, else its name and what most have.
+    """Return label, scale and direction of a quantity, from its metric or from its name and the defaults.
 
-    A label of its own comes first; a complement is small, and turns over what is best. Of steps until a value is small
-    the fewest are best.
+    A label of the quantity takes precedence. A complement reverses the direction and is small. For the number of steps
+    until a value is small, the smallest number is best.
     """
     words = METRICS.get(quantity.metric, MetricInfo(quantity.metric.replace("_", " ")))
     if quantity.growth:

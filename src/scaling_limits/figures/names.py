@@ -1,4 +1,4 @@
-"""The order of figures' names."""
+"""Sorting of figures' names."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from scaling_limits.errors import unknown
 
 
 def natural(name: str) -> list[tuple[str, int]]:
-    """Return a sort key by which numbers in names count as numbers.
+    """Return a sort key that orders numbers inside names by value.
 
     >>> sorted(["fig10", "figS2", "fig2", "figS10"], key=natural)
     ['fig2', 'fig10', 'figS2', 'figS10']
@@ -16,7 +16,7 @@ def natural(name: str) -> list[tuple[str, int]]:
 
 
 def unknown_figure(name: str, valid: Iterable[str]) -> str:
-    """Return the error message for a figure that does not exist, the valid ones in natural order.
+    """Return the error message for an unknown figure, with the valid figures in natural order.
 
     >>> unknown_figure("fig3", ["fig10", "fig2"])
     "unknown figure 'fig3'; did you mean 'fig2'? Valid: fig2, fig10"

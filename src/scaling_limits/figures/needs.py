@@ -1,4 +1,4 @@
-"""Requirements of plots and claims on the cells that they name, checked before any cell is computed."""
+"""What plots and claims require of the cells of their grids, checked before any cell is computed."""
 
 import typing
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ AXES: tuple[str, ...] = typing.get_args(Axis)
 
 
 class GridCells(Protocol):
-    """The cells of a grid."""
+    """Protocol of the cells of a grid."""
 
     @property
     def points(self) -> Sequence[tuple[BaseModel, Cell]]:
@@ -26,11 +26,11 @@ class GridCells(Protocol):
 
     @property
     def columns(self) -> frozenset[str]:
-        """The settings that any of its cells has."""
+        """The settings that at least one of the cells has."""
         ...
 
     def values(self, column: str) -> set[Hashable]:
-        """Return all values of a column, as configured and as the file says."""
+        """Return all values of a column, both as configured and as written in the file."""
         ...
 
     def configured(self, column: str, only: Mapping[str, Hashable]) -> set[Hashable]:
@@ -38,7 +38,7 @@ class GridCells(Protocol):
         ...
 
     def written_values(self, column: str) -> set[Hashable] | None:
-        """Return the values that the file lists for a column; None where it lists none."""
+        """Return the values that the file lists for a column, or None if it lists none."""
         ...
 
 
@@ -46,7 +46,7 @@ Grids = Mapping[str, GridCells]
 
 
 class Use(NamedTuple):
-    """A quantity of the cells of some grids together, one number for each value of `columns` and seed."""
+    """A quantity of the pooled cells of some grids, with one number for each combination of `columns` and seed."""
 
     path: Path
     grids: tuple[str, ...]
@@ -57,26 +57,31 @@ class Use(NamedTuple):
 
 
 def value_of(settings: object, column: str) -> Hashable:
-    """Return a setting of a cell as a hashable value; None if it has no such setting."""
+    """Return a setting of a cell as a hashable value, or None if the cell does not have it."""
     value = getattr(settings, column, None)
     return value if isinstance(value, Hashable) else str(value)
 
 
 def is_number(value: object) -> typing.TypeGuard[float]:
-    """Whether a value is a number; true and false are none."""
+    """Return whether a value is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def listed(values: Iterable[object]) -> str:
-    """Return values as a text, short ones first."""
+    """Return values as text, sorted by length and then alphabetically."""
     return ", ".join(sorted(map(str, values), key=lambda text: (len(text), text)))
 
 
 def logarithm_problem(column: str, values: Iterable[Hashable], names: Sequence[str]) -> str | None:
-    """Say why logarithms of a setting cannot be taken, or not be compared, in the grids `names`.
+    """Return why logarithms of a setting cannot be used in the grids `names`.
+
+    Args:
+        column: the setting.
+        values: its values.
+        names: the grids, for the message.
 
     Returns:
-        None if its values are positive numbers, at least two.
+        The problem, or None if the values are at least two positive numbers.
     """
     values = set(values)
     wrong = [value for value in values if not (is_number(value) and value > 0)]
@@ -89,7 +94,7 @@ def logarithm_problem(column: str, values: Iterable[Hashable], names: Sequence[s
 
 
 def theory_problem(name: str, grid: GridCells) -> str | None:
-    """Say why theory predicts no powers of depth for the cells of a grid; None if it does."""
+    """Return why theory predicts no powers of depth for the cells of a grid, or None if it does."""
     for settings, _ in grid.points:
         try:
             if not getattr(settings, "residual", False):
@@ -105,13 +110,13 @@ def theory_problem(name: str, grid: GridCells) -> str | None:
 def none_selected(
     path: Path, grid: str, column: str, values: Sequence[float], grids: Grids
 ) -> Iterator[MisplacedError]:
-    """Yield the problem of a grid that has none of the selected values of a column.
+    """Yield a problem if a grid has none of the selected values of a column.
 
     Args:
         path: where the figure selects the values.
         grid: the grid's name.
-        column: a setting, or an axis of records, about which cells say nothing.
-        values: those that are to be shown.
+        column: a setting; axes of records are ignored, since their values are unknown before cells are computed.
+        values: the selected values.
         grids: the cells of every grid.
     """
     if column in AXES or column not in grids[grid].columns:

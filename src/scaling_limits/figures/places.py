@@ -1,20 +1,20 @@
-"""Places in titles and captions, as `{num_inference_steps}`, that are filled from the cells which a figure shows."""
+"""Placeholders in titles and captions, such as `{num_inference_steps}`, filled from the cells that a figure shows."""
 
 import re
 from collections.abc import Callable
 
 COUNTS = ("num_hidden_layers", "num_weight_layers")
-"""What may be named beside settings: the layers that a depth comes to, whatever it counts."""
+"""Names that placeholders accept in addition to settings: the numbers of layers that follow from the depth."""
 
 _PLACE = re.compile(r"(?<![\\_^A-Za-z0-9}])\{([a-z_]+)\}")
-"""A name in braces; braces of mathematics follow a letter, a backslash, `_`, `^` or another brace."""
+"""A name in braces. Braces of mathematics follow a letter, a digit, a backslash, `_`, `^` or another brace."""
 
 
 def named(text: str) -> list[str]:
-    """The names in a text's places."""
+    """Return the names of the placeholders in a text."""
     return _PLACE.findall(text)
 
 
 def filled(text: str, value: Callable[[str], str]) -> str:
-    """The text with `value(name)` in the place of every name."""
+    """Return the text with each placeholder replaced by `value(name)`."""
     return _PLACE.sub(lambda found: value(found[1]), text)

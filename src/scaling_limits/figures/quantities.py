@@ -1,6 +1,6 @@
-"""Quantities: what figures and claims say of a metric.
+"""Quantities: how figures and claims reduce the records of a metric.
 
-Apart from `records`, as reading a configuration needs no pandas.
+This module is separate from `records`, so that reading a configuration does not import pandas.
 """
 
 from typing import Literal
@@ -15,18 +15,17 @@ Axis = Literal["layer", "index", "inference_step", "step"]
 class Quantity(Strict):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
-    Where records have a `layer` or `index`, either one is chosen (-1: a cell's last, -2: the one before), or `per`
-    keeps that axis as a column beside the cells' own, with one number for each. So it does for the `inference_step`,
-    of which otherwise one is chosen, or the last one counts, and for the training `step`, which is then not reduced.
-    It names one axis or several.
-
-    `reduce` says how the training steps are reduced: `min`, `max`, `last`, `first`, or `at` (the records of `step`).
-    `window` averages that many consecutive recorded steps first (1: none), or all where there are fewer.
-    `during` gives the mean over a part of training instead, between two fractions of its length: [0.25, 0.5].
-    With `growth` every record counts relative to the first that there is of the training steps, before all that.
-    `complement` gives `1 - value` (for 1 - cosine).
-    With `below` it is the first recorded training step at which the value is smaller than that, in place of a value:
-    infinite if it never is.
+    If records have a `layer` or `index`, either one is selected (-1: a cell's last, -2: the one before), or `per` keeps
+    this axis as a column, with one number for each value. `per` may also keep the `inference_step`, of which otherwise
+    one is selected or the last one is used, and the training `step`, which is then not reduced. It names one axis or
+    several.
+    `reduce` defines the reduction over training steps: `min`, `max`, `last`, `first`, or `at` (the records of `step`).
+    `window` first averages this many consecutive recorded steps (1: no average), or all steps if there are fewer.
+    `during` instead gives the mean over a part of training, between two fractions of its length: [0.25, 0.5]. With
+    `growth`, every record is first divided by the earliest recorded one. `complement` gives `1 - value` (for 1 -
+    cosine).
+    With `below`, the quantity is the first recorded training step at which the value is below this number, or infinity
+    if there is none.
     """
 
     metric: str

@@ -1,8 +1,8 @@
-"""The types of what a file says of a figure, checked before short forms are expanded: text, lists and mappings.
+"""Types of the entries of a figure in a file, checked before short forms are expanded: text, lists and mappings.
 
-A shape is `str` (text), `int` (a whole number), `[shape]` (a list of it), `{"*": shape}` (a mapping to it),
-`{"key": shape}` (a mapping with these keys, if it has them; others may be anything) or a tuple of alternatives. A key
-without a value is as if it were not there.
+A shape is `str` (text), `int` (a whole number), `[shape]` (a list of it), `{"*": shape}` (a mapping to it), `{"key":
+shape}` (a mapping whose keys have these shapes if present; other keys may be anything) or a tuple of alternatives. A
+key without a value counts as absent.
 """
 
 from collections.abc import Iterator
@@ -26,9 +26,15 @@ RULE: Shape = {
 
 
 def misfits(value: object, shape: Shape, path: Path) -> Iterator[MisplacedError]:
-    """Yield the values whose type does not fit their shape, each with its path."""
+    """Yield the values whose type does not match their shape, each with its path.
+
+    Args:
+        value: the value.
+        shape: its shape.
+        path: the path to the value.
+    """
     if _fits(value, shape):
-        # what is inside of it is of the first alternative that it fits
+        # its content must match the first alternative that matches
         shape = next(s for s in _alternatives(shape) if _fits(value, s))
         if isinstance(shape, list) and isinstance(value, list):
             for index, item in enumerate(value):
@@ -51,7 +57,7 @@ def _alternatives(shape: Shape) -> tuple[Shape, ...]:
 
 
 def _fits(value: object, shape: Shape) -> bool:
-    """Whether a value is of the type that a shape has on top."""
+    """Return whether a value has the outermost type of a shape."""
     kinds = tuple(s if isinstance(s, type) else type(s) for s in _alternatives(shape))
     return isinstance(value, kinds) and not isinstance(value, bool)
 

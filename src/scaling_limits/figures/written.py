@@ -1,17 +1,17 @@
-"""The written form of figures: the names that they may use, and errors with the path to what is wrong."""
+"""The written form of figures: the names that they may use, and errors with the path to the invalid entry."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 Path = tuple[str | int, ...]
-"""The keys from a figure to a place in it: `("plot", "panels", 0)`."""
+"""The keys from a figure to an entry: `("plot", "panels", 0)`."""
 
 Written = dict[str, Any]
-"""A part of a figure as its file has it, names not yet replaced."""
+"""A part of a figure as written in its file, before names are replaced."""
 
 
 class MisplacedError(Exception):
-    """A part of a figure that is not valid, and the path to it."""
+    """An invalid part of a figure, with its path."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(problem)
@@ -19,7 +19,7 @@ class MisplacedError(Exception):
 
 
 class Names(Protocol):
-    """The names that a figure may use; what is unknown raises MisplacedError with the path given."""
+    """Protocol of the names that a figure may use; unknown names raise MisplacedError with the given path."""
 
     @property
     def symbols(self) -> Mapping[str, str]:
@@ -27,17 +27,20 @@ class Names(Protocol):
         ...
 
     def quantity(self, written: object, path: Path) -> object:
-        """Return a quantity written out: of a name, of a name with changes, or as written."""
+        """Return the definition of a quantity that is given by name, by name with changes, or in full."""
         ...
 
     def grids(self, written: object, path: Path) -> list[str]:
-        """Return the grids of a node, or of several."""
+        """Return the grids below a node, or below several."""
         ...
 
     def titled(self, written: object, path: Path) -> list[tuple[str, str | None]]:
-        """Return grids with their titles: below a node, in full for a list of nodes, or as written."""
+        """Return grids with their titles.
+
+        Titles are relative to a single node, complete for a list of nodes, and as written for a mapping.
+        """
         ...
 
     def every_grid(self) -> list[str]:
-        """Return all grids in their order."""
+        """Return all grids in order."""
         ...
