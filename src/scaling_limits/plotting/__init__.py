@@ -1,1 +1,1 @@
-"""The look of figures: the page, its text, styles and colours, and the execution of notebooks."""
+"""The appearance of figures: page, text, styles and colours, and the execution of notebooks."""

@@ -1,4 +1,4 @@
-"""Colours: one for each thing in all papers, and for sizes the darker the larger."""
+"""Colours: one for each method in all papers; larger sizes are darker."""
 
 from collections.abc import Iterable
 
@@ -11,12 +11,12 @@ Colour = tuple[float, float, float]
 BLACK: Colour = (0.0, 0.0, 0.0)
 
 _SEQUENCES = (("viridis", 0.58), ("plasma", 0.62))
-"""Sequential palettes and where they are as light as a line on white may be (a contrast of 3 : 1)."""
+"""Sequential palettes, with the positions at which a line is as light as its contrast on white (3 : 1) allows."""
 
 _BLUE, _ORANGE, _GREEN, _RED = "#08519C", "#D55E00", "#1A8F50", "#8A1C5A"
 _BROWN, _CYAN, _GREY = "#4F3A00", "#3A93CF", "#858585"
 THINGS: dict[tuple[str, str, float | None], str] = {
-    # algorithm, scheme, exponent of the output's energy weight
+    # keys: algorithm, scheme, exponent of the output's energy weight
     ("backpropagation", "sp", None): _GREY,
     ("backpropagation", "ntk", None): _BROWN,
     ("backpropagation", "mup", None): _CYAN,
@@ -29,7 +29,7 @@ THINGS: dict[tuple[str, str, float | None], str] = {
     ("target_propagation", "mup", None): _RED,
 }
 OPTIMISERS = {"kfac": _RED, "shampoo": _GREEN, "foof": _BROWN}
-"""Of lines of muP that tell optimisers apart."""
+"""Colours of lines under µP that compare optimisers."""
 REGIONS: dict[str, Colour] = {
     "unstable at initialisation": to_rgb(_RED),
     "unstable in training": to_rgb(_ORANGE),
@@ -47,14 +47,14 @@ OUTCOMES = {
     "inconclusive at this scale": "#E2E2E2",
     "data not available": "#E2E2E2",
 }
-"""Backgrounds of badges."""
+"""Background colours of badges."""
 SETS = tuple(str(grey) for grey in (1.0, 0.94, 0.86, 0.76))
-"""Greys of sets within sets, the outermost first: black on the darkest is well read."""
+"""Greys of nested sets, the outermost first; black text is readable on all of them."""
 _OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)
 
 
 def size_colours(values: Iterable[float], which: int = 0) -> dict[float, Colour]:
-    """A colour for each size by its logarithm, the largest the darkest; `which` chooses the palette."""
+    """Return a colour for each size by its logarithm, the largest darkest; `which` selects the palette."""
     sizes = sorted(set(values))
     name, lightest = _SEQUENCES[which % len(_SEQUENCES)]
     logarithmic = sizes[0] > 0
@@ -66,7 +66,7 @@ def size_colours(values: Iterable[float], which: int = 0) -> dict[float, Colour]
 
 
 def identity_colours(values: Iterable[float]) -> dict[float, Colour]:
-    """A colour of its own for each layer; shades by number if there are more layers than colours."""
+    """Return distinct colours for layers, or colours of a sequential palette if there are too many layers."""
     layers = sorted(set(values))
     if len(layers) > len(_OTHERS):
         return size_colours(layers)
@@ -74,23 +74,26 @@ def identity_colours(values: Iterable[float]) -> dict[float, Colour]:
 
 
 def exponent_colours(values: Iterable[float]) -> dict[float, Colour]:
-    """Colours of exponents of the output's energy weight: of 0 and -1 those of muP with them, else between."""
+    """Return colours of exponents of the output's energy weight.
+
+    The exponents 0 and -1 have the colours of µP with these exponents; others are interpolated.
+    """
     ends = [np.array(to_rgb(THINGS["predictive_coding", "mup", end])) for end in (0.0, -1.0)]
     parts = {value: float(np.clip(-value, 0, 1)) for value in sorted(set(values))}
     return {v: to_rgb(tuple((1 - t) * ends[0] + t * ends[1])) for v, t in parts.items()}
 
 
 def line_colours(rows: pd.DataFrame) -> dict[str, Colour]:
-    """The colour of each `line` of a table without hue, by what its cells are.
+    """Return the colour of each `line` of a table without hue, determined by the method of its cells.
 
-    Two lines of one colour would be taken for the same: the second has one of its own.
+    If two lines would have the same colour, the second one gets another colour.
     """
     things = {
         str(line): _thing_of(cells.iloc[0]) for line, cells in rows.groupby("line", sort=False)
     }
     taken: list[str] = []
     colours: dict[str, Colour] = {}
-    # those that are known first, so that no other takes theirs
+    # methods with a fixed colour come first, so that no other line gets their colour
     for line in sorted(things, key=lambda name: things[name] is None):
         own = things[line]
         left = [c for c in ([own] if own else []) + list(_OTHERS) if c not in taken]
@@ -100,7 +103,7 @@ def line_colours(rows: pd.DataFrame) -> dict[str, Colour]:
 
 
 def _thing_of(cell: pd.Series) -> str | None:
-    """The colour of what a cell is of, if that has one."""
+    """Return the fixed colour of a cell's method, or None."""
     scheme, exponent = _family(str(cell["parameterisation"])), cell["energy_weight_exponent"]
     optimiser = cell.get("optimiser")
     if scheme == "mup" and optimiser in OPTIMISERS:
@@ -111,7 +114,7 @@ def _thing_of(cell: pd.Series) -> str | None:
 
 
 def _family(scheme: str) -> str:
-    """The scheme of a row of the table, whatever the update rule or algorithm that it is for."""
+    """Return the scheme of a row of the table, without its update rule or algorithm."""
     for family in ("ntk", "sp"):
         if family in scheme.split("_"):
             return family

@@ -1,4 +1,7 @@
-"""An engine for papermill that runs notebooks in its own process: starting a kernel takes longer than most drawings."""
+"""An engine for papermill that runs notebooks in the calling process.
+
+Starting a kernel would take longer than most drawings.
+"""
 
 import ast
 import base64
@@ -16,17 +19,17 @@ NAME = "in-process"
 
 
 class InProcess(Engine):  # type: ignore[misc]
-    """Runs the cells of a notebook in one namespace, up to the first that fails.
+    """Runs the cells of a notebook in one namespace, up to the first cell that fails.
 
-    Of a cell it keeps what is printed to standard output, the value of its last line, and its error. What it does not
-    know are IPython's own words, such as `%matplotlib` and `display`.
+    It keeps standard output, the value of the last expression, and the error of each cell. It does not support the
+    syntax and functions of IPython, such as `%matplotlib` and `display`.
     """
 
     @classmethod
     def execute_managed_notebook(
         cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: object
     ) -> None:
-        """Run the cells of `nb_man.nb`, and put their outputs there."""
+        """Run the cells of `nb_man.nb` and store their outputs there."""
         namespace: dict[str, object] = {"__name__": "__main__"}
         code = [cell for cell in nb_man.nb.cells if cell.cell_type == "code"]
         for count, cell in enumerate(code, start=1):
@@ -41,7 +44,7 @@ class InProcess(Engine):  # type: ignore[misc]
 
 
 def _run(cell: NotebookNode, namespace: dict[str, object]) -> bool:
-    """Whether the cell failed."""
+    """Run a cell, store its outputs, and return whether it failed."""
     new: Any = nbformat.v4.new_output
     formatter: Any = DisplayFormatter()
     printed = io.StringIO()
@@ -68,7 +71,7 @@ def _run(cell: NotebookNode, namespace: dict[str, object]) -> bool:
 
 
 def _value(cell: NotebookNode, namespace: dict[str, object]) -> object:
-    """What the last line comes to if it is an expression, else None."""
+    """Execute a cell, and return the value of its last line if that is an expression, otherwise None."""
     tree = ast.parse(cell.source, cell.id)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, cell.id, "exec"), namespace)

@@ -1,16 +1,16 @@
-"""Characters that the font of figures cannot draw."""
+"""Detection of characters that the font of figures cannot draw."""
 
 import unicodedata
 from functools import cache
 from pathlib import Path
 
 FONT = "DejaVu Sans"
-# titles are bold
+# titles are bold, so both files are needed
 _FILES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
 
 
 def undrawable(text: str) -> str:
-    """Name the characters of a text that have no glyph; empty if all have one.
+    """Return the characters of a text without a glyph, as text for a message; empty if all have one.
 
     >>> undrawable("µP, 中")
     "'中' (U+4E2D)"

@@ -1,4 +1,4 @@
-"""Check of the mathematics in a text by matplotlib's own parser."""
+"""Validation of the mathematics in a text by matplotlib's parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @cache
 def problem_of(text: str) -> str | None:
-    """Return what is wrong with the mathematics between dollars of a text; None if it can be set."""
+    """Return what is wrong with the mathematics between dollar signs in a text, or None if it can be typeset."""
     if "$" not in text:
         return None
     if text.replace(r"\$", "").count("$") % 2:
@@ -25,7 +25,7 @@ def problem_of(text: str) -> str | None:
 
 @cache
 def _parser() -> MathTextParser[VectorParse]:
-    # a quarter of a second, when a figure with mathematics is asked for
+    # cached, since it takes a quarter of a second
     from matplotlib.mathtext import MathTextParser
 
     return MathTextParser("path")

@@ -1,4 +1,4 @@
-"""A page: a heading, bodies of axes over their legends, and notes."""
+"""A page: a heading, bodies of axes above their legends, and notes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,16 +28,16 @@ from matplotlib.transforms import Bbox
 from scaling_limits.plotting import style, text
 
 WIDTH = 7.2
-"""Of a page of several columns, in inches."""
+"""Width of a page with several columns, in inches."""
 _NARROWEST = 5.2
-"""Of a page, in inches: identity and badge have room on one line."""
+"""Smallest width of a page in inches, for which identity and badge fit on one line."""
 _MOST_TICKS, _MOST_CELL_TICKS = 6, 7
-_VISIBLE = 0.02  # the share of a colour bar by which the name of an end may be off
-_NEAR_END = 0.12  # the share of a colour bar next to its ends that is left free of further ticks
-_CHARACTERS, _NORMAL, _BOLD = 18, 16, 12  # in an inch of small text, normal text, and a title
-_HANDLE, _GAP = 0.4, 0.15  # inches that an entry's handle and the space after a block take
+_VISIBLE = 0.02  # fraction of a colour bar by which the label of an end may be off
+_NEAR_END = 0.12  # fraction of a colour bar next to its ends without further ticks
+_CHARACTERS, _NORMAL, _BOLD = 18, 16, 12  # per inch of small text, normal text, and a title
+_HANDLE, _GAP = 0.4, 0.15  # inches of an entry's handle and of the space after a block
 _LINE, _SEE_LINE, _TITLE_LINE, _PAD = 0.128, 0.145, 0.17, 0.05  # heights in inches
-_MARGIN = 0.1  # of the page, in inches
+_MARGIN = 0.1  # inches around the page
 
 
 Size = tuple[float, float]
@@ -46,7 +46,7 @@ Size = tuple[float, float]
 
 @dataclass(frozen=True)
 class Badge:
-    """An outcome in words, on its colour, and the claims that it is about."""
+    """An outcome as text, its background colour, and a text on the claims that it summarises."""
 
     outcome: str
     colour: str
@@ -55,7 +55,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Heading:
-    """What stands over a figure: which figure it is, its title, what to see, and its outcome."""
+    """The text above a figure: its identity, its title, its expected effect, and the badge with its outcome."""
 
     identity: str = ""
     title: str = ""
@@ -64,10 +64,16 @@ class Heading:
 
 
 class Page:
-    """A figure: its heading, bodies of axes over their legends, notes."""
+    """A figure with a heading, bodies of axes above their legends, and notes."""
 
     def __init__(self, heading: Heading, notes: Sequence[str], *rows: Sequence[Size]) -> None:
-        """Lay out a page with rows of bodies, whose axes take these sizes; what is empty takes no room."""
+        """Lay out a page; empty parts take no space.
+
+        Args:
+            heading: the heading.
+            notes: the lines below the figure.
+            *rows: for each row of bodies, the sizes of their axes in inches.
+        """
         self.width = max(*(sum(width for width, _ in row) for row in rows), _NARROWEST)
         small = [text.wrap(words, round(self.width * _CHARACTERS)) for words in notes]
         lines = "\n".join(small)
@@ -96,7 +102,7 @@ class Page:
         self._bottom.text(0.0, 1.0, lines, va="top", **small_look)
 
     def _lines(self, heading: Heading) -> list[tuple[str, float, style.Look]]:
-        """Return the texts over the figure with their heights in inches and their looks."""
+        """Return the texts of the heading with their heights in inches and their styles."""
         parts = (
             (heading.identity, _CHARACTERS, _LINE, {"size": style.SMALL, "color": "0.4"}),
             (heading.title, _BOLD, _TITLE_LINE, {"size": style.LARGE, "weight": "bold"}),
@@ -128,7 +134,7 @@ class Page:
         return [Body(self, areas[k], (widths[k], sizes[k][1])) for k in range(len(sizes))]
 
     def fit(self) -> None:
-        """Give every row the height of its tallest body."""
+        """Set the height of every row to that of its tallest body."""
         rows = [max(body.height for body in row) for row in self._rows]
         for height, row in zip(rows, self._rows, strict=True):
             for body in row:
@@ -138,16 +144,16 @@ class Page:
         self._parts.set_height_ratios(heights)
 
     def finish(self, body: "Body") -> Figure:
-        """Return the figure; settle it once all of its bodies are finished."""
+        """Return the figure, after computing its layout if all of its bodies are finished."""
         self._unfinished.discard(body)
         return self.figure if self._unfinished else self.settle()
 
     def settle(self) -> Figure:
         """Compute the layout once for all formats, and return the figure."""
         self._engine.execute(self.figure)
-        # with an engine left, also with the one called "none", every format would draw the page twice
+        # with any layout engine, even "none", every format would draw the page twice
         self.figure.set_layout_engine(None)
-        # the last bits of what the solver finds depend on where its variables lie in memory
+        # the last bits of the solver's result depend on memory addresses
         _round(self.figure)
         return self.figure
 
@@ -162,27 +168,27 @@ def _round(figure: FigureBase) -> None:
 
 @dataclass(frozen=True)
 class Block:
-    """The entries of a legend that explain one variable, under its symbol or name."""
+    """The entries of a legend that explain one variable, below its symbol or name."""
 
     title: str
     entries: Mapping[str, Artist]
 
     def columns(self, lines: int) -> int:
-        """Return the columns of a block of so many lines."""
+        """Return the number of columns of the block for a number of lines."""
         return -(-len(self.entries) // lines)
 
     def width(self, lines: int) -> float:
-        """Return about how many inches wide a block of so many lines is."""
+        """Return the approximate width of the block in inches for a number of lines."""
         widest = max(text.length(label) for label in self.entries)
         columns = self.columns(lines) * (widest / _CHARACTERS + _HANDLE)
         return max(columns, text.length(self.title) / _CHARACTERS) + _GAP
 
 
 class Body:
-    """The place of one plot on a page: an area with axes over one with their legend."""
+    """The place of one plot on a page: an area for axes above an area for their legend."""
 
     def __init__(self, page: Page, area: SubFigure, size: Size) -> None:
-        """A place whose axes take a size."""
+        """Divide an area of the page between axes of the given size in inches and their legend."""
         self.page = page
         self.width, self.axes_height = size
         self.legend_height = _PAD
@@ -191,20 +197,20 @@ class Body:
 
     @property
     def height(self) -> float:
-        """The height of axes and legend, in inches."""
+        """The height of axes and legend in inches."""
         return self.axes_height + self.legend_height
 
     def grow(self, height: float) -> None:
-        """Give the axes more height, in inches."""
+        """Increase the height of the axes by `height` inches."""
         self.axes_height += height
         self.page.fit()
 
     def fit(self, height: float) -> None:
-        """Give the axes their height and the legend the rest of a height, which is at least that of the body."""
+        """Divide a total height in inches, at least that of the body, between the axes and the legend."""
         self._parts.set_height_ratios([self.axes_height, height - self.axes_height])
 
     def finish(self) -> Figure:
-        """Return the figure, settled if this is the last of its page's bodies."""
+        """Return the figure, with its layout computed if this is the last unfinished body of the page."""
         return self.page.finish(self)
 
     def axes(
@@ -214,13 +220,16 @@ class Body:
         heights: Sequence[float] | None = None,
         last: float | None = None,
     ) -> np.ndarray:
-        """Return pairs of axes [rows, columns].
+        """Create pairs of axes [rows, columns].
 
         Args:
             rows: the number of rows.
             columns: the number of columns.
-            heights: relative heights of the rows (default: equal ones).
-            last: the width, relative to the others, of a further column (default: there is none).
+            heights: relative heights of the rows (default: equal).
+            last: the width of an additional column relative to the others (default: no additional column).
+
+        Returns:
+            The axes, an array [rows, columns] or [rows, columns + 1].
         """
         widths = [1.0] * columns + [last] * (last is not None)
         ratios = {"height_ratios": heights, "width_ratios": widths}
@@ -230,16 +239,16 @@ class Body:
         return axes
 
     def wrapped(self, count: int, wrap: int) -> list[Axes]:
-        """So many pairs of axes, at most `wrap` to a row."""
+        """Create `count` pairs of axes, at most `wrap` in each row."""
         axes = self.axes(*shape(count, wrap))
         for spare in axes.flat[count:]:
             spare.remove()
         return list(axes.flat[:count])
 
     def legend(self, *blocks: Block) -> None:
-        """Explain colours and marks at the foot of the body, which grows by it: blocks side by side.
+        """Write the legend below the axes, with blocks side by side; the body grows by its height.
 
-        All blocks have as many lines as the least number with which they fit side by side.
+        All blocks have the same number of lines: the smallest number for which they fit side by side.
         """
         blocks = tuple(block for block in blocks if block.entries)
         if not blocks:
@@ -271,28 +280,28 @@ class Body:
             x += width
 
     def _fits(self, blocks: Sequence[Block], lines: int) -> bool:
-        """Whether blocks of so many lines fit side by side, or cannot become narrower."""
+        """Return whether blocks with this number of lines fit side by side, or cannot become narrower."""
         longest = max(len(block.entries) for block in blocks)
         return lines >= longest or sum(block.width(lines) for block in blocks) <= self.width
 
 
 class Drawing(ABC):
-    """A plot on a `body` of a page."""
+    """Base of plots that are drawn on a `body` of a page."""
 
     body: Body
 
     @abstractmethod
     def complete(self) -> None:
-        """Scale, name and limit the axes, and write the legend."""
+        """Set scales, labels and limits of the axes, and write the legend."""
 
     def finish(self) -> Figure:
-        """Complete the plot, and return the figure, settled if it was the page's last plot."""
+        """Complete the plot and return the figure, with its layout computed if this was the last plot of the page."""
         self.complete()
         return self.body.finish()
 
 
 def shape(count: int, wrap: int) -> tuple[int, int]:
-    """Rows and columns of so many panels, at most `wrap` to a row, in rows as even as may be."""
+    """Return the rows and columns of `count` panels, at most `wrap` in each row, with rows as even as possible."""
     rows = -(-count // wrap)
     return rows, -(-count // rows)
 
@@ -307,7 +316,7 @@ def scale_ticks(
         scale: "linear" or "log".
         low: the smallest value.
         high: the largest value.
-        whole: whether values are counted, so that a linear axis has whole numbers only.
+        whole: whether values are counts, so that a linear axis has only whole numbers.
         few: whether a logarithmic axis is short.
     """
     even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=whole)
@@ -315,7 +324,7 @@ def scale_ticks(
         axis.set_major_locator(even)
         return
     ratio = high / low
-    # few decades near one: plain numbers; others are longer, so there are fewer of them, but two at least
+    # a few decades near one get plain numbers; powers of ten are longer, so there are fewer of them
     plain = ratio < 300 and low > 9e-4 and high < 1e5
     if ratio < 3:
         axis.set_major_locator(even)
@@ -338,12 +347,14 @@ def _plainly(value: float, _: int | None) -> str:
 
 
 def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) -> None:
-    """Place ticks on a logarithmic axis: at powers of two if values are these or half way between, else round numbers.
+    """Place ticks on a logarithmic axis.
+
+    Ticks are at powers of two if all values are powers of two or half-way between them, and at round numbers otherwise.
 
     Args:
         axis: the x or y axis.
         values: the values on the axis.
-        alike: those on all axes of the same quantity, which have one notation (default: `values`).
+        alike: the values on all axes of the same quantity, which share one notation (default: `values`).
     """
     values = np.unique(values)
     octaves = np.log2(values)
@@ -366,7 +377,10 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
 
 
 def cell_ticks(axis: Axis, values: np.ndarray) -> None:
-    """Name the cells of a map along an axis, at most seven of them: cell k, from k to k + 1, is `values[k]`."""
+    """Label the cells of a map along an axis, at most seven of them.
+
+    Cell k, which extends from k to k + 1, has the label `values[k]`.
+    """
     octaves = np.log2(values) if (values > 0).all() else np.array([0.5])
     small = values.min() < 0.01 or values.max() >= 1e5
     if small and np.allclose(octaves, octaves.round()):
@@ -379,7 +393,7 @@ def cell_ticks(axis: Axis, values: np.ndarray) -> None:
 
 
 def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
-    """Place ticks at both ends of a colour bar and at round numbers that are not close to them."""
+    """Place ticks at both ends of a colour bar and at round numbers that are not close to the ends."""
     scale_ticks(axis, scale, low, high)
     log = scale == "log" and low > 0
 
@@ -397,6 +411,6 @@ def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
 
 
 def _rounded(end: float, span: float) -> float:
-    """Round an end of an axis to two digits, or to more where the axis would end visibly elsewhere."""
+    """Round an end of an axis to two digits, or to more if the difference would be visible."""
     rounded = (float(f"{end:.{digits}g}") for digits in range(2, 17))
     return next((one for one in rounded if abs(one - end) <= _VISIBLE * span), end)

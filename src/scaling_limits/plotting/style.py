@@ -1,7 +1,7 @@
-"""The look of all figures: for the full width of a two-column page, and the same bytes each time.
+"""The style of all figures: for the full width of a two-column page, and with reproducible bytes.
 
-Seaborn's style and context for papers, in our font sizes. The settings start from matplotlib's own
-defaults and name their font, so that no matplotlibrc and no font of the machine has a say.
+It is Seaborn's style and context for papers with other font sizes. The settings start from matplotlib's defaults and
+name their font, so that neither a matplotlibrc nor the machine's fonts have an effect.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 Look = dict[str, Any]
 """Keyword arguments that style an artist."""
 
-SMALL, NORMAL, LARGE = 6.5, 7.5, 9.0  # font sizes, points
+SMALL, NORMAL, LARGE = 6.5, 7.5, 9.0  # font sizes in points
 COLOUR_MAP = "viridis"  # perceptually uniform, readable with colour-vision deficiencies and in grey
 
 RING: Look = {
@@ -26,10 +26,10 @@ RING: Look = {
     "linestyle": "none",
 }
 DASHES = ("--", ":", "-.")
-"""Of lines that say what is expected."""
+"""Line styles of expected values."""
 CROSS: Look = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
 DIVERGED = "diverged (at least one seed)"
-"""What a cross says in legends."""
+"""Legend label of crosses."""
 _POINTS: Look = {"linewidth": 0.9, "markersize": 2.6, "markeredgewidth": 0.0}
 LINES: dict[str, Look] = {
     "solid": {**_POINTS, "linestyle": "-"},
@@ -37,7 +37,7 @@ LINES: dict[str, Look] = {
     "dotted": {"linestyle": (0, (1, 1.3)), "linewidth": 0.9, "marker": None},
     "markers": {**_POINTS, "linestyle": "none", "markersize": 3.2, "marker": "o"},
 }
-"""How lines of a style look; a solid one has marks of its own, where they are told apart by them."""
+"""Styles of lines; a solid line gets markers if lines are distinguished by them."""
 
 _SETTINGS: Look = {
     "font.size": NORMAL,
@@ -69,12 +69,12 @@ _SETTINGS: Look = {
 
 
 def cross() -> Line2D:
-    """Return the cross of a legend."""
+    """Return the cross as a legend entry."""
     return Line2D([], [], color="0.35", **CROSS)
 
 
 def apply() -> None:
-    """Give all figures that are drawn from now on this look."""
+    """Set this style for all subsequent figures."""
     mpl.rcdefaults()
     for settings in (sns.axes_style("ticks"), sns.plotting_context("paper"), _SETTINGS):
         mpl.rcParams.update(settings)  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ def apply() -> None:
 
 @contextmanager
 def applied() -> Iterator[None]:
-    """This look while the context (or the function decorated with it) runs."""
+    """Set this style while the context, or the decorated function, runs."""
     with mpl.rc_context():
         apply()
         yield

@@ -1,4 +1,4 @@
-"""Text on figures: short numbers, symbols of columns, lines that wrap."""
+"""Text on figures: short numbers, symbols of columns, wrapped lines."""
 
 import re
 
@@ -30,10 +30,10 @@ _NAMES = {
 
 
 def short(value: float) -> str:
-    """A number of three digits, with a power of ten where it would be long.
+    r"""Return a number with few digits, in scientific notation if it would be long otherwise.
 
     >>> [short(v) for v in (64, 0.05, 1000, 1e-5, 5e-4)]
-    ['64', '0.05', '1000', '$10^{-5}$', '$5{\\\\cdot}10^{-4}$']
+    ['64', '0.05', '1000', '$10^{-5}$', '$5{\\cdot}10^{-4}$']
     """
     if 1e4 <= abs(value) < 1e5:
         return f"{value:.0f}".replace("-", "\N{MINUS SIGN}")
@@ -46,7 +46,7 @@ def short(value: float) -> str:
 
 
 def wrap(words: str, width: int) -> str:
-    """Break a text into lines of about `width` characters, never inside mathematics."""
+    """Break a text into lines of about `width` characters, but not inside mathematics."""
     lines: list[str] = []
     for word in re.findall(r"(?:\$[^$]*\$|\S)+", words):
         longer = f"{lines[-1]} {word}" if lines else word
@@ -58,14 +58,19 @@ def wrap(words: str, width: int) -> str:
 
 
 def length(words: str) -> int:
-    """About how many characters wide a text is, commands of mathematics counted as one."""
+    """Return the approximate width of a text in characters; a command of mathematics counts as one character."""
     return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+", "x", words)))
 
 
 def symbol(column: str, cells: pd.DataFrame, given: dict[str, str]) -> str:
-    """The paper's symbol of a column of the cells, as mathematics without dollars.
+    """Return the symbol of a column of the cells, as mathematics without dollar signs.
 
-    The depth is L where it counts weight layers or blocks, and H where it counts hidden layers.
+    The depth is L if it counts weight layers or blocks, and H if it counts hidden layers.
+
+    Args:
+        column: the column.
+        cells: the cells, which determine what a depth counts.
+        given: the paper's symbols, which take precedence.
     """
     if column in given:
         return given[column]
@@ -78,7 +83,7 @@ def symbol(column: str, cells: pd.DataFrame, given: dict[str, str]) -> str:
 
 
 def name(value: str) -> str:
-    """What a setting's value is called in words.
+    """Return the name of a setting's value in prose.
 
     >>> [name(value) for value in ("relu", "mlp", "tanh")]
     ['ReLU', 'MLP', 'tanh']
@@ -87,7 +92,7 @@ def name(value: str) -> str:
 
 
 def order(value: float | str) -> tuple[float, str]:
-    """Return a sort key: numbers by size, activations as in the papers, other words by the alphabet.
+    """Return a sort key: numbers by size, activations in the order of the papers, other words alphabetically.
 
     >>> sorted(["relu", "linear", "tanh"], key=order)
     ['linear', 'tanh', 'relu']
@@ -98,12 +103,12 @@ def order(value: float | str) -> tuple[float, str]:
 
 
 def setting(column: str, value: float | str, cells: pd.DataFrame, given: dict[str, str]) -> str:
-    """Return a value of a column of the cells in words: a number after its symbol, a name by itself.
+    """Return a value of a column of the cells as text: a number after its symbol, a name alone.
 
     Args:
         column: the column.
         value: the value.
-        cells: the cells, which say what a depth counts.
+        cells: the cells, which determine what a depth counts.
         given: the paper's symbols.
     """
     if isinstance(value, str):
@@ -112,7 +117,7 @@ def setting(column: str, value: float | str, cells: pd.DataFrame, given: dict[st
 
 
 def axis_label(column: str, cells: pd.DataFrame, given: dict[str, str]) -> str:
-    """A column's name in words, followed by its symbol if it has one."""
+    """Return a column's name as text, followed by its symbol if it has one."""
     words = _NAMES.get(column, column.replace("_", " "))
     mark = symbol(column, cells, given)
     return words if "mathrm" in mark else f"{words} ${mark}$"
