@@ -1,4 +1,4 @@
-"""The configuration: `load` reads and validates it, a `Configuration` says which cells a figure needs."""
+"""The configuration: `load` reads and validates it, and a `Configuration` gives the cells of a figure."""
 
 from scaling_limits.configuration.configuration import Configuration, Point, load
 

@@ -1,4 +1,4 @@
-"""The keys that each place of a configuration file may have, and errors about others."""
+"""The keys that are valid in each place of a configuration file, and the errors about other keys."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -33,7 +33,7 @@ _TYPES: dict[str, Shape] = {
     "symbols": SYMBOLS,
     "year": int,
 }
-# as in the wildcards of the Snakefile
+# the same characters as in the wildcards of the Snakefile
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 NAMED = "a name has letters, digits, '_' and '-' only"
 
@@ -47,16 +47,16 @@ _MOVED = {
 
 
 def refuse_unknown(tree: Tree, kind: str, valid: Collection[str], path: str = "") -> None:
-    """Refuse keys that a place of a file does not have, with the nearest valid one.
+    """Reject invalid keys in a place of a file, and suggest the nearest valid key.
 
     Args:
         tree: the keys and values of the place.
-        kind: what error messages call a key, such as `word` or `setting`.
+        kind: the term for a key in error messages, such as `word` or `setting`.
         valid: the valid keys.
-        path: what error messages put before the key, such as `stated.`; empty at the top of a file.
+        path: the prefix of the key in error messages, such as `stated.`; empty at the top of a file.
 
     Raises:
-        ConfigurationError: names file and line.
+        ConfigurationError: a key is invalid; the message names file and line.
     """
     for key, word in tree.items():
         if key not in valid:
@@ -65,10 +65,10 @@ def refuse_unknown(tree: Tree, kind: str, valid: Collection[str], path: str = ""
 
 
 def refuse_misfits(tree: Tree, path: str = "") -> None:
-    """Refuse words of a place that are of another type than they have to be.
+    """Reject values of the wrong type.
 
     Raises:
-        ConfigurationError: names, for each of them, file, line, key and valid types.
+        ConfigurationError: a value has the wrong type; for each one, the message names file, line, key and valid types.
     """
     lines = [
         f"{origin_at(tree, error.path)}: {path}{'.'.join(map(str, error.path))}: {error}"
@@ -79,7 +79,11 @@ def refuse_misfits(tree: Tree, path: str = "") -> None:
 
 
 def mapping(word: Word, path: str) -> Tree:
-    """A word that has to be a mapping; nothing at all is an empty one."""
+    """Return a value that must be a mapping; a missing value counts as an empty mapping.
+
+    Raises:
+        ConfigurationError: the value is not a mapping.
+    """
     if isinstance(word, Tree):
         return word
     if word.value is None:
@@ -96,14 +100,17 @@ def place(
     path: str,
     presets: Iterable[str] = (),
 ) -> Tree:
-    """A base, an experiment, a grid, or what changes one: its words checked, its ranges expanded.
+    """Return a base, an experiment, a grid, or a change to one, with keys checked and ranges expanded.
 
     Args:
-        tree: what is said there.
-        words: the words of the place beside settings.
-        settings: all settings.
-        path: how messages call the place.
-        presets: the presets that it may speak of.
+        tree: the keys and values of the place.
+        words: the valid keys other than settings.
+        settings: the names of all settings.
+        path: the prefix of keys in error messages.
+        presets: the presets that the place may change.
+
+    Raises:
+        ConfigurationError: a key, a type or a range is invalid.
     """
     refuse_unknown(tree, "word or setting", words | settings, path)
     refuse_misfits(tree.only(words), path)
@@ -134,7 +141,10 @@ def _setting(word: Word, path: str) -> Word:
 
 
 def _grids(word: Word, words: frozenset[str], settings: frozenset[str], path: str) -> Tree:
-    """The nodes of a tree of grids; a list of names is a node for each, which extends the base of that name."""
+    """Return the nodes of a tree of grids.
+
+    A list of names is short for one node for each name, which extends the base of this name.
+    """
     if isinstance(word, Leaf) and isinstance(word.value, list) and words is GRID:
         extending = {
             name: Tree(word.origin, {"extends": Leaf(name, word.origin)}) for name in word.value
@@ -167,10 +177,15 @@ def _presets(
 
 
 def refuse_new_grids(place: Tree, change: Tree, path: str = "") -> None:
-    """A change is to grids that are there: a name that is none of theirs is a slip of the pen.
+    """Reject changes to grids that do not exist, which are probably misspelt.
+
+    Args:
+        place: the place that is changed.
+        change: the change.
+        path: the prefix of keys in error messages.
 
     Raises:
-        ConfigurationError: names file, line and the nearest grid.
+        ConfigurationError: a grid does not exist; the message names file, line and the nearest grid.
     """
     nodes = place.tree("grids")
     for name, node in change.tree("grids").items():
@@ -183,17 +198,17 @@ def refuse_new_grids(place: Tree, change: Tree, path: str = "") -> None:
 
 
 def named(tree: Tree, part: str, path: str = "") -> Tree:
-    """A part of a file that names mappings."""
+    """Return a part of a file that maps names to mappings."""
     words = mapping(tree.get(part, Leaf(None, tree.origin)), path + part)
     items = {name: mapping(word, f"{path}{part}.{name}") for name, word in words.items()}
     return Tree(words.origin, items)
 
 
 def figures(tree: Tree, known: Collection[str] | None = None, path: str = "") -> Tree:
-    """The figures of a file, or changes to `known` ones; their names and words checked.
+    """Return the figures of a file, or changes to `known` figures, with their names and keys checked.
 
     Raises:
-        ConfigurationError: names file and line.
+        ConfigurationError: a name or key is invalid; the message names file and line.
     """
     found = named(tree, "figures", path)
     for name, word in found.items():

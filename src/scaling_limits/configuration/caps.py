@@ -1,4 +1,4 @@
-"""How the caps of a preset shrink what a place says itself."""
+"""Caps of a preset: upper bounds on the settings of bases, experiments and grids."""
 
 from typing import Any
 
@@ -10,10 +10,15 @@ _BOUNDED = ("width", "depth", "num_steps", "batch_size")
 
 
 def shrunk(place: Tree, caps: Caps, way: str) -> Tree:
-    """A place, and the grids below it, within the caps.
+    """Return a place, and the grids below it, with the caps applied.
 
-    Values of an axis above a cap are left out (the cap itself takes their place when none remain); single values are
-    lowered to it. `seeds` keeps the first ones; `points` thins other axes evenly, ends included.
+    Values of an axis above a cap are removed (if none remain, the cap itself is used); single values are reduced to the
+    cap. `seeds` keeps the first seeds; `points` thins other axes evenly, including both ends.
+
+    Args:
+        place: the settings of a base, an experiment or a grid.
+        caps: the caps.
+        way: the name of the caps in the origin of changed values.
     """
     inside = Tree(place.origin, place)
     for key, word in place.items():

@@ -1,5 +1,7 @@
-"""The whole configuration of one run, loaded lazily: a job reads its experiment and what that extends only, and of the
-user's own experiments what they give names to.
+"""The complete configuration of one run, loaded lazily.
+
+A job reads only its experiment and the files that this extends; of the user's own experiments, it also reads those that
+define names.
 """
 
 import itertools
@@ -37,7 +39,7 @@ from scaling_limits.figures import OWN
 from scaling_limits.figures.names import natural
 from scaling_limits.training.settings import SEEDS
 
-# as in the Snakefile: the wildcard of papers, and the targets beside them
+# as in the Snakefile: the wildcard of papers, and the targets with which a paper's name must not collide
 _SLUG = re.compile(r"[a-z-]+")
 _RULES = ("all", "audit", "collect", "dataset", "draw", "figures", "publish", "run")
 _GIVEN = Origin("--config or --configfile")
@@ -45,7 +47,7 @@ _GIVEN = Origin("--config or --configfile")
 
 @dataclass(frozen=True)
 class Point:
-    """A cell of an experiment, with the grid it belongs to and the settings it came from."""
+    """A cell of an experiment, with its grid and the settings from which it was resolved."""
 
     grid: str
     settings: CellSettings
@@ -54,18 +56,21 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """`root` is the project's folder; `main` and `preset` are validated, papers are when first asked for."""
+    """The configuration of one run.
+
+    `root` is the project's folder. `main` and `preset` are validated on loading, papers when they are first used.
+    """
 
     root: Path
     main: Main
     preset: Preset
     user: Tree
-    """What `config/config.yaml` and the command line change of papers, by slug."""
+    """Changes to papers in `config/config.yaml` and on the command line, by slug."""
     own: OwnParts
 
     @cached_property
     def papers(self) -> list[str]:
-        """The slugs of the papers in alphabetical order, and `own` if there are experiments of the user's own."""
+        """The slugs of the papers in alphabetical order, followed by `own` if the user has experiments."""
         folder = self.root / "config" / "papers"
         for file in yaml_files(self.root, "config/papers"):
             raise ConfigurationError(
@@ -89,12 +94,12 @@ class Configuration:
 
     @cached_property
     def user_datasets(self) -> dict[str, Path]:
-        """Files of the user's own datasets by name, archives below `data.path` among them."""
+        """The files of own datasets by name, including archives below `data.path`."""
         return {**catalogue.archives(self.data_path), **self.own.datasets}
 
     @cached_property
     def user_algorithms(self) -> dict[str, Path]:
-        """Files of the user's own algorithms by name."""
+        """The files of own algorithms by name."""
         return self.own.algorithms
 
     @cached_property
@@ -108,7 +113,7 @@ class Configuration:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """All settings that there are."""
+        """The names of all settings."""
         return Vocabulary(self.user_algorithms)
 
     @cached_property
@@ -118,16 +123,16 @@ class Configuration:
         return None if path is None else self.root / Path(path)
 
     def experiments(self, slug: str) -> list[str]:
-        """The names of a paper's experiments."""
+        """Return the names of a paper's experiments."""
         return self.paper(slug).library.experiments
 
     def figures(self, slug: str) -> list[str]:
-        """The names of a paper's figures."""
+        """Return the names of a paper's figures."""
         return list(self.paper(slug).figures)
 
     @cached_property
     def faults(self) -> dict[str, str]:
-        """What is wrong with experiments of the user's own, by file: it is a reason to stop these, and nothing else."""
+        """The errors in the user's own experiments, by experiment; they stop only the experiments concerned."""
         found = {}
         for name in self.experiments(OWN) if OWN in self.papers else ():
             wrong = own_parts.problem(name, partial(self._check_own, name))
@@ -136,13 +141,13 @@ class Configuration:
         return found
 
     def _check_own(self, name: str) -> None:
-        """Raise ConfigurationError with all that is wrong with an experiment of the user's own."""
+        """Check an own experiment, and raise a ConfigurationError with all its problems."""
         figures = self.paper(OWN).library.figures(name)
         checks = [partial(self.figure, OWN, figure) for figure in figures]
         raise_together([partial(self.points, OWN, name), *checks])
 
     def sound_figures(self, slug: str) -> list[str]:
-        """The names of a paper's figures, without those of experiments that have `faults`."""
+        """Return the names of a paper's figures, without those of experiments that have `faults`."""
         if slug != OWN:
             return self.figures(slug)
         library = self.paper(OWN).library
@@ -156,12 +161,12 @@ class Configuration:
 
     @cache
     def paper(self, slug: str) -> Paper:
-        """A paper's files with what the preset and the user make of them.
+        """Return a paper's files with the changes of the preset and the user.
 
-        Caps do not shrink experiments of the user's own.
+        Caps do not shrink the user's own experiments.
 
         Raises:
-            ConfigurationError: no such paper, or what is changed of it is not what it has.
+            ConfigurationError: the paper does not exist, or a change refers to something that it does not have.
         """
         user = _changes(self.user.tree(slug), self.vocabulary.names, f"papers.{slug}.")
         caps = Caps() if slug == OWN else self.preset.caps
@@ -169,18 +174,18 @@ class Configuration:
 
     @cache
     def original(self, slug: str, name: str) -> Experiment:
-        """An experiment at the paper's own scale, as its file says."""
+        """Return an experiment at the paper's scale, as written in its file."""
         return _experiment(self.paper(slug).written.experiment(name), self.vocabulary.names)
 
     @cache
     def experiment(self, slug: str, name: str) -> Experiment:
-        """An experiment as configured; raises ConfigurationError with the nearest name when there is none."""
+        """Return an experiment as configured; an unknown name raises ConfigurationError with the nearest name."""
         experiment = _experiment(self.paper(slug).experiment(name), self.vocabulary.names)
         return experiment if slug == OWN else _reseeded(experiment, self.preset.seeds.first)
 
     @cache
     def figure(self, slug: str, name: str) -> Figure:
-        """A figure as configured; raises ConfigurationError with the nearest name when there is none."""
+        """Return a figure as configured; an unknown name raises ConfigurationError with the nearest name."""
         paper = self.paper(slug)
         _, experiment = paper.figure(name)
         other_metrics = bool(self.user_algorithms)
@@ -199,7 +204,7 @@ class Configuration:
 
     @cache
     def _grid_cells(self, slug: str, experiment: str | None) -> dict[str, GridCells]:
-        """The cells of an experiment's grids, and what is written of these."""
+        """Return the cells of an experiment's grids, with the grids as written in its file."""
         if experiment is None:
             return {}
         points: dict[str, list[tuple[object, Cell]]] = {}
@@ -218,7 +223,7 @@ class Configuration:
         }
 
     def warnings(self, slug: str, name: str) -> list[str]:
-        """Return the warnings about a valid figure, a line each."""
+        """Return the warnings about a valid figure, one line each."""
         found, paper = self.figure(slug, name), self.paper(slug)
         grids = self._grid_cells(slug, found.experiment)
         said, experiment = paper.figure(name)
@@ -234,7 +239,7 @@ class Configuration:
 
     @cache
     def points(self, slug: str, experiment: str | None) -> tuple[Point, ...]:
-        """The cells of an experiment, grid by grid in the order of its axes; none without one."""
+        """Return the cells of an experiment, grid by grid in the order of its axes; none without an experiment."""
         if experiment is None:
             return ()
         grids = self.experiment(slug, experiment).grids
@@ -248,7 +253,7 @@ class Configuration:
 
     @cache
     def cells(self, slug: str, experiment: str | None) -> list[Cell]:
-        """The distinct cells of an experiment; none without one."""
+        """Return the distinct cells of an experiment; without an experiment there are none."""
         return list(
             {
                 digest(point.cell.canonical()): point.cell
@@ -258,14 +263,14 @@ class Configuration:
 
     @cache
     def shards(self, slug: str, experiment: str | None) -> list[list[Cell]]:
-        """The same, those together that compile once."""
+        """Return the distinct cells of an experiment in groups that share one compiled program."""
         return shards(self.cells(slug, experiment))
 
     def stated(self, slug: str, experiment: str) -> dict[str, str]:
-        """The settings of which the paper itself says a value, with the place; others were chosen.
+        """Return the settings whose values the paper states, with the place in the paper; all others were chosen.
 
         Raises:
-            ConfigurationError: a name that is no setting, with the nearest one.
+            ConfigurationError: a name is not a setting; the message suggests the nearest one.
         """
         said = self.paper(slug).shared(experiment).tree("stated")
         allowed_keys.refuse_unknown(said, "setting", self.vocabulary.names, "stated.")
@@ -277,7 +282,7 @@ class Configuration:
         return {key: str(value) for key, value in plain(written).items()}
 
     def substitutions(self, slug: str, experiment: str | None) -> dict[str, str]:
-        """Datasets of the paper that other ones stand in for here, with their stand-ins."""
+        """Return the paper's datasets that are replaced here, with their substitutes."""
         if experiment is None:
             return {}
         spec = self.experiment(slug, experiment)
@@ -292,8 +297,12 @@ class Configuration:
 
     @cache
     def _substitute(self, slug: str, name: str) -> str:
-        """What takes the place of a dataset; raises ConfigurationError where an own experiment's archive is missing."""
-        # every cell asks, and the answer takes a look into folders
+        """Return the dataset that is used for a dataset.
+
+        Raises:
+            ConfigurationError: the archive of an own experiment's dataset is missing.
+        """
+        # cached: every cell needs the answer, which reads folders
         if slug != OWN:
             name = self.preset.substitutions.get(name, name)
         stand_in = catalogue.info(name, self.user_datasets).stand_in
@@ -311,7 +320,7 @@ class Configuration:
         return self._substitute(slug, stand_in)
 
     def _of_grid(self, slug: str, experiment: str, grid: str) -> list[Point]:
-        """The cells of a grid."""
+        """Return the cells of a grid."""
         composed = self.paper(slug).experiment(experiment)
         spec = self.experiment(slug, experiment)
         known: dict[str, Resolved] = {}
@@ -330,7 +339,20 @@ class Configuration:
         composed: Composed,
         known: dict[str, Resolved],
     ) -> Point:
-        """A cell of a grid; those of an experiment that are `known` differ in more than the seed."""
+        """Return a cell of a grid.
+
+        Args:
+            grid: the name of the grid.
+            values: the settings of the cell.
+            spec: the experiment.
+            slug: the paper.
+            experiment: the name of the experiment.
+            composed: the experiment as composed from its files, for the origin of errors.
+            known: resolved cells by their settings without the seed; new ones are added.
+
+        Raises:
+            ConfigurationError: a setting is invalid.
+        """
 
         def refuse(error: ConfigurationError) -> ConfigurationError:
             said = merge(composed.grids[grid].measurements, composed.grids[grid].settings)
@@ -342,7 +364,7 @@ class Configuration:
             dataset = values.get("dataset")
             if isinstance(dataset, str):
                 values = {**values, "dataset": self._substitute(slug, dataset)}
-            # most cells have a twin that differs in the seed alone
+            # most cells differ from another one only in the seed
             seed = values.get("seed")
             twins = json.dumps([grid, {**values, "seed": None}], default=str)
             if twins in known and type(seed) is int and seed in SEEDS:
@@ -365,10 +387,10 @@ def load(root: Path | str, overrides: Mapping[str, object] | None = None) -> Con
 
     Args:
         root: the project's folder.
-        overrides: what Snakemake's `config` holds, or any nested mapping over `config/config.yaml`.
+        overrides: Snakemake's `config`, or any nested mapping that overrides `config/config.yaml`.
 
     Raises:
-        ConfigurationError: names the file, the key and the nearest valid spelling.
+        ConfigurationError: a value is invalid; the message names the file, the key and the nearest valid spelling.
     """
     root = Path(root)
     if not (root / "config" / "config.yaml").exists():
@@ -412,7 +434,7 @@ def _presets(root: Path) -> list[str]:
 
 
 def _changes(changes: Tree, settings: frozenset[str], path: str) -> Tree:
-    """What the user changes of a paper, its words checked."""
+    """Return the user's changes to a paper, with their keys checked."""
     allowed_keys.refuse_unknown(changes, "word", allowed_keys.CHANGED_PAPER, path)
     allowed_keys.refuse_misfits(changes.only(allowed_keys.SHARED), path)
     checked = Tree(changes.origin, changes)
@@ -431,7 +453,7 @@ def _changes(changes: Tree, settings: frozenset[str], path: str) -> Tree:
 
 
 def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
-    """The typed model of an experiment."""
+    """Return the typed model of an experiment."""
     words = composed.words
     content = {
         **plain(words.only(("description",))),
@@ -452,7 +474,10 @@ def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
 
 
 def _reseeded(experiment: Experiment, first: int) -> Experiment:
-    """Add a number to the seeds of all grids; seeds that are no numbers are left to the checks of cells."""
+    """Return an experiment with `first` added to the seeds of all grids.
+
+    Seeds that are not numbers are unchanged; resolving the cells rejects them.
+    """
     if not first:
         return experiment
 
@@ -476,7 +501,7 @@ def _reseeded(experiment: Experiment, first: int) -> Experiment:
 
 
 def _plans(measurements: Tree) -> dict[str, object]:
-    """When each measurement is taken."""
+    """Return the steps of each measurement."""
     return {
         name: {"steps": steps if isinstance(steps, list) else [steps]}
         for name, steps in plain(measurements).items()
@@ -484,7 +509,7 @@ def _plans(measurements: Tree) -> dict[str, object]:
 
 
 def _refuse_axes(grid: str, settings: Tree) -> None:
-    """Refuse axes without values, or with one twice."""
+    """Reject axes without values or with repeated values."""
     for key, values in plain(settings).items():
         seen: list[object] = []
         if values == [] and key not in LISTS:
@@ -503,7 +528,7 @@ def _refuse_axes(grid: str, settings: Tree) -> None:
 
 
 def _number(value: Any) -> Any:
-    """What a value counts as: 0.1 and 1e-1 are one."""
+    """Return a value for comparison: 0.1 and 1e-1 are equal."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -511,13 +536,13 @@ def _number(value: Any) -> Any:
 
 
 def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, object]]]:
-    """Every (grid, settings) of an experiment."""
+    """Yield all pairs of a grid's name and the settings of a cell in an experiment."""
     for name, grid in spec.grids.items():
         yield from ((name, values) for values in _values(grid))
 
 
 def _values(grid: Grid) -> Iterator[dict[str, object]]:
-    """The settings of every cell of a grid."""
+    """Yield the settings of every cell of a grid."""
     axes = {k: v if is_axis(k, v) else [v] for k, v in grid.settings.items()}
     for values in itertools.product(*axes.values()):
         yield dict(zip(axes, values, strict=True))

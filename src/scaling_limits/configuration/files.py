@@ -1,4 +1,4 @@
-"""Reading configuration files, and saying where a wrong value stands."""
+"""Reading of configuration files, and error messages with the place of an invalid value."""
 
 import math
 import re
@@ -17,16 +17,16 @@ from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknow
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 Location = tuple[int | str, ...]
-"""Where an entry of a validation error stands."""
+"""The location of an entry of a validation error."""
 _MAX_DEPTH = 50
 _INTERNAL = re.compile(r"constrained-\w+|function-.*|\w+\[.*\]|\[key\]|int|float|str|bool|mapping")
 
 
 class _Loader(yaml.CSafeLoader):
-    """Scalars of YAML 1.2's core schema, and no key twice.
+    """A YAML loader with the scalars of the core schema of YAML 1.2, which rejects repeated keys.
 
-    PyYAML alone reads those of YAML 1.1: `on` as true, `010` as 8, `1e5` as text. Its parser in Python would take a
-    second for the files of a paper.
+    PyYAML reads the scalars of YAML 1.1: `on` as true, `010` as 8, `1e5` as text. The parser is the one in C, because
+    the parser in Python takes a second for the files of a paper.
     """
 
     yaml_implicit_resolvers: dict[str, object] = {}  # noqa: RUF012
@@ -34,14 +34,18 @@ class _Loader(yaml.CSafeLoader):
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         if not isinstance(node, yaml.MappingNode):
-            return super().construct_mapping(node, deep=deep)  # refused
+            return super().construct_mapping(node, deep=deep)  # raises an error
         seen: set[str] = set()
         return {
             self.key(key, seen): self.construct_object(value, deep) for key, value in node.value
         }
 
     def key(self, node: Any, seen: set[str]) -> str:
-        """The key of a mapping as it is written, which none of those `seen` may be."""
+        """Return the key of a mapping as written, and add it to the keys `seen` before.
+
+        Raises:
+            yaml.YAMLError: the key is not a scalar, or was seen before.
+        """
         line = node.start_mark.line + 1
         if not isinstance(node, yaml.ScalarNode):
             raise yaml.YAMLError(f"line {line}: a key has to be a word or a number")
@@ -52,16 +56,16 @@ class _Loader(yaml.CSafeLoader):
         return key
 
     def words(self, node: object, file: str, way: tuple[str, ...], line: int) -> Word:
-        """Convert a YAML node to values with the lines of their keys; everything in a list has the list's line.
+        """Convert a YAML node to values with the lines of their keys; all items of a list have the list's line.
 
         Args:
             node: the YAML node.
-            file: path of the file, for error messages.
-            way: what the values came through, for error messages (`Origin`).
-            line: line of the node's key, from 1.
+            file: the path of the file, for error messages.
+            way: the inheritance path of the values, for error messages (`Origin`).
+            line: the line of the node's key, from 1.
 
         Returns:
-            A tree if the node is a mapping, else a leaf.
+            A tree if the node is a mapping, otherwise a leaf.
         """
         origin = Origin(file, line, way)
         if not isinstance(node, yaml.MappingNode):
@@ -87,7 +91,7 @@ _SCALARS: tuple[tuple[str, str, str, Callable[[str], object]], ...] = (
 
 
 def _schema() -> None:
-    """Have the loader read `_SCALARS`, text, lists and mappings; other tags (`!!binary`, `!!set`) are refused."""
+    """Set up the loader for `_SCALARS`, text, lists and mappings; other tags (`!!binary`, `!!set`) are rejected."""
 
     def scalar(loader: Any, node: Any) -> Any:
         text = node.value if isinstance(node, yaml.ScalarNode) else ""
@@ -115,16 +119,16 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Read a mapping from a YAML file.
 
     Raises:
-        ConfigurationError: the file is missing, unreadable, not YAML, has a key twice, or is no mapping.
+        ConfigurationError: the file is missing, unreadable, invalid YAML, contains a key twice, or is not a mapping.
     """
     return _mapping(path, str(path), lambda text: yaml.load(text, Loader=_Loader), dict)
 
 
 def yaml_files(root: Path, folder: str) -> list[Path]:
-    """The YAML files of a folder below the project's, sorted by name; hidden ones (an editor's) and folders are none.
+    """Return the YAML files in a folder of the project, sorted by name, without hidden files and folders.
 
     Raises:
-        ConfigurationError: a file ends in `.yml`, and so would be passed over.
+        ConfigurationError: a file ends in `.yml` and would be overlooked.
     """
     there = [path for path in (root / folder).glob("*.y*ml") if path.name[0] != "."]
     for path in there:
@@ -134,10 +138,14 @@ def yaml_files(root: Path, folder: str) -> list[Path]:
 
 
 def read_tree(path: Path, file: str) -> Tree:
-    """Read a mapping with its lines; `file` is what the file is called.
+    """Read a mapping with the lines of its keys.
+
+    Args:
+        path: the file.
+        file: the name of the file in error messages.
 
     Raises:
-        ConfigurationError: as `read_yaml`.
+        ConfigurationError: as in `read_yaml`.
     """
 
     def words(text: str) -> Word:
@@ -157,7 +165,7 @@ def _mapping(path: Path, file: str, parse: Callable[[str], object], kind: type[T
         _refuse_unbounded(text)
         content = parse(text)
     except Exception as error:
-        # besides its own errors, PyYAML lets through what values stumble over, as a month 13
+        # PyYAML also raises errors of invalid values, such as a month 13
         raise ConfigurationError(None, f"cannot be read: {error}", place=file) from error
     if not isinstance(content, kind):
         raise ConfigurationError(None, "should be a mapping of keys to values", place=file)
@@ -165,9 +173,9 @@ def _mapping(path: Path, file: str, parse: Callable[[str], object], kind: type[T
 
 
 def _refuse_unbounded(text: str) -> None:
-    """Refuse what could exhaust the memory or the stack before any value is made.
+    """Reject files that could exhaust memory or stack, before any value is constructed.
 
-    Aliases can blow a small file up to gigabytes.
+    Aliases can expand a small file to gigabytes.
     """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -193,16 +201,17 @@ def validate(
     Args:
         model: the pydantic model.
         said: the keys and values as written, with their files and lines.
-        content: what to validate instead of `said`, if that was transformed; None for `said` itself.
-        path: what error messages put before the key; empty at the top of a file.
-        written: maps a location in `content` to the location in `said` that it comes from; the same by default.
-        told_of: locations whose problems were reported before and are left out here.
+        content: the content to validate if it differs from `said`; None for `said` itself.
+        path: the prefix of keys in error messages; empty at the top of a file.
+        written: maps a location in `content` to the corresponding location in `said`; by default they are equal.
+        told_of: locations whose problems were already reported and are omitted here.
 
     Returns:
         The validated model.
 
     Raises:
-        ConfigurationError: names, for each problem, the file, the line, the key and what would be valid.
+        ConfigurationError: the content is invalid; for each problem, the message names file, line, key and valid
+            values.
     """
     whole = plain(said) if content is None else content
     try:
@@ -220,7 +229,7 @@ def validate(
 def explained(
     model: type[BaseModel], error: ValidationError, content: object
 ) -> Iterator[tuple[Location, str]]:
-    """Yield the place and the explanation of each problem that validating `content` as a model found."""
+    """Yield the location and explanation of each problem found when validating `content` as a model."""
     for entry in told(error):
         fields = _fields_at(model, entry["loc"][:-1], content)
         yield entry["loc"], explain(entry, "key", fields)
@@ -232,10 +241,14 @@ def validated(model: type[M], content: object, place: str) -> M:
     Args:
         model: the pydantic model.
         content: the content, or a part of it.
-        place: the file, and where the part stands, for messages; keys are put behind it.
+        place: the file and the location of the part, as a prefix of keys in messages.
+
+    Returns:
+        The validated model.
 
     Raises:
-        ConfigurationError: names the place, the key and what would be valid, a line for each problem.
+        ConfigurationError: the content is invalid; the message has a line for each problem, with the key and valid
+            values.
     """
     try:
         return model.model_validate(content)
@@ -248,11 +261,11 @@ def validated(model: type[M], content: object, place: str) -> M:
 
 
 def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
-    """Return the results of all checks.
+    """Run all checks and return their results.
 
     Raises:
-        ScalingLimitsError: what one of them raised.
-        ConfigurationError: what several of them raised, each line once.
+        ScalingLimitsError: the error of the only check that failed.
+        ConfigurationError: the messages of all failed checks, with repeated lines removed.
     """
     found: list[object] = []
     errors: dict[str, ScalingLimitsError] = {}
@@ -270,15 +283,16 @@ def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
 
 
 def told(error: ValidationError) -> list[Any]:
-    """The entries of an error of which a user is told: where a value may be a word, that it is not this one, and not
-    that it is no number either.
+    """Return the entries of a validation error that are reported to the user.
+
+    If a value may be a keyword, only the list of valid keywords is reported, and not that the value is no number.
     """
     entries: list[Any] = [_at_tag(entry) for entry in error.errors()]
-    # a mistyped key first, then what it lacks for that
+    # report a misspelt key before the key that is therefore missing
     entries.sort(key=lambda entry: entry["type"] != "extra_forbidden")
     words = {dotted(entry["loc"]) for entry in entries if entry["type"] == "literal_error"}
     told = [e for e in entries if e["type"] == "literal_error" or dotted(e["loc"]) not in words]
-    # a list whose items are wrong counts as too short
+    # pydantic reports a list with invalid items as too short
     return [e for e in told if not (e["type"] == "too_short" and _has_inner(e["loc"], told))]
 
 
@@ -288,22 +302,22 @@ def _has_inner(location: Location, entries: Iterable[Any]) -> bool:
 
 
 def dotted(location: Location) -> str:
-    """A place as a user writes it."""
+    """Return a location as a dotted key."""
     return ".".join(map(str, as_written(location)))
 
 
 def as_written(location: Location) -> Location:
-    """A place without what pydantic calls the members of a union, or a key."""
+    """Return a location without pydantic's names for members of unions and for keys."""
     return tuple(part for part in location if not _INTERNAL.fullmatch(str(part)))
 
 
 def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
-    """What is wrong, from one entry of a validation error: with the nearest of the valid words where there are any.
+    """Return the explanation of one entry of a validation error, with the nearest valid word if there are valid words.
 
     Args:
         entry: an entry of `ValidationError.errors()`.
-        kind: what the names of the model's fields are called.
-        fields: the names that are valid where the entry stands.
+        kind: the term for the names of the model's fields.
+        fields: the names that are valid at the location of the entry.
     """
     if entry["type"] == "extra_forbidden":
         return unknown(kind, entry["loc"][-1], fields)
@@ -314,25 +328,25 @@ def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
         return "Field required"
     if entry["type"] == "literal_error":
         return unknown("value", entry["input"], re.findall("'([^']*)'", entry["ctx"]["expected"]))
-    # pydantic puts this before the message of a validator
+    # pydantic's prefix of the messages of validators
     message = entry["msg"].removeprefix("Value error, ")
     return f"{message} (found {entry['input']!r:.80})"
 
 
 def _at_tag(entry: Any) -> Any:
-    """Of a wrong tag of a union, with the key of the tag in its place."""
+    """Return an entry with the key of the tag added to its location if the tag of a union is wrong."""
     if not entry["type"].startswith("union_tag"):
         return entry
     return {**entry, "loc": (*entry["loc"], entry["ctx"]["discriminator"].strip("'"))}
 
 
 def _fields_at(annotation: Any, location: tuple[str | int, ...], content: Any) -> set[str]:
-    """Return the field names of the model at `location` of an annotation, which `content` should be of."""
+    """Return the field names of the model at `location` inside an annotation, given content of this type."""
     while typing.get_origin(annotation) is typing.Annotated:
         annotation = typing.get_args(annotation)[0]
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        # the tag of a discriminated union stands in the location and says which member is meant
+        # the location contains the tag of a discriminated union, which selects the member
         tagged = [member for member in arguments if location and location[0] == _tag(member)]
         if tagged:
             return _fields_at(tagged[0], location[1:], content)
@@ -341,7 +355,7 @@ def _fields_at(annotation: Any, location: tuple[str | int, ...], content: Any) -
         return set().union(*(_fields_at(member, location, content) for member in arguments))
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         if hasattr(annotation, "of_content"):
-            # the base of several models: the content says which one is meant
+            # for a base of several models, the content selects the model
             annotation = annotation.of_content(content)
         if not location:
             return set(annotation.model_fields)
@@ -355,7 +369,7 @@ def _fields_at(annotation: Any, location: tuple[str | int, ...], content: Any) -
 
 
 def _inside(content: Any, key: str | int) -> Any:
-    """Return a part of a mapping or a list; None if it has no such part."""
+    """Return an entry of a mapping or a list, or None if it does not exist."""
     try:
         return content[key]
     except (KeyError, IndexError, TypeError):
@@ -363,6 +377,6 @@ def _inside(content: Any, key: str | int) -> Any:
 
 
 def _tag(member: Any) -> Any:
-    """What the field `kind` of a member of a discriminated union has to be; None for anything else."""
+    """Return the required value of the field `kind` of a member of a discriminated union, or None."""
     field = getattr(member, "model_fields", {}).get("kind")
     return typing.get_args(field.annotation)[0] if field else None

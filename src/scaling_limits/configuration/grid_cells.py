@@ -1,4 +1,4 @@
-"""The cells of a grid, and the values that their settings have."""
+"""The cells of a grid, and the values of their settings."""
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -16,8 +16,10 @@ from scaling_limits.figures.needs import value_of
 
 @dataclass(frozen=True, eq=False)
 class GridCells:
-    """A grid: the settings of its cells and these cells, as configured, with the steps at which measurements are
-    planned, and what is `written` of it in its file."""
+    """A grid: the settings of its cells and the cells, as configured, and the grid as `written` in its file.
+
+    `settings` are the settings of the grid, with lists for axes, and `plans` the steps of its measurements.
+    """
 
     points: Sequence[tuple[Any, Cell]]
     settings: Mapping[str, Any]
@@ -27,18 +29,21 @@ class GridCells:
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """The settings that any of its cells has."""
+        """The settings that at least one of the cells has."""
         models = {type(settings) for settings, _ in self.points}
         return frozenset(places.COUNTS).union(*(model.model_fields for model in models))
 
     @cached_property
     def axes(self) -> frozenset[str]:
-        """The settings of several values."""
+        """The settings with several values."""
         return frozenset(k for k, v in self.settings.items() if is_axis(k, v) and len(v) > 1)
 
     @cached_property
     def last_step(self) -> float:
-        """The most updates that a cell has, as configured or as the file says, which may leave it to the data."""
+        """The largest number of updates of a cell, as configured or as written.
+
+        It is infinite if the file leaves the number to the data.
+        """
         written = Tree(Origin("")) if self.written is None else self.written.settings
         found: float = max((cell.num_steps for _, cell in self.points), default=0)
         if written.value("num_epochs") not in (None, self.settings.get("num_epochs")):
@@ -48,7 +53,11 @@ class GridCells:
         return max(found, *(n for n in numbers if isinstance(n, int | float)), 0)
 
     def recorded(self, measurement: str | None) -> range | frozenset[int]:
-        """The training steps at which a measurement, or the algorithm, records, as configured and as the file says."""
+        """Return the training steps at which a measurement or the algorithm records, as configured and as written.
+
+        Args:
+            measurement: the name of the measurement; None for the algorithm.
+        """
         last = self.last_step
         if math.isinf(last):
             return range(2**62)
@@ -65,7 +74,7 @@ class GridCells:
 
     @property
     def warnings(self) -> Iterator[tuple[str, str]]:
-        """Settings and measurements that mean less than they say, and why."""
+        """Yield settings and measurements that have less effect than written, each with the reason."""
         for settings, cell in self.points:
             samples, said = cell.dataset.num_train, settings.batch_size
             written = None if self.written is None else self.written.settings.value("dataset")
@@ -83,7 +92,7 @@ class GridCells:
                 yield name, f"{problem}: nothing is measured there"
 
     def configured(self, column: str, only: Mapping[str, Hashable]) -> set[Hashable]:
-        """The values of a column as configured, in the cells with the values `only` of other columns."""
+        """Return the values of a column as configured, in the cells with the values `only` of other columns."""
         kept = (
             settings
             for settings, _ in self.points
@@ -92,14 +101,14 @@ class GridCells:
         return {value_of(settings, column) for settings in kept}
 
     def written_values(self, column: str) -> set[Hashable] | None:
-        """The values that the file lists for a column; None where it lists none."""
+        """Return the values that the file lists for a column, or None if it lists none."""
         said = None if self.written is None else self.written.settings.value(column)
         return set(said) if isinstance(said, list) else None
 
     def values(self, column: str) -> set[Hashable]:
-        """All values of a column, as configured and as the file says."""
+        """Return all values of a column, both as configured and as written in the file."""
         if column not in self._values:
-            # what the grid says itself is one value, unless it is an axis
+            # a setting of the grid that is not an axis has the same value in all cells
             single = column in self.settings and column not in self.axes
             points = self.points[:1] if single else self.points
             found = {value_of(settings, column) for settings, _ in points}

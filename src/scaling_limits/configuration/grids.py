@@ -1,4 +1,4 @@
-"""From the tree of an experiment's grids to grids with all their settings."""
+"""Conversion of an experiment's tree of grids to grids with all their settings."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from scaling_limits.configuration.trees import Leaf, Tree, Word, merge
 from scaling_limits.errors import ConfigurationError
 
 Base = Callable[[str, Word, Tree], Tree]
-"""Gives the base of a name, for a word that asks for it, with the grids that it may have meant."""
+"""Returns the base of a name, given the value that refers to it and the grids that it might mean."""
 
 
 class Node(NamedTuple):
-    """A grid, or all grids below a node of the tree: what holds and is measured there, and the titles on the way."""
+    """A grid, or all grids below a node of the tree: settings, measurements, and titles from the root to the node."""
 
     settings: Tree
     measurements: Tree
@@ -19,21 +19,21 @@ class Node(NamedTuple):
     grids: tuple[str, ...]
 
     def title(self, below: "Node | None" = None) -> str | None:
-        """The titles of the way joined by commas, from below another node if one is given."""
+        """Return the titles of the path joined by commas, starting below another node if one is given."""
         way = self.titles[len(below.titles) if below else 0 :]
         return ", ".join(title for title in way if title) or None
 
 
 def flattened(experiment: Tree, settings: frozenset[str], base: Base) -> dict[str, Node]:
-    """The nodes of an experiment's tree by name, a grid's path joined by `_`.
+    """Return the nodes of an experiment's tree by name; a grid's name is its path joined by `_`.
 
     Args:
-        experiment: its words, with all that it inherits.
-        settings: all that there are.
-        base: gives the bases that grids extend.
+        experiment: the entries of the experiment, including inherited ones.
+        settings: the names of all settings.
+        base: returns the bases that grids extend.
 
     Raises:
-        ConfigurationError: what a grid extends is neither beside it nor a base, or two have one name.
+        ConfigurationError: a grid extends something that is neither a sibling nor a base, or two grids have one name.
     """
     nodes: dict[str, Node] = {}
     above = Node(experiment.only(settings), experiment.tree("measurements"), (), ())
@@ -52,7 +52,7 @@ def _walk(
     below: list[str] = []
     for key, word in beside.items():
         if isinstance(word, Leaf):
-            continue  # taken away
+            continue  # removed
         name = "_".join((*path, key))
         if name in nodes:
             raise ConfigurationError("grids", f"two grids are called '{name}'", place=word.origin)
@@ -71,7 +71,7 @@ def _walk(
 
 
 def _inherited(key: str, beside: Tree, base: Base, chain: tuple[str, ...]) -> Tree:
-    """What a grid says, over what it extends: a grid beside it, or a base."""
+    """Return the entries of a grid merged over those of the sibling or base that it extends."""
     own = beside.tree(key)
     if "extends" not in own:
         return own

@@ -1,7 +1,7 @@
-"""Whether claims can be judged, and plots drawn, by the cells that they name: all that is known before anything runs.
+"""Check that the named cells can decide claims and supply plots, with everything known before any cell is computed.
 
-A preset may shrink axes until a claim is undecided. What a claim needs of its axes is therefore looked for at the scale
-of the file as well.
+A preset may shrink axes so far that a claim is undecided, which is no error. Requirements of a claim on its axes may
+therefore also be met at the scale of the file.
 """
 
 import math
@@ -18,7 +18,7 @@ from scaling_limits.figures.written import MisplacedError, Path
 
 
 def problems(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    """Yield the claims and plots of a figure that the cells of its grids cannot support, each with its path."""
+    """Yield the problems of a figure's claims and plots with the cells of its grids, each with its path."""
     for use in _uses(figure):
         yield from _of_use(use, grids)
     for claim in figure.claims:
@@ -59,7 +59,7 @@ def _of_use(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError
             yield MisplacedError(use.path, f"{column}: the quantity has no `per: {column}`")
         elif column not in known:
             yield MisplacedError(use.path, f"{named}: {unknown('column', column, known)}")
-    # plots may go over seeds, a claim takes its spread over them
+    # plots may use the seed as a column, but claims need it for the spread
     columns = (*use.columns, "seed") if use.path[0] == "claims" else use.columns
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
@@ -83,7 +83,7 @@ def _of_use(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError
 
 
 def _of_steps(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    """Training steps at which the metric is recorded in no cell, neither as configured nor as the file says."""
+    """Yield training steps at which no cell records the metric, neither as configured nor as written."""
     metric = use.quantity.metric
     chosen = (use.quantity.step,) if use.quantity.reduce == "at" else ()
     for step in use.at or chosen:
@@ -95,7 +95,7 @@ def _of_steps(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedErr
 
 
 def _of_part(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    """Parts of training that have no record, or begin or end between two of the means that are recorded."""
+    """Yield parts of training that contain no record, or that begin or end inside a recorded mean."""
     during, metric = use.quantity.during, use.quantity.metric
     if during is None:
         return
@@ -125,7 +125,7 @@ def _steps(steps: range | frozenset[int]) -> str:
 
 
 def _of_metric(use: Use) -> Iterator[MisplacedError]:
-    """Axes that the metric has, and the quantity neither keeps nor chooses from, and those that it does not have."""
+    """Yield axes of the metric that the quantity neither keeps nor selects from, and axes that the metric lacks."""
     axes = axes_of(use.quantity.metric)
     if axes is None:
         return
@@ -142,7 +142,7 @@ def _of_metric(use: Use) -> Iterator[MisplacedError]:
 
 
 def _untold(use: Use, grids: Mapping[str, GridCells]) -> list[str]:
-    """The settings in which cells of one point differ; none where each point has one cell."""
+    """Return the settings in which the cells of one point differ; empty if each point has one cell."""
     settled = {*use.columns, *use.only, "seed"}
     if len(use.grids) == 1 and grids[use.grids[0]].axes <= settled:
         return []

@@ -1,4 +1,4 @@
-"""From a figure's `claims`, as they are written, to typed claims (`claims/`)."""
+"""Conversion of a figure's `claims`, as written, to typed claims (`claims/`)."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -21,10 +21,10 @@ _QUANTITIES = {"quantity", "reference_quantity"}
 
 
 def refuse_unknown(judging: Tree) -> None:
-    """Refuse words that no claim has, or not one of that kind, and words of another type than they have to be.
+    """Reject keys of `judging` that no claim, or no claim of this kind, has, and values of the wrong type.
 
     Raises:
-        ConfigurationError: names file and line.
+        ConfigurationError: a key or value is invalid; the message names file and line.
     """
     fields = {kind: set(model.model_fields) - _OWN for kind, model in models().items()}
     for key, word in judging.items():
@@ -45,7 +45,7 @@ def _refuse(key: str, word: Word, valid: Collection[str]) -> None:
 
 
 def combined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`judging` over another: word by word, and what is said of a kind of claims word by word as well."""
+    """Return `judging` entries merged key by key, and for each kind of claim key by key; `above` takes precedence."""
     merged = {**below, **above}
     for kind in models():
         if isinstance(below.get(kind), Mapping) and isinstance(above.get(kind), Mapping):
@@ -56,7 +56,7 @@ def combined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
 def claims(
     entries: Mapping[str, object], words: Namespace
 ) -> tuple[list[ClaimBase], list[MisplacedError]]:
-    """Return the claims of a figure that are valid, and what is wrong with the others; an entry of None is left out."""
+    """Return the valid claims of a figure and the problems of the others; entries that are None are omitted."""
     valid: list[ClaimBase] = []
     wrong: list[MisplacedError] = []
     for name, entry in entries.items():
@@ -78,10 +78,10 @@ def claims(
 
 
 def _expanded(name: str, entry: object, words: Namespace) -> tuple[str, dict[str, object]]:
-    """The kind of a claim and its fields, with its id and all defaults that the entry does not override.
+    """Return the kind of a claim and its fields, with its id and all defaults that the entry does not override.
 
     Raises:
-        MisplacedError: an unknown kind, grid or quantity, or a value of the wrong type.
+        MisplacedError: a kind, grid or quantity is unknown, or a value has the wrong type.
     """
     path = ("claims", name)
     kinds = models()

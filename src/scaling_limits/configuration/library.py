@@ -1,4 +1,4 @@
-"""The files of one paper, or of the user's own experiments: each read when it is first asked for."""
+"""The files of one paper, or of the user's own experiments, each read when it is first needed."""
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
@@ -18,11 +18,11 @@ class Library:
     """The files of one paper, or of the user's own experiments, with their keys checked.
 
     Args:
-        root: folder of the project.
-        slug: name of the paper, or `OWN` for the user's own experiments.
-        presets: names of the presets that files may change.
-        settings: names of all settings.
-        faults: what is wrong with the names of own parts, by experiment.
+        root: the project's folder.
+        slug: the name of the paper, or `OWN` for the user's own experiments.
+        presets: the names of the presets that files may change.
+        settings: the names of all settings.
+        faults: errors in the names of own parts, by experiment.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class Library:
         return [name for name in names if self.slug == OWN or name != _SHARED]
 
     def experiment(self, name: str) -> Tree:
-        """The file of an experiment, its words checked.
+        """Return the file of an experiment, with its keys checked.
 
         Raises:
-            ConfigurationError: there is none, or it has words that an experiment does not have, or a name that is none,
-                or what it names of the user's own is wrong.
+            ConfigurationError: the experiment does not exist, its name or a key is invalid, or its own parts have
+                errors.
         """
         if name not in self.experiments:
             raise ConfigurationError(self.folder, unknown("experiment", name, self.experiments))
@@ -70,7 +70,11 @@ class Library:
         return self._read[name]
 
     def shared(self, experiment: str | None) -> Tree:
-        """What experiments share: the words of `paper.yaml`; of the user's own, what their files say themselves."""
+        """Return the entries that experiments share.
+
+        For a paper, these are in `paper.yaml`. An own experiment has the entries of its file and of the experiments
+        that it extends.
+        """
         if self.slug != OWN:
             return self._paper
         if experiment is None:
@@ -84,7 +88,7 @@ class Library:
 
     @cached_property
     def head(self) -> Head | None:
-        """What `paper.yaml` says of the paper; None for the user's own experiments."""
+        """The bibliographic data in `paper.yaml`; None for the user's own experiments."""
         if self.slug == OWN:
             return None
         return validate(Head, self._paper.only(Head.model_fields))
@@ -101,7 +105,7 @@ class Library:
         return self._with_parts(tree)
 
     def _with_parts(self, tree: Tree) -> Tree:
-        """The bases and the figures checked, too, and that presets change figures that are there."""
+        """Return a file with checked bases and figures; presets may change only figures that exist."""
         checked = Tree(tree.origin, tree)
         if "bases" in tree:
             bases = allowed_keys.named(tree, "bases")
@@ -120,17 +124,17 @@ class Library:
 
     @cached_property
     def bases(self) -> set[str]:
-        """The names of all bases, also those in files of the user's own."""
+        """The names of all bases, including those in files of own experiments."""
         holders = self.experiments if self.slug == OWN else [None]
         return {name for holder in holders for name in self.shared(holder).tree("bases")}
 
     def holders(self, figure: str) -> list[str | None]:
-        """The files that may have this figure, None for the paper's own: a figure's name stands in its file."""
+        """Return the files that may define a figure: experiments that contain its name, and None for `paper.yaml`."""
         named = [name for name in self.experiments if figure in self._text(name)]
         return [*named, None]
 
     def figures(self, experiment: str | None) -> Tree:
-        """The figures of a file; without an experiment, those of `paper.yaml`, which have no cells."""
+        """Return the figures in a file; without an experiment, the figures in `paper.yaml`, which have no cells."""
         source = self._paper if experiment is None else self.experiment(experiment)
         return source.tree("figures")
 
@@ -139,7 +143,7 @@ class Library:
             try:
                 text = self._path(name).read_text(encoding="utf-8", errors="replace")
             except OSError:
-                text = ""  # refused when it is asked for
+                text = ""  # rejected when the experiment is read
             self._texts[name] = text
         return self._texts[name]
 

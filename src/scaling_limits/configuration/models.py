@@ -12,21 +12,21 @@ from scaling_limits.plots.options import Plot
 from scaling_limits.strict import Strict
 
 FIRST_CONFIRMING = 1000
-"""Exploratory seeds are smaller than this."""
+"""The smallest seed of a confirmed run; exploratory seeds are smaller."""
 UserPath = Annotated[PurePath, AfterValidator(lambda path: PurePath(os.path.expanduser(path)))]
-"""A path as a user writes it; `~` is the home folder."""
+"""A path as written by the user; `~` is expanded to the home folder."""
 
 
 def _refuse_no_step(said: object) -> object:
     whole = isinstance(said, int) and not isinstance(said, bool) and said >= 0
-    # on the command line numbers arrive as text
+    # the command line passes numbers as text
     if whole or said == "end" or (isinstance(said, str) and said.isdecimal()):
         return said
     raise ValueError("should be the number of updates before it, 0 or more, or 'end'")
 
 
 class MeasurementPlan(Strict):
-    """After how many updates a measurement is taken (`end`: all); steps past the end are left out."""
+    """The numbers of updates after which a measurement is taken (`end`: all); steps after the end are ignored."""
 
     steps: list[
         Annotated[Annotated[int, Field(ge=0)] | Literal["end"], BeforeValidator(_refuse_no_step)]
@@ -34,7 +34,7 @@ class MeasurementPlan(Strict):
 
 
 class Grid(Strict):
-    """A named part of an experiment: all its settings, of which those with a list of values are its axes."""
+    """A named part of an experiment: its settings. Settings with a list of values are its axes."""
 
     title: str | None = None
     settings: dict[str, Any]
@@ -42,17 +42,17 @@ class Grid(Strict):
 
 
 class Experiment(Strict):
-    """What has to be computed for one or more figures: the union of its grids, each a product of axes."""
+    """The computations for one or more figures: the union of its grids, each a product of axes."""
 
     description: str
     grids: dict[str, Grid]
 
 
 class Figure(Strict):
-    """One figure or table: the experiment whose cells it shows, how it is drawn, and what it claims.
+    """One figure or table: the experiment whose cells it shows, its plot, and its claims.
 
-    `see` says in one sentence which effect the picture should show. A table of the parameterisations shows no
-    cells and has no experiment.
+    `see` states in one sentence the effect that the picture should show. A table of parameterisations shows no cells
+    and has no experiment.
     """
 
     title: str
@@ -64,17 +64,17 @@ class Figure(Strict):
 
     @property
     def judged_grids(self) -> list[str]:
-        """The grids that its claims are judged on."""
+        """The grids on which its claims are judged."""
         return [grid for claim in self.claims for grid in claim.all_grids]
 
     @property
     def grids(self) -> set[str]:
-        """The grids of its experiment that it shows or that its claims are judged on."""
+        """The grids of its experiment that it shows or on which its claims are judged."""
         return {*self.plot.grids, *self.judged_grids}
 
 
 class Head(Strict):
-    """Bibliographic data of a paper, from its `paper.yaml`; `authors` are last names, separated by commas."""
+    """Bibliographic data of a paper, from its `paper.yaml`; `authors` are last names separated by commas."""
 
     title: str
     authors: str
@@ -84,10 +84,10 @@ class Head(Strict):
 
 
 class Caps(Strict):
-    """Upper bounds by which a preset shrinks every experiment.
+    """Upper bounds with which a preset shrinks every experiment.
 
-    `width`, `depth`, `num_steps` and `batch_size` bound the settings of that name (values of an axis above it are left
-    out), `seeds` the number of seeds, `points` the number of values of any other axis.
+    `width`, `depth`, `num_steps` and `batch_size` bound the settings of these names (larger values of an axis are
+    removed), `seeds` bounds the number of seeds, and `points` the number of values of any other axis.
     """
 
     width: int | None = Field(default=None, ge=1)
@@ -99,9 +99,9 @@ class Caps(Strict):
 
 
 class Seeds(Strict):
-    """Which seeds the experiments of papers use.
+    """The seeds that the experiments of papers use.
 
-    Choices are made on exploratory seeds, which count from 0. A confirmed run adds `first` to every seed, so that it
+    Choices are made on exploratory seeds, which start at 0. A confirmed run adds `first` to every seed, so that it
     shares none with them.
     """
 
@@ -116,14 +116,14 @@ class Seeds(Strict):
 
     @property
     def confirming(self) -> bool:
-        """Whether no choice has seen these seeds."""
+        """Whether no choice was made on these seeds."""
         return self.first >= FIRST_CONFIRMING
 
 
 class Preset(Strict):
-    """How large the axes are: caps for all experiments, datasets in place of others, and which seeds are used.
+    """The sizes of the axes: caps for all experiments, substitutes for datasets, and the seeds.
 
-    What a preset changes of single experiments stands beside them.
+    A preset's changes to single experiments are in the files of these experiments.
     """
 
     description: str
@@ -138,7 +138,7 @@ class Preset(Strict):
 
 
 class OwnDatasets(Strict):
-    """Files of data by the names that the user gives them."""
+    """Own datasets: files by name."""
 
     datasets: dict[str, UserPath] = Field(
         default_factory=dict, description="own datasets: name -> .npz file"
@@ -146,7 +146,7 @@ class OwnDatasets(Strict):
 
 
 class Data(OwnDatasets):
-    """Where data comes from."""
+    """Sources of data."""
 
     path: UserPath | None = Field(
         default=None, description="folder with copies already on this machine"
@@ -155,7 +155,7 @@ class Data(OwnDatasets):
 
 
 class Resources(Strict):
-    """What a job may use."""
+    """The resources that a job may use."""
 
     device: Literal["cpu", "gpu"] = "cpu"
     cells_per_batch: int = Field(
@@ -168,7 +168,7 @@ class Resources(Strict):
 
     @property
     def memory(self) -> dict[str, int]:
-        """Return the limits on a job's host and GPU memory, in MB, as keyword arguments of `costs.memory`."""
+        """The limits on a job's host and GPU memory in MB, as keyword arguments of functions in `costs.memory`."""
         return {"mem_mb": self.mem_mb, "gpu_mem_mb": self.gpu_mem_mb}
 
 
@@ -186,7 +186,7 @@ class Paths(Strict):
 
 
 class OwnNames(Strict):
-    """What the user may name in `config/config.yaml`, and in the file of an experiment of his own."""
+    """Own parts, named in `config/config.yaml` or in the file of an own experiment."""
 
     data: OwnDatasets = OwnDatasets()
     parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")
@@ -196,7 +196,7 @@ class OwnNames(Strict):
 
 
 class Main(OwnNames):
-    """`config/config.yaml` and what the command line adds to it."""
+    """`config/config.yaml`, overridden by the command line."""
 
     preset: str
     papers: dict[str, object] = Field(

@@ -1,4 +1,4 @@
-"""The names that a figure may refer to: quantities, symbols, grids, and defaults of its claims."""
+"""The names to which a figure may refer: quantities, symbols, grids, and defaults of its claims."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,10 @@ from scaling_limits.figures.written import MisplacedError, Path
 
 @dataclass(frozen=True)
 class Namespace:
-    """`label` is what the figure is called in sources: `pc-tp Fig. S.4`; without `metrics` any name may be one."""
+    """The names of a figure.
+
+    `label` names the figure in sources, such as `pc-tp Fig. S.4`. If `metrics` is None, any metric is accepted.
+    """
 
     label: str
     symbols: dict[str, str]
@@ -22,7 +25,7 @@ class Namespace:
     metrics: frozenset[str] | None
 
     def quantity(self, said: object, path: Path) -> object:
-        """A quantity: a word, a word with changes, or written out."""
+        """Return the definition of a quantity that is given by name, by name with changes, or in full."""
         if isinstance(said, str):
             said = {"quantity": said}
         if not isinstance(said, Mapping):
@@ -39,11 +42,14 @@ class Namespace:
         return said
 
     def grids(self, said: object, path: Path) -> list[str]:
-        """The grids of one node, or of several."""
+        """Return the grids below a node, or below several."""
         return [grid for grid, _ in self.titled(said, path)]
 
     def titled(self, said: object, path: Path) -> list[tuple[str, str | None]]:
-        """Grids with their titles: below a node, in full for a list of nodes, or as written."""
+        """Return grids with their titles.
+
+        Titles are relative to a single node, complete for a list of nodes, and as written for a mapping.
+        """
         if isinstance(said, Mapping):
             return [(self._node(name, path).grids[0], title) for name, title in said.items()]
         if isinstance(said, list):
@@ -53,7 +59,7 @@ class Namespace:
         return [(grid, self.nodes[grid].title(node)) for grid in node.grids]
 
     def every_grid(self) -> list[str]:
-        """All grids in their order."""
+        """Return all grids in order."""
         return [name for name, node in self.nodes.items() if node.grids == (name,)]
 
     def _node(self, name: Any, path: Path) -> Node:
@@ -63,7 +69,7 @@ class Namespace:
 
 
 def label(paper: str, figure: str) -> str:
-    """What a figure is called.
+    """Return the name of a figure in text.
 
     >>> label("pc-tp", "figS4"), label("mupc", "fig5"), label("own", "mine")
     ('pc-tp Fig. S.4', 'mupc Fig. 5', 'own mine')
@@ -75,7 +81,7 @@ def label(paper: str, figure: str) -> str:
 
 
 def identity(authors: str, year: int, figure: str) -> str:
-    """Return the paper and the number of a figure as a picture shows them.
+    """Return the paper and the number of a figure, as shown on pictures.
 
     >>> identity("Ishikawa, Yokota, Karakida", 2024, "figS4")
     'Ishikawa, Yokota & Karakida 2024 · Figure S.4'
@@ -90,7 +96,7 @@ def identity(authors: str, year: int, figure: str) -> str:
 
 
 def _numbered(figure: str) -> tuple[str | None, str]:
-    """Return whether a figure of the paper is a figure or a table, and its number; None if it is neither."""
+    """Return "Figure" or "Table" and the number of a figure of the paper; None if it is not in the paper."""
     match = re.fullmatch(r"(fig|table)([A-Z]?)(\d.*)", figure)
     if match is None:
         return None, ""

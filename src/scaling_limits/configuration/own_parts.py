@@ -1,5 +1,6 @@
-"""Datasets, algorithms and rows of the table that the user gives names to: in `config/config.yaml`, or beside an
-experiment of his own. All are known everywhere; a file whose names are wrong stops its own experiment only.
+"""Own datasets, algorithms and rows of exponents, named in `config/config.yaml` or in the file of an own experiment.
+
+All names are valid everywhere. A file with invalid names stops only its own experiment.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -23,7 +24,7 @@ _DATASETS, _ALGORITHMS, _ROWS = "data.datasets", "algorithms", "parameterisation
 
 
 class OwnPart(NamedTuple):
-    """What has a name: of a row, the scheme and the update rule together."""
+    """An own part: its kind, name, file or row, and origin. The name of a row combines scheme and update rule."""
 
     kind: str
     name: str
@@ -36,17 +37,17 @@ def _named(row: Row) -> str:
 
 
 def _taken(kind: str) -> Collection[str]:
-    """Names that the user's own parts may not have: those of the project, and of installed packages."""
+    """Return the names that own parts must not have: those of the project and of installed packages."""
     if kind == _ROWS:
         return [_named(row) for row in TABLE]
     return {_DATASETS: catalogue.registry, _ALGORITHMS: algorithms.registry}[kind].modules
 
 
 def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
-    """The parts that a file names, with where it does; paths are below `root`.
+    """Return the parts that a file names, with their origins; paths are relative to `root`.
 
     Raises:
-        ConfigurationError: a name that a file's name could not have, or that one of the project has.
+        ConfigurationError: a name contains invalid characters, or belongs to a part of the project.
     """
     found = []
     for kind, paths in ((_DATASETS, names.data.datasets), (_ALGORITHMS, names.algorithms)):
@@ -66,9 +67,9 @@ def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
 
 
 def problem(experiment: str, check: Callable[[], object]) -> str | None:
-    """Return what is wrong with an own experiment by a check; None if nothing is.
+    """Return the error of an own experiment that a check finds, or None.
 
-    An exception that no check foresees is a fault of the program, and stops this experiment only.
+    An exception that the check does not foresee is a bug of the program, and stops only this experiment.
     """
     try:
         check()
@@ -81,7 +82,10 @@ def problem(experiment: str, check: Callable[[], object]) -> str | None:
 
 
 class OwnParts:
-    """Those of `config/config.yaml` (`given`), and those of the experiments' files, read when first asked for."""
+    """The own parts of `config/config.yaml` (`given`) and of the experiments' files.
+
+    Experiments' files are read when they are first needed.
+    """
 
     def __init__(self, root: Path, given: Sequence[OwnPart]) -> None:
         self._root = root
@@ -89,24 +93,24 @@ class OwnParts:
 
     @property
     def datasets(self) -> dict[str, Path]:
-        """Files of datasets by name."""
+        """The files of own datasets by name."""
         return dict(self._files(_DATASETS))
 
     @property
     def algorithms(self) -> dict[str, Path]:
-        """Files of algorithms by name."""
+        """The files of own algorithms by name."""
         return dict(self._files(_ALGORITHMS))
 
     @property
     def rows(self) -> list[Row]:
-        """Rows of the table of parameterisations; one that is said in two files is one row."""
+        """The own rows of exponents; equal rows in two files count once."""
         given = [part.value for part in self._given if isinstance(part.value, Row)]
         others = {p.name: p.value for p in self._of_experiments if isinstance(p.value, Row)}
         return given + [row for row in others.values() if row not in given]
 
     @property
     def faults(self) -> dict[str, str]:
-        """What is wrong with the names in an experiment's file, by experiment."""
+        """The errors in the names of own parts, by experiment."""
         return self._read[1]
 
     def _files(self, kind: str) -> Iterator[tuple[str, Path]]:
@@ -120,7 +124,7 @@ class OwnParts:
 
     @cached_property
     def _read(self) -> tuple[dict[str, list[OwnPart]], dict[str, str]]:
-        """The parts of sound files, and what is wrong with the others."""
+        """The parts of valid files, and the errors of the others."""
         found: dict[str, list[OwnPart]] = {}
         faults: dict[str, str] = {}
         for path in yaml_files(self._root, FOLDER):
@@ -138,7 +142,7 @@ class OwnParts:
         return {name: named for name, named in found.items() if name not in faults}, faults
 
     def _of_file(self, path: Path, named: list[OwnPart]) -> None:
-        """Add the parts that a file names to those that are `named`."""
+        """Append the parts that a file names to `named`."""
         said = read_tree(path, f"{FOLDER}/{path.name}").only(allowed_keys.OWN)
         for part in parts(self._root, said, validate(OwnNames, said)):
             refuse_unusable(part)
@@ -146,10 +150,10 @@ class OwnParts:
 
 
 def refuse_unusable(part: OwnPart) -> None:
-    """Refuse files that are not there, and algorithms that cannot be read or imported.
+    """Reject files that do not exist, and algorithms that cannot be read or imported.
 
     Raises:
-        ConfigurationError: starts with the part's origin.
+        ConfigurationError: the part is unusable; the message starts with its origin.
     """
     kind, name, file, origin = part
     if isinstance(file, Row):
@@ -163,13 +167,13 @@ def refuse_unusable(part: OwnPart) -> None:
         except ConfigurationError as error:
             raise ConfigurationError(None, error, place=origin) from None
         except Exception as error:
-            # the file's own, from what it does when it is imported for its settings
+            # raised by the user's file when it is imported for its settings
             problem = f"{file}: cannot be imported: {error!r}"
             raise ConfigurationError(f"{kind}.{name}", problem, place=origin) from error
 
 
 def _clash(part: OwnPart, everywhere: Sequence[OwnPart]) -> str | None:
-    """That another part has the name of this one, and where."""
+    """Return an error if another part has the same kind and name, but another value."""
     for other in everywhere:
         if (other.kind, other.name) == (part.kind, part.name) and other.value != part.value:
             return (

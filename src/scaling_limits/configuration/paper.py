@@ -1,7 +1,7 @@
-"""One paper as its files say it, and what a preset and the user make of it: inheritance, layer by layer.
+"""One paper as written in its files, changed by a preset and the user, with inheritance resolved layer by layer.
 
-What stands nearest wins, in every preset: a place's own words before those of what it extends. Within one place later
-layers win: its file, the caps, its `presets`, and what the user changes.
+The nearest entry wins in every preset: the entries of a place override those of what it extends. Within one place,
+later layers win, in the order file, caps, `presets` of the place, changes of the user.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -19,7 +19,7 @@ from scaling_limits.figures.names import natural, unknown_figure
 
 
 class Changes(NamedTuple):
-    """What makes a paper differ from its files: a preset by name, its caps, and what the user changes."""
+    """The changes to a paper's files: the name of a preset, its caps, and the changes of the user."""
 
     preset: str | None
     caps: Caps
@@ -27,24 +27,24 @@ class Changes(NamedTuple):
 
     @property
     def way(self) -> str:
-        """How origins call the preset."""
+        """The name of the preset in origins."""
         return f"preset {self.preset}"
 
 
 class Composed(NamedTuple):
-    """An experiment with all that it inherits: its words, and its grids by name."""
+    """An experiment with everything it inherits: its entries, and its grids by name."""
 
     words: Tree
     nodes: dict[str, Node]
 
     @property
     def grids(self) -> dict[str, Node]:
-        """The nodes that have none below them."""
+        """The nodes without nodes below them."""
         return {name: node for name, node in self.nodes.items() if node.grids == (name,)}
 
 
 class Paper:
-    """The bases, experiments and figures of a library after changes; each is composed when first asked for."""
+    """The bases, experiments and figures of a library after changes; each is composed when it is first needed."""
 
     def __init__(self, library: Library, changes: Changes) -> None:
         self.library = library
@@ -53,10 +53,10 @@ class Paper:
         self._checked = False
 
     def experiment(self, name: str) -> Composed:
-        """An experiment with all that it inherits.
+        """Return an experiment with everything it inherits.
 
         Raises:
-            ConfigurationError: names file, line and what would be valid.
+            ConfigurationError: an entry is invalid; the message names file, line and valid entries.
         """
         self._check_changes()
         if name not in self._composed:
@@ -68,12 +68,12 @@ class Paper:
 
     @cached_property
     def written(self) -> "Paper":
-        """The paper as its files say it, at its own scale."""
+        """The paper as written in its files, at its own scale."""
         nothing = Changes(None, Caps(), Tree(self._changes.user.origin))
         return self if self._changes == nothing else Paper(self.library, nothing)
 
     def chain(self, experiment: str) -> list[str]:
-        """An experiment and those that it extends, one by one."""
+        """Return an experiment and those that it extends, one after the other."""
         found: list[str] = []
         name: str | None = experiment
         while name in self.library.experiments and name not in found:
@@ -82,15 +82,15 @@ class Paper:
         return found
 
     def shared(self, experiment: str | None) -> Tree:
-        """The words that figures and grids of an experiment may use, as changed."""
+        """Return the entries that figures and grids of an experiment may use, after changes."""
         own = self.library.shared(experiment)
         return merge(own, self._changes.user.only(allowed_keys.SHARED - {"bases"}))
 
     def figure(self, name: str) -> tuple[Tree, str | None]:
-        """A figure with all that it inherits, and its experiment, if it has one.
+        """Return a figure with everything it inherits, and its experiment, if it has one.
 
         Raises:
-            ConfigurationError: there is none, with the nearest name.
+            ConfigurationError: the figure does not exist; the message suggests the nearest name.
         """
         self._check_changes()
         return self._figure(name, ())
@@ -125,14 +125,22 @@ class Paper:
         return merge(figure, self._changes.user.tree("figures").tree(name)), experiment
 
     def _holder(self, name: str, said: Origin | None) -> str | None:
-        """The experiment in whose file a figure stands; `said` is where it is named, if that is in a file."""
+        """Return the experiment in whose file a figure is defined, or None for `paper.yaml`.
+
+        Args:
+            name: the figure.
+            said: where the figure is named, if this is in a file.
+
+        Raises:
+            ConfigurationError: the figure does not exist.
+        """
         faults = []
         for holder in self.library.holders(name):
             try:
                 if name in self.library.figures(holder):
                     return holder
             except ConfigurationError as error:
-                faults.append(error)  # of another's file, if one has the figure
+                faults.append(error)  # another file may define the figure
         if faults:
             raise faults[0]
         where = said or self.library.folder
@@ -146,7 +154,7 @@ class Paper:
         return self._layers(below, own, change)
 
     def _base(self, name: str, experiment: str, chain: tuple[str, ...]) -> Tree:
-        """A base that an experiment, or something in it, extends."""
+        """Return a base that an experiment, or a grid in it, extends."""
         bases = self.library.shared(experiment).tree("bases")
         written = bases.tree(name)
         change = self._changes.user.tree("bases").tree(name)
@@ -165,7 +173,7 @@ class Paper:
         return base
 
     def _below(self, written: Tree, experiment: str, chain: tuple[str, ...]) -> Tree:
-        """What a place extends."""
+        """Return the entries that a place extends."""
         if "extends" not in written:
             return Tree(written.origin)
         word, name = written["extends"], str(written.value("extends"))
@@ -190,16 +198,16 @@ class Paper:
         return place
 
     def _preset(self, written: Tree) -> Tree:
-        """What the preset changes of a place."""
+        """Return the preset's changes to a place."""
         if self._changes.preset is None:
             return Tree(written.origin)
         named = via(written.tree("presets").tree(self._changes.preset), self._changes.way)
         return named if isinstance(named, Tree) else Tree(written.origin)
 
     def _refuse_idle(self, name: str) -> None:
-        """What an experiment's file says, and what the user changes of it, has to reach one of its grids."""
+        """Reject settings in an experiment's file, or in the user's changes of it, that reach none of its grids."""
         change = self._changes.user.tree("experiments").tree(name)
-        # a preset may override in all grids what the file says of the paper's scale
+        # a preset may override a setting of the file in all grids
         if self is self.written:
             place, said = "", self.library.experiment(name)
         else:
@@ -207,7 +215,7 @@ class Paper:
             place, said = f"experiments.{name}.", change
         grids = self._composed[name].grids
         if not grids:
-            return  # refused elsewhere
+            return  # rejected elsewhere
         for key, word in said.only(self.library.settings).items():
             if not _reached(word, [node.settings.get(key) for node in grids.values()]):
                 raise ConfigurationError(
@@ -218,12 +226,12 @@ class Paper:
                 )
 
     def _check_changes(self) -> None:
-        """The names that the user changes have to be there."""
+        """Check that everything the user changes exists."""
         if self._checked:
             return
         self._checked = True
         library, user = self.library, self._changes.user
-        # as functions: all figures are asked for only if one is changed
+        # functions, so that all figures are read only if the user changes one
         known: dict[str, Callable[[], Collection[str]]] = {
             "base": lambda: library.bases,
             "experiment": lambda: library.experiments,
@@ -237,7 +245,7 @@ class Paper:
 
 
 def _reached(word: Word, found: Sequence[Word | None]) -> bool:
-    """Whether a word stands in one of these places, or of a mapping every word in one."""
+    """Return whether a value occurs at one of these places; for a mapping, whether every value in it does."""
     if isinstance(word, Leaf):
         return any(other is word for other in found)
     below = [other for other in found if isinstance(other, Tree)]

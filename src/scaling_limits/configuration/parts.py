@@ -1,7 +1,8 @@
-"""The parts that settings choose by name, and what these declare together.
+"""The parts that settings select by name, and the settings that these parts declare together.
 
-Nothing here knows a part: registries find them, and each declares its own settings in a class `Settings`, what does
-not go together in `refuse`, and in `READS` which of a row's numbers it reads that others have no use for.
+This module knows no part by name: registries find the parts. Each part declares its settings in a class `Settings`,
+rejects invalid combinations in `refuse`, and lists in `READS` the numbers of a parameterisation's row that only some
+parts read.
 """
 
 import typing
@@ -32,7 +33,7 @@ COMMON: tuple[ModuleType, ...] = (
     parameterisation_settings,
     training_settings,
 )
-"""What all cells declare, room by room: each has `Settings`, and may have `refuse`."""
+"""The declarations that apply to all cells, by subpackage: each module has `Settings` and may have `refuse`."""
 _REGISTRIES: Mapping[str, Registry[object]] = {
     "network": networks.registry,
     "algorithm": algorithms.registry,
@@ -43,7 +44,7 @@ _REGISTRIES: Mapping[str, Registry[object]] = {
 
 
 class Names(Strict):
-    """The parts of a cell by name."""
+    """The names of a cell's parts."""
 
     dataset: str = Field(description="or one of your own, by `data.datasets`")
     network: str = Field(
@@ -63,8 +64,9 @@ class Names(Strict):
 
 @dataclass(frozen=True)
 class Parts:
-    """The modules of the chosen parts; `file` is that of an algorithm of the user's own, whose module there is only if
-    it declares something.
+    """The modules of the selected parts.
+
+    `file` is the file of an own algorithm; `algorithm` is None if this file declares nothing.
     """
 
     network: ModuleType
@@ -77,7 +79,7 @@ class Parts:
 
     @property
     def computed(self) -> tuple[ModuleType, ...]:
-        """What refuses resolved cells, as it stands for what is computed of them: measurements and limit."""
+        """The parts whose `refuse` checks the resolved cell instead of the settings: measurements and limit."""
         return self.measurements if self.limit is None else (*self.measurements, self.limit)
 
     def __iter__(self) -> Iterator[ModuleType]:
@@ -88,10 +90,15 @@ class Parts:
 def choose(
     values: Mapping[str, object], measured: Iterable[str], user_algorithms: Mapping[str, Path]
 ) -> Parts:
-    """The parts that these settings name.
+    """Return the parts that the settings name.
+
+    Args:
+        values: the settings.
+        measured: the names of the measurements.
+        user_algorithms: the files of own algorithms by name.
 
     Raises:
-        ConfigurationError: there is no such part; says the nearest one.
+        ConfigurationError: a part does not exist; the message suggests the nearest name.
     """
     names = {"network": networks.DEFAULT, "loss": losses.DEFAULT, **values}
     for key in ("algorithm", "optimiser"):
@@ -105,7 +112,7 @@ def choose(
         if key in names and not (key == "algorithm" and file)
     }
     if hasattr(found["loss"], "Settings"):
-        # none would reach the loss: its functions take outputs and targets alone
+        # a loss cannot have settings, since its functions only receive outputs and targets
         raise ConfigurationError(
             "loss", f"'{names['loss']}' declares Settings, and a loss has none"
         )
@@ -122,14 +129,14 @@ def choose(
 
 
 def _part(key: str, registry: Registry[object], name: str) -> ModuleType:
-    """The part of a registry that a setting or a measurement names."""
+    """Return the part of a registry that a setting or a measurement names."""
     if name not in registry.modules:
         raise ConfigurationError(key, unknown(registry.kind, name, registry.modules))
     return registry.part(name)
 
 
 def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
-    """The file of an algorithm of the user's own; None for one of the project."""
+    """Return the file of an own algorithm, or None for an algorithm of the project."""
     known = algorithms.registry.modules
     if algorithm in user:
         file = user[algorithm].as_posix()
@@ -141,11 +148,14 @@ def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
 
 
 def compose(values: Mapping[str, object], parts: Parts) -> CellSettings:
-    """The settings that the chosen parts declare together, validated: an instance of a class derived from theirs.
+    """Validate the settings that the selected parts declare together.
+
+    Returns:
+        An instance of a class derived from the `Settings` of all selected parts.
 
     Raises:
-        ConfigurationError: starts with the key of a setting that is unknown, that no chosen part declares, or whose
-            value is not valid.
+        ConfigurationError: a setting is unknown, is not declared by a selected part, or has an invalid value; the error
+            carries its key.
     """
     model = _composed(tuple(_declared(parts)))
     for key in values:
@@ -164,7 +174,7 @@ def compose(values: Mapping[str, object], parts: Parts) -> CellSettings:
             problem = f"is needed{_where_declared(key)}"
         raise ConfigurationError(key, problem) from None
     for key, value in values.items():
-        # a number may be written as text, but `true` would be 1
+        # numbers may be given as text, but `true` must not become 1
         if isinstance(value, bool) and not isinstance(getattr(settings, key), bool):
             raise ConfigurationError(key, f"should be a number, not {str(value).lower()}")
     for declaring in (*COMMON, *(part for part in parts if part not in parts.computed)):
@@ -177,7 +187,7 @@ def compose(values: Mapping[str, object], parts: Parts) -> CellSettings:
 
 @cache
 def _whole_numbers(model: type[Strict]) -> frozenset[str]:
-    """The settings that may be whole numbers."""
+    """Return the settings that accept whole numbers."""
 
     def has(kind: object) -> bool:
         return kind is int or any(map(has, typing.get_args(kind)))
@@ -186,7 +196,7 @@ def _whole_numbers(model: type[Strict]) -> frozenset[str]:
 
 
 def _written_out(value: object) -> object:
-    """A whole number for text as `1e5`: on the command line numbers arrive as text."""
+    """Return a text such as `1e5` as a whole number; numbers arrive as text on the command line."""
     if not isinstance(value, str):
         return value
     try:
@@ -197,7 +207,7 @@ def _written_out(value: object) -> object:
 
 
 def _declared(parts: Iterable[ModuleType]) -> list[type[Strict]]:
-    """The classes that these parts declare, without those that another one is derived from."""
+    """Return the `Settings` of these parts, without classes from which another one is derived."""
     found = dict.fromkeys(p.Settings for p in (*COMMON, *parts) if hasattr(p, "Settings"))
     return [each for each in found if not any(o is not each and issubclass(o, each) for o in found)]
 
@@ -210,7 +220,7 @@ def _composed(classes: tuple[type[Strict], ...]) -> type[CellSettings]:
 
 @cache
 def every_part() -> tuple[tuple[str, str, ModuleType], ...]:
-    """(what chooses it, name, module) of every part of the project."""
+    """Return (setting that selects it, name, module) of every part of the project."""
     registries = {**_REGISTRIES, "measurements": measurements.registry}
     return tuple(
         (key, name, registry.part(name))
@@ -220,18 +230,18 @@ def every_part() -> tuple[tuple[str, str, ModuleType], ...]:
 
 
 def every_setting() -> type[Strict]:
-    """The model that all parts of the project declare together."""
+    """Return the model with the settings of all parts of the project."""
     return _composed(tuple(_declared(part for _, _, part in every_part())))
 
 
 @cache
 def fields() -> dict[str, FieldInfo]:
-    """All settings that there are, by name."""
+    """Return the fields of all settings by name."""
     return dict(every_setting().model_fields)
 
 
 def _where_declared(key: str) -> str:
-    """With which parts a setting goes; nothing for one of all cells."""
+    """Return the parts with which a setting can be used, as text; empty for settings of all cells."""
     owners = _owners(lambda part: key in getattr(part, "Settings", Strict).model_fields)
     return f" with {owners}" if owners else ""
 
@@ -243,7 +253,7 @@ def _idle(key: str, value: object) -> str:
 
 
 def _owners(wanted: Any) -> str:
-    """The parts for which `wanted` holds, as 'algorithm: a or b'."""
+    """Return the parts for which `wanted` holds, as 'algorithm: a or b'."""
     found: dict[str, list[str]] = {}
     for key, name, part in every_part():
         if wanted(part):
@@ -252,7 +262,7 @@ def _owners(wanted: Any) -> str:
 
 
 def _refuse_unobserved(parts: Parts, settings: CellSettings) -> None:
-    """Refuse an optimiser that needs more beside gradients than the algorithm gives."""
+    """Reject an optimiser that needs more than gradients, if the algorithm or the loss does not provide it."""
     missing = set(getattr(parts.optimiser, "NEEDS", ())) - set(
         getattr(parts.algorithm, "OBSERVES", ())
     )
@@ -272,7 +282,7 @@ def _refuse_unobserved(parts: Parts, settings: CellSettings) -> None:
 
 
 def _refuse_unread(settings: CellSettings, parts: Parts) -> None:
-    """Refuse changes of a row's numbers that no chosen part reads; an algorithm of the user's own may read all."""
+    """Reject changes of a row's numbers that no selected part reads; an own algorithm may read all numbers."""
     if parts.file is not None or not settings.exponent_changes:
         return
     reads: frozenset[str] = frozenset().union(*(getattr(part, "READS", ()) for part in parts))

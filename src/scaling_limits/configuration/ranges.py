@@ -1,4 +1,4 @@
-"""Ranges: `{octaves: [a, b, step], of: x}` and `{count: n}` stand for lists of numbers."""
+"""Ranges: `{octaves: [a, b, step], of: x}` and `{count: n}` are short for lists of numbers."""
 
 import math
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ _MOST = 10_000
 
 
 def expanded(value: object) -> object:
-    """The numbers that a range stands for; anything else as it is.
+    """Return the numbers of a range; any other value is returned unchanged.
 
     >>> expanded({"octaves": [-1, 3, 2]}), expanded({"octaves": [0, 1], "of": 0.1}), expanded({"count": 3})
     ([0.5, 2, 8], [0.1, 0.2], [0, 1, 2])
 
     Raises:
-        ValueError: it is a range, but of no numbers.
+        ValueError: the range is invalid or empty.
     """
     if not isinstance(value, Mapping) or not {"octaves", "count"} & set(value):
         return value
@@ -39,7 +39,7 @@ def expanded(value: object) -> object:
 
 
 def _whole(value: object, least: int, most: int) -> int:
-    # on the command line numbers arrive as text
+    # the command line passes numbers as text
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             number = float(value)

@@ -10,21 +10,21 @@ from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.mathematics import problem_of
 
 _GRIDS = frozenset({"grid", "grids", "reference", "minus"})
-"""Keys whose values name grids; a name is drawn only if there is no title."""
+"""Keys whose values name grids; a grid's name is drawn only if it has no title."""
 
 
 def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> None:
-    """Refuse a figure with texts that matplotlib cannot draw: mathematics, or characters that the font lacks.
+    """Reject a figure with texts that matplotlib cannot draw: invalid mathematics, or characters that the font lacks.
 
-    The caption is not drawn, so it may have any.
+    The caption is not drawn, so it is not checked.
 
     Args:
-        configuration: the project's.
+        configuration: the project's configuration.
         slug: the figure's paper.
         name: the figure.
 
     Raises:
-        ConfigurationError: names file, line, key and text, and what is wrong with it.
+        ConfigurationError: a text cannot be drawn; the message names file, line, key, text and problem.
     """
     figure = configuration.figure(slug, name)
     texts = _texts({"title": figure.title, "see": figure.see, "plot": figure.plot.model_dump()}, ())
@@ -33,14 +33,14 @@ def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> Non
             if not _GRIDS.intersection(path) and (lacking := undrawable(text)):
                 problem = f"has characters that the font of figures, {FONT}, lacks: {lacking}"
                 raise MisplacedError(path, f"'{text}' {problem}")
-            # a place is filled with a number or a name
+            # placeholders are filled with a number or a name
             wrong = problem_of(places.filled(text, lambda _: "1"))
             if wrong is not None:
                 raise MisplacedError(path, f"the mathematics of '{text}' cannot be set: {wrong}")
 
 
 def _texts(content: object, path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield all texts and names with their paths; symbols are mathematics without dollars."""
+    """Yield all texts and names with their paths; symbols are converted to mathematics by adding dollar signs."""
     if isinstance(content, str):
         yield path, content
     parts = enumerate(content) if isinstance(content, list | tuple) else ()

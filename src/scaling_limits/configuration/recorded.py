@@ -1,4 +1,4 @@
-"""Which metrics the cells of a figure will have, and that what it shows and judges is among them."""
+"""The metrics that the cells of a figure will record, and the check that they include all that it uses."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -14,10 +14,10 @@ from scaling_limits.figures.written import MisplacedError
 
 
 def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    """Quantities of metrics that no cell of their grid will have: metric and grid, with the nearest one that it has.
+    """Yield quantities whose metric no cell of their grid will record, with the nearest recorded metric.
 
     Args:
-        figure: with grids that are there.
+        figure: the figure, whose grids exist.
         grids: the cells of every grid.
     """
     known: dict[str, frozenset[str] | None] = {}
@@ -46,7 +46,7 @@ def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Mispl
 
 
 def metrics(cells: Iterable[Cell]) -> frozenset[str] | None:
-    """What any of these cells records; None where that is not known, of limits."""
+    """Return the metrics that any of these cells records, or None if they are unknown, as for limits."""
     found: set[str] = set()
     for cell in cells:
         if cell.limit is not None:
@@ -62,25 +62,25 @@ def metrics(cells: Iterable[Cell]) -> frozenset[str] | None:
 
 @cache
 def measured_by(metric: str) -> str | None:
-    """The measurement that has a metric; None for those of algorithms, recorded at every step."""
+    """Return the measurement that records a metric; None for metrics of algorithms, recorded at every step."""
     parts = measurements.registry.modules
     return next((n for n in parts if metric in measurements.registry.part(n).AXES), None)
 
 
 def axes_of(metric: str) -> tuple[str, ...] | None:
-    """The axes of a measurement's metric besides the training step; None where that is not known."""
+    """Return the axes of a measurement's metric besides the training step, or None if they are unknown."""
     name = measured_by(metric)
     axes = None if name is None else measurements.registry.part(name).AXES[metric]
     return axes
 
 
 def _usual(_: Cell) -> set[str]:
-    """What an algorithm records that declares nothing else."""
+    """Return the metrics of an algorithm that declares none."""
     return {"train_loss"}
 
 
 def quantities(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, Quantity]]:
-    """What is shown and judged: path, grid, quantity."""
+    """Yield the path, grid and quantity of everything that a figure shows or judges."""
     yield from ((("plot",), *shown) for shown in figure.plot.shown_quantities())
     for claim in figure.claims:
         for key, quantity in claim.quantities.items():

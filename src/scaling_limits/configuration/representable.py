@@ -1,8 +1,8 @@
-"""Whether the numbers of a cell keep within their bounds as its dtype has them.
+"""Check that the numbers of a cell stay within their bounds when they are rounded to its dtype.
 
-Bounds of settings are checked in double precision, and a row's numbers computed so; training rounds them to the cell's
-dtype, and XLA takes subnormal numbers for 0. A decay of 0.99999999 is 1 in float32, and an epsilon of 1e-37 times a
-row's 1/16 is 0.
+Bounds of settings are checked in double precision, and the numbers of a row are computed in it. Training rounds them to
+the cell's dtype, and XLA flushes subnormal numbers to 0. For example, a decay of 0.99999999 is 1 in float32, and an
+epsilon of 1e-37 times a row's 1/16 is 0.
 """
 
 import typing
@@ -26,15 +26,15 @@ class Interval(NamedTuple):
     high: float
 
     def over(self, factor: float) -> "Interval":
-        """Return the numbers that are valid both by themselves and times a positive factor."""
+        """Return the numbers that are valid both on their own and multiplied by a positive factor."""
         return Interval(max(self.low, self.low / factor), min(self.high, self.high / factor))
 
 
 def refuse_settings(settings: Strict, dtype: str) -> None:
-    """Refuse settings that are outside of their bounds once they are rounded.
+    """Reject settings that violate their bounds after rounding.
 
     Raises:
-        ConfigurationError: starts with the key; says the valid numbers.
+        ConfigurationError: a setting is invalid; the error carries its key and states the valid numbers.
     """
     said = vars(settings)
     for name, valid in _bounds(type(settings), dtype):
@@ -44,10 +44,13 @@ def refuse_settings(settings: Strict, dtype: str) -> None:
 
 
 def refuse_scaling(scaling: dict[str, RoleScaling], settings: CellSettings, dtype: str) -> None:
-    """Refuse numbers of a row that are not 0, but become 0 or infinite. Initial weights may: weights of 0 are a limit.
+    """Reject numbers of a row that become 0 or infinite although they are not 0.
+
+    Initial weights may become 0, which is a limit.
 
     Raises:
-        ConfigurationError: starts with the settings that enter the row's numbers, and names number and role.
+        ConfigurationError: a number is invalid; the error carries the settings that enter the row's numbers, and names
+            number and role.
     """
     valid = _normal(dtype)
     for role, numbers in scaling.items():
@@ -67,23 +70,23 @@ def refuse_numbers(
     rates: Mapping[str, str],
     dtype: str,
 ) -> None:
-    """Refuse numbers of algorithm and optimiser that become 0 or infinite, by themselves or times a role's factor.
+    """Reject numbers of algorithm and optimiser that become 0 or infinite, on their own or times a role's factor.
 
     Args:
         cell: the resolved cell.
-        settings: the settings that it comes from.
+        settings: the settings from which it was resolved.
         factors: the row's numbers of each role or layer.
         rates: for each trained role or layer, the setting of its learning rate.
-        dtype: the floating-point type that the cell computes in.
+        dtype: the floating-point type in which the cell is computed.
 
     Raises:
-        ConfigurationError: starts with the key; states the valid numbers.
+        ConfigurationError: a number is invalid; the error carries its key and states the valid numbers.
     """
     valid = _normal(dtype)
     said = vars(settings)
     for part in (cell.algorithm, cell.optimiser):
         for name, value in vars(part).items():
-            # what a setting says itself has the bounds that it declares
+            # numbers equal to a setting were already checked against its bounds
             own = not isinstance(value, float) or value == said.get(name)
             if not (own or value == 0 or _inside(abs(value), valid, dtype)):
                 raise ConfigurationError(_key(settings, name), _told(value, valid, dtype))
@@ -112,15 +115,15 @@ def _products(
 
 @cache
 def _factors(optimiser: type[OptimiserSpec]) -> list[str]:
-    """The optimiser's numbers that a role has a factor of."""
+    """Return the optimiser's numbers for which roles have a factor."""
     return [name for name in RoleScaling.model_fields if name in optimiser.model_fields]
 
 
 @cache
 def _bounds(model: type[Strict], dtype: str) -> list[tuple[str, Interval]]:
-    """The valid numbers of every setting that is a real number, by the bounds that it declares.
+    """Return the valid numbers of every real-valued setting, from the bounds that it declares.
 
-    Those from above 0 up to 1 are shares: what they leave of 1 is less than 1.
+    Settings in (0, 1] are fractions: 1 minus the setting must be less than 1.
     """
     kind, found = np.dtype(dtype).type, []
     for name, field in model.model_fields.items():
@@ -149,7 +152,7 @@ def _said(constraint: object) -> Iterator[tuple[str, float]]:
 
 @cache
 def _normal(dtype: str) -> Interval:
-    """Positive numbers that are neither subnormal nor infinite."""
+    """Return the interval of positive numbers that are neither subnormal nor infinite."""
     return Interval(_tiny(dtype), float(np.finfo(dtype).max))
 
 
@@ -164,7 +167,7 @@ def _inside(value: float, valid: Interval, dtype: str) -> bool:
 
 
 def _rounded(value: float, dtype: str) -> float:
-    """A number as the dtype has it, subnormal ones as 0."""
+    """Return a number rounded to the dtype, with subnormal numbers flushed to 0."""
     with np.errstate(over="ignore"):
         found = float(np.dtype(dtype).type(value))
     return found if abs(found) >= _tiny(dtype) else 0.0
@@ -173,7 +176,7 @@ def _rounded(value: float, dtype: str) -> float:
 def _told(value: float, valid: Interval, dtype: str) -> str:
     lost = _counts_as(value, dtype)
     if 0 < _rounded(value, dtype) < valid.low:
-        lost = f"leaves all of 1 in {dtype}"  # a share
+        lost = f"leaves all of 1 in {dtype}"  # a fraction
     return f"{value:.9g} {lost}. {_valid(valid)}"
 
 
@@ -186,13 +189,13 @@ def _valid(valid: Interval) -> str:
 
 
 def _key(settings: CellSettings, name: str) -> str:
-    """The setting that a number comes from: of its name, else that which its name ends in, as `input_damping`."""
+    """Return the setting of a number: the one with its name, or one with which its name ends, as `input_damping`."""
     given = (key for key in type(settings).model_fields if getattr(settings, key) is not None)
     return max((key for key in given if name.endswith(key)), key=len, default=name)
 
 
 def _entering(settings: CellSettings) -> list[str]:
-    """The factors and exponents of a row's numbers that are not at their defaults."""
+    """Return the factors and exponents of a row's numbers that differ from their defaults."""
     fields = type(settings).model_fields
     known = (*Factors.__dataclass_fields__, *EXPONENTS, "exponent_changes")
     names = [name for name in known if name in fields]

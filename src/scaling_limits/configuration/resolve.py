@@ -1,4 +1,4 @@
-"""From the settings that a user writes to the cells that are computed."""
+"""Resolution of the user's settings to the cells that are computed."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,13 +35,13 @@ from scaling_limits.training import settings as training_settings
 
 
 class Resolved(NamedTuple):
-    """Validated settings, an instance of what their parts declare together, and the cell that they make."""
+    """Validated settings, an instance of the combined declarations of their parts, and the resulting cell."""
 
     settings: CellSettings
     cell: Cell
 
     def reseeded(self, seed: int) -> "Resolved":
-        """With another seed, on which nothing else of them depends."""
+        """Return the same with another seed; nothing else depends on the seed."""
         change = {"seed": seed}
         return Resolved(
             self.settings.model_copy(update=change), self.cell.model_copy(update=change)
@@ -50,9 +50,9 @@ class Resolved(NamedTuple):
 
 @dataclass(frozen=True)
 class Resolver:
-    """What turns settings into cells: the resources of a job, the user's own parts, and his rows of the table.
+    """Resolves settings to cells, with the resources of a job, the user's own parts, and the user's rows of exponents.
 
-    A row becomes numbers once for each network, not for each of its cells.
+    The numbers of a row are computed once for each network and not for each cell.
     """
 
     resources: Resources
@@ -64,11 +64,15 @@ class Resolver:
     def resolve(
         self, values: Mapping[str, object], plans: Mapping[str, MeasurementPlan]
     ) -> Resolved:
-        """The cell of these settings; those that are None are as if they were not given.
+        """Return the validated settings and their cell; settings that are None count as absent.
+
+        Args:
+            values: the settings.
+            plans: the steps of each measurement.
 
         Raises:
-            ConfigurationError: an unknown name, or settings that do not go together or would change nothing. It starts
-                with the key where one is to blame.
+            ConfigurationError: a name is unknown, or settings are incompatible or would have no effect. The error
+                carries the key of the setting at fault, if there is one.
         """
         given = {key: value for key, value in values.items() if value is not None}
         parts = choose(given, plans, self.user_algorithms)
@@ -79,7 +83,7 @@ class Resolver:
         dataset = dataset_settings.spec(
             settings, catalogue.info(settings.dataset, self.user_datasets)
         )
-        # with epochs, what shows settings shows their steps beside them
+        # tables of settings show the number of steps even if epochs are given
         num_steps = training_settings.num_steps(settings, dataset.num_train)
         settings = settings.model_copy(update={"num_steps": num_steps})
         schedule = settings.learning_rate_schedule
@@ -138,7 +142,7 @@ class Resolver:
         optimiser: ModuleType,
         dtype: str,
     ) -> table.Parameterisation:
-        """The numbers of the row, by all that they depend on."""
+        """Return the numbers of a row, cached by everything on which they depend."""
         given = {
             "scheme": settings.parameterisation,
             "optimiser": settings.optimiser,
@@ -160,7 +164,7 @@ class Resolver:
         if key not in self._known:
             rows = [*self.rows, *table.TABLE]
             row = table.find_row(settings.parameterisation, settings.optimiser, rows)
-            # an exponent of the algorithm's own, as e_B of the Gauss-Newton target, need not be one of the row's
+            # a row need not use exponents of the algorithm, such as e_B of the Gauss-Newton target
             used = {
                 *row.exponents(skip=network.skip),
                 *parameterisation_settings.Settings.model_fields,
@@ -177,7 +181,7 @@ class Resolver:
 
 
 def _declared(settings: Strict, names: Iterable[str]) -> dict[str, Any]:
-    """Those of these settings that the chosen parts declare."""
+    """Return those of the named settings that the selected parts declare."""
     return {name: getattr(settings, name) for name in _known(type(settings), tuple(names))}
 
 
@@ -187,13 +191,17 @@ def _known(declared: type[Strict], names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _exponents(settings: CellSettings, optimiser: ModuleType) -> dict[str, Any]:
-    """Those of the settings, and those that the optimiser supplies; e_B is 0 where nothing preconditions."""
+    """Return the exponents in the settings and those that the optimiser supplies; e_B is 0 without preconditioning."""
     supplied = optimiser.exponents(settings) if hasattr(optimiser, "exponents") else {}
     return {"preconditioner_exponent": 0.0, **_declared(settings, EXPONENTS), **supplied}
 
 
 def _augmentation(settings: CellSettings, dataset: DatasetSpec) -> tuple[str, ...] | None:
-    """What training images are changed by, each named once; raises ConfigurationError for data that are no images."""
+    """Return the changes applied to training images, each once.
+
+    Raises:
+        ConfigurationError: the data are not images.
+    """
     if settings.augmentation and len(dataset.input_shape) < 2:
         raise ConfigurationError(
             "augmentation",
@@ -231,7 +239,7 @@ def _at_rates(
     """Replace each role's learning-rate factor by its learning rate; `rates` names the settings of trained roles."""
 
     def rate(role: str) -> float:
-        # what is not trained has no rate
+        # weights that are not trained have no learning rate
         return (getattr(settings, rates[role]) or 0.0) if role in rates else 0.0
 
     return {

@@ -1,4 +1,4 @@
-"""From a figure as written to its typed model."""
+"""Conversion of a figure as written to its typed model."""
 
 import typing
 from collections.abc import Iterator, Sequence
@@ -22,11 +22,16 @@ from scaling_limits.plots import options
 
 
 def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
-    """A figure as configured; with `other_metrics` there are algorithms that may record what the project does not know.
+    """Return a figure as configured.
+
+    Args:
+        paper: the paper.
+        name: the figure's name.
+        other_metrics: whether own algorithms may record metrics that the project does not know.
 
     Raises:
-        ConfigurationError: there is none, or something of it is wrong: of all that is, file, line, key and what would
-            be valid.
+        ConfigurationError: the figure does not exist or is invalid; for each problem, the message names file, line, key
+            and valid entries.
     """
     said, holder = paper.figure(name)
     composed = paper.experiment(holder) if holder is not None else None
@@ -56,7 +61,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
 
 
 def _expanded(plot: dict[str, object], words: Namespace) -> tuple[object, list[MisplacedError]]:
-    """Expand the names in a plot; return it with the errors in its written form."""
+    """Return a plot with its names expanded, and the errors in its written form."""
     wrong = list(options.PlotOptions.of_content(plot).misfits(plot, ("plot",)))
     try:
         return (plot if wrong else options.expand(plot, words, ("plot",))), wrong
@@ -65,16 +70,16 @@ def _expanded(plot: dict[str, object], words: Namespace) -> tuple[object, list[M
 
 
 def located(said: Tree, name: str, error: MisplacedError) -> str:
-    """A line about a figure, with file, line and key."""
+    """Return a line about a problem of a figure, with file, line and key."""
     where = ".".join(map(str, ("figures", name, *error.path)))
     return f"{origin_at(said, error.path)}: {where}: {error}"
 
 
 def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> None:
-    """Refuse a figure with problems.
+    """Reject a figure with problems.
 
     Raises:
-        ConfigurationError: all of it, a line each.
+        ConfigurationError: there are problems; the message has one line for each.
     """
     if problems:
         said, _ = paper.figure(name)
@@ -84,10 +89,10 @@ def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> N
 
 @contextmanager
 def misplaced(paper: Paper, name: str) -> Iterator[None]:
-    """Say of a word of a figure that means nothing where it stands.
+    """Convert a MisplacedError about a figure to a ConfigurationError with file, line and key.
 
     Raises:
-        ConfigurationError: for a MisplacedError.
+        ConfigurationError: the body raises MisplacedError.
     """
     try:
         yield
@@ -97,10 +102,10 @@ def misplaced(paper: Paper, name: str) -> Iterator[None]:
 
 
 def refuse_unused_grids(paper: Paper, experiment: str) -> None:
-    """Refuse grids that an experiment's file says, and that no figure of it, or of what extends it, shows or judges.
+    """Reject grids in an experiment's file that no figure of it, or of an experiment that extends it, shows or judges.
 
     Raises:
-        ConfigurationError: with the nearest grid that one does.
+        ConfigurationError: a grid is unused; the message suggests the nearest grid in use.
     """
     used: set[str] = set()
     for name in paper.library.experiments:
@@ -111,7 +116,7 @@ def refuse_unused_grids(paper: Paper, experiment: str) -> None:
         except ConfigurationError:
             if name == experiment:
                 raise
-            return  # a file with a fault may show any
+            return  # an invalid file may show any grid
     nodes = paper.experiment(experiment).nodes
     for name, node in paper.library.experiment(experiment).tree("grids").items():
         for grid in nodes[name].grids if used and name in nodes else ():
@@ -123,8 +128,8 @@ def refuse_unused_grids(paper: Paper, experiment: str) -> None:
 
 
 def _misplaced(figure: Figure, words: Namespace, paper: Paper) -> Iterator[MisplacedError]:
-    """Names of grids, columns and settings that there are not, with the nearest ones."""
-    # a node with grids below it has no cells itself
+    """Yield names of grids, columns and settings that do not exist, with the nearest valid ones."""
+    # only grids without further grids below them have cells
     grids = words.every_grid()
     for path, grid in _grids(figure):
         if grid not in grids:
@@ -147,13 +152,13 @@ def _misplaced(figure: Figure, words: Namespace, paper: Paper) -> Iterator[Mispl
 
 
 def _grids(figure: Figure) -> Iterator[tuple[Path, str]]:
-    """What is drawn and judged, and where that is said."""
+    """Yield the grids that are drawn or judged, with the path of each reference."""
     yield from ((("plot", "panels"), grid) for grid in figure.plot.grids)
     yield from ((("claims",), grid) for grid in figure.judged_grids)
 
 
 def _best_over(figure: Figure) -> Iterator[tuple[Path, str, str]]:
-    """Where the best over a column is asked of a grid: path, grid, column."""
+    """Yield path, grid and column of each reference to the best value over a column of a grid."""
     yield from ((("plot",), *tuned) for tuned in figure.plot.tuned_columns())
     for claim in figure.claims:
         columns = _names(getattr(claim, "over", ()))
@@ -163,7 +168,7 @@ def _best_over(figure: Figure) -> Iterator[tuple[Path, str, str]]:
 
 
 def _columns(figure: Figure) -> Iterator[tuple[Path, str]]:
-    """The settings and axes of records that plots and claims go along or tell apart by, and where they are named."""
+    """Yield the settings and axes of records that plots and claims use as columns, with the path of each reference."""
     yield from figure.plot.named_columns()
     for claim in figure.claims:
         for key in ("along", "by", "ratio", "where", "only", "decided_at"):
@@ -174,18 +179,18 @@ def _columns(figure: Figure) -> Iterator[tuple[Path, str]]:
 
 @cache
 def _recorded() -> frozenset[str]:
-    """The metrics of the project's algorithms and measurements."""
+    """Return the metrics of the project's algorithms and measurements."""
     modules = map(measurements.registry.part, measurements.registry.modules)
     return frozenset(METRICS).union(*(module.AXES for module in modules))
 
 
 def _names(said: Any) -> tuple[str, ...]:
-    """One name, several, or those that values are given for."""
+    """Return the names in an entry: a single name, a list of names, or the keys of a mapping."""
     return (said,) if isinstance(said, str) else tuple(said or ())
 
 
 def _texts(figure: Figure) -> Iterator[tuple[Path, str]]:
-    """What is written on a figure with settings in it, and where that is said."""
+    """Yield the texts of a figure that may contain placeholders, with their paths."""
     yield ("title",), figure.title
     yield ("see",), figure.see
     yield ("caption",), figure.caption

@@ -1,4 +1,4 @@
-"""JSON schemas of the configuration; `make format` writes the one of an experiment, and the page of settings."""
+"""JSON schemas of the configuration; `make format` writes the schema of an experiment and the page of settings."""
 
 import json
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ _RANGE_OF = {
 
 
 def schemas() -> dict[str, dict[str, object]]:
-    """The JSON schema of each kind of file."""
+    """Return the JSON schema of each kind of file."""
     return {
         "config": Main.model_json_schema(),
         "experiment": _experiment(),
@@ -42,7 +42,7 @@ def schemas() -> dict[str, dict[str, object]]:
 
 
 def _experiment() -> dict[str, object]:
-    """An experiment's file, with what one of the user's own may say besides."""
+    """Return the schema of an experiment's file, including the entries of own experiments."""
     own = OwnNames.model_json_schema()
     place = _place(allowed_keys.EXPERIMENT | allowed_keys.SHARED)
     place["properties"] |= own["properties"]
@@ -50,7 +50,7 @@ def _experiment() -> dict[str, object]:
 
 
 def _parts() -> dict[str, object]:
-    """The places that others refer to."""
+    """Return the schemas to which others refer."""
     return {
         "base": _place(allowed_keys.BASE),
         "grid": _place(allowed_keys.GRID),
@@ -65,7 +65,7 @@ def _parts() -> dict[str, object]:
 
 
 def _place(words: Iterable[str], grid: str = "grid") -> dict[str, object]:
-    """A place with settings."""
+    """Return the schema of a place with settings."""
     place = _words(words, grid)
     if "presets" in place["properties"]:
         changed = "changed_experiment" if "grids" in place["properties"] else "changed_base"
@@ -75,7 +75,7 @@ def _place(words: Iterable[str], grid: str = "grid") -> dict[str, object]:
 
 
 def _settings() -> dict[str, object]:
-    """All settings, each of one value, a list of them, or a range."""
+    """Return the schema of all settings, each with one value, a list of values, or a range."""
     properties = {
         name: {"anyOf": [schema, {"items": schema, "type": "array"}, _RANGE, {"type": "null"}]}
         for name, schema in every_setting().model_json_schema()["properties"].items()
@@ -98,7 +98,7 @@ def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
         "presets": _MAPPING,
         "year": {"type": "integer"},
     }
-    # null takes an inherited text away
+    # null removes an inherited text
     text = {"type": ["string", "null"]}
     properties = {word: known.get(word, text) for word in sorted(words)}
     return {"type": "object", "properties": properties, "additionalProperties": False}
@@ -119,7 +119,7 @@ def _named(part: str) -> dict[str, object]:
 
 
 def as_text() -> str:
-    """The schema of an experiment, on one line."""
+    """Return the schema of an experiment as JSON on one line."""
     schema = schemas()["experiment"]
     return json.dumps(schema, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"
 

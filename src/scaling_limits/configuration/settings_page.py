@@ -1,4 +1,4 @@
-"""The page of all settings, `docs/settings.md`, from what the parts declare."""
+"""The page of all settings, `docs/settings.md`, generated from the declarations of the parts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ those. What no chosen part declares is refused; a setting without a default has 
 
 
 def page() -> str:
-    """The page as Markdown: what all cells have, then what each part adds."""
+    """Return the page as Markdown: the settings of all cells, then those of each part."""
     return "\n".join([_HEAD, *_sections()])
 
 
@@ -57,7 +57,7 @@ def _section(title: str, declared: type[Strict]) -> str:
 
 
 def _values(about: dict[str, Any]) -> str:
-    """What may be given, from a property of a JSON schema."""
+    """Return the valid values of a setting as text, from a property of a JSON schema."""
     if "anyOf" in about:
         return " or ".join(_values(each) for each in about["anyOf"] if each.get("type") != "null")
     if "enum" in about or "const" in about:

@@ -1,11 +1,14 @@
-"""What configuration files say: nested words, of which each knows its file, its line and the way it came."""
+"""Contents of configuration files: nested values, each with its file, its line and the inheritance path to it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Union
 
 
 class Origin(NamedTuple):
-    """Where a word stands, and through what it came: `paper.yaml:57 (tanh_mlp, preset smoke)`."""
+    """Where a value is written, and the bases and presets through which it was inherited.
+
+    An example is `paper.yaml:57 (tanh_mlp, preset smoke)`.
+    """
 
     file: str
     line: int | None = None
@@ -17,35 +20,35 @@ class Origin(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A value that is no mapping."""
+    """A value that is not a mapping."""
 
     value: object
     origin: Origin
 
 
 class Tree(dict[str, Union[Leaf, "Tree"]]):
-    """A mapping whose keys lead to values, or to mappings again."""
+    """A mapping from keys to leaves or further trees."""
 
     def __init__(self, origin: Origin, items: Mapping[str, Union[Leaf, "Tree"]] | None = None):
         super().__init__(items or {})
         self.origin = origin
 
     def tree(self, key: str) -> "Tree":
-        """The mapping below a key; an empty one if there is none."""
+        """Return the mapping at a key, or an empty one."""
         found = self.get(key)
         return found if isinstance(found, Tree) else Tree(self.origin)
 
     def value(self, key: str) -> Any:
-        """The plain value below a key; None if there is none."""
+        """Return the plain value at a key, or None."""
         found = self.get(key)
         return None if found is None else plain(found)
 
     def without(self, *keys: str) -> "Tree":
-        """All but these keys."""
+        """Return the mapping without these keys."""
         return Tree(self.origin, {key: value for key, value in self.items() if key not in keys})
 
     def only(self, keys: Iterable[str]) -> "Tree":
-        """These keys, as far as they are there."""
+        """Return the mapping restricted to these keys."""
         kept = frozenset(keys)
         return Tree(self.origin, {key: value for key, value in self.items() if key in kept})
 
@@ -64,7 +67,10 @@ def located(content: object, origin: Origin) -> Word:
 
 
 def merge(below: Tree, above: Tree) -> Tree:
-    """`above` over `below`: mappings key by key, everything else replaced."""
+    """Return the union of two trees.
+
+    Mappings are merged key by key; other values in `above` replace those in `below`.
+    """
     merged = Tree(above.origin if above else below.origin, below)
     for key, word in above.items():
         under = below.get(key)
@@ -74,7 +80,7 @@ def merge(below: Tree, above: Tree) -> Tree:
 
 
 def plain(word: Word, *, nulls: bool = False) -> Any:
-    """The words alone, without those that `null` takes away unless `nulls` are to stay."""
+    """Return the values without origins; values that `null` removes are omitted unless `nulls` is true."""
     if isinstance(word, Leaf):
         return word.value
     return {
@@ -85,7 +91,7 @@ def plain(word: Word, *, nulls: bool = False) -> Any:
 
 
 def via(word: Word, *way: str) -> Word:
-    """The same words, come a further way."""
+    """Return the same values with an extended inheritance path."""
     origin = word.origin._replace(way=(*word.origin.way, *way))
     if isinstance(word, Leaf):
         return Leaf(word.value, origin)
@@ -93,7 +99,7 @@ def via(word: Word, *way: str) -> Word:
 
 
 def origin_at(word: Word, path: Iterable[str | int]) -> Origin:
-    """The origin of what stands at `path`, or nearest above it; parts that nobody says are passed over."""
+    """Return the origin of the value at `path`, or of the nearest value above it."""
     for part in path:
         if isinstance(word, Tree) and str(part) in word:
             word = word[str(part)]

@@ -1,4 +1,4 @@
-"""The words that are settings: asked for here, and nowhere else, by all that composes them."""
+"""The names of all settings; the only source of these names for modules that compose settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from scaling_limits.algorithms import own
 from scaling_limits.configuration.parts import fields
 
 LISTS = frozenset({"augmentation", "input_shape", "frozen"})
-"""Settings whose one value is a list: an axis of them is a list of lists."""
+"""Settings whose single value is a list; an axis of such a setting is a list of lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """All settings that the project's parts declare, and the user's own algorithms."""
+    """All settings that the project's parts and the user's own algorithms declare."""
 
     user_algorithms: Mapping[str, Path]
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All settings."""
+        """The names of all settings."""
         return frozenset(self._fields)
 
     def default(self, name: str) -> object:
-        """What a setting is that nobody says."""
+        """Return the default of a setting."""
         return self._fields[name].default
 
     @cached_property
@@ -41,7 +41,7 @@ class Vocabulary:
 
 
 def is_axis(name: str, value: object) -> bool:
-    """Whether this value of a setting is a list of values."""
+    """Return whether a value of a setting is a list of values."""
     if not isinstance(value, list):
         return False
     return name not in LISTS or (bool(value) and all(isinstance(item, list) for item in value))
