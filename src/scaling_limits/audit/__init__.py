@@ -1,1 +1,1 @@
-"""The audit: claims of the papers as data, judged on the records of their figures."""
+"""The audit: claims of the papers, judged on the records of their figures."""

@@ -1,6 +1,6 @@
-"""Two results side by side.
+"""Comparison of two sets of results.
 
-A and B are folders of results (`results/<preset>`, or a copy of one) or presets that were run.
+A and B are folders of results (`results/<preset>`, or a copy of one) or the names of presets that were run.
 """
 
 import json
@@ -14,15 +14,15 @@ from scaling_limits.figures.names import natural
 
 RESULTS = Path("results")
 PROVENANCE = "provenance.json"
-# of two names for one thing only one is shown: these repeat what the settings say
+# redundant entries, which are determined by the settings
 REPEATED = ("configuration_hash", "preset")
 
 
 def results_of(name: str, root: Path) -> Path:
-    """The folder of a preset's results, or the folder of that name.
+    """Return the folder of a preset's results, or the folder with this name.
 
     Raises:
-        ConfigurationError: there is neither, or no figure in it.
+        ConfigurationError: there is no such preset or folder, or the folder contains no figure.
     """
     if not name:
         raise ConfigurationError(None, "two results are compared: scaling-limits diff A B")
@@ -37,13 +37,16 @@ def results_of(name: str, root: Path) -> Path:
 
 
 def figures_in(folder: Path) -> dict[str, Path]:
-    """The folders of figures below a folder of results, by `<paper>/<figure>`."""
+    """Return the folders of figures below a folder of results, by `<paper>/<figure>`."""
     found = sorted(folder.glob(f"*/*/{PROVENANCE}"))
     return {f"{path.parent.parent.name}/{path.parent.name}": path.parent for path in found}
 
 
 def differences(first: Path, second: Path) -> list[str]:
-    """What differs between two folders of results, in lines: settings, sources and verdicts, figure by figure."""
+    """Return the differences between two folders of results as lines, figure by figure.
+
+    Settings, sources and verdicts are compared.
+    """
     left, right = figures_in(first), figures_in(second)
     lines = []
     for figure in sorted(left.keys() | right.keys(), key=natural):
@@ -79,6 +82,6 @@ def _verdicts(left: Path, right: Path) -> list[str]:
 
 
 def _compared(folder: Path) -> dict[str, str]:
-    """What of a figure's provenance is compared, as JSON by dotted names."""
+    """Return the compared part of a figure's provenance, as JSON by dotted names."""
     provenance = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
     return {key: json.dumps(value) for key, value in flat(provenance["compared"]).items()}

@@ -1,6 +1,6 @@
 """The gallery: every drawn figure of the papers as a PNG, with an index in Markdown.
 
-`python -m scaling_limits.audit.gallery results/laptop docs/gallery`
+Usage: `python -m scaling_limits.audit.gallery results/laptop docs/gallery`
 """
 
 import json
@@ -21,16 +21,16 @@ from scaling_limits.images import with_palette
 from scaling_limits.outcomes import score
 
 INDEX = "README.md"
-_WIDTH = 420  # of a picture in the index, in pixels
+_WIDTH = 420  # width in pixels of a picture in the index
 
 
 def write_gallery(results: Path, gallery: Path) -> list[str]:
-    """Write the pictures of a preset's drawn figures and their index; pictures that are no longer drawn are removed.
+    """Write the pictures of a preset's drawn figures and their index, and remove outdated pictures.
 
-    A figure that repeats the runs of another one, because a dataset stands in for its own, has no picture.
+    A figure that repeats the runs of another one, because its dataset is replaced by a substitute, has no picture.
 
     Args:
-        results: the preset's results, which hold `<paper>/<figure>/`.
+        results: the preset's results, which contain `<paper>/<figure>/`.
         gallery: the folder to write to.
 
     Returns:
@@ -62,7 +62,7 @@ def write_gallery(results: Path, gallery: Path) -> list[str]:
 
 
 def _entry(figure: Mapping[str, Any], name: str, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Yield the parts of a figure's entry."""
+    """Yield the Markdown blocks of a figure's entry."""
     number = figure["identity"].rpartition(" \N{MIDDLE DOT} ")[2]
     yield f"### {number}: {figure['title']}\n"
     if figure["repeats"]:
@@ -84,7 +84,7 @@ def _entry(figure: Mapping[str, Any], name: str, verdicts: Sequence[Verdict]) ->
 def _row(verdict: Verdict) -> str:
     value = "" if verdict.value is None else with_interval(verdict.value, verdict.interval)
     cells = (verdict.statement, verdict_word(verdict), value, verdict.threshold)
-    # a bar ends a cell
+    # an unescaped bar would end the cell
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

@@ -1,4 +1,4 @@
-"""What the pages of a report are made of: each is one file, with its pictures in it and nothing that runs."""
+"""Building blocks of a report's pages: each page is one file that includes its pictures and no scripts."""
 
 import io
 from base64 import b64encode
@@ -12,9 +12,9 @@ from scaling_limits.audit.verdicts import Verdict, remarks, verdict_word
 from scaling_limits.claims.measurement import with_interval
 
 LARGEST = 1_500_000
-"""Bytes of a page. A report shows it as an address of its own in base64, and Chromium none of more than 2 MiB."""
+"""Largest size of a page in bytes. A report embeds pages as base64 data URLs, and Chromium shows none above 2 MiB."""
 PICTURE = 900_000
-"""Bytes of a page's picture, a third more in base64: the rest of `LARGEST` is for the text."""
+"""Largest size of a page's picture in bytes, which base64 increases by a third; the rest of `LARGEST` is for text."""
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 66rem; margin: 2rem auto;
@@ -41,7 +41,7 @@ small { color: #555; }
 
 
 def page(title: str, parts: Iterable[str]) -> str:
-    """A whole page of parts that are HTML already; those that are empty are left out."""
+    """Return a complete page with parts that are already HTML; empty parts are omitted."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
@@ -51,12 +51,18 @@ def page(title: str, parts: Iterable[str]) -> str:
 
 
 def picture(content: bytes, alt: str, kind: str = "png") -> str:
-    """A picture within the page, never wider than it; `kind` is its format."""
+    """Return a picture embedded in the page, scaled to at most its width.
+
+    Args:
+        content: the bytes of the picture.
+        alt: the alternative text.
+        kind: the format, such as "png".
+    """
     return f'<img src="data:image/{kind};base64,{b64encode(content).decode()}" alt="{escape(alt)}">'
 
 
 def fitted(png: bytes) -> bytes:
-    """A picture as it is, or if it is larger than `PICTURE`, with fewer colours and as small as it has to be."""
+    """Return a picture; if it is larger than `PICTURE`, with fewer colours and as few pixels as necessary."""
     if len(png) <= PICTURE:
         return png
     with Image.open(io.BytesIO(png)) as image:
@@ -71,23 +77,23 @@ def fitted(png: bytes) -> bytes:
 
 
 def tabulate(header: Iterable[str], rows: Iterable[str]) -> str:
-    """A table of rows that are HTML already."""
+    """Return a table with rows that are already HTML."""
     head = "".join(f"<th>{escape(text)}</th>" for text in header)
     return f"<table>\n<tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
 
 
 def table(header: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table of plain text."""
+    """Return a table of plain text."""
     return tabulate(header, ("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows))
 
 
 def folded(title: str, content: str) -> str:
-    """What a reader opens if he wants it."""
+    """Return content that is folded until the reader opens it."""
     return f"<details>\n<summary>{escape(title)}</summary>\n{content}\n</details>"
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts, with what was measured and why they are what they are."""
+    """Return a table of verdicts with the measured values and the reasons."""
     rows = []
     for verdict in verdicts:
         value = "" if verdict.value is None else with_interval(verdict.value, verdict.interval)

@@ -1,4 +1,4 @@
-"""The page of all figures and verdicts of a preset: one that leads to the figures' pages, one for the report."""
+"""The page with all figures and verdicts of a preset: one version with links to figures' pages, one for the report."""
 
 import io
 import json
@@ -21,16 +21,16 @@ from scaling_limits.outcomes import OUTCOMES, tally
 PICTURE = "figure.png"
 INDEX, IN_REPORT = "index.html", "report_index.html"
 WIDTH = 240
-"""Of a thumbnail, in pixels."""
+"""Width of a thumbnail in pixels."""
 QUALITY = 50
-"""Of a thumbnail, in percent: 4 kB each, so that those of 200 figures stay below `html.LARGEST`."""
+"""Quality of a thumbnail in percent: at 4 kB each, 200 thumbnails stay below `html.LARGEST`."""
 
 _ELSEWHERE = "Under each paper on the left, the eye beside a figure opens its page."
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """A figure of the page: its thumbnail and title, None if it was not drawn, and the verdicts on it."""
+    """A figure on the page: thumbnail and title (None if it was not drawn), and its verdicts."""
 
     paper: str
     name: str
@@ -40,19 +40,23 @@ class _Shown:
 
     @property
     def anchor(self) -> str:
-        """Where on the page its verdicts stand."""
+        """The anchor of its verdicts on the page."""
         return escape(f"{self.paper}/{self.name}")
 
 
 def write_index(audit: Audit, figures: Iterable[tuple[str, str]], folder: Path) -> None:
-    """Write `INDEX` and `IN_REPORT` into the folder of a preset's results, which holds `<paper>/<figure>/`.
+    """Write `INDEX` and `IN_REPORT` into the folder of a preset's results, which contains `<paper>/<figure>/`.
 
-    `figures` are (paper, figure), those of a paper beside each other; within it they are ordered by their numbers.
-    One that has not been drawn is listed without a thumbnail. Claims are those of the `audit`. In a report no page can
-    lead to another one, and a browser that follows such a link shows nothing: there the page has none.
+    Figures that were not drawn are listed without a thumbnail. `IN_REPORT` has no links: in a report, pages cannot link
+    to each other, and a browser that follows such a link shows nothing.
+
+    Args:
+        audit: the verdicts.
+        figures: (paper, figure) of all figures, grouped by paper; within a paper they are sorted by number.
+        folder: the folder of the results.
 
     Raises:
-        WriteError: one of them cannot be written.
+        WriteError: a page cannot be written.
     """
     title = f"All figures at the preset {audit.preset}"
     papers = _papers(audit, figures, folder)
@@ -63,11 +67,11 @@ def write_index(audit: Audit, figures: Iterable[tuple[str, str]], folder: Path) 
 def write_drawn(
     folder: Path, figures: Iterable[tuple[str, str]], preset: str, *, confirmed: bool
 ) -> None:
-    """Write `INDEX` with those figures that are drawn so far, after a run of some figures only.
+    """Write `INDEX` with the figures drawn so far, after a run of some figures only.
 
     Args:
-        folder: the preset's results, which hold `<paper>/<figure>/`.
-        figures: (paper, figure) of all figures, those of a paper next to each other.
+        folder: the preset's results, which contain `<paper>/<figure>/`.
+        figures: (paper, figure) of all figures, grouped by paper.
         preset: the preset's name.
         confirmed: whether the preset's seeds are those of a confirmed run.
 
@@ -92,7 +96,7 @@ def _papers(
 
 
 def thumbnail(png: bytes) -> bytes:
-    """A picture made `WIDTH` wide, as WebP, the same bytes each time."""
+    """Return a picture as WebP with a width of `WIDTH` pixels; equal pictures give identical bytes."""
     content = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
         size = (WIDTH, max(1, round(image.height * WIDTH / image.width)))
@@ -141,7 +145,7 @@ def _totals(paper: tuple[str, list[_Shown]]) -> tuple[str, ...]:
 
 
 def _card(figure: _Shown, *, linked: bool) -> str:
-    """A thumbnail, the figure's name and title, and what its verdicts come to, which leads to them."""
+    """Return a figure's thumbnail, name and title, with a summary of its verdicts that links to them."""
     name, said = escape(figure.name), "no claims"
     if figure.verdicts:
         said = f'<a href="#{figure.anchor}">{tally(verdict.verdict for verdict in figure.verdicts)}</a>'

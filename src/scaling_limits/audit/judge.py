@@ -1,4 +1,4 @@
-"""Claims and records in, verdicts out."""
+"""Judging: verdicts from claims and records."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -38,7 +38,7 @@ def judge(
         results: the figure's cells and records.
         paper: the slug of the paper.
         figure: the id of the figure.
-        preset: the preset that the cells were computed at.
+        preset: the preset at which the cells were computed.
         substituted: whether another dataset replaces the paper's.
         register: registered failures and amendments.
         with_power: whether to simulate the power of claims that hold, which takes longer than judging them.
@@ -47,8 +47,8 @@ def judge(
         One verdict for each claim, in order.
 
     Raises:
-        ConfigurationError: a claim names a column that the cells do not have, or does not tell its
-            cells apart.
+        ConfigurationError: a claim names a column that the cells do not have, or its columns do not distinguish its
+            cells.
     """
     verdicts = []
     for claim in claims:
@@ -85,7 +85,7 @@ def judge(
 
 
 class _Judged(NamedTuple):
-    """The outcome of a claim, its measurement, if there is one, and why it is inconclusive."""
+    """The outcome of a claim, its measurement if it was measured, and the reason if it is inconclusive."""
 
     outcome: Outcome
     detail: str
@@ -126,7 +126,7 @@ def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
 
 
 def _measure(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Measurement:
-    """Measure the claim on some grids, compared with those that it names for that."""
+    """Measure the claim on some grids, with the grids that it names for comparison."""
     return claim.measure(*measured_on(claim, results, grids))
 
 

@@ -1,7 +1,7 @@
-"""The lock of claims: digests of everything that decides a claim, recorded with its confirmed verdict.
+"""The lock of claims: digests of everything that determines a claim's verdict, recorded with its confirmed verdict.
 
-The check needs the configuration and the lock file only. It reads presets as they are in the project, without a user's
-changes and data, so that it gives the same answer on every machine.
+The check needs only the configuration and the lock file. It reads presets as they are in the project, without the
+user's changes and data, so that it gives the same result on every machine.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from scaling_limits.outcomes import Outcome
 from scaling_limits.strict import Strict
 
 REMOVED = "removed"
-"""The digest in the amendment of a claim that is gone."""
+"""The digest in the amendment of a claim that was removed."""
 HEAD = """\
 # Claims whose confirmed verdict is recorded, with a digest of everything that decides them: rule, thresholds, grids,
 # controls, seeds, sizes and all settings of their cells. Written by `scaling-limits lock`, never edited. If a claim
@@ -52,7 +52,7 @@ def read_lock(path: Path) -> Lock:
     """Read the lock file.
 
     Raises:
-        ConfigurationError: it is missing or invalid.
+        ConfigurationError: the file is missing or invalid.
     """
     return validated(Lock, read_yaml(path), f"{path}: ")
 
@@ -63,8 +63,8 @@ def locked(
     """Add the claims of a preset that have a confirmed verdict and are not locked yet.
 
     Args:
-        lock: the lock so far; its entries are kept as they are.
-        configuration: the preset's, without changes.
+        lock: the existing lock; its entries are not changed.
+        configuration: the configuration of the preset, without changes.
         verdicts: the confirmed verdicts.
 
     Returns:
@@ -99,22 +99,22 @@ def write_lock(path: Path, lock: Lock) -> None:
     """Write the lock file, sorted by preset and claim.
 
     Raises:
-        WriteError: it cannot be written.
+        WriteError: the file cannot be written.
     """
     text = yaml.safe_dump(lock.model_dump(mode="json"), allow_unicode=True, width=120)
     write_file(path, HEAD + text)
 
 
 def unexplained(path: Path, amendments: Mapping[Key, Amendment], root: Path) -> list[str]:
-    """Compare the lock with the configuration.
+    """Return the locked claims that changed without an amendment.
 
     Args:
         path: the lock file.
-        amendments: explain changes; one counts if it has the digest of the claim as it is now.
+        amendments: explanations of changes; an amendment counts if it has the current digest of the claim.
         root: the project's folder.
 
     Returns:
-        A sentence for each locked claim that changed or is gone without an amendment.
+        A sentence for each locked claim that was changed or removed without an amendment.
 
     Raises:
         ConfigurationError: the lock or the configuration is invalid.
@@ -128,9 +128,10 @@ def unexplained(path: Path, amendments: Mapping[Key, Amendment], root: Path) -> 
 
 
 def claim_digest(configuration: Configuration, key: Key, claim: ClaimBase) -> str:
-    """Return a digest of everything that decides a claim: its rule, and the settings of all cells that it names.
+    """Return a digest of everything that determines a claim's verdict.
 
-    Its texts, and how a machine computes cells, are left out.
+    It covers the rule and the settings of all cells that the claim names, but neither its texts nor how a machine
+    computes the cells.
     """
     paper, figure, *_ = key
     experiment = configuration.figure(paper, figure).experiment
@@ -165,7 +166,7 @@ def _unexplained(
 
 
 def _claims(configuration: Configuration) -> dict[str, tuple[Key, ClaimBase]]:
-    """The claims of all papers' figures by their names in the lock."""
+    """Return the claims of all papers' figures by their names in the lock."""
     return {
         f"{paper}/{figure}/{claim.id}": (
             (paper, figure, claim.id, configuration.main.preset),
@@ -182,7 +183,7 @@ def _settings(cell: Cell) -> dict[str, Any]:
 
 
 def _unlabelled(value: Any) -> Any:
-    """Leave out labels, which name quantities on pictures."""
+    """Return a value without labels, which only name quantities on pictures."""
     if isinstance(value, dict):
         return {name: _unlabelled(inner) for name, inner in value.items() if name != "label"}
     return [_unlabelled(inner) for inner in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Formulas between dollars, as the pictures set them, as MathML, which browsers show without any script."""
+"""Conversion of formulas between dollar signs to MathML, which browsers display without scripts."""
 
 import re
 from functools import cache
@@ -28,7 +28,7 @@ _ACTIVE = {"href", "style", "id", "class"}
 
 
 def with_formulas(text: str) -> str:
-    """A text as HTML; a formula that cannot be translated stays as it is written."""
+    """Return a text as HTML with its formulas as MathML; a formula that cannot be converted is shown as written."""
     parts = _DOLLAR.split(text)
     if len(parts) % 2 == 0:
         return escape(text)
@@ -42,20 +42,23 @@ def _plain(text: str) -> str:
 
 @cache
 def _formula(tex: str) -> str:
-    # a quarter of a second, for pages with formulas
+    # cached, since it takes a quarter of a second
     from latex2mathml.converter import convert
 
     written = escape(f"${tex}$")
     try:
         html: str = convert(tex)
         found = list(ElementTree.fromstring(html).iter())
-    except Exception:  # of any kind: the library has no error of its own for all that it refuses
+    except Exception:  # the library raises exceptions of many types
         return written
     return html if all(map(_is_harmless, found)) else written
 
 
 def _is_harmless(part: ElementTree.Element) -> bool:
-    """Whether an element is mathematics: commands that are not known are left in it, and text is not escaped."""
+    """Return whether an element is safe and valid mathematics.
+
+    The converter copies unknown commands into elements and does not escape text.
+    """
     known = part.tag.removeprefix(_NAMESPACE) in _ELEMENTS
     acts = any(name in _ACTIVE or name.startswith("on") for name in part.attrib)
     return known and not acts and "\\" not in (part.text or "")

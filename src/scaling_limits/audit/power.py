@@ -1,7 +1,7 @@
-"""Power: what the judge makes of values with which a claim is known to be true, false or void.
+"""Power: the judge's verdicts on simulated values for which a claim is known to be true, wrong or void.
 
-Scenarios put simulated values in the place of those that a claim's own grids recorded: at the same
-settings and seeds, with the spread that the records show. References keep their records.
+Scenarios replace the values that a claim's grids recorded by simulated ones, at the same settings and seeds and with
+the recorded spread. References keep their records.
 """
 
 from collections.abc import Mapping
@@ -20,57 +20,61 @@ from scaling_limits.figures.quantities import Quantity
 from scaling_limits.records import Results
 
 REPEATS = 20
-"""How many records are judged."""
+"""Number of simulated records that are judged."""
 FINER = (1, 5, 20)
-"""Times as many void ones: the next as long as more than a half of what is allowed hold."""
+"""Multiples of `REPEATS` for void records; the next one is used while more than half of the allowed fraction holds."""
 STEPS = 10
-"""How many of a claim's steps are simulated at most."""
+"""Largest number of a claim's steps that are simulated."""
 PLANNED = (4, 6, 8, 12, 16, 24, 32)
 """Numbers of seeds that a plan may have."""
 ENOUGH = 0.8
-"""The power that a plan should have."""
+"""The power that a plan should reach."""
 ONE_IN_TWENTY = 0.05
-"""The largest share of void records that may hold."""
+"""Largest fraction of void records that may hold."""
 
 
 @dataclass(frozen=True)
 class Power:
-    """The share of simulated records that hold, by scenario; None where one says nothing of the claim."""
+    """The fraction of simulated records that hold, by scenario; None if a scenario does not apply to the claim."""
 
     holds: Mapping[str, float | None]
 
     @property
     def void(self) -> float:
-        """The largest share of void records that hold."""
+        """The largest fraction of void records that hold."""
         return max(self.holds[scenario] or 0.0 for scenario in VOID)
 
     @property
     def decides(self) -> bool:
-        """The true holds more often than not, wrong by one half never, and void in one of twenty at most."""
+        """Whether the claim's grids distinguish true, wrong and void records.
+
+        True records must hold in most cases, records wrong by one half never, and void records in at most one of
+        twenty.
+        """
         true = self.holds["true"] or 0.0
         return true > 0.5 and not self.holds["half"] and self.void <= ONE_IN_TWENTY
 
 
 @dataclass(frozen=True)
 class Simulated(Results):
-    """Cells whose quantities are `tables`."""
+    """Cells whose quantities are given by `tables`."""
 
     tables: Mapping[Quantity, pd.DataFrame]
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
-        """The simulated values beside the cells' columns."""
+        """Return the simulated values with the cells' columns."""
         return self.tables[quantity].copy()
 
 
 class _Recorded(Results):
-    """The records that a claim's own are compared with, the same for all simulated ones: each quantity is kept."""
+    """The reference records, which are the same in all simulations, with a cache of each quantity."""
 
     @cached_property
     def _tables(self) -> dict[Quantity, pd.DataFrame]:
         return {}
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
-        """The recorded values beside the cells' columns."""
+        """Return the recorded values with the cells' columns."""
         if quantity not in self._tables:
             self._tables[quantity] = super().quantity(quantity)
         return self._tables[quantity].copy()
@@ -79,20 +83,22 @@ class _Recorded(Results):
 def power_of(claim: ClaimBase, results: Results, repeats: int = REPEATS) -> Power:
     """Judge `repeats` simulated records of a claim in each scenario.
 
-    Void ones are judged more often where one in twenty may hold.
+    More void records are judged if the fraction that holds is close to one in twenty.
 
     Raises:
-        UndecidedError: its cells were not all run, or the records give no values to start from.
+        UndecidedError: not all of its cells were run, or the records contain no values to start from.
     """
     study = _Study(claim, results)
     return Power({scenario: study.share(scenario, repeats) for scenario in (*WRONG_BY, *VOID)})
 
 
 def recorded_power(claim: ClaimBase, results: Results) -> float | None:
-    """Return the share of records simulated as recorded that hold: how often other seeds would give the same verdict.
+    """Return the fraction of records simulated as recorded that hold.
+
+    It estimates how often other seeds would give the same verdict.
 
     Returns:
-        None where there is nothing to simulate.
+        The fraction, or None if nothing can be simulated.
     """
     try:
         return _Study(claim, results).share("true", REPEATS)
@@ -103,17 +109,17 @@ def recorded_power(claim: ClaimBase, results: Results) -> float | None:
 def planned_seeds(claim: ClaimBase, results: Results) -> int | None:
     """Return the smallest number of seeds with which records simulated as recorded hold in four of five cases.
 
-    More seeds than recorded are simulated by a smaller spread, so the judge keeps its degrees of freedom and the number
-    is an upper estimate.
+    More seeds than recorded are simulated by a smaller spread. The judge keeps the recorded degrees of freedom, so that
+    the number is an upper estimate.
 
     Returns:
-        The recorded number if it suffices; None if none of `PLANNED` does, or one seed shows no spread.
+        The recorded number if it suffices; None if no number in `PLANNED` does, or if one seed gives no spread.
 
     Raises:
-        UndecidedError: its cells were not all run, or the records give no values to start from.
+        UndecidedError: not all of its cells were run, or the records contain no values to start from.
     """
     study = _Study(claim, results)
-    # one seed has an assumed spread, which no other number of seeds changes
+    # the spread of a single seed is assumed, so more seeds cannot be planned from it
     more = [each for each in PLANNED if each > study.num_seeds > 1]
     for number in (study.num_seeds, *more):
         if (study.share("true", REPEATS, planned=number) or 0.0) >= ENOUGH:
@@ -130,7 +136,7 @@ class _Study:
         self.compared = [_Recorded(each.cells, each.records) for each in compared]
         quantities = steps_of(claim, self.own)
         if len(quantities) > STEPS:
-            # what breaks a claim at more steps breaks it at some: fewer are no stricter, and each takes its time
+            # a subset of the steps is never stricter than all steps, and each step takes time
             kept = np.linspace(0, len(quantities) - 1, STEPS).round().astype(int)
             quantities = [quantities[k] for k in kept]
             claim = claim.model_copy(update={"at": tuple(each.step for each in quantities)})
@@ -142,19 +148,19 @@ class _Study:
         self.recorded = {each: self.own.quantity(each) for each in others}
 
     def share(self, scenario: str, repeats: int, planned: int | None = None) -> float | None:
-        """Return the share of simulated records that hold; None where the scenario does not apply to the claim.
+        """Return the fraction of simulated records that hold, or None if the scenario does not apply to the claim.
 
         Args:
             scenario: one of `WRONG_BY` and `VOID`.
             repeats: how many records are judged.
-            planned: the number of seeds, if it is not the recorded one.
+            planned: the number of seeds, if it differs from the recorded one.
         """
         for each in self.simulations:
             each.noise_factor = float(np.sqrt(self.num_seeds / (planned or self.num_seeds)))
         if not all(each.applies(scenario) for each in self.simulations):
             return None
         counts = [repeats * times for times in (FINER if scenario in VOID else (1,))]
-        # nothing is random where everything diverged
+        # nothing is random if everything diverged
         counts = [1] if scenario == "diverged" else counts
         generator = np.random.default_rng([*WRONG_BY, *VOID].index(scenario))
         held: list[bool] = []
@@ -165,7 +171,7 @@ class _Study:
         return float(np.mean(held))
 
     def _holds(self, scenario: str, repeat: int, generator: np.random.Generator) -> bool:
-        # what diverged stays without a number, whatever is made of it
+        # diverged values remain non-finite in all operations
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             tables = self.recorded | {
                 each.quantity: each.table.assign(value=each.values(scenario, repeat, generator))

@@ -1,4 +1,4 @@
-"""The register of claims: failures that were investigated, and settings that changed after a result was known."""
+"""The register of claims: investigated failures, and settings that changed after a result was known."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ UNCHECKED = "No experiment has checked this explanation."
 
 
 class Entry(Strict):
-    """A claim and the presets for which an entry of either file is valid."""
+    """The claim and the presets to which an entry of either file applies."""
 
     paper: str
     figure: str
@@ -29,7 +29,7 @@ class Entry(Strict):
 class RegisteredFailure(Entry):
     """A claim that fails, what was found about it, and whether an experiment has checked this explanation.
 
-    `clause` gives the finding and the reason in a few words, as the picture shows them.
+    `clause` states the finding and the reason in a few words, as shown on the picture.
     """
 
     clause: str = Field(min_length=1, max_length=140)
@@ -38,15 +38,16 @@ class RegisteredFailure(Entry):
 
     @property
     def whole_text(self) -> str:
-        """The text; if no experiment has checked it, it says so."""
+        """The text, with a note if no experiment has checked it."""
         return self.text if self.checked else f"{self.text.rstrip()} {UNCHECKED}"
 
 
 class Amendment(Entry):
     """A claim whose grids, control, seeds or rule changed after a result was known.
 
-    `changed` has one line for each change, in order; `before` is the verdict before the first one, `measured` the
-    numbers then. `digest` is the amended claim's digest, or `removed`, once the claim has been locked (`lock`).
+    `changed` has one line for each change, in order; `before` is the verdict before the first change, and `measured`
+    the numbers at that time. `digest` is the amended claim's digest, or `removed`, once the claim has been locked
+    (`lock`).
     """
 
     commits: tuple[str, ...] = ()
@@ -58,12 +59,12 @@ class Amendment(Entry):
 
     @property
     def grids_tried(self) -> int:
-        """The number of settings that the claim was judged with."""
+        """The number of settings with which the claim was judged."""
         return 1 + len(self.changed)
 
     @property
     def text(self) -> str:
-        """The amendment in words."""
+        """The amendment as text."""
         measured = f" ({self.measured})" if self.measured else ""
         changes = "; ".join(self.changed)
         return f"{self.before} before{measured}. Changed after a result: {changes}. {self.why}"
@@ -84,8 +85,8 @@ class Register:
         """Read the data files.
 
         Args:
-            deviations: has the list `registered`.
-            amendments: has the list `amendments`.
+            deviations: the file with the list `registered`.
+            amendments: the file with the list `amendments`.
 
         Raises:
             ConfigurationError: a file is invalid, or names a claim twice at one preset.
@@ -97,7 +98,7 @@ class Register:
 
 
 def _by_claim(model: type[EntryT], path: Path, key: str) -> dict[Key, EntryT]:
-    """Read the entries of a list in a YAML file by claim and preset."""
+    """Read the entries of a list in a YAML file, by claim and preset."""
     found: dict[Key, EntryT] = {}
     for number, content in enumerate(read_yaml(path).get(key) or []):
         entry = validated(model, content, f"{path}: {key}.{number}.")

@@ -1,4 +1,4 @@
-"""The cells and records that a claim is about."""
+"""Selection of the cells and records on which a claim is judged."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from scaling_limits.records import Results
 
 
 def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
-    """Return the cells and records of some grids that a claim is about.
+    """Return the cells and records of some grids on which a claim is judged.
 
     Raises:
-        UndecidedError: there are none, or one of them is about an equilibrium that its inference did not reach.
+        UndecidedError: there are none, or inference of a cell did not reach the equilibrium that the claim is about.
     """
     chosen = results.grids(grids)
     for column in claim.only:
@@ -27,16 +27,16 @@ def select(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Results:
 
 
 def measured_on(claim: ClaimBase, results: Results, grids: Sequence[str]) -> list[Results]:
-    """Return the results that a claim is measured on: those of some grids, then those that it compares them with.
+    """Return the results on which a claim is measured: those of some grids, then those of the grids compared with them.
 
     Raises:
-        UndecidedError: as of `select`.
+        UndecidedError: as in `select`.
     """
     return [select(claim, results, names) for names in (grids, *claim.compared)]
 
 
 def _require_equilibria(results: Results) -> None:
-    """Refuse cells whose inference did not reach the equilibrium; diverged ones are left to the claim.
+    """Reject cells whose inference did not reach the equilibrium; diverged cells are left to the claim.
 
     Raises:
         UndecidedError: at some step a sample's residual stayed above the tolerance, or is not a number.
@@ -47,7 +47,7 @@ def _require_equilibria(results: Results) -> None:
         return
     residuals = residuals[~residuals["cell_id"].isin(results.diverged.index)]
     is_share = residuals["metric"] == "inference_unreached"
-    # shares and residuals that are not numbers say that nothing was reached
+    # fractions and residuals that are not finite mean that no equilibrium was reached
     reached = np.where(is_share, residuals["value"] == 0, np.isfinite(residuals["value"]))
     short = residuals.loc[~reached, "cell_id"]
     if len(short):

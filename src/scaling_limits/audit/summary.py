@@ -1,4 +1,4 @@
-"""The page of a figure: picture, notes, verdicts, settings and provenance in one file, for the report."""
+"""The page of a figure for the report: picture, notes, verdicts, settings and provenance in one file."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,20 +17,20 @@ from scaling_limits.files import write_file
 from scaling_limits.outcomes import score, tally
 
 MANY = 16
-"""A setting with more values than this is written as a range."""
+"""Settings with more values than this are written as a range."""
 
 _EXPERIMENT = "compared.experiment."
 
 
 def write_summary(folder: Path | str) -> None:
-    """Write `summary.html` of a figure's folder, once the figure is drawn.
+    """Write `summary.html` into the folder of a drawn figure.
 
-    It shows the picture, caption, notes, verdicts, settings and provenance, from `figure.png`, `figure.json`,
-    `verdicts.json`, `cells.parquet` and `provenance.json`. Settings are those of the grids that the figure shows or is
-    judged on; those at their defaults are folded, and so is the experiment as it was written.
+    The page shows the picture, caption, notes, verdicts, settings and provenance, from `figure.png`, `figure.json`,
+    `verdicts.json`, `cells.parquet` and `provenance.json`. Settings are those of the grids that the figure shows or on
+    which it is judged. Settings at their defaults, and the experiment as configured, are folded.
 
     Raises:
-        WriteError: it cannot be written.
+        WriteError: the page cannot be written.
     """
     folder = Path(folder)
     figure, verdicts = _read(folder / "figure.json"), read_verdicts(folder)
@@ -52,7 +52,7 @@ def write_summary(folder: Path | str) -> None:
 
 
 def _link(figure: Mapping[str, Any]) -> str:
-    """Return a link to the paper, if it is not the user's own figure."""
+    """Return a link to the paper, or an empty text for the user's own figures."""
     if figure["arxiv"] is None:
         return ""
     number = escape(figure["arxiv"])
@@ -70,7 +70,7 @@ def _score(figure: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
 
 
 def _notes(figure: Mapping[str, Any]) -> Iterator[str]:
-    """What differs from the paper, and which of the grids named there the picture does not show."""
+    """Yield the differences from the paper, and the judged grids that the picture does not show."""
     notes = [*figure["differences"]]
     if figure["judged_only"]:
         notes.append(f"Judged, but not in the picture: {', '.join(figure['judged_only'])}.")
@@ -108,7 +108,7 @@ def _provenance(provenance: Mapping[str, Any]) -> Iterator[str]:
 
 
 def settings_of(cells: pd.DataFrame) -> tuple[dict[str, str], dict[str, str]]:
-    """The settings of cells that vary, with their values, and those that are fixed; none without cells."""
+    """Return the settings of cells that vary, with their values, and those that are fixed; none without cells."""
     varying: dict[str, str] = {}
     fixed: dict[str, str] = {}
     for column in cells.columns.drop("cell_id", errors="ignore") if len(cells) else ():
@@ -122,7 +122,7 @@ def settings_of(cells: pd.DataFrame) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _distinct(column: pd.Series) -> list[str]:
-    """The distinct values as text, numbers in increasing order."""
+    """Return the distinct values as text, numbers in increasing order."""
     numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     if not numeric:
         return sorted({_text(value) for value in column})
@@ -137,7 +137,7 @@ def _text(value: object) -> str:
 
 
 def flat(value: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """The values of nested mappings by dotted names."""
+    """Return the values of nested mappings by dotted names."""
     found: dict[str, object] = {}
     for key, inner in value.items():
         if isinstance(inner, Mapping):

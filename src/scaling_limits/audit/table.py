@@ -30,7 +30,7 @@ _VERDICTS = TypeAdapter(list[Verdict])
 
 @dataclass(frozen=True)
 class FigureClaims:
-    """The claims of a figure and the folder in which its records and `verdicts.json` lie once it is computed."""
+    """The claims of a figure, and the folder of its records and its `verdicts.json`."""
 
     paper: str
     figure: str
@@ -39,7 +39,7 @@ class FigureClaims:
 
 
 class Summary(Strict):
-    """Counts by outcome, and the share of claims that hold or fail; 1 without claims."""
+    """Counts by outcome, and the fraction of claims that hold or fail (1 without claims)."""
 
     counts: dict[Outcome, int]
     decided: float
@@ -48,7 +48,7 @@ class Summary(Strict):
 class Audit(Strict):
     """All verdicts of a preset, as in `audit.json`.
 
-    They are `confirmed` if they were computed on seeds that no choice has seen.
+    They are `confirmed` if they were computed on seeds that no choice has used.
     """
 
     preset: str
@@ -58,7 +58,7 @@ class Audit(Strict):
 
 
 def read_verdicts(folder: Path) -> list[Verdict]:
-    """The verdicts in a figure's folder; none where it has no `verdicts.json`."""
+    """Return the verdicts in a figure's folder, or none without a `verdicts.json`."""
     path = folder / "verdicts.json"
     return _VERDICTS.validate_json(path.read_bytes()) if path.exists() else []
 
@@ -78,13 +78,13 @@ def collect(
     """Gather one verdict for each claim of the figures, in order.
 
     Args:
-        preset: the one that they were computed at.
+        preset: the preset at which they were computed.
         figures: the figures.
-        verdicts_of: gives the verdicts on a figure; if absent, those of its `verdicts.json`.
+        verdicts_of: returns the verdicts of a figure (default: those in its `verdicts.json`).
         confirmed: whether the preset's seeds are those of a confirmed run.
 
     Returns:
-        The verdicts, `not computed` on claims that `verdicts_of` does not judge.
+        The verdicts, with `not computed` for claims that `verdicts_of` does not judge.
     """
     verdicts_of = verdicts_of or (lambda figure: read_verdicts(figure.folder))
     verdicts: list[Verdict] = []
@@ -125,13 +125,13 @@ def summarise(verdicts: Sequence[Verdict]) -> Summary:
 
 
 def in_short(summary: Summary) -> str:
-    """Return the counts of all outcomes and the share that is decided, in words."""
+    """Return the counts of all outcomes and the fraction that is decided, as text."""
     each = [counted(outcome, count) for outcome, count in summary.counts.items() if count]
     return f"{', '.join(each) or 'no claims'}; {summary.decided:.0%} decided"
 
 
 def problem_of(verdict: Verdict) -> str | None:
-    """Why a verdict fails the audit; None if it does not."""
+    """Return why a verdict fails the audit, or None."""
     if verdict.verdict == "fails" and verdict.registered is None:
         return f"fails: {verdict.detail}"
     if verdict.verdict == "holds" and verdict.registered is not None:
@@ -140,7 +140,12 @@ def problem_of(verdict: Verdict) -> str | None:
 
 
 def problems(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """What fails the audit, one sentence each; `reference` is {preset: {"decided": share}} of the papers' claims."""
+    """Return why the audit fails, one sentence for each problem.
+
+    Args:
+        audit: the verdicts.
+        reference: the smallest fraction of decided claims of the papers, as `{preset: {"decided": fraction}}`.
+    """
     found = [
         f"{verdict.paper}/{verdict.figure} {verdict.claim} {problem}"
         for verdict in audit.verdicts
@@ -163,7 +168,7 @@ def write_audit(audit: Audit, folder: Path) -> None:
 
 
 def format_table(audit: Audit) -> str:
-    """Return the verdicts as aligned plain text, with the counts below, and why a claim is not decided."""
+    """Return the verdicts as aligned plain text, with the reasons of undecided claims and the counts below."""
     header = ("figure", "claim", "verdict", "value", "threshold", "not decided because")
     rows = [
         (
@@ -213,12 +218,12 @@ def _markdown(audit: Audit) -> str:
 
 
 def status(audit: Audit) -> str:
-    """Say whether verdicts are confirmed."""
+    """Return a sentence that states whether the verdicts are confirmed."""
     return CONFIRMED if audit.confirmed else EXPLORATORY
 
 
 def _marked(verdict: Verdict) -> str:
-    """Return a verdict's word, with a power below one half."""
+    """Return a verdict as text, with its power if this is below one half."""
     word = verdict_word(verdict)
     return f"{word}, power {verdict.power:.2f}" if is_weak(verdict) else word
 
@@ -262,7 +267,7 @@ def _cell(text: str) -> str:
 
 
 def _xml(text: str) -> str:
-    """Without the control characters that XML cannot hold."""
+    """Return a text without the control characters that are invalid in XML."""
     return re.sub(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)
 
 

@@ -1,4 +1,4 @@
-"""What judging a claim gives."""
+"""The result of judging a claim."""
 
 import math
 
@@ -7,16 +7,16 @@ from scaling_limits.outcomes import Outcome, Reason
 from scaling_limits.strict import Strict
 
 WEAK = 0.5
-"""A power below this is printed beside a verdict that holds."""
+"""A power below this is printed next to a verdict `holds`."""
 
 
 class Verdict(Strict):
     """One entry of `verdicts.json`.
 
-    `value` and `interval` are null where nothing was measured, `reason` unless the claim is inconclusive, and `power`,
-    the share of records simulated as recorded that hold, unless the claim holds. `registered` is the text of a
-    registered failure and `clause` its short form, `amended` the text of an amendment, and `grids_tried` the number
-    of settings it was judged with.
+    `value` and `interval` are null if nothing was measured, `reason` unless the claim is inconclusive, and `power`, the
+    fraction of records simulated as recorded that hold, unless the claim holds. `registered` is the text of a
+    registered failure and `clause` its short form, `amended` is the text of an amendment, and `grids_tried` the number
+    of settings with which the claim was judged.
     """
 
     paper: str
@@ -38,19 +38,19 @@ class Verdict(Strict):
 
 
 def finite(value: float) -> float | None:
-    """The value, or None where it is infinite or not a number (JSON has neither)."""
+    """Return the value, or None if it is infinite or not a number, neither of which JSON supports."""
     return value if math.isfinite(value) else None
 
 
 def verdict_word(verdict: Verdict) -> str:
-    """Write a verdict with its marks and reason: `fails (registered)`, `inconclusive (interval, amended)`."""
+    """Return a verdict with its marks and reason: `fails (registered)`, `inconclusive (interval, amended)`."""
     registered = None if verdict.registered is None else "registered"
     amended = None if verdict.amended is None else "amended"
     return _marked(verdict.verdict, registered, verdict.reason, amended)
 
 
 def in_words(verdict: Verdict | None) -> str:
-    """A verdict with what was measured, as printed; `no claim` without one."""
+    """Return a verdict with the measured value as text, or `no claim` without a verdict."""
     if verdict is None:
         return "no claim"
     word = _marked(verdict.verdict, verdict.reason)
@@ -60,12 +60,12 @@ def in_words(verdict: Verdict | None) -> str:
 
 
 def is_weak(verdict: Verdict) -> bool:
-    """Whether the verdict has a power below one half."""
+    """Return whether the verdict has a power below one half."""
     return verdict.power is not None and verdict.power < WEAK
 
 
 def _marked(word: str, *marks: str | None) -> str:
-    """Write a word with those marks that there are in parentheses."""
+    """Return a word followed by its marks in parentheses."""
     named = ", ".join(filter(None, marks))
     return f"{word} ({named})" if named else word
 
