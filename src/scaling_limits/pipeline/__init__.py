@@ -1,1 +1,1 @@
-"""What the workflow's rules call: jobs that compute cells, and figures assembled from them."""
+"""Functions that the workflow's rules call: computing the cells of jobs, and assembling figures from them."""

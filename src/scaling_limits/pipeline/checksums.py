@@ -1,6 +1,6 @@
-"""Checksums of a figure's files, kept in its provenance.
+"""Checksums of a figure's files, stored in its provenance.
 
-They find accidents and edits, not an author who rewrites both.
+They detect accidental changes and edits, but not an author who rewrites both file and checksum.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ PROVENANCE = "provenance.json"
 
 
 class ChangedError(ScalingLimitsError):
-    """Files of figures are not those that were collected."""
+    """Files of figures differ from those that were collected."""
 
 
 def checksums(folder: Path) -> dict[str, str]:
@@ -26,15 +26,15 @@ def checksums(folder: Path) -> dict[str, str]:
 
 
 def is_computed(folder: Path) -> bool:
-    """Whether any file of a figure is in its folder."""
+    """Return whether the folder contains any file of a computed figure."""
     return any((folder / name).exists() for name in (*CHECKED, PROVENANCE))
 
 
 def require_unchanged(folders: Iterable[Path]) -> None:
-    """Refuse folders of figures with a file that is missing, or is not the one that was collected.
+    """Reject folders of figures with a missing or changed file.
 
     Raises:
-        ChangedError: naming every such file.
+        ChangedError: a file is missing or differs from the one collected; the message names every such file.
     """
     problems = [problem for folder in folders for problem in _problems(folder)]
     if problems:
@@ -45,7 +45,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     """Read the provenance in a figure's folder.
 
     Raises:
-        ChangedError: it is missing, or cannot be read.
+        ChangedError: the file is missing or cannot be read.
     """
     path = folder / PROVENANCE
     try:

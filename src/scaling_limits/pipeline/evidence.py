@@ -1,4 +1,4 @@
-"""What a picture shows of the measurements behind verdicts: located optima and fitted slopes."""
+"""Measurements behind verdicts that pictures show: located optima and fitted slopes."""
 
 import math
 
@@ -12,14 +12,14 @@ from scaling_limits.claims.optima import OptimumClaim, optima_of
 from scaling_limits.records import Results
 
 Content = dict[str, object]
-"""An object of a JSON file."""
+"""A JSON object."""
 
 
 def optima(claim: OptimumClaim, results: Results) -> Content:
     """Return the optima that a claim has located.
 
-    Its `arms` are its own grids together and each control, with the optimum at each size: size, value, and both
-    ends of the interval, null if the optimum may be anywhere beyond the grid.
+    Its `arms` are the judged grids together and each control separately, with the optimum at each size: size, value,
+    and both ends of the confidence interval, null if the optimum may lie anywhere beyond the grid.
     """
     arms: list[Content] = []
     for grids in _arms(claim):
@@ -40,9 +40,10 @@ def optima(claim: OptimumClaim, results: Results) -> Content:
 
 
 def slopes(claim: slope.Claim, results: Results) -> Content:
-    """Return the slopes that a claim has fitted in each arm, as of `optima`, one for each group of `each`.
+    """Return the slopes that a claim has fitted in each arm (see `optima`), one for each group of `each`.
 
-    A `group` has the values of `only` and `each`. Slopes over a part of the sizes are left out, since a line shows all.
+    A `group` has the values of `only` and `each`. Slopes over a part of the sizes are omitted, since a line shows all
+    sizes.
     """
     arms: list[Content] = []
     if claim.where is not None and claim.along in claim.where.ratio:
@@ -65,7 +66,7 @@ def slopes(claim: slope.Claim, results: Results) -> Content:
 
 
 def _arms(claim: ClaimBase) -> list[tuple[str, ...]]:
-    """Return the claim's own grids, then each control."""
+    """Return the claim's judged grids, then each control."""
     return [tuple(claim.grids), *((grid,) for grid in claim.control)]
 
 
@@ -74,5 +75,5 @@ def _quantity(claim: ClaimBase) -> Content:
 
 
 def _plain(value: object) -> object:
-    """Return a number of NumPy's as Python's."""
+    """Return a NumPy number as a Python number."""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,4 +1,4 @@
-"""A figure's folder: its cells and records, its verdicts, and where everything came from."""
+"""Assembly of a figure's folder: its cells and records, its verdicts, and their provenance."""
 
 import json
 import platform
@@ -40,16 +40,17 @@ def collect(
     folder: Path,
     register: Register,
 ) -> None:
-    """Write `cells.parquet`, `records.parquet`, `verdicts.json` and `figure.json` of a figure, then `provenance.json`
-    with their checksums.
+    """Write a figure's cells, records, verdicts and description, and then their provenance with checksums.
+
+    The files are `cells.parquet`, `records.parquet`, `verdicts.json` and `figure.json`, then `provenance.json`.
 
     Args:
         configuration: the configuration.
-        paper: name of the paper.
-        name: name of the figure.
-        job_records: files with the records of the figure's jobs.
-        job_meta: files with the jobs' metadata, such as run times and devices.
-        folder: folder to write to.
+        paper: the name of the paper.
+        name: the name of the figure.
+        job_records: the files with the records of the figure's jobs.
+        job_meta: the files with the jobs' metadata, such as run times and devices.
+        folder: the folder to write to.
         register: the registered failures and amendments.
 
     Raises:
@@ -119,7 +120,7 @@ def _texts(
     points: Sequence[Point],
     cells: pd.DataFrame,
 ) -> dict[str, object]:
-    """Return what a figure says and how it is plotted, with settings filled into texts from its cells."""
+    """Return the texts and the plot of a figure, with placeholders filled from its cells."""
     figure = configuration.figure(paper, name)
     head = configuration.paper(paper).library.head
     names = {
@@ -139,7 +140,7 @@ def _texts(
 
 
 def _evidence(figure: Figure, results: Results) -> dict[str, object]:
-    """Return what a figure's claims have measured of what it draws, and which grids it draws and judges."""
+    """Return the measurements of a figure's claims that it draws, and the grids that it draws and judges."""
     claims = figure.claims
     return {
         "judged": [
@@ -159,20 +160,20 @@ def _evidence(figure: Figure, results: Results) -> dict[str, object]:
 
 
 def _is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:
-    """Whether a claim judges or compares, besides its controls, what the picture does not show."""
+    """Return whether a claim judges or compares cells, other than its controls, that the picture does not show."""
     ids = cells.groupby("grid")["cell_id"].agg(set)
 
     def of(grids: Iterable[str]) -> set[str]:
         return set().union(*ids.reindex(list(grids)).dropna())
 
     judged = of([*claim.grids, *(grid for names in claim.compared for grid in names)])
-    # a panel shows what is best over these columns, a claim what is at one value of them
+    # a panel shows the best over these columns, but the claim fixes one of their values
     tuned = {column for grid, column in plot.tuned_columns() if judged & of([grid])}
     return bool(judged - of(plot.grids) or tuned.intersection(claim.only))
 
 
 def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, object]:
-    """Return the plot as written, the settings in its texts filled from the cells that they are about."""
+    """Return the plot as written, with placeholders in its texts filled from the cells that they describe."""
 
     def filled(text: str, grids: Iterable[str]) -> str:
         return notes.filled(text, cells[cells["grid"].isin(list(grids))], names)
@@ -181,7 +182,10 @@ def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str
 
 
 def _cells(points: Sequence[Point]) -> pd.DataFrame:
-    """The settings of every point as they were written, one row a grid and cell; words where some are words."""
+    """Return the settings of every point as written, one row for each grid and cell.
+
+    A column with text in some rows is converted to text.
+    """
     rows = [
         {
             "grid": point.grid,
@@ -193,7 +197,7 @@ def _cells(points: Sequence[Point]) -> pd.DataFrame:
         for point in points
     ]
     table = pd.DataFrame(rows, columns=None if rows else ["grid", "cell_id"])
-    # a number in one grid, as `num_hidden_layers` in another: a column of a file has one type
+    # a setting may be a number in one grid and `num_hidden_layers` in another, but a column has one type
     worded = [
         str(name) for name in table if table[name].map(lambda value: isinstance(value, str)).any()
     ]
@@ -201,7 +205,7 @@ def _cells(points: Sequence[Point]) -> pd.DataFrame:
 
 
 def _defaults(settings: Sequence[BaseModel]) -> list[str]:
-    """The settings that are in all cells what they are where nobody says."""
+    """Return the settings that have their default value in all cells."""
     usual = {
         model: {
             name: field.get_default(call_default_factory=True)
@@ -219,7 +223,12 @@ def _defaults(settings: Sequence[BaseModel]) -> list[str]:
 
 
 def _origins(points: Sequence[Point], meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The code, libraries, devices, data and seeds of cells; `meta` is what jobs say of each."""
+    """Return the code, libraries, devices, data and seeds of cells.
+
+    Args:
+        points: the cells.
+        meta: the metadata of each cell from its job.
+    """
     return {
         "cells": len(meta),
         "sources": sorted({entry["source"] for entry in meta.values()}),
@@ -231,7 +240,7 @@ def _origins(points: Sequence[Point], meta: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _surroundings(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """What may differ between two equal results."""
+    """Return entries that may differ between two equal results."""
     compiled = {entry["shard"]: entry["compile_seconds"] for entry in meta.values()}
     return {
         "machine": platform.platform(),
@@ -250,7 +259,7 @@ def _experiment(
 
 
 def _columns(settings: dict[str, object]) -> dict[str, object]:
-    """Settings as columns: nested ones as JSON text."""
+    """Return settings as columns, with nested settings as JSON text."""
     return {
         key: json.dumps(value, sort_keys=True) if isinstance(value, dict | list | tuple) else value
         for key, value in settings.items()

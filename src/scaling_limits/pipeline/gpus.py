@@ -1,4 +1,4 @@
-"""A GPU of its own for each job, where a machine has several."""
+"""Assignment of GPUs to jobs on machines with several GPUs."""
 
 import os
 import tempfile
@@ -8,12 +8,13 @@ from scaling_limits.locks import Locks
 
 
 def take_gpu() -> Locks | None:
-    """Choose one of the GPUs that this process sees, if there are several, and hide the others from it.
+    """Choose one of the GPUs visible to this process, if there are several, and hide the others from it.
 
-    To be called before JAX is imported. A GPU that another job of this machine has is taken only if all are.
+    This must be called before JAX is imported. A GPU in use by another job of this machine is chosen only if all are in
+    use.
 
     Returns:
-        The lock that holds the GPU until the process ends; None if there is nothing to choose.
+        The lock that holds the GPU until the process ends; None if there are fewer than two GPUs.
 
     Raises:
         WriteError: the file of locks cannot be written.
@@ -21,7 +22,7 @@ def take_gpu() -> Locks | None:
     gpus = _visible()
     if len(gpus) < 2:
         return None
-    # of this machine: a folder of results may be shared by several
+    # the locks are local to the machine, since several machines may share a folder of results
     locks = Locks(Path(tempfile.gettempdir(), f"scaling-limits-gpus-{os.getuid()}"))
     free = (number for number in range(len(gpus)) if locks.take(f"{number:x}"))
     os.environ["CUDA_VISIBLE_DEVICES"] = gpus[next(free, os.getpid() % len(gpus))]

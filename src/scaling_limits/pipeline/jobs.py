@@ -1,4 +1,4 @@
-"""Jobs: packs of shards that share a process. A job loads what is stored and trains the rest."""
+"""Jobs: packs of shards that share a process. A job loads stored cells and computes the others."""
 
 import contextlib
 import json
@@ -27,11 +27,11 @@ from scaling_limits.store import Store, StoredCell
 COLUMNS = ["cell_id", "metric", *AXES, "value"]
 
 Keyed = tuple[str, Cell]
-"""A cell after its key."""
+"""A cell with its key, the key first."""
 
 
 class OutOfMemoryError(ScalingLimitsError):
-    """The machine or its GPU has not the memory that a cell takes."""
+    """A cell needs more memory than the machine or its GPU has."""
 
 
 def run_job(
@@ -42,21 +42,21 @@ def run_job(
     records: Path,
     meta: Path,
 ) -> None:
-    """Compute the cells of a job and write their records, sorted by key, and what is known of each computation.
+    """Compute the cells of a job, and write their records, sorted by key, and the metadata of each computation.
 
     Args:
-        cells: the job's cells, all of one dtype.
-        store: where computed cells are looked up and kept.
-        datasets_folder: prepared datasets, `<name>.npz`.
-        records: Parquet file to write.
-        meta: JSON file to write.
+        cells: the job's cells, all with the same dtype.
+        store: the store that is searched for cells and extended by new ones.
+        datasets_folder: the folder of prepared datasets, `<name>.npz`.
+        records: the Parquet file to write.
+        meta: the JSON file to write.
 
     Raises:
         WriteError: a cell or one of the two files cannot be written.
         StoreError: a stored cell cannot be read.
         DatasetError: the prepared dataset cannot be used.
-        ConfigurationError: an algorithm of the user's own does not give what training asks of it.
-        OutOfMemoryError: a cell does not fit into memory; those before it are stored.
+        ConfigurationError: an own algorithm does not return what training requires.
+        OutOfMemoryError: a cell does not fit into memory; the cells before it are stored.
     """
     found: dict[str, StoredCell] = {}
     missing: dict[str, list[Keyed]] = {}
@@ -86,9 +86,9 @@ def run_job(
 def _compute(
     shards: Iterable[Sequence[Keyed]], store: Store, datasets: Path
 ) -> Iterator[tuple[str, StoredCell]]:
-    """Give each missing cell: computed here, or by another process in the meantime.
+    """Yield each missing cell, computed here or in the meantime by another process.
 
-    What other processes are computing comes last. If one of them is killed, its cells are computed here.
+    Cells that other processes are computing come last. If such a process is killed, its cells are computed here.
     """
     left: list[Sequence[Keyed]] = [*shards]
     if not left:
@@ -107,7 +107,7 @@ def _compute(
 def _compute_free(
     shard: Sequence[Keyed], store: Store, datasets: Path, locks: Locks
 ) -> Generator[tuple[str, StoredCell], None, list[Keyed]]:
-    """Give the cells of a shard that no other process is computing, and return the others."""
+    """Yield the cells of a shard that no other process is computing, and return the others."""
     trainer = None
     busy: list[Keyed] = []
     batch: list[Keyed] = []
@@ -130,7 +130,7 @@ def _compute_free(
 
 
 class _Trainer:
-    """The compiled computation of a shard; any of its cells defines it."""
+    """The compiled computation of a shard; it can be created from any cell of the shard."""
 
     def __init__(self, cell: Cell, datasets: Path):
         from scaling_limits.datasets.loading import load
@@ -142,7 +142,7 @@ class _Trainer:
         self._compile_seconds = _clock() - begun
 
     def __call__(self, batch: Sequence[Keyed]) -> list[StoredCell]:
-        """Compute a batch of cells, and record how each was computed."""
+        """Compute a batch of cells, and record the metadata of each computation."""
         begun = _clock()
         with _memory_for(batch[0][1]):
             measured = self._compute([cell for _, cell in batch])
@@ -173,12 +173,14 @@ def _clock() -> float:
 def computation(
     cell: Cell, arrays: Arrays
 ) -> Callable[[list[Cell]], Sequence[dict[str, Measured]]]:
-    """What computes the cells of a shard, a batch at a time: its compiled training, or its limit.
+    """Return the function that computes the cells of a shard batch by batch: its compiled training, or its limit.
 
-    `cell` is any one of them; `arrays` are its samples.
+    Args:
+        cell: any cell of the shard.
+        arrays: its samples.
 
     Raises:
-        ConfigurationError: an algorithm of the user's own does not give what training asks of it.
+        ConfigurationError: an own algorithm does not return what training requires.
     """
     if cell.limit is not None:
         limit = limits.registry.get(cell.limit)
@@ -196,7 +198,7 @@ def _memory_for(cell: Cell) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # NumPy raises the first; XLA an error whose status says so, on a CPU as on a GPU
+        # NumPy raises MemoryError; XLA raises an error with this status, on both CPU and GPU
         if not (isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)):
             raise
         fewer = "lower resources.cells_per_batch, or " if cell.cells_per_batch > 1 else ""
@@ -233,8 +235,9 @@ def _tidy(key: str, stored: StoredCell) -> pd.DataFrame:
 
 
 def rows(measured: Mapping[str, Measured]) -> pd.DataFrame:
-    """The records of a cell, a row for each number: `metric`, the axes (missing where a metric does not have one) and
-    `value`, sorted by metric.
+    """Return the records of a cell, with a row for each number, sorted by metric.
+
+    The columns are `metric`, the axes (missing values if a metric does not have the axis) and `value`.
     """
     tables = [_rows(metric, found) for metric, found in sorted(measured.items())]
     return pd.concat(tables, ignore_index=True)[COLUMNS[1:]]

@@ -1,4 +1,4 @@
-"""The audit of a preset's figures: their files are checked, and their claims judged from the records."""
+"""The audit of a preset's figures: their files are checked, and their claims are judged from the records."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,16 +14,16 @@ from scaling_limits.pipeline.checksums import is_computed, read_provenance, requ
 from scaling_limits.records import Results
 
 SHOWN = 5
-"""How many missing figures are named."""
+"""Largest number of missing figures that are named."""
 
 
 def figures_to_audit(
     configuration: Configuration, figures: Iterable[tuple[str, str]], results: Path
 ) -> list[FigureClaims]:
-    """The claims of figures, given as (paper, figure), with their folders below `results`.
+    """Return the claims of figures, given as (paper, figure), with their folders below `results`.
 
     Raises:
-        ChangedError: a file of a figure that was computed is missing, or is not the one that was collected.
+        ChangedError: a file of a computed figure is missing or differs from the one collected.
     """
     found = [
         FigureClaims(paper, name, results / paper / name, configuration.figure(paper, name).claims)
@@ -39,13 +39,13 @@ def judged(
     """Judge the claims of all figures from their records.
 
     Args:
-        preset: the one that the figures were computed at.
-        figures: as from `figures_to_audit`.
+        preset: the preset at which the figures were computed.
+        figures: the figures, as returned by `figures_to_audit`.
         register: registered failures and amendments.
         confirmed: whether the preset's seeds are those of a confirmed run.
 
     Returns:
-        A verdict for each claim, `not computed` where the figure has not been computed.
+        A verdict for each claim, `not computed` if the figure has not been computed.
     """
 
     def verdicts(figure: FigureClaims) -> list[Verdict]:
@@ -66,13 +66,13 @@ def _from_records(preset: str, figure: FigureClaims, register: Register) -> list
         preset=preset,
         substituted=bool(substitutions),
         register=register,
-        # it is written with the figure's verdicts, and not compared
+        # the power is in the figure's verdicts and is not compared
         with_power=False,
     )
 
 
 def missing(figures: Sequence[FigureClaims]) -> list[str]:
-    """A sentence on the figures without records; none if there are no such figures."""
+    """Return a sentence about the figures without records, or no sentence if all have records."""
     names = [
         f"{figure.paper}/{figure.figure}" for figure in figures if not is_computed(figure.folder)
     ]
@@ -86,7 +86,7 @@ def missing(figures: Sequence[FigureClaims]) -> list[str]:
 
 
 def disagreements(audit: Audit, path: Path) -> list[str]:
-    """Compare an audit with the one in the file `path`, which was made of each figure's `verdicts.json`.
+    """Compare an audit with the file `path`, which was made from each figure's `verdicts.json`.
 
     Returns:
         A sentence for each claim on which the file and the records differ, or one about the whole file.

@@ -1,4 +1,4 @@
-"""The key of a cell: the cell itself, the code its numbers come from, and the libraries that compute them."""
+"""The key of a cell: a hash of the cell, of the code that determines its numbers, and of the libraries' versions."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -9,12 +9,15 @@ from scaling_limits.configuration import Configuration
 from scaling_limits.datasets import catalogue, keras_npz
 from scaling_limits.source import source_digest
 
-# asking the installed packages takes milliseconds, and a sweep has thousands of keys
+# cached: reading the versions takes milliseconds, and a sweep has thousands of keys
 library_versions = cache(runtime.library_versions)
 
 
 def cell_modules(cell: Cell) -> tuple[str, ...]:
-    """The modules that decide a cell's numbers, with all that they import; the parameterisations' table is none."""
+    """Return the modules that determine a cell's numbers, without the modules that they import.
+
+    The table of parameterisations is not included, since its numbers are part of the cell.
+    """
     if cell.limit is None:
         computation = [
             "scaling_limits.training.loop",
@@ -35,30 +38,33 @@ def cell_modules(cell: Cell) -> tuple[str, ...]:
 
 
 def _decoding(dataset: str) -> str:
-    """The module that decodes a dataset; a name that no registry has is one of the user's own files."""
+    """Return the module that decodes a dataset; a name that is not in the registry is an own dataset."""
     registry = catalogue.registry
     return registry.module(dataset) if dataset in registry.modules else keras_npz.__name__
 
 
 def cell_source(cell: Cell) -> str:
-    """The digest of the code that decides a cell's numbers."""
+    """Return the digest of the code that determines a cell's numbers."""
     return source_digest(cell_modules(cell))
 
 
 def cell_key(cell: Cell) -> str:
-    """16 hexadecimal digits under which a cell is stored."""
+    """Return the key under which a cell is stored, 16 hexadecimal digits."""
     return digest(
         {"cell": cell.canonical(), "source": cell_source(cell), "libraries": library_versions()}
     )
 
 
 def job_digest(cells: Iterable[Cell]) -> str:
-    """The digest of what a job's output depends on: the keys of its cells, and so their source."""
+    """Return the digest of everything that determines a job's output: its cells' keys, which include their source."""
     return digest(sorted(cell_key(cell) for cell in cells))
 
 
 def figure_digest(configuration: Configuration, paper: str, name: str) -> str:
-    """What the files of `collect` depend on besides the jobs' records: configuration, cells and code."""
+    """Return the digest of everything that determines the files of `collect` besides the jobs' records.
+
+    It covers configuration, cells and code.
+    """
     figure = configuration.figure(paper, name)
     computed = figure.experiment
     experiment = None if computed is None else configuration.experiment(paper, computed)

@@ -1,4 +1,4 @@
-"""The kind of machine that a process computes on: equal kinds run the same programs and give the same bits."""
+"""The kind of machine on which a process computes; equal kinds run the same programs and give identical bits."""
 
 import hashlib
 import platform
@@ -14,9 +14,9 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 @cache
 def machine_kind() -> str:
-    """Return the processor or GPU in words, as "Intel(R) Xeon(R) Platinum 8481C, 1f3a90c2".
+    """Return the name of the processor or GPU, such as "Intel(R) Xeon(R) Platinum 8481C, 1f3a90c2".
 
-    The last word identifies the instruction set, as virtual processors may lack instructions of the named model.
+    The last word identifies the instruction set, since virtual processors may lack instructions of the named model.
     """
     if device_class() == "gpu":
         import jax
@@ -26,7 +26,7 @@ def machine_kind() -> str:
 
 
 def _processor(described: str) -> str:
-    """Return the processor that Linux describes, elsewhere what Python knows of it."""
+    """Return the processor that Linux describes; on other systems, the name known to Python."""
     entries = dict(re.findall(r"^(model name|flags|Features)\s*: (.*)$", described, re.MULTILINE))
     name = entries.get("model name") or platform.processor() or platform.machine()
     flags = entries.get("flags") or entries.get("Features")
@@ -37,6 +37,6 @@ def _processor(described: str) -> str:
 
 
 def programs_folder() -> str:
-    """Return the name of a folder for programs compiled for this kind of machine by this version of JAX."""
+    """Return the name of a folder for programs compiled for this kind of machine by this version of jaxlib."""
     name = re.sub(r"[^a-z0-9]+", "-", machine_kind().lower()).strip("-")
     return f"{name}-jaxlib-{version('jaxlib')}"

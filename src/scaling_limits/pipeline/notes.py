@@ -1,4 +1,4 @@
-"""What is written on and under a figure, and everything in which it differs from the paper's setting."""
+"""The texts on and below a figure, and all differences from the paper's settings."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,15 +13,20 @@ from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN, places
 from scaling_limits.pipeline.scale import scale_line
 
-# settings of which one differs between grids of the paper and its reduced version without being worth a line;
-# of seeds there is a line of their own
+# settings whose differences are not listed: `num_test` is unimportant, and seeds have a separate line
 _SILENT = {"num_test", "seed"}
 _UNSET = {"num_train": "all", "input_shape": "the data's own"}
 _LISTED = 4
 
 
 def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """A text whose places name settings, with what the cells have in them; `names` are the titles of datasets."""
+    """Return a text with its placeholders replaced by the values in the cells.
+
+    Args:
+        text: the text.
+        cells: the cells, one row each.
+        names: the titles of datasets by name.
+    """
 
     def value(column: str) -> str:
         values = sorted(cells[column].dropna().unique())
@@ -38,12 +43,12 @@ def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
 def on_the_picture(
     configuration: Configuration, paper: str, name: str, cells: pd.DataFrame
 ) -> list[str]:
-    """Return the lines under a figure: its scale, and whether another figure shows the same runs.
+    """Return the lines below a figure: its scale, and whether another figure shows the same runs.
 
     Args:
         configuration: the configuration.
-        paper: name of the paper.
-        name: name of the figure.
+        paper: the name of the paper.
+        name: the name of the figure.
         cells: the figure's cells, one row for each grid and cell.
 
     Returns:
@@ -58,7 +63,7 @@ def on_the_picture(
 
 
 def of_machines(kinds: Sequence[str]) -> list[str]:
-    """Return the line under a figure whose cells were computed on several kinds of machine; else none."""
+    """Return a line below a figure whose cells were computed on several kinds of machine, otherwise none."""
     if len(kinds) < 2:
         return []
     return [
@@ -67,9 +72,9 @@ def of_machines(kinds: Sequence[str]) -> list[str]:
 
 
 def repeated(configuration: Configuration, paper: str, name: str) -> str | None:
-    """Return the label of the figure whose runs this one shows again, as data stand in for its own; else None.
+    """Return the label of the figure whose runs this one repeats because its dataset is substituted, or None.
 
-    The other figure is one of an experiment that this one's extends, and is drawn alike.
+    The other figure belongs to an experiment that this figure's experiment extends, and has the same plot.
     """
     if not configuration.substitutions(paper, configuration.figure(paper, name).experiment):
         return None
@@ -89,9 +94,10 @@ def repeated(configuration: Configuration, paper: str, name: str) -> str | None:
 
 
 def differences(configuration: Configuration, paper: str, name: str) -> list[str]:
-    """Everything in which a figure differs: from the paper where that says something, else from the preset `paper`.
+    """Return all differences of a figure from the paper's settings.
 
-    Substituted data first, then settings and seeds.
+    Values that the paper does not state are compared with the preset `paper`. Substituted data come first, then
+    settings and seeds.
     """
     figure = configuration.figure(paper, name)
     notes = _substitutions(configuration, paper, figure.experiment)
@@ -133,7 +139,7 @@ def _differences(
     *,
     said: bool,
 ) -> list[str]:
-    """What differs of settings that the paper states, or does not; those together that do so in the same grids."""
+    """Return the differences in settings that the paper states, or does not state, grouped by grids."""
     shown = [grid for grid in shown if grid in original.grids]
     grids: dict[str, list[str]] = {}
     for grid in shown:
@@ -150,7 +156,7 @@ def _differences(
 
 
 def _where(differing: Sequence[str], shown: Sequence[str]) -> str:
-    """Nothing if all grids differ, else those that do, or those that do not if they are fewer."""
+    """Return the grids that differ as text: empty for all grids, or the exceptions if these are fewer."""
     others = [grid for grid in shown if grid not in differing]
     if not others:
         return ""
@@ -160,7 +166,7 @@ def _where(differing: Sequence[str], shown: Sequence[str]) -> str:
 
 
 def _seeds(original: Experiment | None, used: Experiment, shown: Sequence[str]) -> str:
-    """How many seeds the means are over, and how many the paper's."""
+    """Return a sentence on the number of seeds over which means are taken, with the paper's number."""
     grids: dict[str, list[str]] = {}
     for grid in shown:
         number = _number_of_seeds(used, grid)
@@ -187,13 +193,13 @@ def _values(experiment: Experiment, grid: str) -> dict[str, object]:
 def _instead(key: str, now: object, then: object) -> str:
     words = [_words(key, value, short=True) for value in (now, then)]
     if words[0] == words[1]:
-        # what differs is what the short form leaves out
+        # the difference is lost in the short form
         words = [_words(key, value, short=False) for value in (now, then)]
     return " instead of ".join(words)
 
 
 def _words(key: str, value: object, *, short: bool) -> str:
-    """A value; if `short`, of three digits, and a list of many numbers as their range."""
+    """Return a value as text; if `short`, with three digits, and a long list of numbers as their range."""
     if value is None:
         return _UNSET.get(key, "none")
     if isinstance(value, float) and short:

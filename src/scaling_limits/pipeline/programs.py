@@ -1,7 +1,8 @@
-"""Compiled programs that processes share.
+"""Compiled programs that several processes share.
 
-JAX writes a program where others read it, and keeps one that was cut off for ever. So each process has a folder of its
-own: it begins with links to the programs that are whole, and new ones are added to them at its end.
+JAX writes a program directly to the file from which other processes read it, and keeps incomplete files forever. Each
+process therefore has a temporary folder: it starts with links to the complete programs, and new programs are added to
+the shared folder when the process ends.
 """
 
 import contextlib
@@ -15,19 +16,19 @@ from tempfile import TemporaryDirectory
 from scaling_limits.files import WriteError, unwritable, write_file
 
 _SECONDS_OF_A_PROCESS = 30 * 86400.0
-"""An older folder was left by a process that was killed."""
+"""Age in seconds above which a folder belongs to a process that was killed."""
 _OWN = ".process-"
 
 
 @contextlib.contextmanager
 def shared_programs(folder: Path) -> Iterator[None]:
-    """Have JAX read compiled programs from a folder, and add those that this process compiles.
+    """Let JAX read compiled programs from a folder, and add the programs that this process compiles.
 
-    To be entered before anything is compiled. A program's file is named by JAX's key and its size: where the sizes
-    differ, it was cut off, and is removed.
+    This must be entered before anything is compiled. A program's file is named by JAX's key and its size; if the size
+    differs, the file is incomplete and is removed.
 
     Args:
-        folder: where the programs for this kind of machine lie; it is created if it is missing.
+        folder: the folder of programs for this kind of machine; it is created if it is missing.
 
     Raises:
         WriteError: the folder cannot be written to.
@@ -51,14 +52,14 @@ def shared_programs(folder: Path) -> Iterator[None]:
             yield
         finally:
             for path in Path(name).iterdir():
-                # a full disk is no reason to fail: it will be compiled again
+                # ignore a full disk: the program will be compiled again
                 if path.name not in known:
                     with contextlib.suppress(OSError, WriteError):
                         write_file(folder / f"{path.name}.{path.stat().st_size}", path.read_bytes())
 
 
 def _lent(folder: Path, own: Path) -> Iterator[Path]:
-    """Give the programs of `folder` that are whole, as files in `own`."""
+    """Link the complete programs of `folder` into `own`, and yield the links."""
     for path in folder.iterdir():
         key, dot, size = path.name.rpartition(".")
         if not (dot and size.isdigit() and path.is_file()):
@@ -71,7 +72,7 @@ def _lent(folder: Path, own: Path) -> Iterator[Path]:
             try:
                 os.link(path, own / key)
             except FileExistsError:
-                # two processes have compiled it
+                # two processes compiled the same program
                 continue
             except OSError:
                 shutil.copyfile(path, own / key)
@@ -79,7 +80,7 @@ def _lent(folder: Path, own: Path) -> Iterator[Path]:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what processes left that were killed long ago."""
+    """Remove the folders of processes that were killed long ago."""
     for path in folder.glob(f"{_OWN}*"):
         with contextlib.suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > _SECONDS_OF_A_PROCESS:

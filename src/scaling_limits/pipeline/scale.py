@@ -1,4 +1,4 @@
-"""The line under a figure that gives its scale: sizes, updates, data and seeds, with the paper's where they differ."""
+"""The line below a figure with its scale: sizes, updates, data and seeds, with the paper's values if they differ."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from scaling_limits.figures import OWN
 from scaling_limits.plotting import text
 
 _ALWAYS = {"width": "{}", "depth": "{}", "num_steps": "{} updates"}
-"""Settings that are given even if the paper's are the same."""
+"""Settings that are given even if they equal the paper's."""
 _IF_OTHER = {
     "batch_size": "batch size {}",
     "num_train": "{} training samples",
@@ -20,20 +20,20 @@ _IF_OTHER = {
 }
 _UNSET = {"num_train": "all", "input_shape": "original"}
 _WHOSE = {True: "paper", False: "preset paper"}
-"""Whose values are in parentheses, by whether the paper states them."""
+"""The origin of the values in parentheses, by whether the paper states them."""
 _DASH = "\N{EN DASH}"
 
 
 def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.DataFrame) -> str:
     """Return the scale of a figure in one line.
 
-    Values in parentheses are those of the paper, or of the preset `paper` where the paper does not say. Only
-    grids that the figure shows count.
+    Values in parentheses are those of the paper, or of the preset `paper` if the paper does not state them. Only grids
+    that the figure shows are considered.
 
     Args:
         configuration: the configuration.
-        paper: name of the paper.
-        name: name of the figure, which has an experiment.
+        paper: the name of the paper.
+        name: the name of the figure, which must have an experiment.
         cells: the figure's cells, one row for each grid and cell.
     """
     figure = configuration.figure(paper, name)
@@ -59,9 +59,9 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
         words = "1 update" if words == "1 updates" else words
         if key in ("width", "depth"):
             words = f"${text.symbol(key, shown, symbols)}$ = {words}"
-        # both may differ between their ends only
+        # ranges with equal ends may differ in between
         if _words(key, now) != _words(key, then) and not then <= {None}:
-            # said where it changes
+            # the origin is written only when it changes
             label = "" if whose == _WHOSE[key in stated] else f"{_WHOSE[key in stated]}: "
             words += f" ({label}{_words(key, then)})"
             whose = _WHOSE[key in stated]
@@ -73,7 +73,7 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
 
 
 def _values(experiment: Experiment, grids: Iterable[str], key: str, default: object) -> set[object]:
-    """Return the values of a setting in the grids that the experiment has."""
+    """Return the values of a setting in those of the grids that the experiment has."""
     values: set[object] = set()
     for grid in grids:
         if grid not in experiment.grids:
@@ -83,7 +83,7 @@ def _values(experiment: Experiment, grids: Iterable[str], key: str, default: obj
             values |= {tuple(value)} if key == "input_shape" else set(value)
         else:
             values.add(value)
-    # a grid without inference has no number of its steps
+    # a grid without inference has no number of inference steps
     return values if key in _UNSET else values - {None}
 
 
@@ -103,7 +103,7 @@ def _word(key: str, value: object) -> str:
 
 
 def _data(configuration: Configuration, paper: str, experiment: str, shown: pd.DataFrame) -> str:
-    """Return the datasets, each followed by those that it replaces."""
+    """Return the datasets, each followed by the datasets that it replaces."""
     replaced = configuration.substitutions(paper, experiment)
 
     def title(name: str) -> str:
@@ -119,7 +119,7 @@ def _data(configuration: Configuration, paper: str, experiment: str, shown: pd.D
 def _seeds(
     shown: pd.DataFrame, original: Experiment | None, grids: Iterable[str], label: str
 ) -> str:
-    """Return the number of seeds, and in parentheses behind a label that of the original, if it differs."""
+    """Return the number of seeds, followed in parentheses by a label and the original number if it differs."""
     counts = shown.groupby("grid")["seed"].nunique()
     numbers = _words("seed", {int(count) for count in counts})
     words = "one seed" if numbers == "1" else f"mean of {numbers} seeds"

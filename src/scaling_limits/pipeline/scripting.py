@@ -1,4 +1,4 @@
-"""What the workflow's scripts share: messages to log and terminal, and errors without a traceback."""
+"""Functions shared by the workflow's scripts: output to log and terminal, and errors without a traceback."""
 
 import contextlib
 import gc
@@ -27,7 +27,7 @@ class _Tee(io.TextIOBase):
         return len(text)
 
     def note(self, text: str) -> None:
-        """Write to the log alone. What does not fit on the disk is left out: a log is no reason to fail."""
+        """Write to the log only. A full disk is ignored, since a log is no reason to fail."""
         with contextlib.suppress(OSError):
             self._log.write(text.encode(errors="replace"))
 
@@ -37,10 +37,10 @@ class _Tee(io.TextIOBase):
 
 @contextlib.contextmanager
 def logged(log: str | Path) -> Iterator[None]:
-    """Send what a script prints to its log as well, and end it with a message and exit code 1 if it cannot go on.
+    """Copy what a script prints to its log, and exit with a message and code 1 on foreseen errors.
 
-    That is for a user's error, an interrupt, and what the operating system refuses (its traceback is in the log). Any
-    other exception is a mistake in the code and shows its traceback.
+    Foreseen are user errors, interrupts, and errors of the operating system, whose traceback is written to the log. Any
+    other exception is a bug and shows its traceback.
     """
     path = Path(log)
     terminal = sys.stderr
@@ -72,10 +72,10 @@ def logged(log: str | Path) -> Iterator[None]:
 
 
 def _collect_seldom() -> None:
-    """Have the garbage collector pass over what is imported, and come less often.
+    """Exclude imported objects from garbage collection, and collect less often.
 
-    Tracing a program and drawing a figure make many small objects and few cycles: a tenth of the time would go into
-    looking for them.
+    Tracing a program and drawing a figure create many small objects and few cycles; searching for cycles would take a
+    tenth of the time.
     """
     gc.freeze()
     gc.set_threshold(100_000)
