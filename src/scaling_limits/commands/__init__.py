@@ -1,1 +1,1 @@
-"""What users type: what figures will cost, what lies in the store."""
+"""The command line: running, estimating, listing, judging and exchanging results."""

@@ -1,7 +1,7 @@
-"""Archives of results: a ZIP file of stored cells and figures' files, with a manifest of their checksums.
+"""Archives of results: ZIP files of stored cells and figures' files, with a manifest of checksums.
 
-The first member, `manifest.json`, has the SHA-256 of every other one. Members are named by their paths below
-`results/`, sorted, not compressed, and have a fixed time: archives of equal files are equal byte for byte.
+The first member, `manifest.json`, contains the SHA-256 of every other member. Members are named by their paths below
+`results/`, sorted, not compressed, and have a fixed time, so that archives of equal files are identical byte for byte.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ FIGURE_FILES = (*CHECKED, PROVENANCE)
 _CELL = re.compile(r"cells/([0-9a-f]{2})/\1[0-9a-f]{14}\.cell")
 _FOLDER = re.compile(r"[^/\\.][^/\\]*")
 _TIME = (1980, 1, 1, 0, 0, 0)
-# what zipfile raises for damaged archives; NotImplementedError, a RuntimeError, for methods it does not know
+# exceptions of zipfile for damaged archives; unknown compression methods raise NotImplementedError, a RuntimeError
 _DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError)
 
 
@@ -37,7 +37,7 @@ class Manifest(Strict):
     """The contents of an archive.
 
     `sources` are the digests of the code that computed the cells, `libraries` the versions of the numerical libraries
-    of the exporting machine, as in a figure's provenance; `members` maps names to SHA-256 checksums.
+    on the exporting machine, as in a figure's provenance; `members` maps names to SHA-256 checksums.
     """
 
     format: int = FORMAT
@@ -70,10 +70,10 @@ class Archive:
         return figures
 
     def contents(self, names: list[str]) -> Iterator[bytes]:
-        """Yield the content of members.
+        """Yield the contents of members.
 
         Raises:
-            StoreError: the archive cannot be read, or was changed since it was verified.
+            StoreError: the archive cannot be read, or was changed after it was verified.
         """
         with _opened(self.path) as file:
             for name in names:
@@ -89,7 +89,7 @@ def read_file(path: Path) -> bytes:
     """Read a file of results.
 
     Raises:
-        StoreError: it cannot be read.
+        StoreError: the file cannot be read.
     """
     try:
         return path.read_bytes()
@@ -98,11 +98,11 @@ def read_file(path: Path) -> bytes:
 
 
 def write(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
-    """Write an archive whole or not at all.
+    """Write an archive atomically.
 
     Args:
         path: the archive; an existing file is replaced.
-        manifest: names the members.
+        manifest: the manifest, which names the members.
         files: the file of each member.
 
     Raises:
@@ -120,11 +120,11 @@ def write(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
 
 
 def verify(path: Path) -> Archive:
-    """Read the manifest of an archive, and compare every member with it. Nothing is written.
+    """Read the manifest of an archive, and verify every member against it. Nothing is written.
 
     Raises:
-        StoreError: the archive cannot be read, a member is damaged, missing or not in the manifest, has a name that is
-            not one of a stored result, or is not the cell that its name says.
+        StoreError: the archive cannot be read; or a member is damaged, missing, not in the manifest, does not have the
+            name of a stored result, or is not the cell with its name.
     """
     with _opened(path) as file:
         names = Counter(entry.filename for entry in file.infolist())
@@ -150,7 +150,7 @@ def verify(path: Path) -> Archive:
 
 def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _TIME)
-    entry.create_system = 3  # Unix, on every machine
+    entry.create_system = 3  # declare Unix on every machine, for reproducible bytes
     entry.external_attr = 0o644 << 16
     return entry
 
@@ -165,16 +165,16 @@ def _opened(path: Path) -> zipfile.ZipFile:
 
 
 def _content(path: Path, file: zipfile.ZipFile, name: str, expected: str | None = None) -> bytes:
-    """Read a member, and compare it with its checksum.
+    """Read a member, and verify its checksum.
 
     Args:
         path: the archive, for messages.
-        file: the same, opened.
+        file: the opened archive.
         name: the member.
-        expected: its SHA-256; None if it has none.
+        expected: its SHA-256; None to skip the verification.
 
     Raises:
-        StoreError: it cannot be read, or does not match.
+        StoreError: the member cannot be read, or does not match.
     """
     try:
         content = file.read(name)
@@ -200,7 +200,7 @@ def _manifest(path: Path, content: bytes) -> Manifest:
 
 
 def _require_valid_name(path: Path, name: str, preset: str) -> None:
-    """Refuse a name that is no cell's and no figure's, such as one that leads out of the results."""
+    """Reject a name that belongs to neither a cell nor a figure, such as a path outside of the results."""
     *folders, file = name.split("/")
     is_figure = (
         len(folders) == 3

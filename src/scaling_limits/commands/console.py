@@ -1,18 +1,18 @@
-"""The terminal during a run: lines, and below them one line of progress that is redrawn in place."""
+"""Output to the terminal during a run: lines, and below them one progress line that is redrawn in place."""
 
 import shutil
 import sys
 import time
 
 SECONDS_BETWEEN_LINES = 60.0
-"""How often progress is printed where it cannot be redrawn."""
+"""Time between printed progress lines if they cannot be redrawn."""
 
 
 class Console:
-    """Prints results on standard output, progress and problems on standard error.
+    """Prints results to standard output, and progress and problems to standard error.
 
     If standard error is a terminal, the progress line is redrawn in place. Otherwise it is printed as a plain line, at
-    most every `SECONDS_BETWEEN_LINES`.
+    most every `SECONDS_BETWEEN_LINES` seconds.
     """
 
     def __init__(self) -> None:

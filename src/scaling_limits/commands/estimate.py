@@ -1,4 +1,4 @@
-"""What figures will cost: their cells, what of them is stored, and the time and memory of the rest."""
+"""Estimated cost of figures: their cells, the stored cells among them, and time and memory of the others."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,17 +15,20 @@ from scaling_limits.pipeline.keys import cell_key
 from scaling_limits.store import Store
 
 _LONG = 36e3
-"""The summary names the most expensive experiments if all take longer than this, in seconds."""
+"""Time in seconds above which the summary names the most expensive experiments."""
 _MOST = 0.95
-"""The share of the total time that the named experiments take together."""
+"""Fraction of the total time that the named experiments take together."""
 FLOP_UNITS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """`cells`, how many of them are `stored`, and of the rest the shards, jobs and operations of matrix products, the
-    memory of the largest process in bytes, and the seconds of one core or GPU: of everything, of the longest job, and
-    of the longest cell, with all that are computed at once. `beyond` counts cells that take longer than a limit.
+    """The estimated cost of cells.
+
+    `cells` is their number, and `stored` the number of stored ones. For the others, the fields are: `shards`, `jobs`
+    and `flops` (operations in matrix products); `memory` (of the largest process, in bytes); `seconds` (in total),
+    `longest` (of the longest job) and `longest_cell` (of the longest cell, with all cells computed at once), on one
+    core or GPU; and `beyond` (cells that take longer than a limit).
     """
 
     cells: int = 0
@@ -54,7 +57,10 @@ class Estimate:
         )
 
     def wall_seconds(self, cores: int) -> float:
-        """Seconds on so many cores: no job is divided, and each core is busy up to the longest one."""
+        """Return the wall time on a number of cores.
+
+        Jobs are not divided, and all cores are assumed to be busy until the longest job ends.
+        """
         return max(self.longest, self.seconds / cores)
 
 
@@ -62,7 +68,7 @@ class Estimate:
 class Estimates:
     """The estimates of figures `<paper>/<figure>` and of experiments `<paper>/<experiment>`, and their total.
 
-    The total counts cells that figures share once.
+    Cells that several figures share count once in the total.
     """
 
     figures: Mapping[str, Estimate]
@@ -77,16 +83,16 @@ def estimate(
     store: Store | None,
     limit: float = math.inf,
 ) -> Estimates:
-    """Estimate these figures.
+    """Estimate the cost of figures.
 
     Args:
-        configuration: says which cells they need.
-        figures: (paper, figure) of each.
-        store: where computed cells lie; None counts every cell as missing.
-        limit: seconds that a job may take.
+        configuration: the configuration.
+        figures: (paper, figure) of each figure.
+        store: the store of computed cells; None counts every cell as missing.
+        limit: the time in seconds that a job may take.
 
     Raises:
-        ConfigurationError: there is no such figure, or the configuration is not valid.
+        ConfigurationError: a figure does not exist, or the configuration is invalid.
     """
     experiments = [(paper, configuration.figure(paper, name).experiment) for paper, name in figures]
     drawing = Estimate(seconds=FIGURE_SECONDS)
@@ -112,7 +118,7 @@ def _experiment(
     limit: float,
     seen: set[str],
 ) -> Estimate:
-    """What the cells cost whose keys are not in `seen`, which they are added to."""
+    """Return the cost of an experiment's cells whose keys are not in `seen`, and add their keys to it."""
     total = Estimate()
     for packed in pack(configuration.shards(paper, experiment), configuration.preset.job_seconds):
         job = [cell for cell in packed if cell_key(cell) not in seen]
@@ -147,7 +153,7 @@ def _job(shards: Sequence[Sequence[Cell]], limit: float) -> Estimate:
 
 
 def summary(estimates: Estimates, *, device: str, cores: int) -> list[str]:
-    """Return lines on all figures: the unit of the times, the total time, the longest job, the dearest experiments."""
+    """Return lines about all figures: unit of the times, total time, longest job, most expensive experiments."""
     total, gpu = estimates.total, device == "gpu"
     unit = "an H100 GPU" if gpu else "one core of the machine that the presets were made on"
     wall = duration(total.wall_seconds(1 if gpu else cores))
@@ -189,7 +195,7 @@ def beyond(estimates: Estimates, limit: float) -> list[str]:
 
 
 def table(estimates: Estimates) -> str:
-    """One line for each figure, and one for all together where there are several."""
+    """Return a table with one line for each figure, and a line for the total if there are several."""
     head = ("figure", "cells", "stored", "shards", "jobs", "work", "memory", "time of one core")
     lines = [head, *(_line(name, each) for name, each in estimates.figures.items())]
     if len(estimates.figures) > 1:

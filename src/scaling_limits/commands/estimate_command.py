@@ -1,4 +1,4 @@
-"""What is said of what figures will cost."""
+"""The command `estimate`."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,21 +12,21 @@ from scaling_limits.errors import ConfigurationError
 
 
 def run(given: Invocation, names: Sequence[str], cores: int, hours: float | None = None) -> None:
-    """Print what is still to be computed for these figures (all if none are named), and how long it takes.
+    """Print the remaining cost of figures.
 
     Args:
-        given: the project's folder and changes of its configuration.
-        names: `<paper>/<figure>` or `<paper>`.
-        cores: processes that compute at once, on a CPU.
-        hours: how long a job may take where it is to run; cells that take longer are counted.
+        given: the project's folder and changes to its configuration.
+        names: `<paper>/<figure>` or `<paper>`; all figures if empty.
+        cores: the number of simultaneous processes on a CPU.
+        hours: the time that a job may take; cells that take longer are counted.
 
     Raises:
-        ConfigurationError: an unknown figure, or the configuration is not valid.
+        ConfigurationError: a figure is unknown, or the configuration is invalid.
     """
     configuration = given.configuration()
     figures = _asked_for(configuration, names)
     device = configuration.main.resources.device
-    # asks for all cells: what is wrong with them is said at once, before the store is read
+    # resolves all cells, so that errors are reported before the store is read
     refused = too_large(configuration, figures)
     limit = math.inf if hours is None else hours * 3600
     found = estimate(configuration, figures, store=given.store(), limit=limit)
@@ -41,12 +41,17 @@ def run(given: Invocation, names: Sequence[str], cores: int, hours: float | None
 
 
 def check(given: Invocation, names: Sequence[str], budget: float) -> None:
-    """Print what these figures cost from nothing, and refuse more than `budget` seconds of one core a figure.
+    """Print the cost of computing figures from nothing, and fail if the mean exceeds a budget.
 
-    The answer does not depend on the machine or the store.
+    The result does not depend on the machine or the store.
+
+    Args:
+        given: the project's folder and changes to its configuration.
+        names: `<paper>/<figure>` or `<paper>`; all figures if empty.
+        budget: the allowed mean per figure, in seconds of one core.
 
     Raises:
-        ConfigurationError: they cost more; or as `run`.
+        ConfigurationError: the figures cost more; or as in `run`.
     """
     configuration = given.configuration()
     found = estimate(configuration, _asked_for(configuration, names), store=None)
@@ -71,10 +76,10 @@ def _asked_for(configuration: Configuration, names: Sequence[str]) -> list[tuple
 
 
 def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a line for each figure with cells that need more memory than a job may take.
+    """Return a line for each figure with cells that need more memory than a job may use.
 
     Raises:
-        ConfigurationError: an unknown figure, or the configuration is not valid.
+        ConfigurationError: a figure is unknown, or the configuration is invalid.
     """
     problems = []
     for paper, name in figures:

@@ -1,4 +1,4 @@
-"""The stored results of a preset, written to one archive."""
+"""The command `export`, which writes the stored results of a preset to an archive."""
 
 import time
 from pathlib import Path
@@ -18,15 +18,15 @@ RESULTS = Path("results")
 
 
 def run(given: Invocation, preset: str, path: Path) -> None:
-    """Write the archive of a preset, and print what it holds.
+    """Write the archive of a preset, and print its contents.
 
     Args:
-        given: the project's folder and changes of its configuration.
-        preset: its name.
+        given: the project's folder and changes to its configuration.
+        preset: the name of the preset.
         path: the archive; an existing file is replaced.
 
     Raises:
-        ConfigurationError: there is no such preset, the configuration is not valid, or `path` is a folder.
+        ConfigurationError: the preset does not exist, the configuration is invalid, or `path` is a folder.
         StoreError: a stored file cannot be read.
         WriteError: the archive cannot be written.
     """
@@ -72,7 +72,7 @@ def run(given: Invocation, preset: str, path: Path) -> None:
 
 
 def _finished(configuration: Configuration, results: Path) -> list[Path]:
-    """The folders of figures that are complete and show the cells that are asked for now; warns of others."""
+    """Return the folders of complete figures that show the current cells, and warn about other figures."""
     finished = []
     for paper in configuration.papers:
         for name in configuration.sound_figures(paper):
@@ -95,10 +95,10 @@ def _finished(configuration: Configuration, results: Path) -> list[Path]:
 
 
 def _is_current(configuration: Configuration, paper: str, name: str, folder: Path) -> bool:
-    """Whether the cells of a finished figure are those that the configuration asks for.
+    """Return whether the cells of a finished figure are those of the current configuration.
 
     Args:
-        configuration: the current one.
+        configuration: the current configuration.
         paper: the slug.
         name: the figure.
         folder: the folder of its files.

@@ -1,4 +1,4 @@
-"""Snakemake as a process whose log goes to a file, and whose events are followed while it runs."""
+"""Snakemake as a subprocess whose log goes to a file and whose events are read while it runs."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import IO
 from scaling_limits.files import unwritable
 
 SECONDS = 0.5
-"""The longest time between two looks at what has happened."""
+"""Longest time in seconds between two checks for events."""
 _PIECE = 1 << 16
 
 
@@ -24,9 +24,9 @@ class Followed:
         """Follow a process that was just started.
 
         Args:
-            process: Snakemake.
-            events: file descriptor that events are read from, without blocking.
-            log: file descriptor of the file that Snakemake and its jobs print to.
+            process: the Snakemake process.
+            events: the file descriptor for reading events without blocking.
+            log: the file descriptor of the file to which Snakemake and its jobs print.
         """
         self.process = process
         self._events, self._log = events, log
@@ -35,7 +35,7 @@ class Followed:
         self._position = 0
 
     def wait(self) -> bool:
-        """Wait for an event, for at most `SECONDS`; whether the process still ran before."""
+        """Wait for an event, for at most `SECONDS`; return whether the process was running before."""
         running = self.process.poll() is None
         if running and self._open:
             select.select([self._events], [], [], SECONDS)
@@ -56,7 +56,7 @@ class Followed:
 
     def warnings(self) -> Iterator[str]:
         """Yield the warnings that were printed since the last call."""
-        # the offset of the file itself is shared with the processes that write to it
+        # pread, since the file offset is shared with the processes that write to the file
         while content := os.pread(self._log, _PIECE, self._position):
             self._position += len(content)
             for line in self._log_lines.completed(content):
@@ -70,7 +70,7 @@ class Followed:
 
 
 class _Lines:
-    """The lines of a stream that is read in pieces."""
+    """Splits a stream that is read in pieces into lines."""
 
     def __init__(self) -> None:
         self._begun = b""
@@ -87,11 +87,11 @@ def started(
     """Start Snakemake and follow it.
 
     Args:
-        command: how Snakemake is called; the options for its events are added.
-        further: arguments behind those.
+        command: the command line of Snakemake, to which the options for events are added.
+        further: arguments after these options.
         folder: the project's folder.
-        log: the file of its log, which replaces an older one. None is for a dry run: Snakemake prints its log on
-            standard output then, and no file is kept.
+        log: the file for the log, which replaces an older one; None for a dry run, whose log Snakemake prints to
+            standard output and which keeps no file.
 
     Raises:
         WriteError: the file cannot be written.
@@ -107,7 +107,7 @@ def started(
             stderr=printed,
             pass_fds=[sent],
         )
-        # so that reading ends with Snakemake
+        # so that reading ends when Snakemake ends
         sending.close()
         yield Followed(process, events, printed.fileno())
 

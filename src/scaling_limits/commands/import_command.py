@@ -1,4 +1,4 @@
-"""Results of archives, added to those stored here."""
+"""The command `import`, which adds the results of archives to the stored ones."""
 
 import os
 from collections.abc import Sequence
@@ -15,26 +15,26 @@ from scaling_limits.pipeline.keys import library_versions
 from scaling_limits.store import Store
 
 OLD = 315532800
-"""1980-01-01, the modification time of imported files of figures in seconds since 1970."""
+"""1980-01-01 in seconds since 1970, the modification time of imported files of figures."""
 
 
 def run(given: Invocation, paths: Sequence[Path]) -> None:
     """Verify archives, add their cells and figures to the results, and print what was new.
 
     Args:
-        given: the project's folder and changes of its configuration.
-        paths: the archives; for a cell or figure that several have, the first one counts.
+        given: the project's folder and changes to its configuration.
+        paths: the archives; if several contain a cell or figure, the first one is used.
 
     Raises:
-        ConfigurationError: the configuration is not valid; nothing is written.
-        StoreError: an archive is damaged or cannot be read; nothing is written. Or a stored file cannot be read.
-        WriteError: a file cannot be written; those before it are kept, and the import can be repeated.
+        ConfigurationError: the configuration is invalid; nothing is written.
+        StoreError: an archive is damaged or cannot be read, and nothing is written; or a stored file cannot be read.
+        WriteError: a file cannot be written; earlier files are kept, and the import can be repeated.
     """
     configurations = upkeep.configurations(given.root, given.changes)
     archives = [archive.verify(path) for path in paths]
     cells = {key for each in archives for key in each.cells}
     presets = {each.manifest.preset for each in archives}
-    # reading all presets takes a minute, and those of the archives usually suffice
+    # reading all presets takes a minute, and the presets of the archives usually suffice
     configurations.sort(key=lambda each: each.main.preset not in presets)
     unused = _asked_by_nothing(configurations, cells)
     store = given.store()
@@ -54,7 +54,7 @@ def run(given: Invocation, paths: Sequence[Path]) -> None:
 
 
 def _asked_by_nothing(configurations: Sequence[Configuration], cells: set[str]) -> set[str]:
-    """The keys of `cells` that no configuration asks for; configurations are read until none is left."""
+    """Return the keys of `cells` that no configuration uses; configurations are read until none is left."""
     left = set(cells)
     for each in configurations:
         if not left:
@@ -66,7 +66,7 @@ def _asked_by_nothing(configurations: Sequence[Configuration], cells: set[str]) 
 
 
 def _add_cells(source: Archive, store: Store) -> int:
-    """Write the cells that are not stored, or are damaged here; return their number."""
+    """Write the cells that are missing or damaged here, and return their number."""
     missing = {key: name for key, name in source.cells.items() if not _is_stored(store.path(key))}
     contents = source.contents(list(missing.values()))
     for key, content in zip(missing, contents, strict=True):
@@ -79,13 +79,13 @@ def _is_stored(path: Path) -> bool:
 
 
 def _add_figures(archives: Sequence[Archive], results: Path) -> None:
-    """Write the files of figures that are absent here; print how many, and the folders that differ."""
+    """Write the missing files of figures; print the number of figures, and the folders that differ."""
     new = there = 0
     kept = []
     for each in archives:
         for folder, names in each.figures.items():
             files = dict(zip(names, each.contents(names), strict=True))
-            # an interrupted import leaves some of a figure's files
+            # an interrupted import may have written some of a figure's files
             here = {name: archive.read_file(results / name) for name in _computed(folder, results)}
             if here == files:
                 there += 1
@@ -101,8 +101,8 @@ def _add_figures(archives: Sequence[Archive], results: Path) -> None:
 def _write_old(path: Path, content: bytes) -> None:
     """Write a file that is older than all inputs of Snakemake's rules.
 
-    Snakemake does not know with which configuration the file was made, so a run has to judge the figure again from the
-    stored cells.
+    Snakemake does not know with which configuration the file was made, so the next run must judge the figure again from
+    the stored cells.
     """
     with writing(path) as file:
         file.write(content)
@@ -116,7 +116,7 @@ def _computed(folder: str, results: Path) -> list[str]:
 
 
 def _differing_libraries(source: Archive) -> list[str]:
-    """The libraries whose versions differ from those here, with both versions."""
+    """Return the libraries whose versions differ from those here, with both versions."""
     here = library_versions()
     return [
         f"{name} {version} (here {here.get(name, 'none')})"

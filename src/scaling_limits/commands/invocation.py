@@ -1,4 +1,4 @@
-"""The options that all commands share: the project folder, changes of its configuration, and figures by name."""
+"""The options that all commands share: the project's folder, changes to its configuration, and figures by name."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ _SET = Origin("--set")
 
 @dataclass(frozen=True)
 class Invocation:
-    """The options of a command: the project folder `root`, configuration `files`, `overrides` of single keys."""
+    """The common options: the project's folder `root`, configuration `files`, and `overrides` of single keys."""
 
     root: Path
     files: tuple[Path, ...] = ()
@@ -31,10 +31,10 @@ class Invocation:
 
     @property
     def changes(self) -> Tree:
-        """All changes of the configuration; of two for one key the later one, and the words last.
+        """All changes to the configuration; later files override earlier ones, and `overrides` override all files.
 
         Raises:
-            ConfigurationError: a file cannot be read, or is no mapping.
+            ConfigurationError: a file cannot be read, or is not a mapping.
         """
         changes = Tree(_SET)
         for path in self.files:
@@ -42,30 +42,30 @@ class Invocation:
         return merge(changes, self.overrides)
 
     def configuration(self) -> Configuration:
-        """The configuration with these changes.
+        """Return the configuration with these changes.
 
         Raises:
-            ConfigurationError: it is not valid.
+            ConfigurationError: the configuration is invalid.
         """
         return load(self.root, self.changes)
 
     def store(self) -> "Store":
-        """The store of computed cells that the configuration names.
+        """Return the store of computed cells named in the configuration.
 
         Raises:
-            ConfigurationError: the configuration is not valid.
+            ConfigurationError: the configuration is invalid.
         """
-        # NumPy takes longer to import than a word of help to print
+        # importing NumPy would delay commands that do not use the store
         from scaling_limits.store import Store
 
         return Store(self.root / self.configuration().main.paths.store)
 
     def having(self, key: str, value: str, option: str) -> "Invocation":
-        """The same with one more word, that an option of its own stands for."""
+        """Return the same options with an additional override, given by a dedicated option."""
         return replace(self, overrides=merge(self.overrides, _tree({key: value}, Origin(option))))
 
     def for_snakemake(self) -> list[str]:
-        """The same changes as arguments of Snakemake, which reads the values of `--config` as text, too."""
+        """Return the changes as arguments of Snakemake, which also reads the values of `--config` as text."""
         arguments = []
         if self.overrides:
             said = plain(self.overrides, nulls=True)
@@ -77,10 +77,10 @@ class Invocation:
 
 
 def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options that all have; its first argument is what is `Given`.
+    """Return a decorator that adds the common options to a command, which receives them as an `Invocation`.
 
     Args:
-        preset: whether it is about a single preset.
+        preset: whether to add `--preset`, for commands about a single preset.
     """
     options = [
         in_directory,
@@ -137,7 +137,7 @@ in_directory = click.option(
 
 
 def require_project(root: Path) -> None:
-    """Raise ConfigurationError where no project lies."""
+    """Raise ConfigurationError if a folder does not contain a project."""
     if not (root / "config" / "config.yaml").is_file():
         raise ConfigurationError(
             None,
@@ -146,16 +146,16 @@ def require_project(root: Path) -> None:
 
 
 def overrides_of(entries: Sequence[str]) -> Tree:
-    """The words of `a.b=value` entries; values are YAML, read as Snakemake reads those of its `--config`.
+    """Return the overrides of `a.b=value` entries; values are YAML, read as Snakemake reads the values of `--config`.
 
     Raises:
-        ConfigurationError: an entry is not of that form.
+        ConfigurationError: an entry does not have this form.
     """
     overrides = Tree(_SET)
     for entry in entries:
         key, equals, text = entry.partition("=")
         try:
-            # the base loader leaves numbers text: a source digest may look like one
+            # the base loader keeps numbers as text, since a source digest may look like a number
             value = yaml.load(text, Loader=yaml.BaseLoader)
         except yaml.YAMLError as error:
             raise ConfigurationError(None, f"--set {entry}: {error}") from None
@@ -173,10 +173,10 @@ def _tree(content: dict[str, object], origin: Origin) -> Tree:
 
 
 def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
-    """The (paper, figure) pairs of `<paper>/<figure>` or `<paper>`; without names all but own ones that are wrong.
+    """Return the (paper, figure) pairs of `<paper>/<figure>` or `<paper>`; without names, all but invalid own figures.
 
     Raises:
-        ConfigurationError: there is no such paper or figure; says the nearest one.
+        ConfigurationError: a paper or figure does not exist; the message suggests the nearest name.
     """
     figures: dict[tuple[str, str], None] = {}
     for name in names or configuration.papers:
@@ -192,7 +192,7 @@ def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str
 
 
 def refuse_figure_alone(configuration: Configuration, name: str) -> None:
-    """Raise ConfigurationError for a figure that is named without its paper; says the papers that have it."""
+    """Raise ConfigurationError for a figure that is named without its paper, naming the papers that have it."""
     if name in configuration.papers:
         return
     papers = [paper for paper in configuration.papers if name in configuration.sound_figures(paper)]
@@ -204,7 +204,7 @@ def refuse_figure_alone(configuration: Configuration, name: str) -> None:
 
 
 def warn_of_faults(configurations: Iterable[Configuration]) -> bool:
-    """Say which experiments of the user's own are left out, and why; whether there are any."""
+    """Print which own experiments are left out and why, and return whether there are any."""
     faults = {fault: None for each in configurations for fault in each.faults.values()}
     for fault in faults:
         click.echo(f"warning: left out: {fault}", err=True)

@@ -1,4 +1,4 @@
-"""The figures there are, with their titles and verdicts."""
+"""The command `list`, which shows all figures with their titles and verdicts."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ def listed(given: Invocation, papers: Sequence[str]) -> str:
     """Return a table of figures: name, state at the preset, and title.
 
     Args:
-        given: the project's folder and changes of its configuration.
-        papers: slugs; all papers without any.
+        given: the project's folder and changes to its configuration.
+        papers: slugs; all papers if empty.
 
     Raises:
-        ConfigurationError: there is no such paper, or the configuration is not valid.
+        ConfigurationError: a paper does not exist, or the configuration is invalid.
     """
     configuration = given.configuration()
     warn_of_faults([configuration])
@@ -51,7 +51,7 @@ def _rows(
 
 
 def _title(configuration: Configuration, paper: str, name: str, folder: Path) -> str:
-    """Return a figure's title; before it is computed, settings in it are named instead of filled in."""
+    """Return a figure's title; before the figure is computed, placeholders show the names of settings."""
     computed = folder / "figure.json"
     if computed.exists():
         return str(json.loads(computed.read_bytes())["title"])

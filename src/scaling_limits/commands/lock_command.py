@@ -1,4 +1,4 @@
-"""The lock of claims, extended by the confirmed verdicts of a preset."""
+"""The command `lock`, which adds the confirmed verdicts of a preset to the lock of claims."""
 
 from pathlib import Path
 
@@ -11,14 +11,14 @@ LOCK = Path("docs", "claims.lock.yaml")
 
 
 def run(given: Invocation, preset: str) -> None:
-    """Lock the claims of a preset whose confirmed verdicts are in its results, and print how many were added.
+    """Lock the claims of a preset whose results contain a confirmed verdict, and print how many were added.
 
     Args:
-        given: the project's folder; changes of the configuration do not count.
-        preset: the preset.
+        given: the project's folder; changes to the configuration are ignored.
+        preset: the name of the preset.
 
     Raises:
-        ConfigurationError: there is no such preset, its seeds are exploratory, or the lock is invalid.
+        ConfigurationError: the preset does not exist, its seeds are exploratory, or the lock is invalid.
         WriteError: the lock cannot be written.
     """
     configuration = load(given.root, {"preset": preset})

@@ -1,4 +1,7 @@
-"""The command line `scaling-limits`; what a command does is imported when it is called, as most need no pandas."""
+"""The command line `scaling-limits`.
+
+The implementation of a command is imported when it is called, since most commands do not need pandas.
+"""
 
 import sys
 from pathlib import Path
@@ -10,7 +13,7 @@ from scaling_limits.errors import ScalingLimitsError
 
 
 class _Commands(click.Group):
-    """Commands of which a user's error ends in a line instead of a traceback."""
+    """A group of commands that reports user errors in one line instead of a traceback."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -21,7 +24,7 @@ class _Commands(click.Group):
 
 
 class _OfSnakemake(click.Command):
-    """A command that hands on to Snakemake what stands behind `--`."""
+    """A command that passes the arguments after `--` to Snakemake."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)

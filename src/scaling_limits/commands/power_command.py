@@ -1,4 +1,4 @@
-"""What the judge tells apart, as a page."""
+"""The command `power`, which writes the power study of the claims to a page."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -46,18 +46,18 @@ _COLUMNS = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "de
 
 Row = tuple[str, ...]
 Claims = dict[tuple[str, str], ClaimBase]
-"""By figure and name, as the page writes them."""
+"""Claims by figure and name, as written on the page."""
 
 
 def run(given: Invocation, presets: Sequence[str], jobs: int) -> None:
     """Print the power of the claims at these presets, and write it to `docs/power.md`.
 
-    Presets and figures without results keep what the page says of them, as long as there are such claims.
+    The page keeps its rows for presets and figures without results, as long as the claims exist.
 
     Args:
-        given: says where the results are, and what is changed of the configuration.
-        presets: those that were run.
-        jobs: processes.
+        given: the project's folder and changes to its configuration.
+        presets: the presets that were run.
+        jobs: the number of processes.
 
     Raises:
         ConfigurationError: no figure was computed at one of these presets.
@@ -82,10 +82,10 @@ def rows(preset: str, claims: Claims, root: Path, jobs: int) -> list[Row]:
     """Compute the power of the claims whose figures have results at a preset.
 
     Args:
-        preset: name of the preset.
+        preset: the name of the preset.
         claims: the claims by figure (`paper/name`) and name.
-        root: folder of the project.
-        jobs: number of processes.
+        root: the project's folder.
+        jobs: the number of processes.
 
     Returns:
         The rows of the page's table, one for each claim whose figure was computed.
@@ -103,13 +103,13 @@ def rows(preset: str, claims: Claims, root: Path, jobs: int) -> list[Row]:
         raise ConfigurationError(
             None, f"no figure was computed at the preset {preset}: make figures"
         )
-    # no forks: JAX, which a caller may have loaded, has threads
+    # spawn instead of fork: the caller may have loaded JAX, which has threads
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         return list(pool.map(_row, *zip(*work, strict=True), chunksize=2))
 
 
 def _claims(configuration: Configuration) -> Claims:
-    """All claims of a preset."""
+    """Return all claims of a preset."""
     return {
         (f"{paper}/{name}", f"`{claim.id}`"): claim
         for paper, name in chosen(configuration, [])
@@ -125,19 +125,19 @@ def _section(preset: str, found: Sequence[Row]) -> str:
 
 
 def _written(page: str) -> dict[str, list[Row]]:
-    """The rows of a page by preset."""
+    """Return the rows of a page by preset."""
     found: dict[str, list[Row]] = {}
     for part in page.partition(BENCHMARK)[0].split("## Preset `")[1:]:
         lines = [line[2:-2] for line in part.splitlines() if line.startswith("| ")]
         cells = [tuple(line.split(" | ")) for line in lines]
-        # before there were plans, rows had no number of seeds
+        # rows of older pages have no number of seeds
         full = [row if len(row) == len(_COLUMNS) else (*row, "") for row in cells[2:]]
         found[part.partition("`")[0]] = [row for row in full if len(row) == len(_COLUMNS)]
     return found
 
 
 def _kept(page: str) -> list[str]:
-    """The section of the benchmark, which `benchmarks/false_holds.py` writes."""
+    """Return the section of the benchmark, which `benchmarks/false_holds.py` writes."""
     _, heading, text = page.partition(BENCHMARK)
     return [heading + text] if heading else [""]
 
@@ -156,7 +156,7 @@ def _row(figure: str, claim: ClaimBase, folder: Path) -> Row:
 
 
 def _grid(claim: ClaimBase, cells: pd.DataFrame) -> Iterator[str]:
-    """The sizes, the hyperparameters and the seeds of a claim's own cells, in words."""
+    """Yield the sizes, the hyperparameters and the seeds of a claim's cells as text."""
     along = getattr(claim, "along", None)
     over = getattr(claim, "over", ())
     than = getattr(claim, "than", None)

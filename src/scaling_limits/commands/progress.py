@@ -1,4 +1,4 @@
-"""Progress of a run from Snakemake's events and the store: lines for finished figures, errors, time left."""
+"""Progress of a run, from Snakemake's events and the store: finished figures, errors, remaining time."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,16 @@ from scaling_limits.outcomes import tally
 from scaling_limits.store import Store
 
 _SHARE, _SECONDS = 0.02, 10.0
-"""Share of the work and seconds after which the time left is estimated."""
+"""Fraction of the work and seconds after which the remaining time is estimated."""
 _LINES = 20
-"""How many lines of a log without an error message are shown."""
+"""Number of lines shown from a log without an error message."""
 _STEPS = ((600, 60), (7200, 300), (86400, 1800), (float("inf"), 3600))
-"""Below how many seconds the time left is rounded to what."""
+"""Pairs of an upper bound on the remaining time and the precision of rounding below it, in seconds."""
 
 
 @dataclass
 class _Running:
-    """A job of Snakemake's: its rule, wildcards, and when it began (seconds since 1970)."""
+    """A running job of Snakemake: its rule, wildcards, and start time in seconds since 1970."""
 
     rule: str
     wildcards: Mapping[str, str]
@@ -37,7 +37,7 @@ class _Running:
 
     @property
     def cells_job(self) -> Job | None:
-        """The wildcards of a job that computes cells."""
+        """The wildcards of a job that computes cells; None for other jobs."""
         if self.rule != "run":
             return None
         return (self.wildcards["paper"], self.wildcards["experiment"], self.wildcards["job"])
@@ -53,13 +53,13 @@ class Progress:
         figures: Sequence[tuple[str, str]],
         console: Console,
     ) -> None:
-        """Begin with nothing done.
+        """Start with nothing done.
 
         Args:
             root: the project's folder.
             preset: the preset's name.
-            figures: (paper, figure) of each figure that was asked for.
-            console: where lines are printed.
+            figures: (paper, figure) of each requested figure.
+            console: the console for output.
         """
         self._root, self._preset, self._console = root, preset, console
         self._asked = len(figures)
@@ -73,7 +73,7 @@ class Progress:
         self._steps = 0
         self._said = ""
         self.started = False
-        """Whether Snakemake began to execute the workflow."""
+        """Whether Snakemake has started to execute the workflow."""
         self.planned: Mapping[str, int] | None = None
         """Numbers of jobs by rule; None before the plan is known, or if there is nothing to do."""
         self.finished: list[str] = []
@@ -82,13 +82,13 @@ class Progress:
         """The jobs that failed."""
 
     def expect(self, workload: Workload) -> None:
-        """Take note of the cells of the figures; without them, progress counts figures only."""
+        """Set the cells of the figures; without them, progress counts figures only."""
         self._workload = workload
         self._left = {k: s for cells in workload.missing.values() for k, s in cells.items()}
         self._plan()
 
     def handle(self, event: Mapping[str, Any], *, interrupted: bool = False) -> None:
-        """Take note of an event, and print what a user should know at once."""
+        """Process an event, and print what a user should know immediately."""
         match event["event"]:
             case "workflow_started":
                 self.started = True
@@ -107,14 +107,14 @@ class Progress:
                 self._fail(self._jobs.pop(event["jobid"], None), event)
 
     def update(self) -> None:
-        """Look up the cells that running jobs have stored, and show how far the run is."""
+        """Check which cells of running jobs are stored, and show the progress."""
         for job in self._jobs.values():
             if (cells := job.cells_job) is not None:
                 self._drop(k for k in self._cells(cells) if k in self._left and k in self._store)
         self._console.progress(self.text())
 
     def text(self) -> str:
-        """Return the progress line: figures and cells done of all, and the time left."""
+        """Return the progress line: figures and cells done, and the remaining time."""
         if self.planned is None:
             return "planning"
         parts = [f"{self._asked - self.figures_left:,} of {self._asked:,} figures"]
@@ -140,7 +140,7 @@ class Progress:
 
     def _plan(self) -> None:
         if self.planned is not None and not self.planned.get("run"):
-            # the jobs' outputs are up to date, whatever the store holds
+            # the jobs' outputs are up to date, regardless of the store
             self._left = {}
         self._seconds = self._work()
 
@@ -150,7 +150,7 @@ class Progress:
         return (self.planned or {}).get("publish", 0) - len(self.finished)
 
     def _work(self) -> float:
-        """Estimated seconds of what is not done: of cells, and of judging, drawing and copying figures."""
+        """Return the estimated seconds of the remaining work: cells, and judging, drawing and copying figures."""
         planned = self.planned or {}
         steps = planned.get("total", 0) - planned.get("run", 0)
         figures = planned.get("publish", 0) * FIGURE_SECONDS
@@ -190,7 +190,7 @@ class Progress:
 
 
 def rounded(seconds: float) -> str:
-    """Return a duration without false precision.
+    """Return a duration as text, without false precision.
 
     >>> [rounded(s) for s in (7, 100, 1000, 5000, 30000)]
     ['less than a minute', 'about 2 min', 'about 15 min', 'about 1 h 25 min', 'about 8 h 30 min']
@@ -202,12 +202,12 @@ def rounded(seconds: float) -> str:
 
 
 def _error_in(log: Path, begun: float) -> tuple[str, bool]:
-    """Return what a job's log says of its failure, and whether that is an error message or traceback.
+    """Return the explanation of a failure in a job's log, and whether it is an error message or traceback.
 
-    Without either, these are the log's last lines; none if the job did not write to it.
+    Otherwise it is the log's last lines, or empty if the job did not write to the log.
     """
     try:
-        # a second, as file systems round times
+        # one second of tolerance, since file systems round times
         if log.stat().st_mtime < begun - 1:
             return "", False
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,11 +1,12 @@
-"""What the commands print with: tables, and quantities in readable units."""
+"""Formatting of tables and of quantities in readable units."""
 
 from collections.abc import Sequence
 
 
 def aligned(lines: Sequence[Sequence[str]], *, words: int) -> str:
-    """Lines of equally many cells as a table; the first `words` columns start at their left, the others end at their
-    right.
+    """Return lines with equally many cells as a table.
+
+    The first `words` columns are left-aligned, the others right-aligned.
     """
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
@@ -18,12 +19,12 @@ def aligned(lines: Sequence[Sequence[str]], *, words: int) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes in a unit that it has less than a thousand of."""
+    """Return a number of bytes in the unit in which it is below one thousand."""
     return scaled(count, ("B", "kB", "MB", "GB", "TB"))
 
 
 def scaled(count: float, units: Sequence[str]) -> str:
-    """A number in the first of these units, each a thousand of the one before, that it has less than a thousand of."""
+    """Return a number in the first unit in which it is below 1000; each unit is 1000 times the one before."""
     value, unit = float(count), units[0]
     for larger in units[1:]:
         if value < 999.5:
@@ -33,7 +34,7 @@ def scaled(count: float, units: Sequence[str]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the two largest units that they have at least one of, days at most."""
+    """Return a time in its two largest units, at most days."""
     if seconds < 59.5:
         return f"{seconds:.0f} s"
     if seconds < 3570:
@@ -49,5 +50,5 @@ def _pair(count: int, base: int, large: str, small: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things, with a plural ending unless there is one."""
+    """Return a number with a noun in the singular or plural."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

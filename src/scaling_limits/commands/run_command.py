@@ -1,4 +1,4 @@
-"""Figures computed and drawn by Snakemake, with progress on the terminal."""
+"""The command `run`, which computes and draws figures with Snakemake and shows the progress."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,17 +25,17 @@ def run(
     """Compute and draw figures; print progress and the results.
 
     Args:
-        given: the project's folder and changes of its configuration.
-        names: `<paper>/<figure>` or `<paper>`; all figures without any.
-        further: arguments of Snakemake.
-        dry: only say what would be done.
-        log: show Snakemake's log instead of progress.
+        given: the project's folder and changes to its configuration.
+        names: `<paper>/<figure>` or `<paper>`; all figures if empty.
+        further: additional arguments of Snakemake.
+        dry: whether to print only what would be done.
+        log: whether to show Snakemake's log instead of progress.
 
     Returns:
         Snakemake's exit code.
 
     Raises:
-        ConfigurationError: there is no such figure or paper, or the configuration is not valid.
+        ConfigurationError: a figure or paper does not exist, or the configuration is invalid.
         WriteError: the log or the page of all figures cannot be written.
     """
     configuration = given.configuration()
@@ -51,7 +51,7 @@ def run(
     if dry:
         return code
     if done and (names or code):
-        # after a whole run that succeeds it is there, as the output of a rule
+        # a complete and successful run writes this page as the output of a rule
         every = [(p, name) for p in configuration.papers for name in configuration.sound_figures(p)]
         confirmed = configuration.preset.seeds.confirming
         write_drawn(given.root / "results" / preset, every, preset, confirmed=confirmed)
@@ -69,7 +69,7 @@ def _with_progress(
     *,
     dry: bool,
 ) -> tuple[int, bool]:
-    """Run Snakemake, its log in a file; its exit code, and whether a figure was drawn."""
+    """Run Snakemake with its log in a file; return its exit code, and whether a figure was drawn."""
     preset = configuration.main.preset
     log = Path("logs", preset, "snakemake.log")
     file = None if dry else given.root / log
@@ -81,7 +81,7 @@ def _with_progress(
         workflow.signals_left_to(followed.process) as signals,
     ):
         progress.update()
-        # meanwhile Snakemake plans, and says what is wrong with a figure
+        # Snakemake is planning at the same time and reports the same errors
         with suppress(ScalingLimitsError):
             progress.expect(workload(configuration, figures, given.store()))
         running = True
@@ -100,7 +100,7 @@ def _with_progress(
             left = progress.figures_left
             console.problem(f"{left:,} of {len(figures):,} figures were not drawn; full log: {log}")
         elif code or not progress.started:
-            # nothing was begun, for a reason that Snakemake says; or something else than figures was asked for
+            # Snakemake failed before any job started, or was not asked for figures: show its output
             console.problem(followed.printed().rstrip())
         elif progress.planned is None:
             console.line(f"Nothing to do: {_counted(figures)} drawn at the preset {preset}.")
@@ -116,7 +116,7 @@ def _counted(figures: Sequence[tuple[str, str]]) -> str:
 
 
 def _plan(progress: Progress, asked: int) -> str:
-    """Say what a dry run has found."""
+    """Return a sentence on what a dry run would do."""
     computed, cells = progress.to_compute()
     drawn = progress.to_draw()
     which = f": {', '.join(drawn)}" if 0 < len(drawn) < asked or asked == 1 else ""
@@ -124,12 +124,12 @@ def _plan(progress: Progress, asked: int) -> str:
 
 
 def _targets(name: str) -> list[str]:
-    """Return Snakemake's targets of a paper or a figure."""
+    """Return Snakemake's targets for a paper or a figure."""
     return [f"figures/{name}.{ending}" for ending in EXTENSIONS] if "/" in name else [name]
 
 
 def _outcomes(root: Path, preset: str, figures: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield the verdicts of figures, why one is not decided, and the paths of pictures and pages."""
+    """Yield the verdicts of figures, the reasons of undecided ones, and the paths of pictures and pages."""
     for paper, name in figures:
         folder = f"results/{preset}/{paper}/{name}"
         yield f"{paper}/{name}"

@@ -1,4 +1,4 @@
-"""What a figure comes to, each value with the place it is from."""
+"""The command `show`, which prints a figure's resolved configuration with the origin of each value."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -14,10 +14,12 @@ from scaling_limits.errors import ConfigurationError
 
 
 def shown(configuration: Configuration, full_name: str) -> str:
-    """Of `<paper>/<figure>` the settings grid by grid, measurements, plot and claims; each value with where it is from.
+    """Return the resolved configuration of a figure `<paper>/<figure>`, with the origin of each value.
+
+    It lists settings grid by grid, measurements, plot and claims.
 
     Raises:
-        ConfigurationError: an unknown figure, or the configuration is not valid.
+        ConfigurationError: the figure is unknown, or the configuration is invalid.
     """
     paper, slash, name = full_name.partition("/")
     if not slash:
@@ -64,7 +66,7 @@ def _values(said: Tree) -> dict[str, tuple[object, Origin]]:
 
 
 def _common(said: Sequence[Tree]) -> dict[str, tuple[object, Origin]]:
-    """What all of these say alike, from the same places."""
+    """Return the values that are equal in all trees and have the same origin."""
     each = [_values(settings) for settings in said]
     first = each[0] if each else {}
     return {key: value for key, value in first.items() if all(o.get(key) == value for o in each)}

@@ -1,4 +1,4 @@
-"""The store: what lies there, and what nothing asks for any more."""
+"""The command `store`, which lists stored cells and removes stale ones."""
 
 import time
 
@@ -8,12 +8,17 @@ from scaling_limits.commands.readable import size
 
 
 def run(given: Invocation, *, prune: bool = False, yes: bool = False) -> None:
-    """Print the store's table; to `prune`, remove what nothing asks for, after asking unless `yes`.
+    """Print the table of the store; with `prune`, remove stale and damaged files.
 
-    While an experiment of the user's own is invalid, stale cells of no experiment are kept: they may be its cells.
+    While an own experiment is invalid, stale cells that belong to no experiment are kept, since they may be its cells.
+
+    Args:
+        given: the project's folder and changes to its configuration.
+        prune: whether to remove files.
+        yes: whether to remove them without asking.
 
     Raises:
-        ConfigurationError: the configuration is not valid; nothing is removed.
+        ConfigurationError: the configuration is invalid; nothing is removed.
         StoreError: a file cannot be removed.
     """
     configurations = upkeep.configurations(given.root, given.changes)

@@ -1,6 +1,6 @@
-"""Upkeep of the store: what the configurations ask for, what lies there, and what nothing asks for any more.
+"""Upkeep of the store: the cells that configurations use, the stored files, and the files in no use.
 
-Nothing here changes a file but `remove`.
+Only `remove` changes files.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from scaling_limits.errors import StoreError
 from scaling_limits.figures import OWN
 from scaling_limits.pipeline.keys import cell_key
 
-# a temporary file is renamed within seconds, so an older one belongs to a process that was killed
+# temporary files are renamed within seconds, so older ones belong to killed processes
 SECONDS_OF_WRITING = 3600.0
 NAME = re.compile(r"([0-9a-f]{16})\.(cell|corrupt|cell\.[0-9a-f]+\.tmp)")
 
@@ -36,28 +36,30 @@ class State(StrEnum):
 
     CURRENT = "current"
     STALE = "stale"
-    """Nothing asks for the cell with the current code and libraries."""
+    """No configuration uses the cell with the current code and libraries."""
     DAMAGED = "damaged"
-    """Not a readable cell, or left over by a process that was killed."""
+    """The file is not a readable cell, or was left by a killed process."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What configurations ask the store for.
+    """The cells that configurations use.
 
-    An experiment is `<paper>/<experiment>`; of several that share a cell the first one has it.
+    An experiment is named `<paper>/<experiment>`; a cell shared by several experiments belongs to the first one.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict)
     """Experiments by the keys of their cells under the current source and libraries."""
     cells: Mapping[str, str] = field(default_factory=dict)
-    """Experiments by the digests of their cells alone."""
+    """Experiments by the digests of their cells without source and libraries."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of the store: `size` in bytes, `modified` in seconds since 1970, `experiment` empty if none asks for the
-    cell, whatever computed it.
+    """A file of the store.
+
+    `size` is in bytes and `modified` in seconds since 1970. `experiment` is empty if no experiment uses the cell under
+    any code or libraries.
     """
 
     path: Path
@@ -68,10 +70,10 @@ class Entry:
 
 
 def configurations(root: Path, overrides: Mapping[str, object]) -> list[Configuration]:
-    """Every preset of the project, as configured in its files and, if there are overrides, with these as well.
+    """Return the configuration of every preset, without and, if there are any, with the overrides.
 
     Raises:
-        ConfigurationError: one of them is not valid.
+        ConfigurationError: one of them is invalid.
     """
     presets = [path.stem for path in yaml_files(root, "config/presets")]
     layers = [{}, overrides] if overrides else [{}]
@@ -79,10 +81,10 @@ def configurations(root: Path, overrides: Mapping[str, object]) -> list[Configur
 
 
 def asked(wanted: Iterable[Configuration]) -> Asked:
-    """The keys of all cells of all experiments of these configurations, but for those of the user's own that are wrong.
+    """Return the keys of all cells of all experiments of these configurations, except invalid own experiments.
 
     Raises:
-        ConfigurationError: one of them is not valid; part of what is asked for would make the rest look stale.
+        ConfigurationError: one of them is invalid; without its cells, used cells would look stale.
     """
     keys: dict[str, str] = {}
     cells: dict[str, str] = {}
@@ -98,14 +100,14 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
 
 
 def survey(folder: Path, wanted: Asked, now: float) -> list[Entry]:
-    """Every file of the store with its state; no file is changed, and links are not followed.
+    """Return every file of the store with its state, without changing files or following links.
 
-    Files that are not the store's, that cannot be read, or that a process may be writing are left out.
+    Files that do not belong to the store, cannot be read, or may be in the process of being written are omitted.
 
     Args:
-        folder: the store's folder; one that does not exist is an empty store.
-        wanted: what is asked of it.
-        now: seconds since 1970.
+        folder: the store's folder; a missing folder is an empty store.
+        wanted: the cells in use.
+        now: the time in seconds since 1970.
     """
     entries = []
     for parent, _, names in os.walk(folder):
@@ -126,10 +128,10 @@ def survey(folder: Path, wanted: Asked, now: float) -> list[Entry]:
 
 
 def remove(entries: Collection[Entry]) -> None:
-    """Delete these files; one that is gone already is passed over.
+    """Delete files; missing files are ignored.
 
     Raises:
-        StoreError: a file cannot be deleted; those before it are.
+        StoreError: a file cannot be deleted; the files before it are deleted.
     """
     for entry in entries:
         try:
@@ -139,7 +141,7 @@ def remove(entries: Collection[Entry]) -> None:
 
 
 def table(entries: Sequence[Entry], now: float) -> str:
-    """The entries counted by experiment and state, one line each, with a last line for all of them."""
+    """Return the entries counted by experiment and state, one line each, and a last line with the total."""
     head = ("experiment", "state", "files", "size", "newest", "oldest")
 
     def kind(entry: Entry) -> tuple[bool, str, int]:
@@ -170,7 +172,10 @@ def _line(
 
 
 def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, str] | None:
-    """State and experiment of a file; None if it is not the store's, or may be in the course of being written."""
+    """Return state and experiment of a file, or None.
+
+    None stands for files that are not part of the store, or that a process may be writing.
+    """
     name = NAME.fullmatch(path.name)
     if name is None or path.parent != folder / name[1][:2]:
         return None
@@ -180,7 +185,7 @@ def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, 
         return None
     origin = origin_of(path.read_bytes()) if kind == "cell" else None
     if origin is None or origin.key != key:
-        # a job would set it aside
+        # a job would rename it
         return State.DAMAGED, experiment
     if key in wanted.keys:
         return State.CURRENT, experiment
@@ -196,13 +201,13 @@ class Origin(NamedTuple):
 
 
 def origin_of(content: bytes) -> Origin | None:
-    """Read where a cell comes from. Unlike `Store.load`, this moves no file.
+    """Return the origin of a stored cell. Unlike `Store.load`, this moves no file.
 
     Args:
-        content: a file of the store.
+        content: the content of a file of the store.
 
     Returns:
-        The origin; None if the checksum does not match, or the file does not say.
+        The origin; None if the checksum does not match, or the file does not contain it.
     """
     expected, _, payload = content.partition(b"\n")
     if hashlib.sha256(payload).hexdigest().encode() != expected:
@@ -211,5 +216,5 @@ def origin_of(content: bytes) -> Origin | None:
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
             known: dict[str, Any] = json.loads(str(archive["meta"]))
         return Origin(known["key"], digest(known["cell"]), str(known.get("source", "")))
-    except Exception:  # its checksum fits, but a file of someone else's may hold anything
+    except Exception:  # a file with a valid checksum may contain anything
         return None

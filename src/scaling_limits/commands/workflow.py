@@ -1,4 +1,4 @@
-"""Snakemake as a process: audits, and a report of what is there."""
+"""Snakemake as a subprocess: audits, and a report of existing results."""
 
 import importlib.util
 import signal
@@ -15,7 +15,7 @@ from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ConfigurationError, unknown
 
 PAGE = "summary.html"
-"""What the report shows of a figure, in its folder of results."""
+"""The page of a figure that the report shows, in the figure's folder of results."""
 
 
 def audit(
@@ -26,21 +26,21 @@ def audit(
     stored: bool,
     allow_missing: bool,
 ) -> int:
-    """Judge the claims of all papers, of one, or of a figure.
+    """Judge the claims of all papers, of one paper, or of a figure.
 
     Args:
-        given: the project's folder and changes of its configuration.
-        target: `<paper>` or `<paper>/<figure>`.
-        further: arguments of Snakemake.
-        stored: judge stored records and compute nothing.
-        allow_missing: pass although figures have no records.
+        given: the project's folder and changes to its configuration.
+        target: `<paper>` or `<paper>/<figure>`; None for all papers.
+        further: additional arguments of Snakemake.
+        stored: whether to judge stored records only, without computing anything.
+        allow_missing: whether to pass if figures have no records.
 
     Returns:
         Snakemake's exit code; 1 if the audit of a figure fails.
 
     Raises:
-        ConfigurationError: there is no such paper or figure, the configuration is not valid, or figures are allowed to
-            be missing that would be computed.
+        ConfigurationError: a paper or figure does not exist, the configuration is invalid, or `allow_missing` is set
+            although missing figures would be computed.
     """
     if allow_missing and not stored:
         raise ConfigurationError(
@@ -90,15 +90,15 @@ def _audit_figure(
 
 
 def report(given: Invocation, names: Sequence[str], further: Sequence[str]) -> int:
-    """Gather what is there of the figures named, of all without names, in a report; Snakemake's exit code.
+    """Write a report of the existing results of figures, and return Snakemake's exit code.
 
     Args:
-        given: the project's folder and changes of its configuration.
-        names: `<paper>/<figure>` or `<paper>`.
-        further: arguments of Snakemake.
+        given: the project's folder and changes to its configuration.
+        names: `<paper>/<figure>` or `<paper>`; all figures if empty.
+        further: additional arguments of Snakemake.
 
     Raises:
-        ConfigurationError: nothing is there; there is no such figure or paper, or the configuration is not valid.
+        ConfigurationError: there are no results, a figure or paper does not exist, or the configuration is invalid.
     """
     configuration = given.configuration()
     figures = chosen(configuration, names)
@@ -110,7 +110,7 @@ def report(given: Invocation, names: Sequence[str], further: Sequence[str]) -> i
             None, f"none of the figures asked for was drawn at the preset {preset}: {command}"
         )
     file = f"results/{preset}/report.html"
-    # the index is of what is there, too
+    # the index also shows existing results only
     given = given.having("audit", "stored", "report")
     index = f"results/{preset}/{IN_REPORT}"
     code = snakemake(given, [index], further)
@@ -123,38 +123,42 @@ def report(given: Invocation, names: Sequence[str], further: Sequence[str]) -> i
 
 
 def snakemake(given: Invocation, targets: Sequence[str], further: Sequence[str]) -> int:
-    """Run Snakemake in the project's folder to its end, its log on the terminal; its exit code. Raises as `command`."""
+    """Run Snakemake in the project's folder with its log on the terminal, and return its exit code.
+
+    Raises:
+        ConfigurationError: see `command`.
+    """
     process = subprocess.Popen([*command(given, targets), *further], cwd=given.root)
     with signals_left_to(process):
         return process.wait()
 
 
 def command(given: Invocation, targets: Sequence[str], *quiet: str) -> list[str]:
-    """Return how Snakemake is called.
+    """Return the command line of Snakemake.
 
     Args:
-        given: changes of the configuration.
-        targets: what Snakemake makes.
-        quiet: what its log leaves out besides the rules of jobs.
+        given: changes to the configuration.
+        targets: Snakemake's targets.
+        quiet: the kinds of output that its log omits besides the rules of jobs.
 
     Raises:
-        ConfigurationError: the extra with Snakemake is not installed.
+        ConfigurationError: Snakemake is not installed.
     """
     if importlib.util.find_spec("snakemake") is None:
         raise ConfigurationError(
             None,
             "Snakemake is not installed; install the extra that has it: pip install 'scaling-limits[workflow]'",
         )
-    # -P: a file in the project's folder with the name of a module is not imported in its place
+    # -P: do not import a file in the project's folder that has the name of a module
     words = [sys.executable, "-P", "-m", "snakemake", *targets, *given.for_snakemake()]
     return [*words, "--quiet", "rules", *quiet]
 
 
 def with_profile(root: Path, name: str) -> list[str]:
-    """Return the arguments of Snakemake for a profile of the project, in place of that which it finds by itself.
+    """Return the arguments of Snakemake for a profile of the project, which replaces the default profile.
 
     Raises:
-        ConfigurationError: there is no such profile.
+        ConfigurationError: the profile does not exist.
     """
     folders = sorted(path.parent for path in (root / "profiles").glob("*/config.yaml"))
     if name not in (names := [folder.name for folder in folders]):
@@ -164,7 +168,7 @@ def with_profile(root: Path, name: str) -> list[str]:
 
 @contextmanager
 def signals_left_to(process: "subprocess.Popen[bytes]") -> Iterator[list[int]]:
-    """Outlive a process that is interrupted: Snakemake ends its jobs and takes its lock away.
+    """Keep running while a signalled process ends: Snakemake must end its jobs and remove its lock.
 
     Yields:
         The signals received so far.
@@ -172,11 +176,11 @@ def signals_left_to(process: "subprocess.Popen[bytes]") -> Iterator[list[int]]:
     received: list[int] = []
 
     def interrupt(number: int, _: object) -> None:
-        # a terminal interrupts both of them
+        # a terminal interrupts both processes
         received.append(number)
 
     def terminate(number: int, _: object) -> None:
-        # SIGTERM may find Snakemake with a lock that its handler waits for, and then it waits for ever
+        # Snakemake's handler of SIGTERM may wait forever for a lock that Snakemake holds
         received.append(number)
         process.send_signal(signal.SIGINT)
 

@@ -1,4 +1,4 @@
-"""The cells that figures need: how many there are, and which of them each job has to compute."""
+"""The cells that figures need: their number, and the cells that each job must compute."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ Job = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Workload:
-    """The distinct cells of figures: how many `cells` there are, and the missing ones of each job.
+    """The distinct cells of figures: their number `cells`, and the missing cells of each job.
 
-    `missing` maps the key of a cell that is not stored to its estimated seconds, its share of compilation included.
+    `missing` maps the key of a cell that is not stored to its estimated seconds, including its share of compilation.
     """
 
     cells: int = 0
@@ -30,15 +30,15 @@ def workload(
     """Look up the cells of figures in the store.
 
     Args:
-        configuration: the resolved configuration, which packs cells into jobs as the workflow does.
-        figures: (paper, figure) of each.
-        store: the stored cells.
+        configuration: the configuration, which packs cells into jobs as the workflow does.
+        figures: (paper, figure) of each figure.
+        store: the store of computed cells.
 
     Returns:
         The cells of all figures, each counted once.
 
     Raises:
-        ConfigurationError: a figure is unknown or not valid.
+        ConfigurationError: a figure is unknown or invalid.
     """
     experiments = {(paper, configuration.figure(paper, name).experiment) for paper, name in figures}
     keys: set[str] = set()
