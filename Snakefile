@@ -1,9 +1,9 @@
-# Regenerates every figure and table. Holds no science: it includes the rules and names the targets.
+# Regenerates all figures and tables. This file contains no science: it includes the rules and defines the targets.
 
 import os
 import sys
 
-# Snakemake adds the project's folder, where a file named as a module, such as random.py, would be imported in its place
+# Snakemake adds the project's folder, from which a file with the name of a module, such as random.py, would be imported
 sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
 
 
@@ -25,10 +25,10 @@ include: "workflow/rules/audit.smk"
 
 
 onstart:
-    # found out later, it would be a traceback of Snakemake's, with outputs removed already
+    # detected later, this would give a traceback of Snakemake after outputs were removed
     refusing(require_writable)(WRITTEN)
-    # By default (100 jobs a second) every look for jobs has Snakemake look again a second later, and so for ever: after
-    # some hundred jobs it takes half a core. A limit that somebody sets stays.
+    # With the default limit (100 jobs per second), every search for jobs schedules another one a second later, without
+    # end: after some hundred jobs, Snakemake uses half a core. Limits set by the user are kept.
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None

@@ -1,6 +1,6 @@
-# The audit: verdicts of all figures, or of one paper's, as tables; an exit code; and a page of all figures and verdicts.
-# The tables hold the verdicts of each figure's folder, the rule `audit` judges the records again and trusts none of them.
-# `--config audit=stored` takes what is there, and fails where a figure has no records unless `allow_missing=true`.
+# The audit: tables of the verdicts of all figures or of one paper, an exit code, and a page with figures and verdicts.
+# The tables contain the verdicts in the figures' folders. The rule `audit` does not rely on them: it judges the records
+# again. `--config audit=stored` judges existing records, and fails if a figure has none unless `allow_missing=true`.
 
 for scope in ["all", *CONFIG.papers]:
     scope_papers = CONFIG.papers if scope == "all" else [scope]
@@ -42,7 +42,7 @@ for scope in ["all", *CONFIG.papers]:
             "../../envs/cpu.yaml"
         params:
             figures=figures_of(scope_papers),
-            # the share of decided claims is known for all figures of all papers together
+            # the reference fraction of decided claims is defined for all papers together
             whole=scope == "all" and not CONFIG.main.allow_missing,
         script:
             "../scripts/audit.py"

@@ -1,4 +1,4 @@
-# What the rules ask the configuration, lazily: a single figure does not pay for all of them.
+# Functions with which the rules read the configuration. They are lazy, so that a single figure does not resolve all.
 import os
 import sys
 from functools import cache, wraps
@@ -20,9 +20,9 @@ from scaling_limits.source import source_digest
 
 
 def refusing(function):
-    """End Snakemake with the message of a user's error.
+    """Return a function that ends Snakemake with the message of a user's error.
 
-    Left to itself, Snakemake takes files that are already there for sources when an input function fails.
+    If an input function raised the error, Snakemake would treat existing files as sources.
     """
 
     @wraps(function)
@@ -35,7 +35,7 @@ def refusing(function):
     return checked
 
 
-# `load` reads config/config.yaml itself; of a --configfile, Snakemake takes the last of two equal keys
+# `load` reads config/config.yaml; a --configfile is read here to reject repeated keys, of which Snakemake uses the last
 for path in workflow.configfiles:
     refusing(read_yaml)(path)
 CONFIG = refusing(load)(".", config)
@@ -43,18 +43,18 @@ WARNED = set()
 
 
 def warn(lines):
-    """Warn once, before work starts: the processes of jobs read these files again."""
+    """Print each warning once, in the main process only, since the processes of jobs read these files again."""
     for line in lines:
         if workflow.is_main_process and line not in WARNED:
             WARNED.add(line)
             print(f"warning: {line}", file=sys.stderr)
 
 
-# an experiment of the user's own that is wrong stops itself only
+# an invalid own experiment stops only itself
 if workflow.is_main_process:
     warn(f"left out: {fault}" for fault in refusing(lambda: CONFIG.faults)().values())
 PRESET = CONFIG.main.preset
-# the report's first page names it, whether or not it stood on the command line
+# for the report's first page, which names the preset even if it is not given on the command line
 config["preset"] = PRESET
 RESULTS = f"results/{PRESET}"
 PATHS = CONFIG.main.paths
@@ -78,8 +78,8 @@ COLLECTED = [
     "verdicts.json",
     "provenance.json",
 ]
-# of the processes of all rules: what goes over a set in its order comes out the same; the home may be read-only, so
-# libraries keep their caches in the project
+# for the processes of all rules: iteration over sets is reproducible, and caches of libraries are in the project, since
+# the home folder may be read-only
 os.environ.update(
     PYTHONHASHSEED="0",
     XDG_CACHE_HOME=os.path.abspath(".snakemake/cache"),
@@ -88,12 +88,12 @@ os.environ.update(
 
 
 def in_folder(*files):
-    """Files of a figure's folder."""
+    """Return files in a figure's folder."""
     return [f"{FOLDER}/{file}" for file in files]
 
 
 def figure_files(figures):
-    """The published files of (paper, figure) pairs."""
+    """Return the published files of (paper, figure) pairs."""
     return expand(
         "figures/{figure}.{ext}",
         figure=[f"{paper}/{name}" for paper, name in figures],
@@ -102,20 +102,20 @@ def figure_files(figures):
 
 
 def asked_for(paper):
-    """The published files of a paper, as an input function: whoever asks for them is told of all that is wrong."""
+    """Return an input function for the published files of a paper, which reports all errors in its figures."""
     names = refusing(lambda _: CONFIG.figures(paper))
     return lambda wildcards: figure_files([(paper, name) for name in names(wildcards)])
 
 
 @refusing
 def figures_of(papers):
-    """The (paper, figure) pairs of these papers, without the user's own that are wrong."""
+    """Return the (paper, figure) pairs of these papers, without invalid own figures."""
     pairs = [(paper, name) for paper in papers for name in CONFIG.sound_figures(paper)]
     return [pair for pair in pairs if pair[0] != OWN or is_readable(*pair)]
 
 
 def is_readable(paper, name):
-    """Whether the texts of a figure can be drawn; warns if not."""
+    """Return whether the texts of a figure can be drawn, and warn if not."""
     try:
         refuse_unreadable(CONFIG, paper, name)
     except ConfigurationError as error:
@@ -125,26 +125,26 @@ def is_readable(paper, name):
 
 
 def figure(wildcards):
-    """The figure that a job is about, validated."""
+    """Return the validated figure of a job."""
     return checked_figure(wildcards.paper, wildcards.figure)
 
 
 @cache
 @refusing
 def checked_figure(paper, name):
-    """The same, by names."""
+    """Return a validated figure by paper and name."""
     refuse_unreadable(CONFIG, paper, name)
     warn(CONFIG.warnings(paper, name))
     return CONFIG.figure(paper, name)
 
 
 def drawing_modules(wildcards):
-    """The modules that declare the kinds of plots by which a figure is drawn."""
+    """Return the modules of the kinds of plots that draw a figure."""
     return [kinds.modules[kind] for kind in sorted(figure(wildcards).plot.kinds)]
 
 
 def table_files(wildcards):
-    """The files of a figure that is a table, as an input function."""
+    """Return the CSV and LaTeX files of a figure that is a table (an input function)."""
     if not hasattr(kinds.part(figure(wildcards).plot.kind), "text"):
         return []
     return expand(f"{FOLDER}/table.{{ext}}", ext=["csv", "tex"], **wildcards)
@@ -153,28 +153,28 @@ def table_files(wildcards):
 @cache
 @refusing
 def jobs(paper, experiment):
-    """The jobs of an experiment: lists of cells."""
+    """Return the jobs of an experiment as lists of cells."""
     shards = CONFIG.shards(paper, experiment)
     refuse_too_large([shard[0] for shard in shards], **CONFIG.main.resources.memory)
     return pack(shards, CONFIG.preset.job_seconds)
 
 
 def job_cells(wildcards):
-    """The cells of one job."""
+    """Return the cells of a job."""
     return jobs(wildcards.paper, wildcards.experiment)[
         int(wildcards.job.removeprefix("job-"))
     ]
 
 
 def job_datasets(wildcards):
-    """The prepared datasets that a job reads."""
+    """Return the prepared datasets that a job reads."""
     return sorted(
         {f"{PATHS.datasets}/{cell.dataset.name}.npz" for cell in job_cells(wildcards)}
     )
 
 
 def job_outputs(suffix):
-    """The outputs of all jobs of a figure's experiment, as an input function."""
+    """Return an input function for the outputs of all jobs of a figure's experiment."""
 
     def outputs(wildcards):
         experiment = figure(wildcards).experiment
@@ -190,7 +190,7 @@ def job_outputs(suffix):
 
 
 def result_files(papers, *files):
-    """Files in the folders of these papers' figures."""
+    """Return files in the folders of these papers' figures."""
     return [
         f"{RESULTS}/{paper}/{name}/{file}"
         for paper, name in figures_of(papers)
@@ -199,14 +199,14 @@ def result_files(papers, *files):
 
 
 def audited(papers, *files):
-    """What an audit reads as inputs: nothing if it is to judge what is there."""
+    """Return the input files of an audit; none if it judges stored records only."""
     if CONFIG.main.audit == "stored":
         return []
     return result_files(papers, *files)
 
 
 def audited_as_stored(papers, *files):
-    """As a parameter, what it reads without its being an input: those that are there, and when they were written."""
+    """Return the existing files that an audit of stored records reads, with modification times (a parameter)."""
     if CONFIG.main.audit != "stored":
         return []
     return [

@@ -1,4 +1,4 @@
-# Datasets: found on this machine or downloaded, verified, and prepared as one .npz each.
+# Datasets: local copies or downloads are verified and prepared as one .npz file each.
 
 
 rule dataset:
@@ -8,7 +8,7 @@ rule dataset:
         "logs/datasets/{dataset}.log",
     benchmark:
         "logs/datasets/{dataset}.benchmark.tsv"
-    # where Snakemake runs, whatever runs its jobs
+    # runs where Snakemake runs, even if jobs run elsewhere
     localrule: True
     conda:
         "../../envs/cpu.yaml"

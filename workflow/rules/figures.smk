@@ -1,5 +1,5 @@
-# Figures: records gathered and judged, the notebook executed with the cells of its kind of plot and the figure's page written around its
-# picture, the result copied to figures/.
+# Figures: records are gathered and judged, the notebook is executed with the cells of the figure's kind of plot, the
+# figure's page is written, and the pictures are copied to figures/.
 
 
 rule collect:
@@ -79,7 +79,7 @@ rule table:
 rule publish:
     input:
         pictures=in_folder("figure.png", "figure.pdf", "figure.svg"),
-        # these stay where they are: a rule has the same outputs for all figures
+        # tables are not copied, since a rule has the same outputs for all figures
         tables=table_files,
     output:
         expand("figures/{paper}/{figure}.{ext}", ext=EXTENSIONS, allow_missing=True),
@@ -88,7 +88,7 @@ rule publish:
     conda:
         "../../envs/cpu.yaml"
     params:
-        # the folder holds the preset drawn last
+        # a change of preset redraws: figures/ contains the preset drawn last
         preset=PRESET,
     shell:
         "for file in {input.pictures:q}; do"

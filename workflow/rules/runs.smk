@@ -1,4 +1,4 @@
-# Runs: an experiment's cells are packed into jobs; a job trains what the store does not hold.
+# Runs: an experiment's cells are packed into jobs, and a job computes the cells that are not stored.
 
 
 rule run:
@@ -15,13 +15,13 @@ rule run:
         "../../envs/cpu.yaml"
     threads: 1
     resources:
+        # only if needed: some schedulers reject a rule that names a resource which they lack
         **({"gpu": 1} if CONFIG.main.resources.device == "gpu" else {}),
-        # more with each attempt, of which --retries allows several
+        # increased with each attempt that --retries allows
         mem_mb=lambda wildcards, attempt: attempt * job_mb(job_cells(wildcards)),
         runtime=lambda wildcards, attempt: attempt * job_minutes(job_cells(wildcards)),
-        # where there is none, some schedulers refuse a rule that names it
     params:
-        # the keys of the cells and, through them, the source: what a rerun is decided by
+        # a job is rerun if the keys of its cells, which include their source, change
         cells=lambda wildcards: job_digest(job_cells(wildcards)),
     script:
         "../scripts/run.py"

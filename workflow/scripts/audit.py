@@ -1,7 +1,7 @@
-"""Judge all claims from the records, print the verdicts, and end with an error if something is not as it should be.
+"""Judge all claims from the records, print the verdicts, and exit with code 1 if the audit fails.
 
-That is a claim that fails and is not registered, a registered one that holds, fewer decided claims than before, a
-locked claim that changed without an amendment, a figure without records, or a file that is not what was written.
+It fails if a claim fails that is not registered, a registered claim holds, fewer claims are decided than before, a
+locked claim changed without an amendment, a figure has no records, or a file does not match its checksum.
 """
 
 import sys

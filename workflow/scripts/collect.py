@@ -1,4 +1,4 @@
-"""Gather a figure's records, judge its claims, and write down where everything came from."""
+"""Gather a figure's records, judge its claims, and write their provenance."""
 
 from pathlib import Path
 

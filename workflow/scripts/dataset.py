@@ -1,4 +1,4 @@
-"""Prepare one dataset: find or download, verify, write."""
+"""Prepare a dataset: find or download, verify and convert it."""
 
 from pathlib import Path
 

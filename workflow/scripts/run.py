@@ -1,4 +1,4 @@
-"""Train the cells of one job that are not stored yet."""
+"""Compute the cells of a job that are not stored."""
 
 from pathlib import Path
 

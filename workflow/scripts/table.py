@@ -1,4 +1,4 @@
-"""Write a figure that is a table as files to read."""
+"""Write a figure that is a table as CSV and LaTeX."""
 
 from pathlib import Path
 

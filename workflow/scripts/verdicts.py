@@ -1,4 +1,4 @@
-"""Gather the verdicts of figures in one table; succeeds whatever they say."""
+"""Gather the verdicts of figures in one table; this succeeds regardless of the verdicts."""
 
 from pathlib import Path
 
