@@ -50,7 +50,7 @@ def warn(lines):
             print(f"warning: {line}", file=sys.stderr)
 
 
-# an invalid own experiment stops only itself
+# an invalid experiment of the user stops only itself
 if workflow.is_main_process:
     warn(f"left out: {fault}" for fault in refusing(lambda: CONFIG.faults)().values())
 PRESET = CONFIG.main.preset
@@ -109,7 +109,7 @@ def asked_for(paper):
 
 @refusing
 def figures_of(papers):
-    """Return the (paper, figure) pairs of these papers, without invalid own figures."""
+    """Return the (paper, figure) pairs of these papers, without invalid figures of the user."""
     pairs = [(paper, name) for paper in papers for name in CONFIG.sound_figures(paper)]
     return [pair for pair in pairs if pair[0] != OWN or is_readable(*pair)]
 

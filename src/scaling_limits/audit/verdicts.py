@@ -38,7 +38,7 @@ class Verdict(Strict):
 
 
 def finite(value: float) -> float | None:
-    """Return the value, or None if it is infinite or not a number, neither of which JSON supports."""
+    """Return the value, or None if it is infinite or not a number, since JSON has no such numbers."""
     return value if math.isfinite(value) else None
 
 

@@ -70,7 +70,7 @@ class Claim(SizeClaim, SteppedClaim):
 
         Raises:
             UndecidedError: there are fewer than two sizes, every cell diverged, the reference is missing, zero or not
-                finite at a point, or all errors at some size are zero, so that they have no slope.
+                finite at a point, or all errors of some network are zero, so that they have no slope.
         """
         (reference,) = compared
         points_by = [*self.by, "step"]

@@ -188,7 +188,7 @@ class BestClaim(SizeClaim):
 class Region(Strict):
     """A region in which a column, or a ratio of two columns, lies above, below or between given numbers.
 
-    `ratio` names one column or two; `at_least` and `at_most` are the bounds, of which one may be absent.
+    `ratio` names one column or two; `at_least` and `at_most` are the bounds. One bound may be absent.
     """
 
     ratio: tuple[str, str] | tuple[str]

@@ -48,9 +48,9 @@ class Claim(BestClaim):
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the ratio of the best values at the largest and smallest size, and the largest ratio of neighbours.
 
-        The claim holds if the whole confidence interval of the first ratio lies below 1 - `margin`, and that of the
-        second below 1 + `tolerance`. It fails if one of the intervals lies entirely above. The quantity must be
-        positive.
+        The claim holds if the whole confidence interval of the first ratio lies below 1 - `margin`, and the whole
+        interval of the second below 1 + `tolerance`. It fails if one of the intervals lies entirely above its bound.
+        The quantity must be positive.
 
         Raises:
             UndecidedError: an optimum may lie outside the grid, or every cell of the smallest size diverged.

@@ -222,7 +222,7 @@ def _too_few(claim: Claim, fit: LevelSetFit, means: np.ndarray, where: str) -> s
 def _plane(claim: Claim, part: pd.DataFrame) -> tuple[float, np.ndarray, float]:
     """Return the slope and centre of a recorded level set, and the norm of the gradient of log means.
 
-    The centre is given in log x and log y. Without a level set, the slope is -1 and the centre is that of the grid.
+    The centre is given in log x and log y. Without a level set, the slope is -1, and the centre of the grid is used.
 
     Raises:
         UndecidedError: every cell diverged.
@@ -260,7 +260,7 @@ class _Simulation(NoisySimulation):
         """Return values [rows] whose logarithm is linear in the logarithms of the hyperparameters.
 
         The slope of the level set is wrong by `wrong`. The level set passes through the centre of the recorded one, and
-        the gradient has the same norm as that of the recorded means.
+        the norm of the gradient equals the recorded norm.
         """
         claim = self.claim
         target = exponent_between(*bounds(claim), wrong)

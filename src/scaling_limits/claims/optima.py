@@ -92,7 +92,7 @@ class Optimum:
 class Shift:
     """The shift of an optimum between two sizes in octaves, with its confidence interval.
 
-    `detail` describes the shift in words, and `reason` states why an end of the interval is open.
+    `detail` describes the shift, and `reason` states why an end of the interval is open.
     """
 
     sizes: tuple[float, float]

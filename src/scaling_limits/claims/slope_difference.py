@@ -83,7 +83,7 @@ class Difference:
 class Claim(ClaimBase):
     """The difference between two log-log slopes along a size is `at_least` or `at_most` a number.
 
-    The second slope is that of the grids `reference`, or of `reference_quantity` in the same cells. With
+    The second slope belongs to the grids `reference`, or to `reference_quantity` in the same cells. With
     `growing_along`, it is the slope at the smallest value of this column, and the first one is the slope at its largest
     value. Differences are formed seed by seed, for every combination of values of the columns `each`, using only points
     in the region `where`. A comparison with other grids requires a control: a third grid that is compared with the same
@@ -161,8 +161,8 @@ class Claim(ClaimBase):
         """Measure the difference of slopes that is farthest from the claimed range, over the groups of `each`.
 
         Each slope is fitted to the values of one seed, so that effects of a seed on both slopes cancel. The confidence
-        interval is that of the differences over seeds, because points of one network scatter together and are not
-        independent evidence. The claim fails if training diverged in the judged cells.
+        interval is computed from the differences of single seeds, because points of one network scatter together and
+        are not independent evidence. The claim fails if training diverged in the judged cells.
 
         Raises:
             UndecidedError: see `sides` and `differences`; or the reference diverged.
@@ -244,7 +244,7 @@ def sides(claim: Claim, results: Results, reference: Results | None) -> tuple[Ta
 def differences(claim: Claim, own: Table, other: Table) -> list[Difference]:
     """Return the differences of slopes, for each combination of values of `each` that has two sizes in both tables.
 
-    With one seed, the deviation is that of slopes of values with the relative spread `ONE_SEED_OWN`.
+    With one seed, the deviation is computed for values with the relative spread `ONE_SEED_OWN`.
 
     Args:
         claim: the claim.

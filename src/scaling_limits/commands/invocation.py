@@ -173,7 +173,9 @@ def _tree(content: dict[str, object], origin: Origin) -> Tree:
 
 
 def chosen(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the (paper, figure) pairs of `<paper>/<figure>` or `<paper>`; without names, all but invalid own figures.
+    """Return the (paper, figure) pairs of `<paper>/<figure>` or `<paper>`.
+
+    Without names, these are all figures except invalid ones in the user's own experiments.
 
     Raises:
         ConfigurationError: a paper or figure does not exist; the message suggests the nearest name.
@@ -204,7 +206,7 @@ def refuse_figure_alone(configuration: Configuration, name: str) -> None:
 
 
 def warn_of_faults(configurations: Iterable[Configuration]) -> bool:
-    """Print which own experiments are left out and why, and return whether there are any."""
+    """Print which of the user's own experiments are left out and why, and return whether there are any."""
     faults = {fault: None for each in configurations for fault in each.faults.values()}
     for fault in faults:
         click.echo(f"warning: left out: {fault}", err=True)

@@ -10,7 +10,8 @@ from scaling_limits.commands.readable import size
 def run(given: Invocation, *, prune: bool = False, yes: bool = False) -> None:
     """Print the table of the store; with `prune`, remove stale and damaged files.
 
-    While an own experiment is invalid, stale cells that belong to no experiment are kept, since they may be its cells.
+    While one of the user's own experiments is invalid, stale cells that belong to no experiment are kept, since they
+    may be its cells.
 
     Args:
         given: the project's folder and changes to its configuration.

@@ -73,7 +73,7 @@ def configurations(root: Path, overrides: Mapping[str, object]) -> list[Configur
     """Return the configuration of every preset, without and, if there are any, with the overrides.
 
     Raises:
-        ConfigurationError: one of them is invalid.
+        ConfigurationError: a configuration is invalid.
     """
     presets = [path.stem for path in yaml_files(root, "config/presets")]
     layers = [{}, overrides] if overrides else [{}]
@@ -81,10 +81,10 @@ def configurations(root: Path, overrides: Mapping[str, object]) -> list[Configur
 
 
 def asked(wanted: Iterable[Configuration]) -> Asked:
-    """Return the keys of all cells of all experiments of these configurations, except invalid own experiments.
+    """Return the keys of all cells of all experiments of these configurations, except invalid experiments of the user.
 
     Raises:
-        ConfigurationError: one of them is invalid; without its cells, used cells would look stale.
+        ConfigurationError: a configuration is invalid; without its cells, used cells would look stale.
     """
     keys: dict[str, str] = {}
     cells: dict[str, str] = {}
@@ -172,9 +172,9 @@ def _line(
 
 
 def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, str] | None:
-    """Return state and experiment of a file, or None.
+    """Return state and experiment of a file.
 
-    None stands for files that are not part of the store, or that a process may be writing.
+    The result is None for files that are not part of the store, or that a process may be writing.
     """
     name = NAME.fullmatch(path.name)
     if name is None or path.parent != folder / name[1][:2]:

@@ -94,12 +94,12 @@ class Configuration:
 
     @cached_property
     def user_datasets(self) -> dict[str, Path]:
-        """The files of own datasets by name, including archives below `data.path`."""
+        """The files of user-defined datasets by name, including archives below `data.path`."""
         return {**catalogue.archives(self.data_path), **self.own.datasets}
 
     @cached_property
     def user_algorithms(self) -> dict[str, Path]:
-        """The files of own algorithms by name."""
+        """The files of user-defined algorithms by name."""
         return self.own.algorithms
 
     @cached_property
@@ -141,7 +141,7 @@ class Configuration:
         return found
 
     def _check_own(self, name: str) -> None:
-        """Check an own experiment, and raise a ConfigurationError with all its problems."""
+        """Check an experiment of the user, and raise a ConfigurationError with all its problems."""
         figures = self.paper(OWN).library.figures(name)
         checks = [partial(self.figure, OWN, figure) for figure in figures]
         raise_together([partial(self.points, OWN, name), *checks])
@@ -300,7 +300,7 @@ class Configuration:
         """Return the dataset that is used for a dataset.
 
         Raises:
-            ConfigurationError: the archive of an own experiment's dataset is missing.
+            ConfigurationError: the archive of a dataset in a user's experiment is missing.
         """
         # cached: every cell needs the answer, which reads folders
         if slug != OWN:

@@ -22,7 +22,7 @@ class Library:
         slug: the name of the paper, or `OWN` for the user's own experiments.
         presets: the names of the presets that files may change.
         settings: the names of all settings.
-        faults: errors in the names of own parts, by experiment.
+        faults: errors in the names of user-defined parts, by experiment.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class Library:
         """Return the file of an experiment, with its keys checked.
 
         Raises:
-            ConfigurationError: the experiment does not exist, its name or a key is invalid, or its own parts have
-                errors.
+            ConfigurationError: the experiment does not exist, its name or a key is invalid, or a part that it defines
+                is invalid.
         """
         if name not in self.experiments:
             raise ConfigurationError(self.folder, unknown("experiment", name, self.experiments))
@@ -72,8 +72,8 @@ class Library:
     def shared(self, experiment: str | None) -> Tree:
         """Return the entries that experiments share.
 
-        For a paper, these are in `paper.yaml`. An own experiment has the entries of its file and of the experiments
-        that it extends.
+        For a paper, these are in `paper.yaml`. An experiment of the user has the entries of its file and of the
+        experiments that it extends.
         """
         if self.slug != OWN:
             return self._paper
@@ -124,7 +124,7 @@ class Library:
 
     @cached_property
     def bases(self) -> set[str]:
-        """The names of all bases, including those in files of own experiments."""
+        """The names of all bases, including those in files of the user's own experiments."""
         holders = self.experiments if self.slug == OWN else [None]
         return {name for holder in holders for name in self.shared(holder).tree("bases")}
 

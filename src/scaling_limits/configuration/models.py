@@ -138,7 +138,7 @@ class Preset(Strict):
 
 
 class OwnDatasets(Strict):
-    """Own datasets: files by name."""
+    """User-defined datasets: files by name."""
 
     datasets: dict[str, UserPath] = Field(
         default_factory=dict, description="own datasets: name -> .npz file"
@@ -186,7 +186,7 @@ class Paths(Strict):
 
 
 class OwnNames(Strict):
-    """Own parts, named in `config/config.yaml` or in the file of an own experiment."""
+    """User-defined parts, named in `config/config.yaml` or in the file of a user's experiment."""
 
     data: OwnDatasets = OwnDatasets()
     parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")

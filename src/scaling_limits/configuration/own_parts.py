@@ -1,6 +1,7 @@
-"""Own datasets, algorithms and rows of exponents, named in `config/config.yaml` or in the file of an own experiment.
+"""User-defined datasets, algorithms and rows of exponents.
 
-All names are valid everywhere. A file with invalid names stops only its own experiment.
+They are named in `config/config.yaml` or in the file of a user's experiment. All names are valid everywhere, but a file
+with invalid names stops only the experiment in it.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,7 +25,10 @@ _DATASETS, _ALGORITHMS, _ROWS = "data.datasets", "algorithms", "parameterisation
 
 
 class OwnPart(NamedTuple):
-    """An own part: its kind, name, file or row, and origin. The name of a row combines scheme and update rule."""
+    """A user-defined part: its kind, name, file or row, and origin.
+
+    The name of a row combines scheme and update rule.
+    """
 
     kind: str
     name: str
@@ -37,7 +41,7 @@ def _named(row: Row) -> str:
 
 
 def _taken(kind: str) -> Collection[str]:
-    """Return the names that own parts must not have: those of the project and of installed packages."""
+    """Return the names that user-defined parts must not have: those of the project and of installed packages."""
     if kind == _ROWS:
         return [_named(row) for row in TABLE]
     return {_DATASETS: catalogue.registry, _ALGORITHMS: algorithms.registry}[kind].modules
@@ -67,7 +71,7 @@ def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
 
 
 def problem(experiment: str, check: Callable[[], object]) -> str | None:
-    """Return the error of an own experiment that a check finds, or None.
+    """Return the error that a check finds in a user's experiment, or None.
 
     An exception that the check does not foresee is a bug of the program, and stops only this experiment.
     """
@@ -82,7 +86,7 @@ def problem(experiment: str, check: Callable[[], object]) -> str | None:
 
 
 class OwnParts:
-    """The own parts of `config/config.yaml` (`given`) and of the experiments' files.
+    """The user-defined parts of `config/config.yaml` (`given`) and of the experiments' files.
 
     Experiments' files are read when they are first needed.
     """
@@ -93,24 +97,24 @@ class OwnParts:
 
     @property
     def datasets(self) -> dict[str, Path]:
-        """The files of own datasets by name."""
+        """The files of user-defined datasets by name."""
         return dict(self._files(_DATASETS))
 
     @property
     def algorithms(self) -> dict[str, Path]:
-        """The files of own algorithms by name."""
+        """The files of user-defined algorithms by name."""
         return dict(self._files(_ALGORITHMS))
 
     @property
     def rows(self) -> list[Row]:
-        """The own rows of exponents; equal rows in two files count once."""
+        """The user-defined rows of exponents; equal rows in two files count once."""
         given = [part.value for part in self._given if isinstance(part.value, Row)]
         others = {p.name: p.value for p in self._of_experiments if isinstance(p.value, Row)}
         return given + [row for row in others.values() if row not in given]
 
     @property
     def faults(self) -> dict[str, str]:
-        """The errors in the names of own parts, by experiment."""
+        """The errors in the names of user-defined parts, by experiment."""
         return self._read[1]
 
     def _files(self, kind: str) -> Iterator[tuple[str, Path]]:

@@ -68,7 +68,7 @@ class Paper:
 
     @cached_property
     def written(self) -> "Paper":
-        """The paper as written in its files, at its own scale."""
+        """The paper as written in its files, without the changes of a preset or the user."""
         nothing = Changes(None, Caps(), Tree(self._changes.user.origin))
         return self if self._changes == nothing else Paper(self.library, nothing)
 
@@ -205,7 +205,7 @@ class Paper:
         return named if isinstance(named, Tree) else Tree(written.origin)
 
     def _refuse_idle(self, name: str) -> None:
-        """Reject settings in an experiment's file, or in the user's changes of it, that reach none of its grids."""
+        """Reject settings in an experiment's file, or changed by the user, that reach none of its grids."""
         change = self._changes.user.tree("experiments").tree(name)
         # a preset may override a setting of the file in all grids
         if self is self.written:

@@ -66,7 +66,7 @@ class Names(Strict):
 class Parts:
     """The modules of the selected parts.
 
-    `file` is the file of an own algorithm; `algorithm` is None if this file declares nothing.
+    `file` is the file of a user-defined algorithm; `algorithm` is None if this file declares nothing.
     """
 
     network: ModuleType
@@ -95,7 +95,7 @@ def choose(
     Args:
         values: the settings.
         measured: the names of the measurements.
-        user_algorithms: the files of own algorithms by name.
+        user_algorithms: the files of user-defined algorithms by name.
 
     Raises:
         ConfigurationError: a part does not exist; the message suggests the nearest name.
@@ -136,7 +136,7 @@ def _part(key: str, registry: Registry[object], name: str) -> ModuleType:
 
 
 def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
-    """Return the file of an own algorithm, or None for an algorithm of the project."""
+    """Return the file of a user-defined algorithm, or None for an algorithm of the project."""
     known = algorithms.registry.modules
     if algorithm in user:
         file = user[algorithm].as_posix()
@@ -282,7 +282,7 @@ def _refuse_unobserved(parts: Parts, settings: CellSettings) -> None:
 
 
 def _refuse_unread(settings: CellSettings, parts: Parts) -> None:
-    """Reject changes of a row's numbers that no selected part reads; an own algorithm may read all numbers."""
+    """Reject changes of a row's numbers that no selected part reads; user-defined algorithms may read all numbers."""
     if parts.file is not None or not settings.exponent_changes:
         return
     reads: frozenset[str] = frozenset().union(*(getattr(part, "READS", ()) for part in parts))

@@ -26,7 +26,7 @@ class Interval(NamedTuple):
     high: float
 
     def over(self, factor: float) -> "Interval":
-        """Return the numbers that are valid both on their own and multiplied by a positive factor."""
+        """Return the numbers that are valid both unscaled and multiplied by a positive factor."""
         return Interval(max(self.low, self.low / factor), min(self.high, self.high / factor))
 
 
@@ -70,7 +70,7 @@ def refuse_numbers(
     rates: Mapping[str, str],
     dtype: str,
 ) -> None:
-    """Reject numbers of algorithm and optimiser that become 0 or infinite, on their own or times a role's factor.
+    """Reject numbers of algorithm and optimiser that become 0 or infinite, unscaled or times a role's factor.
 
     Args:
         cell: the resolved cell.

@@ -50,7 +50,7 @@ class Resolved(NamedTuple):
 
 @dataclass(frozen=True)
 class Resolver:
-    """Resolves settings to cells, with the resources of a job, the user's own parts, and the user's rows of exponents.
+    """Resolves settings to cells, with the resources of a job, user-defined parts and user-defined rows of exponents.
 
     The numbers of a row are computed once for each network and not for each cell.
     """
@@ -181,7 +181,7 @@ class Resolver:
 
 
 def _declared(settings: Strict, names: Iterable[str]) -> dict[str, Any]:
-    """Return those of the named settings that the selected parts declare."""
+    """Return the named settings, restricted to those that the selected parts declare."""
     return {name: getattr(settings, name) for name in _known(type(settings), tuple(names))}
 
 

@@ -27,7 +27,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     Args:
         paper: the paper.
         name: the figure's name.
-        other_metrics: whether own algorithms may record metrics that the project does not know.
+        other_metrics: whether user-defined algorithms may record metrics that the project does not know.
 
     Raises:
         ConfigurationError: the figure does not exist or is invalid; for each problem, the message names file, line, key
@@ -102,7 +102,9 @@ def misplaced(paper: Paper, name: str) -> Iterator[None]:
 
 
 def refuse_unused_grids(paper: Paper, experiment: str) -> None:
-    """Reject grids in an experiment's file that no figure of it, or of an experiment that extends it, shows or judges.
+    """Reject grids in an experiment's file that no figure shows or judges.
+
+    Figures of the experiment and of experiments that extend it are considered.
 
     Raises:
         ConfigurationError: a grid is unused; the message suggests the nearest grid in use.

@@ -42,7 +42,7 @@ def schemas() -> dict[str, dict[str, object]]:
 
 
 def _experiment() -> dict[str, object]:
-    """Return the schema of an experiment's file, including the entries of own experiments."""
+    """Return the schema of an experiment's file, including the entries of the user's own experiments."""
     own = OwnNames.model_json_schema()
     place = _place(allowed_keys.EXPERIMENT | allowed_keys.SHARED)
     place["properties"] |= own["properties"]

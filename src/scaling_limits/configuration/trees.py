@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Union
 
 
 class Origin(NamedTuple):
-    """Where a value is written, and the bases and presets through which it was inherited.
+    """The place at which a value is written, and the bases and presets through which it was inherited.
 
     An example is `paper.yaml:57 (tanh_mlp, preset smoke)`.
     """
@@ -57,7 +57,10 @@ Word = Leaf | Tree
 
 
 def located(content: object, origin: Origin) -> Word:
-    """Plain content as words of one origin, but for words that have theirs; on the command line `null` is text."""
+    """Return plain content as values with a single origin.
+
+    Parts of the content that already have an origin keep it. On the command line, `null` arrives as text.
+    """
     if isinstance(content, (Leaf, Tree)):
         return content
     if isinstance(content, Mapping):

@@ -16,7 +16,7 @@ LISTS = frozenset({"augmentation", "input_shape", "frozen"})
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """All settings that the project's parts and the user's own algorithms declare."""
+    """All settings that the project's parts and user-defined algorithms declare."""
 
     user_algorithms: Mapping[str, Path]
 

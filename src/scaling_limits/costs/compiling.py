@@ -18,7 +18,7 @@ def compiled(cell: Cell) -> Compiled:
     compiler offers no such choice.
 
     Returns:
-        A key of `rates.TIMES`; None stands for full optimisation.
+        A key of `rates.TIMES`; None for full optimisation.
     """
     if cell.limit is not None or cell.device == "gpu":
         return None

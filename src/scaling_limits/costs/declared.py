@@ -42,7 +42,7 @@ def part(kind: str, name: str) -> ModuleType:
 
 
 def algorithm(spec: AlgorithmSpec) -> ModuleType | None:
-    """Return the module that declares an algorithm, or None for an own algorithm that declares nothing."""
+    """Return the module that declares an algorithm, or None for a user-defined algorithm that declares nothing."""
     if spec.file is not None:
         return algorithms.own.declaration(spec.file)
     return algorithms.registry.part(spec.name)

@@ -1,4 +1,4 @@
 """The content of a figure: its plot, its quantities, the labels of its metrics, and its claims."""
 
 OWN = "own"
-"""The slug of the user's own figures, used like that of a paper."""
+"""The slug of the user's own figures, which replaces the slug of a paper."""

@@ -1,4 +1,4 @@
-"""What plots and claims require of the cells of their grids, checked before any cell is computed."""
+"""Requirements of plots and claims on the cells of their grids, checked before any cell is computed."""
 
 import typing
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

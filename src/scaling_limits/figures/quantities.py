@@ -16,9 +16,8 @@ class Quantity(Strict):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
     If records have a `layer` or `index`, either one is selected (-1: a cell's last, -2: the one before), or `per` keeps
-    this axis as a column, with one number for each value. `per` may also keep the `inference_step`, of which otherwise
-    one is selected or the last one is used, and the training `step`, which is then not reduced. It names one axis or
-    several.
+    this axis as a column, with one number for each value. `per` may also keep the `inference_step`, which otherwise is
+    the selected or the last one, and the training `step`, which is then not reduced. It names one axis or several.
     `reduce` defines the reduction over training steps: `min`, `max`, `last`, `first`, or `at` (the records of `step`).
     `window` first averages this many consecutive recorded steps (1: no average), or all steps if there are fewer.
     `during` instead gives the mean over a part of training, between two fractions of its length: [0.25, 0.5]. With

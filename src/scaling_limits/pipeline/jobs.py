@@ -55,7 +55,7 @@ def run_job(
         WriteError: a cell or one of the two files cannot be written.
         StoreError: a stored cell cannot be read.
         DatasetError: the prepared dataset cannot be used.
-        ConfigurationError: an own algorithm does not return what training requires.
+        ConfigurationError: a user-defined algorithm does not return the values that training requires.
         OutOfMemoryError: a cell does not fit into memory; the cells before it are stored.
     """
     found: dict[str, StoredCell] = {}
@@ -180,7 +180,7 @@ def computation(
         arrays: its samples.
 
     Raises:
-        ConfigurationError: an own algorithm does not return what training requires.
+        ConfigurationError: a user-defined algorithm does not return the values that training requires.
     """
     if cell.limit is not None:
         limit = limits.registry.get(cell.limit)

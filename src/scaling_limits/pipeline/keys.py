@@ -38,7 +38,7 @@ def cell_modules(cell: Cell) -> tuple[str, ...]:
 
 
 def _decoding(dataset: str) -> str:
-    """Return the module that decodes a dataset; a name that is not in the registry is an own dataset."""
+    """Return the module that decodes a dataset; a name that is not in the registry is a user-defined dataset."""
     registry = catalogue.registry
     return registry.module(dataset) if dataset in registry.modules else keras_npz.__name__
 

@@ -73,7 +73,7 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
 
 
 def _values(experiment: Experiment, grids: Iterable[str], key: str, default: object) -> set[object]:
-    """Return the values of a setting in those of the grids that the experiment has."""
+    """Return the values of a setting in the given grids, ignoring grids that the experiment does not have."""
     values: set[object] = set()
     for grid in grids:
         if grid not in experiment.grids:

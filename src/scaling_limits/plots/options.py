@@ -121,7 +121,7 @@ class PlotOptions(Strict):
 
     @classmethod
     def of_content(cls, content: object) -> "type[PlotOptions]":
-        """Return the options class for a plot: that of its kind, or this base class if the kind is unknown.
+        """Return the options class of a plot's kind, or this base class if the kind is unknown.
 
         Raises:
             ConfigurationError: a package's kind cannot be imported, or its options do not derive from this base.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @cache
 def problem_of(text: str) -> str | None:
-    """Return what is wrong with the mathematics between dollar signs in a text, or None if it can be typeset."""
+    """Return the error in the mathematics between dollar signs in a text, or None if it can be typeset."""
     if "$" not in text:
         return None
     if text.replace(r"\$", "").count("$") % 2:

@@ -134,7 +134,7 @@ class Page:
         return [Body(self, areas[k], (widths[k], sizes[k][1])) for k in range(len(sizes))]
 
     def fit(self) -> None:
-        """Set the height of every row to that of its tallest body."""
+        """Set the height of every row to the height of its tallest body."""
         rows = [max(body.height for body in row) for row in self._rows]
         for height, row in zip(rows, self._rows, strict=True):
             for body in row:
@@ -206,7 +206,7 @@ class Body:
         self.page.fit()
 
     def fit(self, height: float) -> None:
-        """Divide a total height in inches, at least that of the body, between the axes and the legend."""
+        """Divide a total height in inches, which must not be less than `height`, between the axes and the legend."""
         self._parts.set_height_ratios([self.axes_height, height - self.axes_height])
 
     def finish(self) -> Figure:

@@ -1,4 +1,4 @@
-"""The rows of the plane of depth exponents."""
+"""Table rows of the plane of depth exponents."""
 
 import pandas as pd
 

@@ -141,7 +141,7 @@ class Options(PlotOptions):
 
     @classmethod
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
-        """Resolve the quantity, its metric's direction, entries given by grid, and single names in place of lists."""
+        """Resolve the quantity, its metric's direction and entries given by grid, and convert single names to lists."""
         quantity = names.quantity(plot.get("quantity"), path)
         best = {key: value for key, value in axis_words(quantity).items() if key == "best"}
         plot = {
