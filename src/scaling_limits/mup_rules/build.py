@@ -100,15 +100,16 @@ def _in_branch(
         )
     if depth is None or branches is None:
         return set()
-    if len(depth) != 2 or not all(isinstance(size, int) and size > 0 for size in depth):
+    valid = isinstance(depth, tuple | list) and len(depth) == 2
+    if not valid or not all(isinstance(size, int) and size > 0 for size in depth):
         raise ConfigurationError(
             "depth", f"is {depth!r}; give two positive integers, (base, target)"
         )
     if not 0.5 <= depth_exponent <= 1.0:
         raise ConfigurationError(
             "depth_exponent",
-            f"is {depth_exponent:g}; valid are 1/2 (Depth-µP) to 1 (CompleteP): features grow with the depth below 1/2, "
-            "and updates of a branch above 1",
+            f"is {depth_exponent:g}; valid are 1/2 (Depth-µP) to 1 (CompleteP): features grow with the depth below "
+            "1/2, and updates of a branch above 1",
         )
     patterns = [branches] if isinstance(branches, str) else branches
     return {path for pattern in patterns for path in matching(pattern, shapes, "branches")}

@@ -32,10 +32,8 @@ def leaves_of(tree: Any, argument: str) -> dict[str, Any]:
     for path, leaf in leaves.items():
         dtype = getattr(leaf, "dtype", None)
         if dtype is None or not jax.numpy.issubdtype(dtype, jax.numpy.floating):
-            kind = type(leaf).__name__ if dtype is None else f"array of dtype {dtype}"
-            raise ConfigurationError(
-                path, f"is a {kind} in {argument}; give floating-point parameters only"
-            )
+            kind = f"has type {type(leaf).__name__}" if dtype is None else f"has dtype {dtype}"
+            raise ConfigurationError(path, f"{kind} in {argument}; give floating-point arrays only")
     return leaves
 
 
