@@ -1,6 +1,6 @@
 """Flax models that return their features, and their training."""
 
-from functools import partial
+import functools
 
 import flax.linen as nn
 import jax
@@ -65,34 +65,38 @@ class ResNet(nn.Module):
     @nn.compact
     def __call__(self, x):
         x = nn.Dense(self.width)(x)
-        block = Block(self.width, name="blocks")
         stack = nn.scan(
-            lambda block, x, _: ((z := x + self.branch * block(x)), x),
+            lambda block, x, _: (x + self.branch * block(x), x),
             variable_axes={"params": 0},
             split_rngs={"params": True},
             length=self.depth,
         )
-        last, entering = stack(block, x, None)
+        last, entering = stack(Block(self.width, name="blocks"), x, None)
         return nn.Dense(CLASSES)(last), [last, entering]
 
 
 def data(*, tokens=False):
     rng = np.random.default_rng(0)
-    y = jnp.asarray(rng.integers(CLASSES, size=16))
+    y = rng.integers(CLASSES, size=16)
     if tokens:
-        return jnp.asarray(rng.integers(TOKENS, size=(16, LENGTH))), y[:, None] * jnp.ones(
-            (1, LENGTH), int
-        )
-    return jnp.asarray(rng.normal(size=(16, INPUT_DIM)), jnp.float32), y
+        return rng.integers(TOKENS, size=(16, LENGTH)), np.repeat(y[:, None], LENGTH, axis=1)
+    return rng.normal(size=(16, INPUT_DIM)).astype(np.float32), y
 
 
-def init(model, *, tokens=False, seed=0):
-    return model.init(jax.random.key(seed), data(tokens=tokens)[0])["params"]
+@functools.cache
+def init(model, seed=0):
+    x, _ = data(tokens=isinstance(model, Transformer))
+    return initialiser(model)(jax.random.key(seed), x)["params"]
 
 
-def train(model, params, rule, *, steps, tokens=False):
-    """The parameters after `steps` full-batch updates."""
-    x, y = data(tokens=tokens)
+@functools.cache
+def initialiser(model):
+    return jax.jit(model.init)
+
+
+def train(model, rule, steps):
+    """Return a function of initial parameters: those after full-batch steps, logits and features before and after."""
+    x, y = data(tokens=isinstance(model, Transformer))
 
     def loss(params):
         logits, _ = model.apply({"params": params}, x)
@@ -103,10 +107,11 @@ def train(model, params, rule, *, steps, tokens=False):
         updates, state = rule.update(jax.grad(loss)(params), state, params)
         return (optax.apply_updates(params, updates), state), None
 
-    run = jax.jit(
-        lambda params: jax.lax.scan(step, (params, rule.init(params)), None, length=steps)[0][0]
-    )
-    return run(params)
+    def run(params):
+        trained, _ = jax.lax.scan(step, (params, rule.init(params)), None, length=steps)[0]
+        return trained, *(model.apply({"params": one}, x) for one in (params, trained))
+
+    return run
 
 
 def slope(sizes, values):
@@ -115,4 +120,5 @@ def slope(sizes, values):
 
 
 def rms(x):
-    return float(jnp.sqrt(jnp.mean(jnp.square(x))))
+    """Root mean square over all entries."""
+    return jnp.sqrt(jnp.mean(jnp.square(x)))

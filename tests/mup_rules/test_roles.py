@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 from flax import nnx
+from models import Transformer, data
 
 import scaling_limits
-from models import Transformer, data
 from scaling_limits.errors import ConfigurationError
 
 

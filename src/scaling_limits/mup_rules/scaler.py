@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from scaling_limits.errors import ConfigurationError
@@ -79,13 +80,14 @@ class Scaler:
                     path,
                     f"has shape {leaf.shape}; the target model has {self._parameter(path).shape}",
                 )
-        factors = {path: self._init_factor(path, leaf) for path, leaf in leaves.items()}
+        base = {path: self.base_params[path] for path in leaves}
+        own, at_base = _sizes(leaves, "params"), _sizes(base, "base_params")
 
-        def multiplied(keys: Any, leaf: jax.Array) -> jax.Array:
-            factor = factors[path_of(keys)]
-            return leaf if factor == 1.0 else leaf * jnp.asarray(factor, leaf.dtype)
+        def factor(keys: Any, leaf: jax.Array) -> np.ndarray:
+            path = path_of(keys)
+            return np.asarray(self._init_factor(path, own[path], at_base[path]), leaf.dtype)
 
-        return jax.tree_util.tree_map_with_path(multiplied, params)
+        return _product(params, jax.tree_util.tree_map_with_path(factor, params))
 
     def optimiser(
         self, inner: Callable[..., optax.GradientTransformation], **hyperparameters: Any
@@ -136,27 +138,40 @@ class Scaler:
             lambda keys, _: self._parameter(path_of(keys)).group, tree
         )
 
-    def _init_factor(self, path: str, leaf: jax.Array) -> float:
-        own, base = (
-            _root_mean_square(path, one, name)
-            for one, name in ((leaf, "params"), (self.base_params[path], "base_params"))
-        )
-        if own == base == 0:
+    def _init_factor(self, path: str, size: float, base: float) -> float:
+        if size == base == 0:
             return 1.0
-        if 0 in (own, base):
+        if 0 in (size, base):
             raise ConfigurationError(
                 path,
-                f"is zero in {'params' if own == 0 else 'base_params'} only; initialise both trees by the same code",
+                f"is zero in {'base_params' if size else 'params'} only; initialise both trees by the same code",
             )
-        return base * self.parameters[path].rule.init_std.at(self.ratios) / own
+        return base * self.parameters[path].rule.init_std.at(self.ratios) / size
 
 
-def _root_mean_square(path: str, leaf: Any, argument: str) -> float:
-    if isinstance(leaf, jax.ShapeDtypeStruct):
-        raise ConfigurationError(
-            path, f"is a shape in {argument}; rescale needs arrays in params and base_params"
-        )
-    size = float(jnp.sqrt(jnp.mean(jnp.square(leaf.astype(jnp.float32)))))
-    if not math.isfinite(size):
-        raise ConfigurationError(path, f"is not finite in {argument}; initialise it anew")
-    return size
+def _sizes(leaves: Mapping[str, Any], argument: str) -> dict[str, float]:
+    """Return the root mean square of each array."""
+    for path, leaf in leaves.items():
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            raise ConfigurationError(
+                path, f"is a shape in {argument}; rescale needs arrays in params and base_params"
+            )
+
+    sizes = jax.device_get(_root_mean_squares(dict(leaves)))
+    for path, size in sizes.items():
+        if not math.isfinite(size):
+            raise ConfigurationError(path, f"is not finite in {argument}; give finite values")
+    return {path: float(size) for path, size in sizes.items()}
+
+
+@jax.jit
+def _root_mean_squares(leaves: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    return {
+        path: jnp.sqrt(jnp.mean(jnp.square(leaf.astype(jnp.float32))))
+        for path, leaf in leaves.items()
+    }
+
+
+@jax.jit
+def _product(tree: Any, factors: Any) -> Any:
+    return jax.tree.map(jnp.multiply, tree, factors)
