@@ -8,7 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-TOKENS, LENGTH, CLASSES, INPUT_DIM = 16, 8, 4, 8
+TOKENS, LENGTH, CLASSES, INPUT_DIM = 16, 4, 4, 8
+
+# of the size of Flax's default, and faster to compile
+kernel_init = nn.initializers.lecun_uniform()
+dense = functools.partial(nn.Dense, kernel_init=kernel_init)
 
 
 class MLP(nn.Module):
@@ -20,9 +24,9 @@ class MLP(nn.Module):
     def __call__(self, x):
         features = []
         for _ in range(3):
-            x = jnp.tanh(nn.Dense(self.width)(x))
+            x = jnp.tanh(dense(self.width)(x))
             features.append(x)
-        return nn.Dense(CLASSES)(x), features
+        return dense(CLASSES)(x), features
 
 
 class Transformer(nn.Module):
@@ -37,12 +41,15 @@ class Transformer(nn.Module):
         def attend(query, key, value, **options):
             return nn.dot_product_attention(query * self.score, key, value)
 
-        x = nn.Embed(TOKENS, self.width, embedding_init=nn.initializers.normal(1.0))(tokens)
-        attention = nn.MultiHeadDotProductAttention(self.heads, attention_fn=attend)
+        unit = nn.initializers.variance_scaling(TOKENS, "fan_in", "uniform")
+        x = nn.Embed(TOKENS, self.width, embedding_init=unit)(tokens)
+        attention = nn.MultiHeadDotProductAttention(
+            self.heads, kernel_init=kernel_init, attention_fn=attend
+        )
         first = x + attention(nn.LayerNorm()(x))
-        hidden = nn.relu(nn.Dense(4 * self.width)(nn.LayerNorm()(first)))
-        second = first + nn.Dense(self.width)(hidden)
-        return nn.Dense(CLASSES)(nn.LayerNorm()(second)), [first, second]
+        hidden = nn.relu(dense(4 * self.width)(nn.LayerNorm()(first)))
+        second = first + dense(self.width)(hidden)
+        return dense(CLASSES)(nn.LayerNorm()(second)), [first, second]
 
 
 class Block(nn.Module):
@@ -52,7 +59,7 @@ class Block(nn.Module):
 
     @nn.compact
     def __call__(self, x):
-        return nn.Dense(self.width)(jnp.tanh(nn.Dense(self.width)(x)))
+        return dense(self.width)(jnp.tanh(dense(self.width)(x)))
 
 
 class ResNet(nn.Module):
@@ -64,7 +71,7 @@ class ResNet(nn.Module):
 
     @nn.compact
     def __call__(self, x):
-        x = nn.Dense(self.width)(x)
+        x = dense(self.width)(x)
         stack = nn.scan(
             lambda block, x, _: (x + self.branch * block(x), x),
             variable_axes={"params": 0},
@@ -72,7 +79,7 @@ class ResNet(nn.Module):
             length=self.depth,
         )
         last, entering = stack(Block(self.width, name="blocks"), x, None)
-        return nn.Dense(CLASSES)(last), [last, entering]
+        return dense(CLASSES)(last), [last, entering]
 
 
 def data(*, tokens=False):

@@ -106,7 +106,7 @@ def test_a_residual_network_has_the_numbers_of_the_table(alpha, optimiser):
         for n, depth in ((48, 20), (16, 5))
     )
     assert_same_numbers(mup, target, base)
-    branch = mup.multipliers["residual branches"].at(mup.ratios)
+    branch = mup.multipliers["residual branches"]
     assert branch == pytest.approx(target["hidden"].branch / base["hidden"].branch)
 
 

@@ -218,7 +218,7 @@ def test_the_table_has_the_models_layers():
     assert table.loc["blocks/Dense_1/bias", "learning_rate"] == "m_L^-0.5"
     assert table.loc["Dense_0/bias", "learning_rate"] == "1"
     assert table.loc["residual branches", "multiplier"] == "m_L^-0.5"
-    assert mup.multipliers["residual branches"].at(mup.ratios) == pytest.approx(2**-0.5)
+    assert mup.multipliers["residual branches"] == pytest.approx(2**-0.5)
     assert "epsilon" not in scaling_limits.mup(params, base, "sgd").table()
 
 

@@ -53,7 +53,7 @@ def build(
             )
             for path, pair in shapes.items()
         },
-        multipliers=multipliers(
+        forward=multipliers(
             optimiser,
             tied="tied" in assigned.values(),
             branches=depth is not None,

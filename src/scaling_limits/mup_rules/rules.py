@@ -7,6 +7,7 @@ learning rate m_L^(alpha - 1) and epsilon m_L^-alpha, SGD's learning rate m_L^(2
 alpha = 1 CompleteP (Dey et al. 2025).
 """
 
+import math
 from fractions import Fraction
 from typing import Literal, NamedTuple, get_args
 
@@ -36,8 +37,7 @@ class Power(NamedTuple):
 
     def at(self, ratios: Ratios) -> float:
         """Return the number; exactly 1 where all ratios are 1."""
-        factors = [float(r) ** p for r, p in zip(ratios, self, strict=True)]
-        return factors[0] * factors[1] * factors[2]
+        return math.prod(math.pow(r, p) for r, p in zip(ratios, self, strict=True))
 
     def __str__(self) -> str:
         named = zip(("m_N", "m_L", "m_head"), self, strict=True)

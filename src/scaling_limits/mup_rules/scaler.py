@@ -44,17 +44,26 @@ class Scaler:
 
     Attributes:
         parameters: path -> shape, role and powers.
-        multipliers: place in the forward pass -> power of the multiplier that the model itself applies there.
+        forward: place in the forward pass -> power of the multiplier that the model itself applies there.
         ratios: target over base size of width, depth and attention heads, the bases of all powers.
         update_rule: `sgd`, `adam` or `adamw`.
         base_params: path -> array or shape at the base width.
     """
 
     parameters: Mapping[str, Parameter]
-    multipliers: Mapping[str, Power]
+    forward: Mapping[str, Power]
     ratios: Ratios
     update_rule: Optimiser
     base_params: Mapping[str, Any]
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """Multipliers that the model itself applies, relative to the base model, by their place in the forward pass.
+
+        The places are `residual branches` (if the depth changes), `attention scores` (if the size of the heads does)
+        and `logits` (of a tied readout).
+        """
+        return {place: power.at(self.ratios) for place, power in self.forward.items()}
 
     def rescale(self, params: Any) -> Any:
         """Return the initial parameters of the target model.

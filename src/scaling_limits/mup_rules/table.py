@@ -17,7 +17,7 @@ def as_table(scaler: Scaler) -> pd.DataFrame:
     quantities = ["init_std", "learning_rate", "epsilon", "weight_decay"]
     if scaler.update_rule == "sgd":
         quantities.remove("epsilon")
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "parameter": path,
             "shape": parameter.shape,
@@ -29,9 +29,9 @@ def as_table(scaler: Scaler) -> pd.DataFrame:
         for path, parameter in scaler.parameters.items()
     ]
     columns = list(rows[0])
+    empty: dict[str, object] = dict.fromkeys(columns, "")
     rows += [
-        dict.fromkeys(columns, "")
-        | {"parameter": place, "role": "forward pass", "multiplier": str(power)}
-        for place, power in scaler.multipliers.items()
+        empty | {"parameter": place, "role": "forward pass", "multiplier": str(power)}
+        for place, power in scaler.forward.items()
     ]
     return pd.DataFrame(rows, columns=columns)
