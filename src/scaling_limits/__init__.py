@@ -67,23 +67,18 @@ def mup(
         roles: pattern of paths -> role (`input`, `hidden`, `output`, `tied` or `fixed`) instead of that of the axes.
 
     Returns:
-        An object with `rescale(params)`, `optimiser(inner, **hyperparameters)`, `table()` and `multipliers`.
+        An object with `rescale(params)`, `optimiser(inner, **hyperparameters)`, `table()` and `multipliers`: the
+        numbers by which the model itself multiplies residual branches, attention scores and tied logits.
 
     Raises:
         ConfigurationError: a parameter exists at one width only, no shape changes, axes grow by different ratios, a
             role does not follow from the axes, a pattern matches nothing, or another argument is invalid.
 
     Example:
-        >>> import jax, optax
-        >>> import flax.linen as nn
-        >>> def model(width):
-        ...     return nn.Sequential([nn.Dense(width), nn.relu, nn.Dense(width), nn.relu, nn.Dense(10)])
-        >>> def init(width):
-        ...     return model(width).init(jax.random.key(0), jax.numpy.ones((1, 784)))
-        >>> mup = scaling_limits.mup(init(1024), init(128), optimiser="adam")
-        >>> params = mup.rescale(init(1024))
-        >>> rule = mup.optimiser(optax.adam, learning_rate=1e-3)
-        >>> print(mup.table()[["parameter", "role", "learning_rate"]].to_string(index=False))
+        >>> mup = scaling_limits.mup(params, base_params, optimiser="adam")
+        >>> params = mup.rescale(params)
+        >>> transformation = mup.optimiser(optax.adamw, learning_rate=1e-3, weight_decay=0.01)
+        >>> print(mup.table())
     """
     # jax and optax take seconds to import: only for who asks
     from scaling_limits.mup_rules.build import build

@@ -142,6 +142,7 @@ DEEP = {"depth": (2, 4), "branches": "b/*"}
         ({}, {}, DEEP | {"branches": "x"}, r"^branches\['x'\]: matches no parameter"),
         ({}, {}, DEEP | {"depth": (0, 4)}, r"^depth: is \(0, 4\)"),
         ({}, {}, DEEP | {"depth": 4}, r"^depth: is 4"),
+        ({"b_k": (4, 8, 8)}, {"b_k": (2, 4, 4)}, DEEP, r"^b/k: has shape .* a stack of 4 and of 2"),
         ({}, {}, DEEP | {"depth_exponent": 0.4}, r"^depth_exponent: is 0.4"),
     ],
 )

@@ -162,6 +162,8 @@ def test_theory_predicts_that_features_learn_at_every_size(alpha, optimiser):
     for axis in ("width", "depth"):
         blocks = block_exponents(axis, row, TRANSFORMER, exponents=exponents, exponent_changes={})
         assert blocks.output_change == 0.0
-        # scores are learned by Adam; SGD's first step leaves them, as its gradient vanishes
         of_values = [blocks.weights[name].update for name in ("value", "attention", "expansion")]
         assert of_values == [0.0 if axis == "width" else alpha - 1] * 3
+        if axis == "width":
+            # shares are uniform at first, so SGD hardly changes queries before values are learned
+            assert blocks.weights["query"].update == (-0.5 if optimiser == "sgd" else 0.0)

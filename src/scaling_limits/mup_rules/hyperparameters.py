@@ -14,13 +14,13 @@ _RESCALED = ("learning_rate", "eps", "eps_root", "weight_decay")
 
 
 def complete(
-    inner: Callable[..., Any], given: Mapping[str, Any], optimiser: Optimiser
+    inner: Callable[..., Any], hyperparameters: Mapping[str, Any], optimiser: Optimiser
 ) -> dict[str, Any]:
-    """Return the hyperparameters of a constructor, those that are rescaled with their defaults.
+    """Return the hyperparameters of a constructor, with the defaults of those that are rescaled.
 
     Args:
         inner: a constructor such as `optax.adamw`.
-        given: its keyword arguments.
+        hyperparameters: its keyword arguments.
         optimiser: the update rule that the powers are for.
 
     Raises:
@@ -35,27 +35,33 @@ def complete(
     name = getattr(inner, "__name__", "inner")
     signature = inspect.signature(inner)
     try:
-        signature.bind(**given)
+        signature.bind(**hyperparameters)
     except TypeError as error:
         raise ConfigurationError(
             "hyperparameters", f"{name}: {error}; valid: {', '.join(signature.parameters)}"
         ) from None
-    if optimiser == "sgd" and "eps" in signature.parameters:
-        raise ConfigurationError(
-            "inner",
-            f"{name} takes eps, so its steps do not scale with the gradient as those of SGD; "
-            "build the rules with optimiser='adam'",
-        )
-    if optimiser != "sgd" and inner is optax.sgd:
-        raise ConfigurationError(
-            "inner", f"sgd has other powers than {optimiser}; build the rules with optimiser='sgd'"
-        )
+    _check_update_rule(inner, name, "eps" in signature.parameters, optimiser)
     defaults = {
         key: signature.parameters[key].default
         for key in _RESCALED
         if key in signature.parameters and signature.parameters[key].default is not _EMPTY
     }
-    return defaults | dict(given)
+    return defaults | dict(hyperparameters)
+
+
+def _check_update_rule(
+    inner: Callable[..., Any], name: str, has_epsilon: bool, optimiser: Optimiser
+) -> None:
+    if optimiser == "sgd" and has_epsilon:
+        raise ConfigurationError(
+            "inner",
+            f"{name} takes eps, so its steps do not scale with the gradient as those of SGD; "
+            "call mup with optimiser='adam'",
+        )
+    if optimiser != "sgd" and inner is optax.sgd:
+        raise ConfigurationError(
+            "inner", f"sgd has other powers than {optimiser}; call mup with optimiser='sgd'"
+        )
 
 
 def rescaled(values: Mapping[str, Any], rule: Rule, ratios: Ratios) -> dict[str, Any]:

@@ -62,20 +62,20 @@ def assign_roles(
         ConfigurationError: a pattern matches no parameter, or two patterns one parameter, a role is unknown or does not
             follow from the axes, axes grow by different ratios, or an embedding may be the readout too.
     """
-    fixed = _declared_roles(shapes, declared)
+    explicit = _declared_roles(shapes, declared)
     growths = {path: shape.growth(path) for path, shape in shapes.items()}
-    derived = {path: growth for path, growth in growths.items() if path not in fixed}
+    derived = {path: growth for path, growth in growths.items() if path not in explicit}
     ratio, largest = _width_ratio(derived)
     if ratio == 1:
         # all that grows is declared
         ratio, largest = _width_ratio(growths)
-    roles = fixed | {
-        path: _derived_role(path, growth, ratio, largest) for path, growth in derived.items()
+    roles = {
+        path: explicit.get(path) or _derived_role(path, growth, ratio, largest)
+        for path, growth in growths.items()
     }
-    ordered = {path: roles[path] for path in shapes}
     if ratio != 1:
-        _check_readout(ordered, fixed)
-    return ordered, ratio
+        _check_readout(roles, explicit)
+    return roles, ratio
 
 
 def head_growth(growths: Mapping[str, Growth]) -> Fraction:

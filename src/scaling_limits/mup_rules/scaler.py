@@ -106,7 +106,7 @@ class Scaler:
         `inner` is called once for all parameters with the same powers. Its `learning_rate`, `eps` and `weight_decay`
         are multiplied by the factors of `table`, and `eps_root` by the square of that of `eps`; defaults of `inner`
         are rescaled too. Transformations of all gradients together, such as `optax.clip_by_global_norm`, are chained
-        with the result instead.
+        with the result instead, and a `mask` is a function of parameters, as `inner` sees those of one group.
 
         Args:
             inner: a constructor with optax's names of hyperparameters, such as `optax.adamw`.
