@@ -7,7 +7,7 @@ import numpy as np
 import optax
 import pytest
 from flax import nnx
-from models import ResNet, data, init
+from models import ResNet, Transformer, data, init
 
 import scaling_limits
 from scaling_limits.errors import ConfigurationError
@@ -220,6 +220,20 @@ def test_the_table_has_the_models_layers():
     assert table.loc["residual branches", "multiplier"] == "m_L^-0.5"
     assert mup.multipliers["residual branches"] == pytest.approx(2**-0.5)
     assert "epsilon" not in scaling_limits.mup(params, base, "sgd").table()
+
+
+def test_attention_needs_a_multiplier_if_its_heads_grow():
+    def shapes(width, heads):
+        model = Transformer(width, heads)
+        return jax.eval_shape(lambda: model.init(jax.random.key(0), data(tokens=True)[0]))
+
+    base = shapes(16, 2)
+    larger = scaling_limits.mup(shapes(64, 2), base)
+    assert larger.multipliers == {"attention scores": 0.5}
+    assert larger.table().iloc[-1]["multiplier"] == "m_head^-0.5"
+    assert scaling_limits.mup(shapes(64, 8), base).multipliers == {}
+    tied = scaling_limits.mup(shapes(64, 8), base, roles={"*embedding": "tied"})
+    assert tied.multipliers == {"logits": 0.25}
 
 
 @pytest.mark.parametrize(
