@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from models import MLP, Block, ResNet, Transformer, init, rms, slope, train
+from scaled_models import MLP, Block, ResNet, Transformer, init, rms, slope, train
 
 import scaling_limits
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from flax import nnx
-from models import Transformer, data
+from scaled_models import Transformer, data
 
 import scaling_limits
 from scaling_limits.errors import ConfigurationError

@@ -7,7 +7,7 @@ import numpy as np
 import optax
 import pytest
 from flax import nnx
-from models import ResNet, Transformer, data, init
+from scaled_models import ResNet, Transformer, data, init
 
 import scaling_limits
 from scaling_limits.errors import ConfigurationError
