@@ -24,7 +24,7 @@ FLOORS = [
         *("datasets", "networks", "parameterisations", "algorithms", "optimisers", "limits"),
         "measurements",
     },
-    {"training", "costs"},
+    {"training", "costs", "mup_rules"},
     {"figures"},
     {"records"},
     {"claims"},

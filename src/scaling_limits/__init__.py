@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-__all__ = ["__version__", "load", "train"]
+    from scaling_limits.mup_rules.rules import Optimiser
+    from scaling_limits.mup_rules.scaler import Scaler
+
+__all__ = ["__version__", "load", "mup", "train"]
 
 __version__ = version("scaling-limits")
 
@@ -40,6 +43,60 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
     from scaling_limits.plots.figure_folder import FigureFolder, find
 
     return FigureFolder.open(find(figure, preset, root)).table()
+
+
+def mup(
+    params: Any,
+    base_params: Any,
+    optimiser: Optimiser = "adam",
+    *,
+    depth: tuple[int, int] | None = None,
+    branches: str | Sequence[str] | None = None,
+    depth_exponent: float = 1.0,
+    roles: Mapping[str, str] | None = None,
+) -> Scaler:
+    """Scale the initialisation and the optimiser of a Flax model with its width (µP) and depth (CompleteP).
+
+    At the base size everything is as the user has it. The axes in which the two trees differ give each parameter its
+    role (`docs/mup.md`), and its role the powers (Tensor Programs V Table 3; depth-mup Table 2; Dey et al. 2025).
+    Multipliers in the forward pass cannot be set from outside; the result lists those that the model needs.
+
+    Args:
+        params: parameters of the target model, arrays or shapes (`jax.eval_shape`): a pytree with Flax's order of axes,
+            such as `model.init(...)["params"]` or `nnx.state(model, nnx.Param)`.
+        base_params: the same parameters at the base width, with the depth of the target; arrays for `rescale`.
+        optimiser: the update rule, `sgd`, `adam` or `adamw`.
+        depth: base and target number of residual blocks, if the depth is scaled.
+        branches: pattern of the paths of all parameters in residual branches, or several, if the depth is scaled.
+        depth_exponent: alpha of the branch multiplier m_L^-alpha: 1 is CompleteP, 1/2 Depth-µP.
+        roles: pattern of paths -> role (`input`, `hidden`, `output`, `tied` or `fixed`) instead of that of the axes.
+
+    Returns:
+        An object with `rescale(params)`, `optimiser(inner, **hyperparameters)`, `table()` and `multipliers`: the
+        numbers by which the model itself multiplies residual branches, attention scores and tied logits.
+
+    Raises:
+        ConfigurationError: a parameter exists at one width only, no shape changes, axes grow by different ratios, a
+            role does not follow from the axes, a pattern matches nothing, or another argument is invalid.
+
+    Example:
+        >>> mup = scaling_limits.mup(params, base_params, optimiser="adam")
+        >>> params = mup.rescale(params)
+        >>> transformation = mup.optimiser(optax.adamw, learning_rate=1e-3, weight_decay=0.01)
+        >>> print(mup.table())
+    """
+    # jax and optax take seconds to import: only for who asks
+    from scaling_limits.mup_rules.build import build
+
+    return build(
+        params,
+        base_params,
+        optimiser,
+        depth=depth,
+        branches=branches,
+        depth_exponent=depth_exponent,
+        roles=roles or {},
+    )
 
 
 def train(

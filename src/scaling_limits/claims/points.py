@@ -283,7 +283,7 @@ def table_of(
 
 
 def _refuse_several_values(
-    claim: ClaimBase, whole: pd.DataFrame, table: pd.DataFrame, key: Sequence[str]
+    claim: ClaimBase, whole: pd.DataFrame, table: pd.DataFrame, key: list[str]
 ) -> None:
     """Reject a table in which several rows have the same values of `key`.
 
