@@ -53,6 +53,7 @@ def test_what_is_there_is_judged_and_reported(project: Project, tmp_path: Path) 
     assert "\n  holds     The loss is a number.\n" in output
 
 
+@pytest.mark.slow
 def test_imported_results_are_judged_and_drawn_without_computing(
     finished: Project, fresh: Project, tmp_path: Path
 ) -> None:

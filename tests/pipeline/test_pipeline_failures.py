@@ -59,6 +59,7 @@ def test_a_truncated_cell_is_computed_again(project: Project) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_corrupt_dataset_is_said_moved_aside_and_prepared_again(project: Project) -> None:
     path = project / "results/datasets/digits.npz"
     content = bytearray(path.read_bytes())

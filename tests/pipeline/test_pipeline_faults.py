@@ -32,6 +32,7 @@ def cells(project: Project) -> dict[str, bytes]:
     return project.outputs("results/cells")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("prlimit"), reason="no prlimit on this machine")
 def test_a_full_disk_costs_the_figure_and_no_cell(project: Project) -> None:
     before = project.outputs("results", "figures")
@@ -54,6 +55,7 @@ def test_a_full_disk_costs_the_figure_and_no_cell(project: Project) -> None:
     assert project.outputs("results", "figures") == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() == 0 and not works(BOUND), reason="root with all its rights")
 def test_results_that_may_not_be_written_to(project: Project) -> None:
     before = project.outputs("results", "figures", "logs")
@@ -115,6 +117,7 @@ def test_an_unreadable_configuration_is_named(
     assert not (fresh / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down(fresh: Project) -> None:
     source = fresh / "src/scaling_limits/datasets/mnist.py"
     text = re.sub(r'"https?://[^"]*"', '"http://127.0.0.1:9/"', source.read_text("utf-8"))
@@ -129,6 +132,7 @@ def test_a_server_that_is_down(fresh: Project) -> None:
     assert not list((fresh / "data").rglob("*.*"))
 
 
+@pytest.mark.slow
 def test_own_data_in_places_with_spaces_and_other_letters(template: Path, tmp_path: Path) -> None:
     project = Project(tmp_path / "Räume & Maße" / "mein Projekt é")
     shutil.copytree(template, project.folder)

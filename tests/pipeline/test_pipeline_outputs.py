@@ -45,6 +45,7 @@ def test_twice_from_scratch_byte_by_byte(template: Path, finished: Project, tmp_
     assert [p.name for p in other.cells()] == [p.name for p in finished.cells()]
 
 
+@pytest.mark.slow
 def test_another_workflow_takes_a_figure_as_from_a_module(project: Project, tmp_path: Path) -> None:
     """The Snakefile of docs/running.md, with this project's folder and a figure that is there already."""
     documented = (SOURCE / "docs/running.md").read_text("utf-8").split("From another workflow")[1]
@@ -77,6 +78,7 @@ def test_substitution_and_reduced_sizes_are_written_down(finished: Project) -> N
     assert "paper: MNIST" in text
 
 
+@pytest.mark.slow
 def test_jobs_say_what_they_took(finished: Project) -> None:
     logs = finished / "logs"
     jobs = [path for path in logs.rglob("*.log") if path.stem not in ("publish", "index")]
@@ -162,6 +164,7 @@ def test_the_audit_passes_and_fails(project: Project) -> None:
         assert f"{name}: does not match its checksum in provenance.json" in output
 
 
+@pytest.mark.slow
 def test_an_audit_of_what_is_there_is_made_anew_when_that_changed(
     project: Project, tmp_path: Path
 ) -> None:
