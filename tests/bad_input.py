@@ -538,7 +538,7 @@ def _values() -> Iterator[Case]:
             "greater than or equal to 0",
         ),
         ("infinite rate, on the command line", {"learning_rate": "inf"}, "learning_rate", "finite"),
-        ("empty axis", {"seed": []}, "seed", "an axis needs a value at least"),
+        ("empty axis", {"seed": []}, "seed", "a list of values needs at least one"),
         (
             "range that ends before it begins",
             {"seed": {"octaves": [3, 1]}},
@@ -920,19 +920,19 @@ def _found_late() -> Iterator[Case]:
     yield Case(
         "C",
         "seed twice",
-        (TOY, "grids.main.seed: 0 stands there twice"),
+        (TOY, "grids.main.seed: the value 0 occurs twice"),
         files=in_file(seed=[0, 0, 0]),
     )
     yield Case(
         "C",
         "rate twice",
-        (TOY, "grids.main.learning_rate: 0.1 stands there twice"),
+        (TOY, "grids.main.learning_rate: the value 0.1 occurs twice"),
         files=in_file(learning_rate=[0.1, 0.1]),
     )
     yield Case(
         "C",
         "rate twice, written otherwise",
-        (GIVEN, "learning_rate: 1e-1 stands there twice"),
+        (GIVEN, "learning_rate: the value 1e-1 occurs twice"),
         by_user(learning_rate=["0.1", "1e-1"]),
     )
     # D

@@ -18,20 +18,33 @@ __version__ = version("scaling-limits")
 
 
 def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> pd.DataFrame:
-    """The table that a computed figure shows: one row for each panel, line, point and seed.
+    """Return the table that a computed figure shows, with one row for each panel, line, point and seed.
 
-    Its columns are `panel` (from 0), `title`, `line`, `quantity`, `grid`, `cell_id`, `seed`, `value` and `diverged`
-    (some seed did at this point), then all settings of the cell as in `docs/settings.md`, and the axis that the
-    quantity keeps, if it has one (`step`, `inference_step`, `layer`, `index`, or over the depth `relative_layer`,
-    `relative_index`). Of a figure of several plots the first column is `plot` (from 0).
+    Args:
+        figure: the figure, as `<paper>/<figure>`.
+        preset: the preset that it was computed at.
+        root: the project's folder; by default the working directory, or the nearest folder above it, that has this
+            figure.
 
-    `figure` is named as in `load("mupc/fig5")`; `root` is the project's folder (default: the nearest one above the
-    working directory that has results).
+    Returns:
+        A table with the columns `panel` (from 0), `title`, `line`, `quantity`, `grid`, `cell_id`, `seed`, `value` and
+        `diverged` (whether any seed diverged at this point). They are followed by all settings of `docs/settings.md`
+        and the axis that the quantity keeps, if any: `step`, `inference_step`, `layer`, `index`, or, relative to the
+        depth, `relative_layer` and `relative_index`. For a figure with several plots, the first column is `plot`
+        (from 0).
 
     Raises:
-        ScalingLimitsError: the figure was not computed at this preset; says how to compute it, and which were.
+        ScalingLimitsError: the figure has not been computed at this preset. The message gives the command that computes
+            it and the figures that have been computed.
+
+    Examples:
+        >>> import scaling_limits
+        >>> table = scaling_limits.load("mupc/fig5", preset="smoke")
+        >>> list(table)[:4]
+        ['panel', 'title', 'line', 'quantity']
+        >>> means = table.groupby(["line", "learning_rate"])["value"].mean()
     """
-    # pandas and matplotlib take a second to import: only for who asks
+    # pandas and matplotlib take a second to import, which the command line should not wait for
     from scaling_limits.plots.figure_folder import FigureFolder, find
 
     return FigureFolder.open(find(figure, preset, root)).table()
@@ -42,30 +55,68 @@ def train(
     measurements: Mapping[str, Sequence[int | Literal["end"]]] | None = None,
     data: Mapping[str, ArrayLike] | Path | str | None = None,
     *,
+    store: Path | str | None = None,
     algorithms: Mapping[str, Path | str] | None = None,
     parameterisations: Sequence[Mapping[str, object]] | None = None,
 ) -> pd.DataFrame:
-    """Train one network and return its records, with the numbers that a figure's cell of the same settings has.
+    """Train one network, or a sweep over lists of values, and return the records.
 
-    Nothing is stored.
+    The numbers are those of a figure's cells with the same settings. Networks that differ only in seed, learning rates
+    and multipliers share one compiled program. If standard error is a terminal, a progress bar is shown.
 
     Args:
-        settings: those of `docs/settings.md`, one value each.
-        measurements: for each name of `docs/adding.md`, the numbers of updates after which it is taken; `"end"` is all.
-        data: an own dataset, as the arrays `x_train`, `y_train`, `x_test` and `y_test` or an .npz file of these, which
-            the setting `dataset` may give a name; or a folder with copies of the project's datasets.
-        algorithms: own algorithms, a Python file for each name, as in `config/config.yaml`.
-        parameterisations: own rows of the table, as in `config/config.yaml`.
+        settings: settings of `docs/settings.md`. A list of values, also a tuple, range or array, makes a sweep: the
+            product of all lists is trained. Where one value is a list (`input_shape`, `frozen`, `augmentation`), only a
+            list of lists makes a sweep.
+        measurements: measurements of `docs/adding.md`, each with the numbers of updates after which it is taken;
+            `"end"` is after the last update.
+        data: your own dataset, as the arrays `x_train`, `y_train`, `x_test` and `y_test` or as an .npz file with these
+            arrays, which the setting `dataset` may give a name; or a folder with copies of the project's datasets.
+        store: a folder of computed cells, such as `results/cells`. Networks in it are loaded instead of trained, and
+            trained networks are added to it. By default nothing is stored.
+        algorithms: your own algorithms, a Python file for each name, as in `config/config.yaml`.
+        parameterisations: your own rows of the table of parameterisations, as in `config/config.yaml`.
 
     Returns:
-        The columns `metric`, `step`, `inference_step`, `layer`, `index` (each missing where a metric does not have it)
-        and `value`.
+        A table with the columns `metric`, `step`, `inference_step`, `layer`, `index` (missing values if a metric lacks
+        the axis) and `value`. For a sweep, these columns follow one column for each setting with a list of values, and
+        the column `seed`.
 
     Raises:
-        ConfigurationError: an argument, setting or measurement is unknown, missing, invalid or does not go with the
-            others; a measured step is never reached; the network does not fit into this machine's memory.
-        DatasetError: the dataset is invalid or could not be obtained.
-    """
-    from scaling_limits.pipeline import by_hand
+        ConfigurationError: an argument, setting or measurement is unknown, missing, invalid or incompatible with the
+            others; a measured step is never reached; the dataset is invalid or could not be obtained; the networks
+            do not fit into this machine's memory; or the store cannot be read or written.
 
-    return by_hand.train(settings, measurements, data, algorithms, parameterisations)
+    Examples:
+        One network:
+
+        >>> import scaling_limits
+        >>> settings = {
+        ...     "dataset": "digits",
+        ...     "num_train": 64,
+        ...     "width": 16,
+        ...     "depth": 2,
+        ...     "depth_kind": "hidden_layers",
+        ...     "activation": "tanh",
+        ...     "parameterisation": "mup",
+        ...     "algorithm": "backpropagation",
+        ...     "optimiser": "sgd",
+        ...     "learning_rate": 0.1,
+        ...     "num_steps": 5,
+        ...     "batch_size": 64,
+        ... }
+        >>> records = scaling_limits.train(settings, {"performance": ["end"]})
+        >>> sorted(records["metric"].unique())
+        ['test_accuracy', 'test_loss', 'train_loss']
+
+        A sweep over width and seed:
+
+        >>> records = scaling_limits.train({**settings, "width": [8, 16], "seed": range(2)})
+        >>> records[records["step"] == 4].shape
+        (4, 8)
+        >>> list(records)
+        ['width', 'seed', 'metric', 'step', 'inference_step', 'layer', 'index', 'value']
+    """
+    from scaling_limits.pipeline import sweep
+
+    return sweep.train(settings, measurements, data, store, algorithms, parameterisations)

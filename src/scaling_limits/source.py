@@ -30,15 +30,21 @@ PACKAGE = "scaling_limits"
 DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory", "metrics"})
 
 
-@cache
 def source_digest(modules: tuple[str, ...]) -> str:
     """16 hexadecimal digits over the import closure of `modules`: dotted names with the package's, this one or another,
     or paths of Python files.
 
-    Asked for once in a process, which goes on with the code that it has imported.
+    Modules are read once in a process, which goes on with the code that it has imported. Files are read each time, as
+    an edited algorithm is imported again.
     """
+    return _digest(modules, tuple(_text(name) for name in modules if _is_file(name)))
+
+
+@cache
+def _digest(modules: tuple[str, ...], texts: tuple[str, ...]) -> str:
+    """Return the digest of modules and of files with these texts."""
     needed = _needed(modules)
-    lines = [f"{name} {_tree_digest(name, needed[name])}" for name in sorted(needed)]
+    lines = [f"{name} {_tree_digest(name, _text(name), needed[name])}" for name in sorted(needed)]
     lines += [f"{name} {version(name)}" for name in sorted(_distributions(needed))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
@@ -57,7 +63,7 @@ def _needed(modules: Iterable[str]) -> dict[str, frozenset[str]]:
         known = needed.get(name)
         if known is None or not declarations <= known:
             needed[name] = declarations | (known or frozenset())
-            references = _references(name, needed[name])
+            references = _references(name, _text(name), needed[name])
             waiting.extend((module, references.get(module, frozenset())) for module in references)
     return needed
 
@@ -85,7 +91,7 @@ def _is_inner(name: str) -> bool:
 def _roots(name: str, needed: frozenset[str]) -> set[str]:
     """The packages that a module imports from, but its own."""
     found = set()
-    for node in ast.walk(_parse(name, needed)):
+    for node in ast.walk(_parse(name, _text(name), needed)):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -95,7 +101,7 @@ def _roots(name: str, needed: frozenset[str]) -> set[str]:
 
 @cache
 def _path(name: str) -> Path | None:
-    if name.endswith(".py"):
+    if _is_file(name):
         return Path(name)
     package, *inner = name.split(".")
     if package == PACKAGE:
@@ -120,10 +126,26 @@ def _file(name: str) -> Path:
     return path
 
 
+def _is_file(name: str) -> bool:
+    return name.endswith(".py")
+
+
+def _text(name: str) -> str:
+    """Return the source of a module as it was when first read, and that of a file as it is now."""
+    return _read(name) if _is_file(name) else _read_once(name)
+
+
+def _read(name: str) -> str:
+    return _file(name).read_text(encoding="utf-8")
+
+
+_read_once = cache(_read)
+
+
 @cache
-def _parse(name: str, needed: frozenset[str]) -> ast.Module:
+def _parse(name: str, text: str, needed: frozenset[str]) -> ast.Module:
     """Parse a module without its declarations, except those that are `needed` elsewhere or used in it."""
-    tree = ast.parse(_file(name).read_text(encoding="utf-8"))
+    tree = ast.parse(text)
     every = tree.body
     tree.body = [part for part in every if not _declares(part)]
     left_out = [part for part in every if _declares(part)]
@@ -187,16 +209,16 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 @cache
-def _tree_digest(name: str, needed: frozenset[str]) -> str:
-    return hashlib.sha256(ast.dump(_parse(name, needed)).encode()).hexdigest()
+def _tree_digest(name: str, text: str, needed: frozenset[str]) -> str:
+    return hashlib.sha256(ast.dump(_parse(name, text, needed)).encode()).hexdigest()
 
 
 @cache
-def _references(name: str, needed: frozenset[str]) -> Mapping[str, frozenset[str]]:
+def _references(name: str, text: str, needed: frozenset[str]) -> Mapping[str, frozenset[str]]:
     """The modules that a module imports, each with its declarations that are referred to."""
     found: dict[str, set[str]] = {}
     local: dict[str, str] = {}  # modules by their local names
-    tree = _parse(name, needed)
+    tree = _parse(name, text, needed)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

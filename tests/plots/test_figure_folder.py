@@ -1,6 +1,7 @@
 """Reading a figure's folder, what stands beside the drawing, and the files that are left."""
 
 import dataclasses
+import doctest
 import errno
 import json
 import os
@@ -214,6 +215,13 @@ def test_figures_are_found_and_loaded(
     for wrong in ({"figure": None}, {"figure": "mupc/fig5", "root": 3}):
         with pytest.raises(ScalingLimitsError, match=": should be a name or a path, not "):
             scaling_limits.load(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_example_of_load_runs(rates_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(rates_folder.parents[3])
+    (example,) = doctest.DocTestFinder().find(scaling_limits.load, "load", globs={})
+    assert doctest.DocTestRunner().run(example) == (0, len(example.examples))
+    assert example.examples
 
 
 def test_descriptions(folder: Path) -> None:

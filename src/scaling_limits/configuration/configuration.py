@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from scaling_limits.cells import Cell, CellSettings, digest
-from scaling_limits.configuration import allowed_keys, judgeable, own_parts, resolved_figure
+from scaling_limits.configuration import (
+    allowed_keys,
+    axes,
+    judgeable,
+    own_parts,
+    resolved_figure,
+)
 from scaling_limits.configuration.files import raise_together, read_tree, validate, yaml_files
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.library import Library
@@ -20,7 +26,6 @@ from scaling_limits.configuration.models import (
     Caps,
     Experiment,
     Figure,
-    Grid,
     Main,
     Preset,
 )
@@ -29,7 +34,7 @@ from scaling_limits.configuration.paper import Changes, Composed, Paper
 from scaling_limits.configuration.recorded import unrecorded
 from scaling_limits.configuration.resolve import Resolved, Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
-from scaling_limits.configuration.vocabulary import LISTS, Vocabulary, is_axis
+from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.costs.packing import shards
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
@@ -317,7 +322,7 @@ class Configuration:
         known: dict[str, Resolved] = {}
         return [
             self._point(grid, values, spec, slug, experiment, composed, known)
-            for values in _values(spec.grids[grid])
+            for values in axes.points(spec.grids[grid].settings)
         ]
 
     def _point(
@@ -486,38 +491,13 @@ def _plans(measurements: Tree) -> dict[str, object]:
 def _refuse_axes(grid: str, settings: Tree) -> None:
     """Refuse axes without values, or with one twice."""
     for key, values in plain(settings).items():
-        seen: list[object] = []
-        if values == [] and key not in LISTS:
-            where = origin_at(settings, (key,))
-            raise ConfigurationError(
-                f"grids.{grid}.{key}", "an axis needs a value at least", place=where
-            )
-        for value in values if is_axis(key, values) else ():
-            number = _number(value)
-            if number in seen:
-                where = origin_at(settings, (key,))
-                raise ConfigurationError(
-                    f"grids.{grid}.{key}", f"{value} stands there twice", place=where
-                )
-            seen.append(number)
-
-
-def _number(value: Any) -> Any:
-    """What a value counts as: 0.1 and 1e-1 are one."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return value
+        problem = axes.problem(key, values)
+        if problem is not None:
+            place = origin_at(settings, (key,))
+            raise ConfigurationError(f"grids.{grid}.{key}", problem, place=place)
 
 
 def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, object]]]:
     """Every (grid, settings) of an experiment."""
     for name, grid in spec.grids.items():
-        yield from ((name, values) for values in _values(grid))
-
-
-def _values(grid: Grid) -> Iterator[dict[str, object]]:
-    """The settings of every cell of a grid."""
-    axes = {k: v if is_axis(k, v) else [v] for k, v in grid.settings.items()}
-    for values in itertools.product(*axes.values()):
-        yield dict(zip(axes, values, strict=True))
+        yield from ((name, values) for values in axes.points(grid.settings))

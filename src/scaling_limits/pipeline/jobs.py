@@ -58,23 +58,15 @@ def run_job(
         ConfigurationError: an algorithm of the user's own does not give what training asks of it.
         OutOfMemoryError: a cell does not fit into memory; those before it are stored.
     """
-    found: dict[str, StoredCell] = {}
-    missing: dict[str, list[Keyed]] = {}
-    for cell in cells:
-        key = cell_key(cell)
-        stored = store.load(key)
-        if stored is None:
-            missing.setdefault(cell.shard(), []).append((key, cell))
-        else:
-            found[key] = stored
-    count = sum(len(shard) for shard in missing.values())
+    found, missing = lookup(cells, store)
+    count = sum(len(shard) for shard in missing)
     print(
         f"{len(cells)} cells: {len(found)} stored, {count} to compute in {len(missing)} shards",
         file=sys.stderr,
         flush=True,
     )
     progress = _Progress(count)
-    for key, computed in _compute(missing.values(), store, datasets_folder):
+    for key, computed in compute(missing, store, datasets_folder):
         found[key] = computed
         progress.advance()
     tables = [_tidy(key, found[key]) for key in sorted(found)]
@@ -83,12 +75,42 @@ def run_job(
     write_file(meta, json.dumps(content, sort_keys=True, indent=1))
 
 
-def _compute(
+def lookup(cells: Iterable[Cell], store: Store) -> tuple[dict[str, StoredCell], list[list[Keyed]]]:
+    """Return the stored cells by key, and the missing ones grouped by shard.
+
+    Raises:
+        StoreError: a stored cell cannot be read.
+    """
+    found: dict[str, StoredCell] = {}
+    missing: dict[str, list[Keyed]] = {}
+    for key, cell in {cell_key(cell): cell for cell in cells}.items():
+        stored = store.load(key)
+        if stored is None:
+            missing.setdefault(cell.shard(), []).append((key, cell))
+        else:
+            found[key] = stored
+    return found, list(missing.values())
+
+
+def compute(
     shards: Iterable[Sequence[Keyed]], store: Store, datasets: Path
 ) -> Iterator[tuple[str, StoredCell]]:
-    """Give each missing cell: computed here, or by another process in the meantime.
+    """Compute and store missing cells, and yield each with its key as soon as it is stored.
 
-    What other processes are computing comes last. If one of them is killed, its cells are computed here.
+    Cells that other processes are computing come last and are loaded. If such a process is killed, its cells are
+    computed here.
+
+    Args:
+        shards: the missing cells by shard, all of one dtype.
+        store: the store that lacks them.
+        datasets: folder of prepared datasets, `<name>.npz`.
+
+    Raises:
+        WriteError: a cell cannot be written.
+        StoreError: a stored cell cannot be read.
+        DatasetError: the prepared dataset cannot be used.
+        ConfigurationError: a user's own algorithm violates its contract.
+        OutOfMemoryError: a cell does not fit into memory.
     """
     left: list[Sequence[Keyed]] = [*shards]
     if not left:
