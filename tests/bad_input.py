@@ -588,7 +588,7 @@ def _files() -> Iterator[Case]:
         ("empty", b"", "should be a mapping"),
         ("binary", bytes(range(256)), "cannot be read"),
         ("Latin-1", "größe: 1\n".encode("latin-1"), "cannot be read", "utf-8"),
-        ("duplicate key", b"title: a\ntitle: b\n", "line 2", "'title' stands twice"),
+        ("duplicate key", b"title: a\ntitle: b\n", "line 2", "'title' occurs twice"),
         ("alias", bomb.encode(), "line 2", "aliases are not allowed"),
         (
             "python/object",
@@ -606,7 +606,7 @@ def _files() -> Iterator[Case]:
     yield Case(
         "files",
         "duplicate key in the main file",
-        ("config/config.yaml", "'preset' stands twice"),
+        ("config/config.yaml", "'preset' occurs twice"),
         files={"config/config.yaml": "preset: small\npreset: whole\n"},
     )
     yield Case(

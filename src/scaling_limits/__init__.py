@@ -66,7 +66,7 @@ def train(
 
     Args:
         settings: settings of `docs/settings.md`. A list of values, also a tuple, range or array, makes a sweep: the
-            product of all lists is trained. Where one value is a list (`input_shape`, `frozen`, `augmentation`), only a
+            product of all lists is trained. If one value is a list (`input_shape`, `frozen`, `augmentation`), only a
             list of lists makes a sweep.
         measurements: measurements of `docs/adding.md`, each with the numbers of updates after which it is taken;
             `"end"` is after the last update.

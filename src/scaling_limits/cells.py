@@ -105,9 +105,9 @@ class RoleScaling(Strict):
 
 
 class AlgorithmSpec(Extended):
-    """Of which loss and how weight gradients are computed. An algorithm with options derives its own from this.
+    """The loss, and how weight gradients are computed. An algorithm with options derives its own from this.
 
-    `file` is that of an algorithm of the user's own, from the project's folder or absolute.
+    `file` is the file of a user's own algorithm, from the project's folder or absolute.
     """
 
     name: str
@@ -181,7 +181,7 @@ class Cell(Strict):
         return _select(self, self.canonical(), traced=True)
 
     def shard(self) -> str:
-        """Hash of the static fields, and of which numbers enter beside them: cells of equal `shard` compile once."""
+        """Hash of the static fields, and of the names of the traced numbers: cells of equal `shard` compile once."""
         return digest([self.static(), _names(self.traced())])
 
 

@@ -28,7 +28,7 @@ def write_file(path: Path, content: bytes | str) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path`, which is synchronised and replaces `path` when the block ends.
+    """Open a temporary file in the folder of `path`, which is synchronised and replaces `path` when the block ends.
 
     If the block raises, nothing is left behind and an older file is unchanged.
 

@@ -11,7 +11,7 @@ from scaling_limits.files import unwritable
 class Locks:
     """Locks on keys, hexadecimal numbers: each locks one byte of a file without content. Open it once in a process.
 
-    The operating system releases the locks of a process that ends, however it ends. Where a file system has no such
+    The operating system releases the locks of a process that ends, however it ends. If a file system has no such
     locks, every key is free: two processes may then compute a cell, and the file written last stays. Both are equal.
 
     Args:

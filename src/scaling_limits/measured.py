@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Measured:
-    """One measured array with the names of its axes (of `records.AXES`) and what stands along them.
+    """One measured array with the names of its axes (of `records.AXES`) and the labels along them.
 
     Along an axis without `labels` the numbers 0, 1, ... do.
     """

@@ -81,9 +81,9 @@ class Results:
         """The cells' columns with `value`, one row per (grid, cell), and per value of the axes that are kept; a layer
         or index over the depth is a column `relative_<axis>`.
 
-        Of a metric of several steps of inference it is the last of them, if none is chosen and they are not kept.
-        What a cell comes to last is not finite if it `diverged`, nor what it is `per` step from there on, nor its mean
-        `during` a part of training in which, or before which, it diverged. At a chosen
+        For a metric with several steps of inference, the last of them is used if none is chosen and they are not kept.
+        The last value of a cell that `diverged` is not finite, nor are its values `per` step from there on, nor its
+        mean `during` a part of training in which, or before which, it diverged. At a chosen
         step it is as recorded; `min` and `max` take the finite records, and are infinitely bad with none of them.
         """
         records = self.records[self.records["metric"] == quantity.metric].sort_values(

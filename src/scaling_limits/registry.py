@@ -1,6 +1,6 @@
 """Things found by name: imported when asked for, so that a cell depends on the code it uses and on no other.
 
-What is registered is a file, or a folder whose `__init__.py` declares and whose `computation.py` computes. The
+A registered part is a file, or a folder whose `__init__.py` declares and whose `computation.py` computes. The
 configuration reads the declarations, so what declares imports no JAX. Installed packages add theirs by entry points.
 """
 

@@ -2,7 +2,7 @@
 
 The digest of a set of modules covers the syntax trees, without docstrings (and so without comments and layout), of all
 modules of this package that they import, directly or not; and where a part is one of another package, of that package's
-modules as well, with the versions of the packages that these, or a file of the user's own, import besides. Left out
+modules as well, with the versions of the packages that these, or a user's own file, import in addition. Left out
 is also what decides no number:
 
 - what parts declare for planning, the definitions in `DECLARATIONS`: a cell holds what they lead to. One that other
@@ -131,7 +131,7 @@ def _is_file(name: str) -> bool:
 
 
 def _text(name: str) -> str:
-    """Return the source of a module as it was when first read, and that of a file as it is now."""
+    """Return the source of a module as it was when first read, and the source of a file as it is now."""
     return _read(name) if _is_file(name) else _read_once(name)
 
 

@@ -35,7 +35,7 @@ class Store:
         self.folder = Path(folder)
 
     def path(self, key: str) -> Path:
-        """Where the cell of `key` lies or would lie."""
+        """Return the path of the cell of `key`, which need not exist."""
         return self.folder / key[:2] / f"{key}.cell"
 
     def __contains__(self, key: str) -> bool:

@@ -160,7 +160,7 @@ def claiming(**changes: Any) -> Any:
         ),
         pytest.param(
             {"figures": {"fig1": {"experiment": "transfer"}}},
-            ["fig1.experiment: a figure stands in the file"],
+            ["fig1.experiment: a figure is written in the file"],
             id="experiment of a figure",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Algorithms of the user's own: a Python file outside this package with the functions of an algorithm."""
+"""A user's own algorithms, each a Python file outside this package with the functions of an algorithm."""
 
 import ast
 import hashlib
@@ -55,7 +55,7 @@ def check(name: str, file: str) -> None:
 
     Raises:
         ConfigurationError: the file is missing, is no Python, lacks a function of an algorithm, or imports a file
-            beside it, or what is of no installed package: cells would depend on neither.
+            of its folder, or what is of no installed package: cells would depend on neither.
     """
     where = f"algorithms.{name}: {file}"
     try:
@@ -96,7 +96,7 @@ def _check(where: str, file: str, text: str) -> None:
 
 
 def _imported(text: str) -> set[str]:
-    """The packages that a file imports, wherever in it; those from beside it by their dots."""
+    """The packages that a file imports, wherever in it; relative imports by their dots."""
     result = set()
     for part in ast.walk(_parsed(text)):
         if isinstance(part, ast.Import):

@@ -18,8 +18,8 @@ class Problem:
 
     `options` are those that the algorithm declares. `numbers` holds their traced ones, the `seed` and the `step`
     (negative while feedback weights are trained alone). `feedback` are the weights of the feedback nodes, if there are
-    any. A sample is a sequence of `tokens`, 1 of other data (see `losses`). Of two programs for the same numbers the
-    shorter is taken where it is `compiled` quickly.
+    any. A sample is a sequence of `tokens`, 1 of other data (see `losses`). If two programs compute the same
+    numbers, the shorter is used if the cell is `compiled` quickly.
     """
 
     network: Network

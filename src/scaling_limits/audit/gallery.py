@@ -27,7 +27,7 @@ _WIDTH = 420  # of a picture in the index, in pixels
 def write_gallery(results: Path, gallery: Path) -> list[str]:
     """Write the pictures of a preset's drawn figures and their index; pictures that are no longer drawn are removed.
 
-    A figure that repeats the runs of another one, because a dataset stands in for its own, has no picture.
+    A figure that repeats the runs of another one, because it uses a substitute dataset, has no picture.
 
     Args:
         results: the preset's results, which hold `<paper>/<figure>/`.

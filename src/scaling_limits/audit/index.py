@@ -21,11 +21,11 @@ from scaling_limits.outcomes import OUTCOMES, tally
 PICTURE = "figure.png"
 INDEX, IN_REPORT = "index.html", "report_index.html"
 WIDTH = 240
-"""Of a thumbnail, in pixels."""
+"""Width of a thumbnail, in pixels."""
 QUALITY = 50
-"""Of a thumbnail, in percent: 4 kB each, so that those of 200 figures stay below `html.LARGEST`."""
+"""JPEG quality of a thumbnail, in percent: 4 kB each, so that 200 of them stay below `html.LARGEST`."""
 
-_ELSEWHERE = "Under each paper on the left, the eye beside a figure opens its page."
+_ELSEWHERE = "In the list of papers on the left, the eye next to a figure opens its page."
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,20 @@ class _Shown:
 
     @property
     def anchor(self) -> str:
-        """Where on the page its verdicts stand."""
+        """The anchor of its verdicts on the page."""
         return escape(f"{self.paper}/{self.name}")
 
 
 def write_index(audit: Audit, figures: Iterable[tuple[str, str]], folder: Path) -> None:
     """Write `INDEX` and `IN_REPORT` into the folder of a preset's results, which holds `<paper>/<figure>/`.
 
-    `figures` are (paper, figure), those of a paper beside each other; within it they are ordered by their numbers.
-    One that has not been drawn is listed without a thumbnail. Claims are those of the `audit`. In a report no page can
-    lead to another one, and a browser that follows such a link shows nothing: there the page has none.
+    Within a paper, drawn figures come first, each group in the order of its numbers. Figures that have not been drawn
+    are listed without a thumbnail. Pages in a report cannot link to each other, so `IN_REPORT` has no such links.
+
+    Args:
+        audit: the verdicts of all figures.
+        figures: (paper, figure), grouped by paper.
+        folder: the folder of the preset's results.
 
     Raises:
         WriteError: one of them cannot be written.
@@ -85,9 +89,13 @@ def write_drawn(
 def _papers(
     audit: Audit, figures: Iterable[tuple[str, str]], folder: Path
 ) -> dict[str, list[_Shown]]:
-    return {
+    papers = {
         paper: [_shown(folder, paper, name, audit) for name in sorted(names, key=natural)]
         for paper, names in _by_paper(figures)
+    }
+    return {
+        paper: sorted(shown, key=lambda figure: figure.picture is None)
+        for paper, shown in papers.items()
     }
 
 
@@ -141,7 +149,7 @@ def _totals(paper: tuple[str, list[_Shown]]) -> tuple[str, ...]:
 
 
 def _card(figure: _Shown, *, linked: bool) -> str:
-    """A thumbnail, the figure's name and title, and what its verdicts come to, which leads to them."""
+    """A thumbnail, the figure's name and title, and a summary of its verdicts, which links to them."""
     name, said = escape(figure.name), "no claims"
     if figure.verdicts:
         said = f'<a href="#{figure.anchor}">{tally(verdict.verdict for verdict in figure.verdicts)}</a>'

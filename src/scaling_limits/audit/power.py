@@ -1,6 +1,6 @@
 """Power: what the judge makes of values with which a claim is known to be true, false or void.
 
-Scenarios put simulated values in the place of those that a claim's own grids recorded: at the same
+Scenarios put simulated values in place of those that a claim's own grids recorded: at the same
 settings and seeds, with the spread that the records show. References keep their records.
 """
 
@@ -58,7 +58,7 @@ class Simulated(Results):
     tables: Mapping[Quantity, pd.DataFrame]
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
-        """The simulated values beside the cells' columns."""
+        """The columns of the cells with the simulated values."""
         return self.tables[quantity].copy()
 
 
@@ -70,7 +70,7 @@ class _Recorded(Results):
         return {}
 
     def quantity(self, quantity: Quantity) -> pd.DataFrame:
-        """The recorded values beside the cells' columns."""
+        """The columns of the cells with the recorded values."""
         if quantity not in self._tables:
             self._tables[quantity] = super().quantity(quantity)
         return self._tables[quantity].copy()

@@ -15,17 +15,29 @@ from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.claims.measurement import setting
 from scaling_limits.files import write_file
 from scaling_limits.outcomes import score, tally
+from scaling_limits.plotting import colours
 
 MANY = 16
 """A setting with more values than this is written as a range."""
 
 _EXPERIMENT = "compared.experiment."
+_FILES = ", ".join(
+    f'<a href="{file}">{name}</a>'
+    for name, file in {
+        "notebook": "notebook.ipynb",
+        "PDF": "figure.pdf",
+        "SVG": "figure.svg",
+        "records": "records.parquet",
+        "cells": "cells.parquet",
+    }.items()
+)
+"""Links that lead nowhere in a report, which holds the page alone; they still name the files."""
 
 
 def write_summary(folder: Path | str) -> None:
     """Write `summary.html` of a figure's folder, once the figure is drawn.
 
-    It shows the picture, caption, notes, verdicts, settings and provenance, from `figure.png`, `figure.json`,
+    It shows the picture, caption, verdicts, notes, settings and provenance, from `figure.png`, `figure.json`,
     `verdicts.json`, `cells.parquet` and `provenance.json`. Settings are those of the grids that the figure shows or is
     judged on; those at their defaults are folded, and so is the experiment as it was written.
 
@@ -42,9 +54,10 @@ def write_summary(folder: Path | str) -> None:
         f"<p>{_score(figure, verdicts)}</p>",
         f"<figure>{picture(fitted((folder / 'figure.png').read_bytes()), figure['title'])}</figure>",
         f"<p>{with_formulas(figure['caption'])}</p>",
-        *_notes(figure),
+        f"<p>Files in the folder of this page: {_FILES}.</p>",
         "<h2>Claims</h2>",
         verdict_table(verdicts) if verdicts else "<p>No claim is judged on this figure.</p>",
+        *_notes(figure),
         *_settings(figure, pd.read_parquet(folder / "cells.parquet")),
         *_provenance(_read(folder / "provenance.json")),
     ]
@@ -60,22 +73,26 @@ def _link(figure: Mapping[str, Any]) -> str:
 
 
 def _score(figure: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
-    """Return the outcome at the figure's preset."""
+    """Return the badge with the outcome, the number of claims that hold, and the preset."""
     outcomes = [verdict.verdict for verdict in verdicts]
     preset = f"Preset {escape(figure['preset'])}."
     if not outcomes:
         return preset
     outcome, claims = score(outcomes)
-    return f"<strong>{outcome}</strong>: {claims} ({tally(outcomes)}). {preset}"
+    badge = (
+        f'<strong class="badge" style="background: {colours.OUTCOMES[outcome]}">{outcome}</strong>'
+    )
+    return f"{badge} {claims} ({tally(outcomes)}). {preset}"
 
 
 def _notes(figure: Mapping[str, Any]) -> Iterator[str]:
-    """What differs from the paper, and which of the grids named there the picture does not show."""
+    """Yield the differences from the paper, and the judged grids that the picture does not show."""
     notes = [*figure["differences"]]
     if figure["judged_only"]:
         notes.append(f"Judged, but not in the picture: {', '.join(figure['judged_only'])}.")
     if notes:
         items = "".join(f"<li>{with_formulas(note)}</li>" for note in notes)
+        yield "<h2>Differences from the paper</h2>"
         yield f'<ul class="notes">{items}</ul>'
 
 

@@ -1,4 +1,4 @@
-"""A quantity tends to that of a limit along a size."""
+"""A quantity tends to its value in a limit along a size."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Claim(SizeClaim, SteppedClaim):
     def measure(self, results: Results, *compared: Results) -> Measurement:
         """Measure the largest relative error of means over seeds at the largest size, over points and steps.
 
-        Where training diverged in some cells the claim fails.
+        If training diverged in some cells, the claim fails.
 
         Raises:
             UndecidedError: there are fewer than two sizes, every cell diverged, the reference has no value at a point,

@@ -1,6 +1,6 @@
 """Claims of a paper as data: what all kinds share. A kind derives its model from these and defines `measure`.
 
-A claim stands under its figure in `config/papers/<slug>/`. Quantities are minimised; for one
+A claim is listed under its figure in `config/papers/<slug>/`. Quantities are minimised; for one
 that should be large (an accuracy, a cosine), `complement` turns it over.
 """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Problem(NamedTuple):
-    """What is wrong with a claim, and the keys that lead to it below the claim's kind."""
+    """A problem of a claim, and the keys that lead to it below the claim's kind."""
 
     path: tuple[str, ...]
     text: str

@@ -108,7 +108,7 @@ class Claim(ClaimBase):
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the ratio of the spreads over both hyperparameters, the largest of the groups `each`.
 
-        A spread is (max - min) / min of the best values at each value of the hyperparameter. Where every cell of a
+        A spread is (max - min) / min of the best values at each value of the hyperparameter. If every cell of a
         value of `over` diverged the claim fails; values of `than` where every cell diverged are left out.
 
         Raises:
@@ -197,7 +197,7 @@ class _Simulation(NoisySimulation):
         """Exchange both hyperparameters in means [rows].
 
         The relative excesses of both profiles over the minimum add up, and each takes the place of the other by the
-        distance from the smallest value in octaves. Where a value diverged its excess is the largest of the others.
+        distance from the smallest value in octaves. If a value diverged, its excess is the largest of the others.
         """
         claim, table = self.claim, self.table
         values = np.full(len(table), np.nan)

@@ -2,7 +2,7 @@
 far as the records tell.
 
 An optimum lies between the points of a grid: at the vertex of the parabola through the best point
-and its neighbours, in the logarithms of both. Beside divergence it may be anywhere within half a
+and its neighbours, in the logarithms of both. Next to divergence it may be anywhere within half a
 step of the best point, and at the edge of its grid anywhere beyond. What that and the spread over
 seeds leave open is in the draws.
 """
@@ -47,7 +47,7 @@ class OptimumClaim(SizeClaim):
     """A claim about the best value of a hyperparameter along a size.
 
     `over` is the hyperparameter; at each of its values the best over the columns of `profile`
-    counts. Where an optimum is not interior to its grid it still lies within bounds, which may decide the
+    counts. If an optimum is not interior to its grid it still lies within bounds, which may decide the
     claim. With `within`, what is sought is the largest value
     at which a positive quantity is at most a factor 1 + `within` above the best: where a flat bowl
     ends, the largest stable learning rate.
@@ -77,7 +77,7 @@ class OptimumClaim(SizeClaim):
 class Optimum:
     """The best, or largest good, value of a hyperparameter at one size, in octaves (log2).
 
-    `sampled` are bounds [2, R] of where it plausibly lies, equal but for edges of the grid. `reason` says
+    `sampled` are bounds [2, R] of where it plausibly lies, equal except at edges of the grid. `reason` says
     why it is not found between points.
     """
 
@@ -185,7 +185,9 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     reason = None
     if low < high:
         beside = (
-            "beside diverged cells" if np.isfinite([low, high]).all() else "at the edge of the grid"
+            "next to diverged cells"
+            if np.isfinite([low, high]).all()
+            else "at the edge of the grid"
         )
         reason = f"{_optimum_name(claim)}, {setting(float(f'{2**at:.3g}'))}, is {beside}"
     sampled = located(points.draws(generator))

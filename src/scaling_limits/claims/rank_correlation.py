@@ -76,7 +76,7 @@ class Claim(SteppedClaim):
 
         The claim holds if the intervals of the correlation, and of a ratio's power, lie within what is allowed at every
         step, and fails if one of them lies outside at some step.
-        A quantity that is the same everywhere is not ordered: its correlation counts as 0. Where
+        A quantity that is the same everywhere is not ordered: its correlation counts as 0. If
         training diverged at some points the claim fails, since they have no rank.
 
         Raises:

@@ -1,6 +1,6 @@
 """Simulated values of a claim's quantity, with which the claim is known to be true, wrong or void.
 
-A power study (`audit/power.py`) puts them in the place of those that the claim's own grids recorded, at the same
+A power study (`audit/power.py`) puts them in place of those that the claim's own grids recorded, at the same
 settings and seeds. A kind of claim derives a `Simulation` that says which values make it true and wrong.
 """
 

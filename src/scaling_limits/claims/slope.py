@@ -132,7 +132,7 @@ class Claim(ClaimBase):
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the log-log slope that is farthest from what is claimed, over the groups of `each`.
 
-        Where training diverged at some size there is no slope, and the claim fails.
+        If training diverged at some size, there is no slope, and the claim fails.
 
         Raises:
             UndecidedError: see `fits`.

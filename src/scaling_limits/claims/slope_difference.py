@@ -157,8 +157,8 @@ class Claim(ClaimBase):
         """Measure the difference of slopes that is farthest from what is claimed, over the groups of `each`.
 
         Each slope is a fit to one seed's values, so that what a seed does to both cancels. The interval is that of the
-        differences over seeds: points of one network scatter together, so they are no independent evidence. Where
-        training diverged in the cells that are judged the claim fails.
+        differences over seeds: points of one network scatter together, so they are no independent evidence. If
+        training diverged in the judged cells, the claim fails.
 
         Raises:
             UndecidedError: see `sides` and `differences`; or the reference diverged.

@@ -2,7 +2,7 @@
 
 Two or three seeds say little about the spread at one point, and many points together say a lot. The spread of a point
 is therefore moderated by the typical spread at its size and the neighbouring sizes, which counts as `PRIOR_SEEDS`
-further seeds (a moderated t statistic). Where points compete for the best value, as learning rates do, the typical
+further seeds (a moderated t statistic). If points compete for the best value, as learning rates do, the typical
 spread is taken from points near the best: rates at which nothing is best often scatter less than the best one, which
 may lie next to the edge of stability. Effects that all points of a size share, since a seed has one initialisation
 and one order of samples, are separated from those of single points: they cancel where points of one size are compared.

@@ -1,4 +1,4 @@
-"""What is said of what figures will cost."""
+"""Print the estimated cost of figures."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -61,7 +61,7 @@ class Invocation:
         return Store(self.root / self.configuration().main.paths.store)
 
     def having(self, key: str, value: str, option: str) -> "Invocation":
-        """The same with one more word, that an option of its own stands for."""
+        """Return the same with one more override, which has its own option."""
         return replace(self, overrides=merge(self.overrides, _tree({key: value}, Origin(option))))
 
     def for_snakemake(self) -> list[str]:
@@ -204,7 +204,7 @@ def refuse_figure_alone(configuration: Configuration, name: str) -> None:
 
 
 def warn_of_faults(configurations: Iterable[Configuration]) -> bool:
-    """Say which experiments of the user's own are left out, and why; whether there are any."""
+    """Warn of the user's own experiments that are left out, with the reasons; return whether there are any."""
     faults = {fault: None for each in configurations for fault in each.faults.values()}
     for fault in faults:
         click.echo(f"warning: left out: {fault}", err=True)

@@ -21,7 +21,7 @@ class _Commands(click.Group):
 
 
 class _OfSnakemake(click.Command):
-    """A command that hands on to Snakemake what stands behind `--`."""
+    """A command that passes the arguments after `--` to Snakemake."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
@@ -31,7 +31,7 @@ class _OfSnakemake(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
         formatter.write_paragraph()
-        formatter.write_text("What stands behind -- is handed on to Snakemake.")
+        formatter.write_text("Arguments after -- are passed to Snakemake.")
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -79,7 +79,7 @@ def run(
 def list_figures(given: Invocation, papers: tuple[str, ...]) -> None:
     """List papers, their figures and what was computed.
 
-    Of each figure its title, and its verdicts at the preset.
+    Prints the title of each figure and its verdicts at the preset.
     """
     from scaling_limits.commands import list_command
 
@@ -90,9 +90,9 @@ def list_figures(given: Invocation, papers: tuple[str, ...]) -> None:
 @click.argument("figure")
 @configured()
 def show(given: Invocation, figure: str) -> None:
-    """Print what a figure comes to.
+    """Print a figure's resolved configuration.
 
-    Each of its values stands beside the place it is from.
+    Each value is followed by the file and line that it comes from.
     """
     from scaling_limits.commands.show_command import shown
 

@@ -1,4 +1,4 @@
-"""What a figure comes to, each value with the place it is from."""
+"""The resolved configuration of a figure, each value with its origin."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -14,7 +14,7 @@ from scaling_limits.errors import ConfigurationError
 
 
 def shown(configuration: Configuration, full_name: str) -> str:
-    """Of `<paper>/<figure>` the settings grid by grid, measurements, plot and claims; each value with where it is from.
+    """Return settings by grid, measurements, plot and claims of `<paper>/<figure>`, each value with its origin.
 
     Raises:
         ConfigurationError: an unknown figure, or the configuration is not valid.

@@ -10,7 +10,7 @@ from scaling_limits.commands.readable import size
 def run(given: Invocation, *, prune: bool = False, yes: bool = False) -> None:
     """Print the store's table; to `prune`, remove what nothing asks for, after asking unless `yes`.
 
-    While an experiment of the user's own is invalid, stale cells of no experiment are kept: they may be its cells.
+    While one of the user's own experiments is invalid, stale cells of no experiment are kept: they may be its cells.
 
     Raises:
         ConfigurationError: the configuration is not valid; nothing is removed.

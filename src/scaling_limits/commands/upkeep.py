@@ -79,7 +79,7 @@ def configurations(root: Path, overrides: Mapping[str, object]) -> list[Configur
 
 
 def asked(wanted: Iterable[Configuration]) -> Asked:
-    """The keys of all cells of all experiments of these configurations, but for those of the user's own that are wrong.
+    """The keys of all cells of all experiments of these configurations, except the user's own that are invalid.
 
     Raises:
         ConfigurationError: one of them is not valid; part of what is asked for would make the rest look stale.

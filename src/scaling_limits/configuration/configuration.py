@@ -1,5 +1,5 @@
-"""The whole configuration of one run, loaded lazily: a job reads its experiment and what that extends only, and of the
-user's own experiments what they give names to.
+"""The whole configuration of one run, loaded lazily: a job reads only its experiment, what that extends, and the
+names that the user's own experiments define.
 """
 
 import itertools
@@ -70,7 +70,7 @@ class Configuration:
 
     @cached_property
     def papers(self) -> list[str]:
-        """The slugs of the papers in alphabetical order, and `own` if there are experiments of the user's own."""
+        """The slugs of the papers in alphabetical order, and `own` if the user has own experiments."""
         folder = self.root / "config" / "papers"
         for file in yaml_files(self.root, "config/papers"):
             raise ConfigurationError(
@@ -94,12 +94,12 @@ class Configuration:
 
     @cached_property
     def user_datasets(self) -> dict[str, Path]:
-        """Files of the user's own datasets by name, archives below `data.path` among them."""
+        """Files of the user's datasets by name, archives below `data.path` among them."""
         return {**catalogue.archives(self.data_path), **self.own.datasets}
 
     @cached_property
     def user_algorithms(self) -> dict[str, Path]:
-        """Files of the user's own algorithms by name."""
+        """Files of the user's algorithms by name."""
         return self.own.algorithms
 
     @cached_property
@@ -132,7 +132,7 @@ class Configuration:
 
     @cached_property
     def faults(self) -> dict[str, str]:
-        """What is wrong with experiments of the user's own, by file: it is a reason to stop these, and nothing else."""
+        """The errors in the user's own experiments, by file. They stop these experiments and nothing else."""
         found = {}
         for name in self.experiments(OWN) if OWN in self.papers else ():
             wrong = own_parts.problem(name, partial(self._check_own, name))
@@ -141,7 +141,7 @@ class Configuration:
         return found
 
     def _check_own(self, name: str) -> None:
-        """Raise ConfigurationError with all that is wrong with an experiment of the user's own."""
+        """Raise ConfigurationError with all errors in one of the user's own experiments."""
         figures = self.paper(OWN).library.figures(name)
         checks = [partial(self.figure, OWN, figure) for figure in figures]
         raise_together([partial(self.points, OWN, name), *checks])
@@ -163,7 +163,7 @@ class Configuration:
     def paper(self, slug: str) -> Paper:
         """A paper's files with what the preset and the user make of them.
 
-        Caps do not shrink experiments of the user's own.
+        Caps do not shrink the user's own experiments.
 
         Raises:
             ConfigurationError: no such paper, or what is changed of it is not what it has.

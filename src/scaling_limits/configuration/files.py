@@ -1,4 +1,4 @@
-"""Reading configuration files, and saying where a wrong value stands."""
+"""Reading configuration files, and reporting the place of an invalid value."""
 
 import math
 import re
@@ -17,7 +17,7 @@ from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknow
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 Location = tuple[int | str, ...]
-"""Where an entry of a validation error stands."""
+"""The place of an entry of a validation error."""
 _MAX_DEPTH = 50
 _INTERNAL = re.compile(r"constrained-\w+|function-.*|\w+\[.*\]|\[key\]|int|float|str|bool|mapping")
 
@@ -47,7 +47,7 @@ class _Loader(yaml.CSafeLoader):
             raise yaml.YAMLError(f"line {line}: a key has to be a word or a number")
         key = str(node.value)
         if key in seen:
-            raise yaml.YAMLError(f"line {line}: key '{key}' stands twice")
+            raise yaml.YAMLError(f"line {line}: key '{key}' occurs twice")
         seen.add(key)
         return key
 
@@ -232,7 +232,7 @@ def validated(model: type[M], content: object, place: str) -> M:
     Args:
         model: the pydantic model.
         content: the content, or a part of it.
-        place: the file, and where the part stands, for messages; keys are put behind it.
+        place: the file, and the place of the part in it, for messages; keys are put behind it.
 
     Raises:
         ConfigurationError: names the place, the key and what would be valid, a line for each problem.
@@ -298,12 +298,12 @@ def as_written(location: Location) -> Location:
 
 
 def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
-    """What is wrong, from one entry of a validation error: with the nearest of the valid words where there are any.
+    """Explain one entry of a validation error, with the nearest of the valid words where there are any.
 
     Args:
         entry: an entry of `ValidationError.errors()`.
         kind: what the names of the model's fields are called.
-        fields: the names that are valid where the entry stands.
+        fields: the names that are valid at the place of the entry.
     """
     if entry["type"] == "extra_forbidden":
         return unknown(kind, entry["loc"][-1], fields)
@@ -320,7 +320,7 @@ def explain(entry: Any, kind: str, fields: Iterable[str]) -> str:
 
 
 def _at_tag(entry: Any) -> Any:
-    """Of a wrong tag of a union, with the key of the tag in its place."""
+    """Return an entry about an invalid tag of a union with the key of the tag as its place."""
     if not entry["type"].startswith("union_tag"):
         return entry
     return {**entry, "loc": (*entry["loc"], entry["ctx"]["discriminator"].strip("'"))}

@@ -33,7 +33,7 @@ def flattened(experiment: Tree, settings: frozenset[str], base: Base) -> dict[st
         base: gives the bases that grids extend.
 
     Raises:
-        ConfigurationError: what a grid extends is neither beside it nor a base, or two have one name.
+        ConfigurationError: what a grid extends is neither a sibling nor a base, or two have one name.
     """
     nodes: dict[str, Node] = {}
     above = Node(experiment.only(settings), experiment.tree("measurements"), (), ())
@@ -71,7 +71,7 @@ def _walk(
 
 
 def _inherited(key: str, beside: Tree, base: Base, chain: tuple[str, ...]) -> Tree:
-    """What a grid says, over what it extends: a grid beside it, or a base."""
+    """What a grid says, over what it extends: a sibling or a base."""
     own = beside.tree(key)
     if "extends" not in own:
         return own

@@ -1,4 +1,4 @@
-"""The files of one paper, or of the user's own experiments: each read when it is first asked for."""
+"""The files of one paper or of the user's experiments: each read when it is first asked for."""
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
@@ -15,7 +15,7 @@ _SHARED = "paper"
 
 
 class Library:
-    """The files of one paper, or of the user's own experiments, with their keys checked.
+    """The files of one paper or of the user's experiments, with their keys checked.
 
     Args:
         root: folder of the project.
@@ -53,7 +53,7 @@ class Library:
 
         Raises:
             ConfigurationError: there is none, or it has words that an experiment does not have, or a name that is none,
-                or what it names of the user's own is wrong.
+                or the user's own part that it names is invalid.
         """
         if name not in self.experiments:
             raise ConfigurationError(self.folder, unknown("experiment", name, self.experiments))
@@ -70,7 +70,7 @@ class Library:
         return self._read[name]
 
     def shared(self, experiment: str | None) -> Tree:
-        """What experiments share: the words of `paper.yaml`; of the user's own, what their files say themselves."""
+        """The keys that experiments share: those of `paper.yaml`, or of the file of a user's own experiment."""
         if self.slug != OWN:
             return self._paper
         if experiment is None:
@@ -120,12 +120,12 @@ class Library:
 
     @cached_property
     def bases(self) -> set[str]:
-        """The names of all bases, also those in files of the user's own."""
+        """The names of all bases, also those in the user's own files."""
         holders = self.experiments if self.slug == OWN else [None]
         return {name for holder in holders for name in self.shared(holder).tree("bases")}
 
     def holders(self, figure: str) -> list[str | None]:
-        """The files that may have this figure, None for the paper's own: a figure's name stands in its file."""
+        """The files that may have this figure, None for the paper's own: a figure's name is written in its file."""
         named = [name for name in self.experiments if figure in self._text(name)]
         return [*named, None]
 

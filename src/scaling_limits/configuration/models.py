@@ -123,7 +123,7 @@ class Seeds(Strict):
 class Preset(Strict):
     """How large the axes are: caps for all experiments, datasets in place of others, and which seeds are used.
 
-    What a preset changes of single experiments stands beside them.
+    The changes of a preset to single experiments are written in their files.
     """
 
     description: str
@@ -146,7 +146,7 @@ class OwnDatasets(Strict):
 
 
 class Data(OwnDatasets):
-    """Where data comes from."""
+    """The sources of data."""
 
     path: UserPath | None = Field(
         default=None, description="folder with copies already on this machine"
@@ -186,7 +186,7 @@ class Paths(Strict):
 
 
 class OwnNames(Strict):
-    """What the user may name in `config/config.yaml`, and in the file of an experiment of his own."""
+    """What the user may name in `config/config.yaml`, and in the file of an own experiment."""
 
     data: OwnDatasets = OwnDatasets()
     parameterisations: list[Row] = Field(default_factory=list, description="own rows of the table")

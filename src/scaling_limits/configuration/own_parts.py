@@ -1,5 +1,5 @@
-"""Datasets, algorithms and rows of the table that the user gives names to: in `config/config.yaml`, or beside an
-experiment of his own. All are known everywhere; a file whose names are wrong stops its own experiment only.
+"""Datasets, algorithms and rows of the table that the user gives names to: in `config/config.yaml`, or in the file of
+an own experiment. All are known everywhere; a file whose names are wrong stops its own experiment only.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -106,7 +106,7 @@ class OwnParts:
 
     @property
     def faults(self) -> dict[str, str]:
-        """What is wrong with the names in an experiment's file, by experiment."""
+        """The errors in the names of an experiment's file, by experiment."""
         return self._read[1]
 
     def _files(self, kind: str) -> Iterator[tuple[str, Path]]:

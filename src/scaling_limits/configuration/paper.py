@@ -1,7 +1,7 @@
 """One paper as its files say it, and what a preset and the user make of it: inheritance, layer by layer.
 
-What stands nearest wins, in every preset: a place's own words before those of what it extends. Within one place later
-layers win: its file, the caps, its `presets`, and what the user changes.
+The nearest definition wins, in every preset: a place's own words before those of what it extends. Within one place
+later layers win: its file, the caps, its `presets`, and what the user changes.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -103,7 +103,7 @@ class Paper:
             for name, figure in self.library.figures(experiment).items():
                 if name in found:
                     raise ConfigurationError(
-                        None, f"figure '{name}' stands twice", place=figure.origin
+                        None, f"figure '{name}' is defined twice", place=figure.origin
                     )
                 found[name] = experiment
         return {name: found[name] for name in sorted(found, key=natural)}
@@ -125,7 +125,7 @@ class Paper:
         return merge(figure, self._changes.user.tree("figures").tree(name)), experiment
 
     def _holder(self, name: str, said: Origin | None) -> str | None:
-        """The experiment in whose file a figure stands; `said` is where it is named, if that is in a file."""
+        """The experiment whose file has a figure; `said` is where it is named, if that is in a file."""
         faults = []
         for holder in self.library.holders(name):
             try:
@@ -237,7 +237,7 @@ class Paper:
 
 
 def _reached(word: Word, found: Sequence[Word | None]) -> bool:
-    """Whether a word stands in one of these places, or of a mapping every word in one."""
+    """Whether a word is in one of these places, or of a mapping every word in one."""
     if isinstance(word, Leaf):
         return any(other is word for other in found)
     below = [other for other in found if isinstance(other, Tree)]

@@ -63,7 +63,7 @@ class Names(Strict):
 
 @dataclass(frozen=True)
 class Parts:
-    """The modules of the chosen parts; `file` is that of an algorithm of the user's own, whose module there is only if
+    """The modules of the chosen parts; `file` is the file of a user's own algorithm, whose module there is only if
     it declares something.
     """
 
@@ -77,7 +77,7 @@ class Parts:
 
     @property
     def computed(self) -> tuple[ModuleType, ...]:
-        """What refuses resolved cells, as it stands for what is computed of them: measurements and limit."""
+        """The parts that may refuse resolved cells: measurements and limit."""
         return self.measurements if self.limit is None else (*self.measurements, self.limit)
 
     def __iter__(self) -> Iterator[ModuleType]:
@@ -129,7 +129,7 @@ def _part(key: str, registry: Registry[object], name: str) -> ModuleType:
 
 
 def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
-    """The file of an algorithm of the user's own; None for one of the project."""
+    """The file of a user's own algorithm; None for one of the project."""
     known = algorithms.registry.modules
     if algorithm in user:
         file = user[algorithm].as_posix()
@@ -252,7 +252,7 @@ def _owners(wanted: Any) -> str:
 
 
 def _refuse_unobserved(parts: Parts, settings: CellSettings) -> None:
-    """Refuse an optimiser that needs more beside gradients than the algorithm gives."""
+    """Refuse an optimiser that needs more in addition to gradients than the algorithm gives."""
     missing = set(getattr(parts.optimiser, "NEEDS", ())) - set(
         getattr(parts.algorithm, "OBSERVES", ())
     )
@@ -272,7 +272,7 @@ def _refuse_unobserved(parts: Parts, settings: CellSettings) -> None:
 
 
 def _refuse_unread(settings: CellSettings, parts: Parts) -> None:
-    """Refuse changes of a row's numbers that no chosen part reads; an algorithm of the user's own may read all."""
+    """Refuse changes of a row's numbers that no chosen part reads; a user's own algorithm may read all."""
     if parts.file is not None or not settings.exponent_changes:
         return
     reads: frozenset[str] = frozenset().union(*(getattr(part, "READS", ()) for part in parts))

@@ -7,7 +7,7 @@ _MOST = 10_000
 
 
 def expanded(value: object) -> object:
-    """The numbers that a range stands for; anything else as it is.
+    """Return the numbers of a range, and anything else unchanged.
 
     >>> expanded({"octaves": [-1, 3, 2]}), expanded({"octaves": [0, 1], "of": 0.1}), expanded({"count": 3})
     ([0.5, 2, 8], [0.1, 0.2], [0, 1, 2])

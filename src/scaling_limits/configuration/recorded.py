@@ -80,7 +80,7 @@ def _usual(_: Cell) -> set[str]:
 
 
 def quantities(figure: Figure) -> Iterator[tuple[tuple[str, ...], str, Quantity]]:
-    """What is shown and judged: path, grid, quantity."""
+    """Yield all quantities that are shown or judged: path, grid, quantity."""
     yield from ((("plot",), *shown) for shown in figure.plot.shown_quantities())
     for claim in figure.claims:
         for key, quantity in claim.quantities.items():

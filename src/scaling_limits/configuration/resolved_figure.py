@@ -84,7 +84,7 @@ def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> N
 
 @contextmanager
 def misplaced(paper: Paper, name: str) -> Iterator[None]:
-    """Say of a word of a figure that means nothing where it stands.
+    """Say of a key of a figure that has no meaning at its place.
 
     Raises:
         ConfigurationError: for a MisplacedError.
@@ -147,13 +147,13 @@ def _misplaced(figure: Figure, words: Namespace, paper: Paper) -> Iterator[Mispl
 
 
 def _grids(figure: Figure) -> Iterator[tuple[Path, str]]:
-    """What is drawn and judged, and where that is said."""
+    """Yield all that is drawn and judged, and where that is written."""
     yield from ((("plot", "panels"), grid) for grid in figure.plot.grids)
     yield from ((("claims",), grid) for grid in figure.judged_grids)
 
 
 def _best_over(figure: Figure) -> Iterator[tuple[Path, str, str]]:
-    """Where the best over a column is asked of a grid: path, grid, column."""
+    """Yield the places that ask for the best over a column of a grid: path, grid, column."""
     yield from ((("plot",), *tuned) for tuned in figure.plot.tuned_columns())
     for claim in figure.claims:
         columns = _names(getattr(claim, "over", ()))
@@ -185,7 +185,7 @@ def _names(said: Any) -> tuple[str, ...]:
 
 
 def _texts(figure: Figure) -> Iterator[tuple[Path, str]]:
-    """What is written on a figure with settings in it, and where that is said."""
+    """Yield the texts of a figure that contain settings, and where they are written."""
     yield ("title",), figure.title
     yield ("see",), figure.see
     yield ("caption",), figure.caption

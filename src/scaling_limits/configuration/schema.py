@@ -42,7 +42,7 @@ def schemas() -> dict[str, dict[str, object]]:
 
 
 def _experiment() -> dict[str, object]:
-    """An experiment's file, with what one of the user's own may say besides."""
+    """An experiment's file, with the additional keys of a user's own experiment."""
     own = OwnNames.model_json_schema()
     place = _place(allowed_keys.EXPERIMENT | allowed_keys.SHARED)
     place["properties"] |= own["properties"]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Union
 
 
 class Origin(NamedTuple):
-    """Where a word stands, and through what it came: `paper.yaml:57 (tanh_mlp, preset smoke)`."""
+    """The place of a word, and what it was inherited through: `paper.yaml:57 (tanh_mlp, preset smoke)`."""
 
     file: str
     line: int | None = None
@@ -54,7 +54,7 @@ Word = Leaf | Tree
 
 
 def located(content: object, origin: Origin) -> Word:
-    """Plain content as words of one origin, but for words that have theirs; on the command line `null` is text."""
+    """Plain content as words of one origin, except words that have their own; on the command line `null` is text."""
     if isinstance(content, (Leaf, Tree)):
         return content
     if isinstance(content, Mapping):
@@ -93,7 +93,7 @@ def via(word: Word, *way: str) -> Word:
 
 
 def origin_at(word: Word, path: Iterable[str | int]) -> Origin:
-    """The origin of what stands at `path`, or nearest above it; parts that nobody says are passed over."""
+    """The origin of the value at `path`, or nearest above it; parts that nobody says are passed over."""
     for part in path:
         if isinstance(word, Tree) and str(part) in word:
             word = word[str(part)]

@@ -26,7 +26,7 @@ from scaling_limits.networks.layers import Layer
 RUNNING = {
     "products_float32": "a multiply-add of a product of matrices",
     "products_float64": "the same",
-    "activities": "a byte of activities, beside a product or alone",
+    "activities": "a byte of activities, next to a product or alone",
     "shifts": "a byte of a stack of equal layers' activities that moves by one layer",
     "windows": "a byte of the windows of a convolution",
     "weights": "a byte of weights, or of what else comes from memory",
@@ -70,7 +70,7 @@ class Count:
 
     @contextmanager
     def repeated(self, times: float) -> Iterator[None]:
-        """What is done so many times in a loop."""
+        """Count the work that is done so many times in a loop."""
         self._add("loops", 1)
         before, self._times = self._times, self._times * times
         yield
@@ -102,7 +102,7 @@ class Count:
         self.products(self.above_input, samples)
 
     def weight_gradients(self) -> None:
-        """Of each trained node, from its error and its input, all layers of a stack at once."""
+        """Count the gradient of each trained node, from its error and its input, all layers of a stack at once."""
         with self.only_for("weights"):
             self.at_once(self.trained)
             if self.cell.network.activation_position == "after_weight":
@@ -159,7 +159,7 @@ class Count:
     def errors(self, options: AlgorithmSpec | None = None) -> None:
         """The errors of all nodes by the cell's algorithm, or by that of other options; from the data on.
 
-        Where no weight is updated, the compiler computes them once for all that asks for them.
+        If no weight is updated, the compiler computes them once for all that asks for them.
         """
         options = options or self.cell.algorithm
         if num_updates(self.cell) or options not in self._known:

@@ -5,7 +5,7 @@ of them: of its nine words, independent of each other and of their order, a quar
 with the thing and a quarter with the form, whatever the other attribute is, and a quarter goes with anything. Each
 sentence is one sample, the middle word and the four on either side.
 
-What stands around a word then depends on its thing and on its form, and a : b :: c : d holds wherever a and b are one
+The neighbours of a word then depends on its thing and on its form, and a : b :: c : d holds wherever a and b are one
 thing, c and d another, a and c in one form, b and d in another.
 """
 

@@ -20,8 +20,8 @@ class DatasetInfo:
     machine and this one is not. `note` has to be said wherever the data are shown. Samples of a text
     are words about another one, `context_size` of them; `shape` is then that of what they become,
     how often each word of the vocabulary is among them. Such a text has analogies. With `is_sequence` it is one text
-    of tokens, which is cut into samples of as many as the settings say; `shape` is that of a token, and `num_train` and
-    `num_test` count tokens that have a next one. Targets are classes, or with `num_targets` so many real numbers of
+    of tokens, which is cut into samples of as many as the settings say; `shape` is a token's shape, and `num_train`
+    and `num_test` count tokens that have a next one. Targets are classes, or with `num_targets` so many real numbers of
     every sample; `num_classes` is then 0.
     """
 
@@ -80,9 +80,9 @@ class Source:
 class Samples:
     """Decoded samples: x [n, H, W], [n, H, W, C] or [n, D]; integer labels y [n], or real targets y [n, num_targets].
 
-    `maximum` is the largest value a pixel can take; 0 where the data have no such bound. Of a text, x
+    `maximum` is the largest value a pixel can take; 0 where the data have no such bound. For a text, x
     are indices of words [n, context_size], y those of the words that they stand about, and `analogies`
-    questions [q, 4]: what is to the third word as the second is to the first? The fourth. Of a sequence, x and y are
+    questions [q, 4]: what is to the third word as the second is to the first? The fourth. For a sequence, x and y are
     the tokens [n] and those after them.
     """
 
@@ -95,6 +95,6 @@ class Samples:
 
 
 def combined_checksum(payloads: Iterable[Payload]) -> str:
-    """One sha256 that stands for the checksums of several files."""
+    """Combine the checksums of several files into one sha256."""
     lines = "".join(f"{payload.name} {payload.checksum}\n" for payload in payloads)
     return hashlib.sha256(lines.encode()).hexdigest()

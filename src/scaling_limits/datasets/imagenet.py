@@ -1,6 +1,6 @@
-"""ImageNet: photographs of 1,000 kinds, an archive of the user's own, as there is no free download.
+"""ImageNet: photographs of 1,000 kinds, an archive that the user provides, as there is no free download.
 
-`imagenet.npz` below `data.path`, at a resolution of one's own, is read as any dataset of the user's (`keras_npz`): its
+`imagenet.npz` below `data.path`, at any resolution, is read as a user's own dataset (`keras_npz`): its
 sizes and its checksum are those of the file. Without it CIFAR-10 takes its place, which is said wherever it is shown.
 """
 

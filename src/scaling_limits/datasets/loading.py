@@ -22,7 +22,7 @@ _CHUNK = 1024
 class Arrays:
     """Inputs x [n, D], targets y [n, C] and integer labels [n] (none of real targets), training and test.
 
-    Of a text, x are indices of words [n, context_size], y the labels themselves, both of which `words.vectors` makes
+    For a text, x are indices of words [n, context_size], y the labels themselves, both of which `words.vectors` makes
     inputs and targets of, and `analogies` its questions [q, 4]; of sequences both are indices [n, sequence_length].
     """
 

@@ -57,7 +57,7 @@ def forms(source: Source) -> list[str]:
 def find(source: Source, root: Path) -> Copies:
     """Look for copies of `source` in `root` and in the dataset's folders below it; no file is read.
 
-    A folder is one of the dataset if its name fits `source.folder`, or is that of a payload, as is every folder in one.
+    A folder is one of the dataset if its name fits `source.folder` or is a payload's name, as is every folder in one.
     Names of files may end in `.gz` or not, and have a dot before `idx`.
     """
     own = _folders(source, root)

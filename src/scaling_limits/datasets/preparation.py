@@ -37,7 +37,7 @@ def prepare(
         data_path: folder with copies, which are read and never changed. Without one, the official files are downloaded.
         downloads: in its folder `<name>` downloads are kept, and used if they are there.
         output: file to write.
-        user: files of the user's own datasets by name.
+        user: files of the user's datasets by name.
         wait: sleeps between attempts.
         report: is told of progress.
 

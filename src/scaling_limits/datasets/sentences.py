@@ -4,7 +4,7 @@
     subject, object -> a noun with its article, one or many, and an adjective before every other one
 
 A verb agrees with its subject. A token is a character. Within words the next character is nearly certain, at their
-beginnings it depends on the words before, so a model does better by what stands further back.
+beginnings it depends on the words before, so a model does better with earlier words.
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def _sentence(generator: np.random.Generator) -> str:
 
 
 def _noun(generator: np.random.Generator) -> tuple[str, bool]:
-    """A noun with what stands before it, and whether it is of many."""
+    """A noun with the words before it, and whether it is plural."""
     many = bool(generator.integers(2))
     adjective = [_one_of(generator, _ADJECTIVES)] if generator.integers(2) else []
     noun = _one_of(generator, _NOUNS) + ("s" if many else "")

@@ -97,7 +97,7 @@ def _count(key: str, wanted: int | None, available: int, name: str) -> int:
 
 
 def _refuse_for_texts(settings: CellSettings, info: DatasetInfo) -> None:
-    """What is of pixels, targets that are no words, and limits, which take vectors from the data."""
+    """Refuse settings of pixels, targets that are no words, and limits, which take vectors from the data."""
     needed = {"input_shape": None, "normalisation": "none", "targets": "one_hot", "limit": None}
     for key, value in needed.items():
         if getattr(settings, key) != value:

@@ -1,4 +1,4 @@
-"""WikiText-2, articles of Wikipedia as words, with the analogies of Mikolov et al. (2013): files of the user's own.
+"""WikiText-2, articles of Wikipedia as words, with the analogies of Mikolov et al. (2013). The user provides the files.
 
 Words are in small letters. The vocabulary has those that appear more than 128 times in the training text (second-order
 B.2), and `<unk>` for all others; it has room for 2,048, the most frequent ones if there are more. A sample is a word

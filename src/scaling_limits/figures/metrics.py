@@ -90,7 +90,7 @@ METRICS: dict[str, MetricInfo] = {
 def metric_info(quantity: Quantity) -> MetricInfo:
     """The words of a quantity: those of its metric, else its name and what most have.
 
-    A label of its own comes first; a complement is small, and turns over what is best. Of steps until a value is small
+    A label of its own comes first; a complement is small, and turns over what is best. For steps until a value is small
     the fewest are best.
     """
     words = METRICS.get(quantity.metric, MetricInfo(quantity.metric.replace("_", " ")))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 COUNTS = ("num_hidden_layers", "num_weight_layers")
-"""What may be named beside settings: the layers that a depth comes to, whatever it counts."""
+"""Names other than settings: the numbers of layers at a depth, whatever it counts."""
 
 _PLACE = re.compile(r"(?<![\\_^A-Za-z0-9}])\{([a-z_]+)\}")
 """A name in braces; braces of mathematics follow a letter, a backslash, `_`, `^` or another brace."""
@@ -16,5 +16,5 @@ def named(text: str) -> list[str]:
 
 
 def filled(text: str, value: Callable[[str], str]) -> str:
-    """The text with `value(name)` in the place of every name."""
+    """Return the text with `value(name)` in place of every name."""
     return _PLACE.sub(lambda found: value(found[1]), text)

@@ -15,8 +15,8 @@ Axis = Literal["layer", "index", "inference_step", "step"]
 class Quantity(Strict):
     """One number per cell, derived from a metric's records; figures and claims share this definition.
 
-    Where records have a `layer` or `index`, either one is chosen (-1: a cell's last, -2: the one before), or `per`
-    keeps that axis as a column beside the cells' own, with one number for each. So it does for the `inference_step`,
+    If records have a `layer` or `index`, either one is chosen (-1: a cell's last, -2: the one before), or `per`
+    keeps that axis as a further column, with one number for each. So it does for the `inference_step`,
     of which otherwise one is chosen, or the last one counts, and for the training `step`, which is then not reduced.
     It names one axis or several.
 

@@ -229,7 +229,7 @@ def train(
 
 
 class _Coefficients:
-    """Of x^l or dx^l: in the fields of W (first) and W^T (second), in those of U xi and n V (ends),
+    """Coefficients of x^l or dx^l: in the fields of W (first) and W^T (second), in those of U xi and n V (ends),
     and the second moments.
     """
 
@@ -386,7 +386,7 @@ class Kets:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Of each step and layer, forward and backward, products with all tokens' moments so far and their fields."""
+    """Count each step's and layer's products with all tokens' moments so far and their fields."""
     blocks, batch = cell.network.num_hidden_layers - 1, cell.batch_size
     tokens = num_tokens(cell)
     # two products with the moments and two with the fields, which are copied before

@@ -1,7 +1,7 @@
 """Training of infinitely wide linear networks in the mean-field parameterisation (dynamical mean
 field theory), solved forward in training steps.
 
-Where pcn-limits Fig. 2 overlays its theory curve it refers to Bordelon & Pehlevan (2022b), Appendix
+For the theory curve in its Fig. 2, pcn-limits refers to Bordelon & Pehlevan (2022b), Appendix
 F; predictive coding and backpropagation share the curve, since the energy becomes the loss
 (pcn-limits Corollary 3.2, 4.2).
 
@@ -264,7 +264,7 @@ def _overlap(
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Of each step and pair of weights, forward and backward, products with all fields so far."""
+    """Count, forward and backward, each step's products for each pair of weights with all fields so far."""
     depth, outputs = cell.network.num_hidden_layers + 1, cell.network.output_dim
     for step in range(cell.num_steps):
         past = step * outputs

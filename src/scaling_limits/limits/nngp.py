@@ -1,7 +1,7 @@
 """K-FAC on the output weights of an infinitely wide network, from zero: kernel regression.
 
-Source: second-order Sec. 4.3, Eq. 17. Of the last hidden layer's units h(x) [M] the output is f(x) = c W h(x), c being
-the multiplier. At infinite width h(x) h(x') / M is the covariance K(x, x') of a Gaussian process (NNGP). Layer by layer
+Source: second-order Sec. 4.3, Eq. 17. For units h(x) [M] of the last hidden layer, the output is f(x) = c W h(x), with
+the multiplier c. At infinite width h(x) h(x') / M is the covariance K(x, x') of a Gaussian process (NNGP). By layers,
 it is `K_1 = E[phi(u) phi(u')]` for u of covariance s_1^2 x x', and `K_l = E[phi(u) phi(u')]` for u of covariance
 M s_l^2 K_{l-1}, s_l being the standard deviation of weights times their multiplier. Full batches of the mean squared
 error have B = I and A = h h^T / n, so that K-FAC moves the output in the span of the kernel: f_t(x) = K(x, X) a_t with
@@ -29,7 +29,7 @@ from scaling_limits.networks.work import Count
 
 Array = np.ndarray
 LARGEST_OUTPUT = 1e-6
-"""Of a network that starts at zero: the standard deviation of its output over that of its last hidden units."""
+"""For a network that starts at zero, the standard deviation of its output over that of its last hidden units."""
 _DEGREES, _NODES = 128, 256
 # SciPy's takes every process that reads the configuration a third of a second to import
 _error_function = np.vectorize(math.erf, otypes=[float])
@@ -41,14 +41,14 @@ _SMOOTH: dict[str, Callable[[Array], Array]] = {
 
 
 class Covariance(NamedTuple):
-    """Of two groups of samples `[n]` and `[m]`: that of pairs `[n, m]` and the variances of both, Gaussian units'."""
+    """Covariances of two groups of samples: of pairs `[n, m]`, and the variances of both, for Gaussian units."""
 
     pairs: Float[Array, "n m"]
     left: Float[Array, " n"]
     right: Float[Array, " m"]
 
     def scaled(self, factor: float) -> "Covariance":
-        """Of units times the root of a factor."""
+        """Return the covariances of these units times the root of a factor."""
         return Covariance(*(factor * part for part in self))
 
 
@@ -79,7 +79,7 @@ def refuse(cell: Cell) -> None:
         raise ConfigurationError(
             "damping_rule",
             f"limit {cell.limit} is for 'rescaled' or 'fixed', not 'heuristic', by which damping of the "
-            "output's inputs vanishes beside them as networks widen",
+            "output's inputs vanishes relative to them as networks widen",
         )
     if start > LARGEST_OUTPUT:
         raise ConfigurationError(
@@ -186,8 +186,8 @@ def hidden_kernel(
 def activated(units: Covariance, activation: str) -> Covariance:
     """The second moments of an activation of Gaussian units.
 
-    In closed form but for tanh and gelu, which are expanded in Hermite polynomials: of unit Gaussians with correlation
-    rho, E[He_k He_k'] is k! rho^k for k = k', else zero. Their errors are those of what lies beyond degree 127.
+    In closed form except for tanh and gelu, which are expanded in Hermite polynomials: for unit Gaussians with
+    correlation rho, E[He_k He_k'] is k! rho^k for k = k', else zero. Their errors come from degrees above 127.
     """
     if activation in _CLOSED:
         moments = _CLOSED[activation]
@@ -274,7 +274,7 @@ def _scale(cell: Cell, role: str) -> float:
 
 
 def _step(cell: Cell, mean: float) -> tuple[float, float]:
-    """Of a mean variance of hidden units: r c^2 / (1 + rho_B), and rho_A / M."""
+    """Return r c^2 / (1 + rho_B) and rho_A / M for a mean variance of hidden units."""
     optimiser = cell.optimiser
     numbers, width = cell.scaling["output"], cell.network.width
 

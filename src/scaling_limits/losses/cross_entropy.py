@@ -45,7 +45,7 @@ def error(outputs: Array, targets: Array, tokens: int) -> Array:
 
 
 def directions(kind: str, outputs: Array, key: Array) -> Array:
-    """Of `diag(sigma) - sigma sigma^T` (second-order S.65), or of a class that is drawn."""
+    """Return the directions of `diag(sigma) - sigma sigma^T` (second-order S.65), or of a class that is drawn."""
     import jax
     import jax.numpy as jnp
 

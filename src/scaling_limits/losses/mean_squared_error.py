@@ -20,7 +20,7 @@ def error(outputs: Array, targets: Array, tokens: int) -> Array:
 
 
 def directions(kind: str, outputs: Array, key: Array) -> Array:
-    """Of the identity (second-order S.62), or drawn."""
+    """Return the directions of the identity (second-order S.62), or drawn ones."""
     import jax
     import jax.numpy as jnp
 

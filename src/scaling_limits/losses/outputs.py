@@ -1,6 +1,6 @@
 """A loss of outputs against targets by its name, and the output errors that it sends back.
 
-A sample may be a sequence of `tokens`, which have an output each, one beside the other. Its loss and its output error
+A sample may be a sequence of `tokens`, which have an output each, one after the other. Its loss and its output error
 are sums over them, and the mean over a batch is one over samples and tokens (pcn-limits Eq. 126), as weight gradients
 are.
 """

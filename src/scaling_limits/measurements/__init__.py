@@ -48,6 +48,6 @@ registry: "Registry[Measurement]" = Registry(
 
 
 def labels(cell: Cell, spec: MeasurementSpec) -> dict[str, tuple[int, ...]]:
-    """What stands along the axes of a measurement of this cell."""
+    """Return the labels along the axes of a measurement of this cell."""
     along = getattr(registry.get(spec.name), "labels", None)
     return {"step": spec.steps, **(along(cell.network) if along else {})}

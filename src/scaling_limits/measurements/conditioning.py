@@ -26,7 +26,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "hessian_negative": (),
 }
 NUM_PRODUCTS = 96
-"""Of the Hessian, or its inverse, with a vector, for their eigenvalues at the ends."""
+"""Products of the Hessian, or its inverse, with a vector that give its extreme eigenvalues."""
 
 
 def measure(context: Context) -> dict[str, Array]:

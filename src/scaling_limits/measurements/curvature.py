@@ -1,6 +1,6 @@
 """Both factors of the curvature of every layer, and their dampings.
 
-Source: second-order Fig. S.17 (mean eigenvalues are traces over sizes), Sec. 4.2. Of Shampoo they are its moments.
+Source: second-order Fig. S.17 (mean eigenvalues are traces over sizes), Sec. 4.2. For Shampoo, they are its moments.
 """
 
 from __future__ import annotations

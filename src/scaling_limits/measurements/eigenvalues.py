@@ -51,7 +51,7 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
         return basis, images.at[number].set(image), rest / jnp.linalg.norm(rest)
 
     def ends(number: Array, basis: Array, images: Array) -> tuple[Array, Array]:
-        """Of the projection on the directions that there are, and their coefficients."""
+        """Extreme eigenvalues of the projection on the directions so far, and their coefficients."""
         inner = basis @ images.T
         # a direction that is not there yet gets a value between the ends
         inner = inner + jnp.diag(jnp.where(jnp.arange(count) < number, 0.0, inner[0, 0]))

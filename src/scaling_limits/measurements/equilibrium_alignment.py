@@ -1,4 +1,4 @@
-"""How far inference has come: the errors of all nodes beside those at the equilibrium of linear networks.
+"""How far inference has come: the errors of all nodes compared with those at the equilibrium of linear networks.
 
 Source: pc-tp Fig. S.1 and Theorem 4.2.
 """
@@ -37,7 +37,7 @@ READS = frozenset({"energy_weight"})
 
 
 class Settings(EnergyWeights):
-    """Energy weights of the equilibrium that errors are put beside."""
+    """Energy weights of the equilibrium that errors are compared with."""
 
 
 def refuse(cell: Cell) -> None:

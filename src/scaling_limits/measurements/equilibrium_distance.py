@@ -68,7 +68,7 @@ def measure(context: Context) -> dict[str, Array]:
 
 
 def _distances(problem: Problem, one: Stacks, other: Stacks) -> Array:
-    """Of each sample's hidden activities."""
+    """Return the distance between each sample's hidden activities."""
     import jax.numpy as jnp
 
     pairs = zip(one[:-1], other[:-1], strict=True)
@@ -92,7 +92,7 @@ def work(cell: Cell, count: Count) -> None:
 
 
 def memory(cell: Cell) -> dict[str, float]:
-    """What the iterations carry, beside both gradients."""
+    """Memory of the state of the iterations, in addition to both gradients."""
     from scaling_limits.algorithms.predictive_coding import Options, memory
 
     options = Options(name="predictive_coding", loss=cell.algorithm.loss, inference="equilibrium")

@@ -1,4 +1,4 @@
-"""How the errors of all nodes point, beside those of backpropagation and the Gauss-Newton target.
+"""Alignment of the errors of all nodes with those of backpropagation and the Gauss-Newton target.
 
 All are errors e_l of the same batch at the same weights (pc-tp Fig. 2, S.1, S.2), and a cosine is
 that of two layers' errors with all samples and units in one vector. It is 0 where either vector is

@@ -21,7 +21,7 @@ AXES: dict[str, tuple[str, ...]] = {"feature_increment": ("index",)}
 
 
 def labels(spec: NetworkSpec) -> dict[str, tuple[int, ...]]:
-    """Along `index` stands the number of blocks k between the two features."""
+    """Label `index` by the number of blocks k between the two features."""
     return {"index": distances(spec.num_hidden_layers - 1)}
 
 

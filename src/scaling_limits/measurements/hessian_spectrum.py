@@ -1,6 +1,6 @@
 """All eigenvalues of the Hessian of predictive coding's energy by the activities, and of its two parts.
 
-Source: mupc Fig. A.1 to A.6, Eq. 20: H = D + O, the blocks on the diagonal and those beside it. The Hessian is that of
+Source: mupc Fig. A.1 to A.6, Eq. 20: H = D + O, the blocks on the diagonal and next to it. The Hessian is that of
 `conditioning`, as a dense matrix.
 """
 

@@ -1,4 +1,4 @@
-"""The hidden activities at every step of inference, beside the analytic solution of linear networks.
+"""The hidden activities at every step of inference, and the analytic solution of linear networks.
 
 Source: mupc Fig. A.10, A.11, A.34 and A.35, Eq. 4.
 """
@@ -38,7 +38,7 @@ def measure(context: Context) -> dict[str, Array]:
     Euclidean norm over units, a mean over the batch, and `activity_mean` over units and batch; and
     `inference_change`, ||z - z^0|| / ||z^0||, of all layers and samples in one vector.
 
-    Where the equilibrium has a closed form (linear networks, mean squared error, no decay) the first two of it, as
+    If the equilibrium has a closed form (linear networks, mean squared error, no decay) the first two of it, as
     `equilibrium_...`, and `equilibrium_distance`, ||z - z*|| / ||z*||.
     """
     from scaling_limits.algorithms.predictive_coding import descent, exact

@@ -47,7 +47,7 @@ def measure(context: Context) -> dict[str, Array]:
 def _distance(
     segment: Segment, scaling: Scaling, now: PyTree, first: PyTree, x: Float[Array, "batch units"]
 ) -> Float[Array, ""]:
-    """That of one block."""
+    """Return the distance of one block."""
     import jax
     import jax.numpy as jnp
 

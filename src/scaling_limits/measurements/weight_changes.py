@@ -1,6 +1,6 @@
 """How far training has moved the weights of every layer.
 
-Source: second-order Fig. S.15, the distance from the start relative to the size there. Of hidden layers it falls as
+Source: second-order Fig. S.15, the distance from the start relative to the size there. For hidden layers, it falls as
 M^(-1/2) even where features are learned at any width, as what is learned has few directions: the largest singular value
 does not.
 """

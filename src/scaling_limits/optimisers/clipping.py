@@ -12,7 +12,7 @@ from jaxtyping import PyTree
 
 
 class State(NamedTuple):
-    """Of the rule that gives directions, by role, and the sum of past directions."""
+    """The state of the rule that gives directions, by role, and the sum of past directions."""
 
     inner_states: PyTree
     trace: PyTree

@@ -49,7 +49,7 @@ def shampoo(cell: Cell, count: Count) -> None:
 
 
 def copies(cell: Cell, directions: int) -> float:
-    """What is held beside gradients, in copies of the weights: operations, factors and their roots."""
+    """Memory in addition to gradients, in copies of the weights: operations, factors and their roots."""
     options = cell.optimiser
     layers = _layers(cell)
     numbers = 0.0

@@ -34,7 +34,7 @@ from scaling_limits.optimisers.layers import (
 
 class Factor(NamedTuple):
     """A positive semi-definite matrix of `size` as its trace and, over that, the `matrix` itself or, of `rows^T rows`,
-    the matrix `rows rows^T`, which has the same eigenvalues but for zeros. `squares` are the sum of those of the rows.
+    the matrix `rows rows^T`, with the same nonzero eigenvalues. `squares` are the sum of those of the rows.
     """
 
     trace: Float[Array, ""]
@@ -148,7 +148,7 @@ def dampings(
 def _roots(
     operations: Operations, factors: Mapping[str, PyTree], sides: list[str]
 ) -> dict[str, tuple[Array, PyTree]]:
-    """Of each side rows and a number, whose `number rows^T rows` is the batch's factor."""
+    """For each side, rows and a number whose `number rows^T rows` is the batch's factor."""
     result: dict[str, tuple[Array, PyTree]] = {}
     if "input" in sides:
         entering = rows(operations["inputs"])

@@ -34,7 +34,7 @@ class State(NamedTuple):
 
 
 Layer = Callable[[Array, Operations, Matrices, Array], Preconditioned]
-"""Of a gradient `[out, in]`, a layer's operations, its accumulated factors and the number of updates before."""
+"""Arguments: a gradient `[out, in]`, a layer's operations, its accumulated factors and the number of updates before."""
 
 
 def layer_by_layer(

@@ -118,7 +118,7 @@ def kronecker_damping(settings: CellSettings) -> dict[str, float]:
 
 
 def kronecker_exponents(settings: CellSettings, e_a: float, e_b: float) -> dict[str, float]:
-    """Of the row e_A and e_B, and d_A and d_B that the rule takes, -1 and 1 being those of (8).
+    """Return e_A and e_B of the row, and d_A and d_B of the rule, -1 and 1 being those of (8).
 
     Under the rescaled one, damping over a mean eigenvalue grows as the size of the factor.
     """

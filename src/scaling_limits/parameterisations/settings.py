@@ -52,7 +52,7 @@ class Settings(Strict):
 
 
 class EnergyWeights(Strict):
-    """Of predictive coding's errors: what has an energy, or an equilibrium of it, declares these."""
+    """Weights of predictive coding's errors: what has an energy, or an equilibrium of it, declares these."""
 
     energy_weight: float = Field(default=1.0, gt=0, description="of all layers but the last")
     output_energy_weight: float = Field(default=1.0, gt=0, description="of the last layer")

@@ -81,7 +81,7 @@ class Factors:
     input_init_scale: float = 1.0
 
     def of(self, role: str, quantity: str) -> float:
-        """The factor of one entry, but for `output_scale`."""
+        """The factor of one entry, without `output_scale`."""
         if quantity == "init_std":
             own = {"input": self.input_init_scale, "output": self.output_init_scale}
             return self.init_scale * own.get(role, 1.0)

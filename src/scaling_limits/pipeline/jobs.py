@@ -55,7 +55,7 @@ def run_job(
         WriteError: a cell or one of the two files cannot be written.
         StoreError: a stored cell cannot be read.
         DatasetError: the prepared dataset cannot be used.
-        ConfigurationError: an algorithm of the user's own does not give what training asks of it.
+        ConfigurationError: a user's own algorithm violates its contract.
         OutOfMemoryError: a cell does not fit into memory; those before it are stored.
     """
     found, missing = lookup(cells, store)
@@ -200,7 +200,7 @@ def computation(
     `cell` is any one of them; `arrays` are its samples.
 
     Raises:
-        ConfigurationError: an algorithm of the user's own does not give what training asks of it.
+        ConfigurationError: a user's own algorithm violates its contract.
     """
     if cell.limit is not None:
         limit = limits.registry.get(cell.limit)

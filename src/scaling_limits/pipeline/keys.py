@@ -35,7 +35,7 @@ def cell_modules(cell: Cell) -> tuple[str, ...]:
 
 
 def _decoding(dataset: str) -> str:
-    """The module that decodes a dataset; a name that no registry has is one of the user's own files."""
+    """The module that decodes a dataset; a name that no registry has is a user's own file."""
     registry = catalogue.registry
     return registry.module(dataset) if dataset in registry.modules else keras_npz.__name__
 

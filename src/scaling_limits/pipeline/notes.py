@@ -1,4 +1,4 @@
-"""What is written on and under a figure, and everything in which it differs from the paper's setting."""
+"""Texts on and under a figure, and all its differences from the paper's setting."""
 
 from collections.abc import Mapping, Sequence
 

@@ -67,7 +67,7 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
                 ax.tick_params(labelleft=column == 0)
 
     def label(self, x: str, y: str) -> None:
-        """Name the axes, x below the last row and y beside the first column."""
+        """Name the axes, x below the last row and y next to the first column."""
         for column in range(len(self.values[-1])):
             self.axes[-1, column].set_xlabel(x)
         for row in self.axes:

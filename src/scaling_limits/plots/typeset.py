@@ -99,7 +99,7 @@ class Sheet:
         return [0.0, *accumulate(widths)]
 
     def spans(self, row: int) -> list[tuple[str, int, int]]:
-        """The headings of a line, each with the first column that it stands over and the one after the last."""
+        """The headings of a line, each with the first column below it and the one after the last."""
         last = row == len(self.header) - 1
 
         def heading(column: int) -> tuple[str | int, ...]:

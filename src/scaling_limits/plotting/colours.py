@@ -29,7 +29,7 @@ THINGS: dict[tuple[str, str, float | None], str] = {
     ("target_propagation", "mup", None): _RED,
 }
 OPTIMISERS = {"kfac": _RED, "shampoo": _GREEN, "foof": _BROWN}
-"""Of lines of muP that tell optimisers apart."""
+"""Colours of lines of muP that distinguish optimisers."""
 REGIONS: dict[str, Colour] = {
     "unstable at initialisation": to_rgb(_RED),
     "unstable in training": to_rgb(_ORANGE),

@@ -18,8 +18,8 @@ NAME = "in-process"
 class InProcess(Engine):  # type: ignore[misc]
     """Runs the cells of a notebook in one namespace, up to the first that fails.
 
-    Of a cell it keeps what is printed to standard output, the value of its last line, and its error. What it does not
-    know are IPython's own words, such as `%matplotlib` and `display`.
+    For each cell it keeps what is printed to standard output, the value of its last line, and its error. It does not
+    know IPython's own words, such as `%matplotlib` and `display`.
     """
 
     @classmethod

@@ -28,9 +28,9 @@ from matplotlib.transforms import Bbox
 from scaling_limits.plotting import style, text
 
 WIDTH = 7.2
-"""Of a page of several columns, in inches."""
+"""Width of a page of several columns, in inches."""
 _NARROWEST = 5.2
-"""Of a page, in inches: identity and badge have room on one line."""
+"""The smallest width of a page, in inches: identity and badge have room on one line."""
 _MOST_TICKS, _MOST_CELL_TICKS = 6, 7
 _VISIBLE = 0.02  # the share of a colour bar by which the name of an end may be off
 _NEAR_END = 0.12  # the share of a colour bar next to its ends that is left free of further ticks
@@ -55,7 +55,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Heading:
-    """What stands over a figure: which figure it is, its title, what to see, and its outcome."""
+    """The text above a figure: which figure it is, its title, what to see, and its outcome."""
 
     identity: str = ""
     title: str = ""

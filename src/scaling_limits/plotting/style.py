@@ -26,7 +26,7 @@ RING: Look = {
     "linestyle": "none",
 }
 DASHES = ("--", ":", "-.")
-"""Of lines that say what is expected."""
+"""Style of lines that show what is expected."""
 CROSS: Look = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
 DIVERGED = "diverged (at least one seed)"
 """What a cross says in legends."""

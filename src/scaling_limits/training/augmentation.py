@@ -1,4 +1,4 @@
-"""Training images that are changed at random, anew at every step."""
+"""Training images that are changed at random, differently at every step."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def augmented(
     """Change each image of a batch at random.
 
     `crop` moves images, `flip` mirrors one in two, left and right, `cutout` blanks a square that may reach over the
-    edge; in this order. What is blank or comes in is zero.
+    edge; in this order. Blank and new pixels are zero.
 
     Args:
         x: flattened images `[batch, input]`.

@@ -74,7 +74,7 @@ class Schedule:
 
     @classmethod
     def of(cls, cell: Cell) -> "Schedule":
-        """That of a cell."""
+        """Build the measurement schedule of `cell`."""
         specs = cell.measurements
         # the last steps are an interval as the others are, so that a step is compiled once
         stops = sorted({step for spec in specs for step in spec.steps} | {cell.num_steps})
@@ -85,13 +85,13 @@ class Schedule:
         )
 
     def intervals(self) -> tuple[Array, Array, dict[str, Array]]:
-        """Begin and end of each interval between stops, and what is due at its end."""
+        """Begin and end of each interval between stops, and the measurements that are due at its end."""
         due = {name: jnp.asarray(flags) for name, flags in self.due.items()}
         starts = jnp.asarray([0, *self.stops[:-1]], jnp.int32)
         return starts, jnp.asarray(self.stops, jnp.int32), due
 
     def measure(self, context: Context, due: dict[str, Array]) -> dict[str, dict[str, Array]]:
-        """What is due, and zeros for what is not."""
+        """Evaluate the measurements that are due; return zeros for the others."""
         measured = {}
         for name, module in self.modules.items():
             zeros = jax.tree.map(
@@ -104,14 +104,14 @@ class Schedule:
         return measured
 
     def at_once(self, context: Context) -> dict[str, dict[str, Array]]:
-        """What is due where nothing is trained: everything, at the only stop."""
+        """Evaluate all measurements of an untrained network, at its only stop."""
         return {
             name: jax.tree.map(lambda value: value[None], module.measure(context))
             for name, module in self.modules.items()
         }
 
     def kept(self, measured: dict[str, dict[str, Array]]) -> dict[str, dict[str, Array]]:
-        """Of what stands at all stops what was due."""
+        """Keep only the entries that were due."""
         return {
             name: {metric: v[np.flatnonzero(flags)] for metric, v in measured[name].items()}
             for name, flags in self.due.items()

@@ -1,4 +1,4 @@
-"""Whether an algorithm of the user's own gives what training asks: seen by shapes, before anything is compiled."""
+"""Check by shapes that a user's own algorithm meets its contract, before anything is compiled."""
 
 from typing import Any
 

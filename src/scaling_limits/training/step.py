@@ -49,7 +49,7 @@ def data_of(cell: Cell, arrays: Arrays) -> Data:
 
 
 def numbers_of(cell: Cell) -> dict[str, Any]:
-    """What is traced of a cell: integers as unsigned ones, real numbers with its dtype."""
+    """The traced numbers of a cell: integers as unsigned ones, real numbers with its dtype."""
     real = np.dtype(cell.dtype).type
 
     def typed(value: float) -> np.number[Any]:
@@ -133,7 +133,7 @@ class Training:
 
     @property
     def tokens(self) -> int:
-        """Of a sample, 1 of data that are no sequences."""
+        """Tokens of a sample, 1 if data are no sequences."""
         return self.cell.dataset.sequence_length or 1
 
     def vectors(self, x: Array, y: Array) -> tuple[Array, Array]:
@@ -206,7 +206,7 @@ class Training:
     def _gradients(
         self, problem: Problem, state: PyTree
     ) -> tuple[Weights, PyTree, dict[str, Any], Any]:
-        """What the algorithm's update gives, and what the optimiser needs beside."""
+        """What the algorithm's update gives, and what the optimiser needs in addition."""
         needed = optimisers.needs(self.cell.optimiser.name)
         if not needed:
             return *self.algorithm.update(problem, state), {}

@@ -6,11 +6,11 @@ from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.networks.work import Count
 
 OBSERVES = ("inputs", "cotangents", "fisher")
-"""What it gives optimisers beside gradients, of every linear operation."""
+"""Arrays of every linear operation that optimisers receive in addition to gradients."""
 
 
 class Options(AlgorithmSpec):
-    """Of which kind the Fisher information is, for an optimiser that needs it."""
+    """The kind of Fisher information, for an optimiser that needs it."""
 
     fisher: Literal["exact", "sampled"] | None = None
 

@@ -48,7 +48,7 @@ def observed_update(
     out]` the derivative of the loss by what comes out, before the multiplier: a kernel's gradient is
     the product of both, summed over samples and positions. With the option `fisher` there is `fisher
     [count, directions, batch, ..., out]` as well: each sample's derivatives of its log-likelihood by
-    the same (`fisher.directions`); targets are drawn anew at every step, by seed and step.
+    the same (`fisher.directions`); new targets are drawn at every step, by seed and step.
     """
     network, scaling = problem.network, problem.scaling
 

@@ -87,7 +87,7 @@ def infer(problem: Problem, forward: Stacks) -> Inferred:
 
 
 def trace(problem: Problem, forward: Stacks, observe: Callable[[Stacks, Stacks], PyTree]) -> PyTree:
-    """What `observe` makes of the hidden activities, with the initial ones beside them, before the first step of
+    """What `observe` makes of the hidden activities, together with the initial ones, before the first step of
     inference and after every one: a tree of its own form with an axis of `num_inference_steps + 1` in front.
 
     Both are laid out by the nodes that they enter. All steps are taken, also with a tolerance.

@@ -17,12 +17,12 @@ from scaling_limits.networks.network import Stacks
 
 
 class Equilibrium(NamedTuple):
-    """Where iterations have ended."""
+    """The result of the iterations."""
 
     errors: Stacks
-    """Of the hidden nodes."""
+    """Prediction errors of the hidden nodes."""
     activities: Stacks
-    """Of all nodes, the output's its prediction."""
+    """Activities of all nodes; the output's is its prediction."""
     residual: Float[Array, " batch"]
     iterations: Int[Array, ""]
 

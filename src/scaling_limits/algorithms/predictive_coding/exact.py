@@ -29,7 +29,7 @@ def least_energy(problem: Problem) -> Float[Array, ""]:
     """F(z*), the batch mean of gamma_L/2 r S^{-1} r (mupc Eq. 30).
 
     From the triangle R of S = R^T R, which the derivatives of the output give without S itself: in deep standard
-    networks S is so large that beside it the identity in it would be lost.
+    networks S is so large that the identity in it would be lost to rounding.
     """
     forward = problem.activities()
     explained, _ = _linear_response(problem, problem.inputs(forward))

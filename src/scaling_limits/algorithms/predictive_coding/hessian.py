@@ -6,14 +6,14 @@ the output, it is block-tridiagonal (mupc Eq. 5, 24): blocks
     (l, l)      gamma_l I + gamma_{l+1} B_{l+1}^T B_{l+1} + K_l
     (l, l - 1)  -gamma_l B_l
 
-where the loss stands for gamma_L/2 ||...||^2 in the last one, and K_l is what bent activations add, -sum_i (gamma
+where the loss replaces gamma_L/2 ||...||^2 in the last one, and K_l is what bent activations add, -sum_i (gamma
 e)_{l+1,i} d2p_i, and a decay of the activities.
 
 *Elimination from the output down.* H = U^T P U with U unit lower block-bidiagonal, blocks -gamma_l P_l^{-1} B_l, and
 pivots P_l = gamma_l I + C_l, C_{l-1} = gamma_l B_l^T C_l P_l^{-1} B_l + K_{l-1}. What grows with the depth is in U
 alone, whose condition number is about the square root of that of H; P_l stays well conditioned. In networks that are
 linear piece by piece (K = 0) C_l = c_l^T c_l with as many rows as outputs, c_{l-1} = (I + c_l c_l^T/gamma_l)^{-1/2} c_l
-B_l: this rank is kept exactly, so that condition numbers far beyond 1e16 come out in float64. Where K fills it, they do
+B_l: this rank is kept exactly, so that condition numbers far beyond 1e16 come out in float64. If K fills it, they do
 up to about 1e13.
 """
 
@@ -39,7 +39,7 @@ class ActivityHessian(NamedTuple):
 
     `weights` are gamma_l of the hidden layers' own errors, `jacobians` B_l of the layers above the first, `output` is
     the last node's, times the root of the loss's curvature. `bend` is what a bent output node adds to the last layer's
-    block, `shift` what stands on the diagonal of all, as a decay does; they are None where there is none, which is
+    block, `shift` is added to the diagonal of all, as a decay does; they are None where there is none, which is
     another program.
     """
 
@@ -100,7 +100,7 @@ class LowRank(NamedTuple):
 
 
 class Full(NamedTuple):
-    """The inverse of a pivot as it stands."""
+    """The inverse of a pivot as a dense matrix."""
 
     inverse: Float[Array, "units units"]
 
@@ -141,7 +141,7 @@ class Elimination(NamedTuple):
 
 
 def activity_hessian(problem: Problem) -> ActivityHessian:
-    """That of the first sample of the batch at the activities of its forward pass, of fully connected networks.
+    """Return the Hessian of a fully connected network at the forward pass of the batch's first sample.
 
     There the hidden errors are zero, so that of bent activations only the output node's adds to the curvature; a decay
     adds to all (mupc Sec. A.2.1).
@@ -277,7 +277,7 @@ def _none(z: Activities) -> Array:
 
 
 def _root(matrix: Array) -> Array:
-    """Of a symmetric matrix without negative eigenvalues."""
+    """Factor a symmetric matrix without negative eigenvalues."""
     values, vectors = jnp.linalg.eigh(matrix)
     root: Array = (vectors * jnp.sqrt(jnp.maximum(values, 0.0))[None]) @ vectors.T
     return root

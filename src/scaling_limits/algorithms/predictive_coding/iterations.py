@@ -29,11 +29,11 @@ PerSample = Float[Array, " batch"]
 
 
 class State(Protocol):
-    """Where iterations have come to: the least that there is to know of it."""
+    """The properties that the states of all methods have."""
 
     @property
     def residual(self) -> PerSample:
-        """What is left of the slopes."""
+        """The residual gradient."""
 
     @property
     def stalled(self) -> Bool[Array, " batch"]:
@@ -52,7 +52,7 @@ def iterated(
     iterate: Callable[[AnyState, Bool[Array, " batch"]], AnyState],
     tolerance: Float[Array, ""],
 ) -> AnyState:
-    """Where `iterate(state, chosen)` leads to: each sample is chosen until its residual is the tolerance or its energy
+    """Repeat `iterate(state, chosen)`: each sample is chosen until its residual is the tolerance or its energy
     falls no more, `MOST_ITERATIONS` times at most.
     """
 

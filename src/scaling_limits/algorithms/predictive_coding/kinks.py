@@ -41,11 +41,11 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks
 
 _LEFT_OVER = 0.1
-"""Of the slope, by a Newton step within an orthant."""
+"""The fraction of the gradient that a Newton step within an orthant leaves."""
 
 
 class NewtonState(NamedTuple):
-    """Where iterations have come to, sample by sample."""
+    """The state of the iterations, sample by sample."""
 
     hidden: Stacks
     """Activities."""
@@ -80,7 +80,7 @@ class _Solver:
         self._problem = problem
 
     def begin(self, hidden: Stacks) -> NewtonState:
-        """Where iterations begin."""
+        """Return the initial state of the iterations."""
         sides, gradients = self._sides(hidden)
         energy = self._energies(hidden)
         stalled = jnp.zeros(energy.shape, bool)

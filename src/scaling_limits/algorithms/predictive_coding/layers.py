@@ -43,7 +43,7 @@ class Layers:
 
     @property
     def network(self) -> Network:
-        """That of these nodes alone."""
+        """The network of these nodes alone."""
         return self.problem.network
 
     @property
@@ -66,7 +66,7 @@ class Layers:
         return tuple(p + d for p, d in zip(self.predicted, displacements, strict=True))
 
     def points(self, displacements: Stacks) -> Stacks:
-        """Where the nodes are evaluated."""
+        """The activities at which the nodes are evaluated."""
         if self.options.fixed_predictions:
             return self.inputs
         return self.activities(displacements)

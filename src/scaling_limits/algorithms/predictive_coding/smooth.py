@@ -44,21 +44,21 @@ from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Stacks, shift_down
 
 _FORCING = 0.9, 0.5
-"""Of Eisenstat and Walker: the factor of the squared fall of the gradient, and the share at first and at most."""
+"""Eisenstat and Walker's factor of the squared fall of the gradient, and the initial and largest share."""
 
 
 class NewtonState(NamedTuple):
-    """Where iterations have come to, sample by sample."""
+    """The state of the iterations, sample by sample."""
 
     errors: Stacks
-    """Of the hidden nodes."""
+    """Errors of the hidden nodes."""
     activities: Stacks
-    """Of all nodes, at these errors."""
+    """Activities of all nodes at these errors."""
     energy: PerSample
     gradients: Stacks
     residual: PerSample
     forcing: PerSample
-    """Of the gradient, which the next direction may leave."""
+    """The fraction of the gradient that the next direction may leave."""
     stalled: Bool[Array, " batch"]
     iterations: Int[Array, ""]
 
@@ -77,7 +77,7 @@ class _Solver:
         self._least_fall = tolerance**2
 
     def begin(self, errors: Stacks) -> NewtonState:
-        """Where iterations begin."""
+        """Return the initial state of the iterations."""
         energy, gradients, activities = self._gradients(errors)
         return NewtonState(
             errors=errors,

@@ -16,7 +16,7 @@ def moves_from_above(options: AlgorithmSpec) -> bool:
 def stages(options: AlgorithmSpec, num_hidden: int, compiled: Compiled) -> list[tuple[int, int]]:
     """(last step, number of hidden layers that have moved by then) of each stage, steps from 1.
 
-    Where activities move from above, synchronous steps move one more layer each, from the output down.
+    If activities move from above, synchronous steps move one more layer each, from the output down.
     """
     num_steps = options.num_inference_steps or 0
     slow = moves_from_above(options) and options.inference_order == "synchronous"

@@ -15,8 +15,8 @@ def steps_from_zeros(settings: CellSettings) -> int | None:
     zeros after any number.
 
     The clamped input moves one more layer a step, from below. So does the output error from above, or all layers at
-    once in sequential order, but for activations that are flat at zero: there it moves none (`before_weight`), or
-    that of the topmost layer only, which a linear output node sees (`after_weight`); with skips it passes beside the
+    once in sequential order, except for activations that are flat at zero: there it moves none (`before_weight`), or
+    that of the topmost layer only, which a linear output node sees (`after_weight`); with skips it bypasses the
     activation of `after_weight`.
     """
     hidden: int = settings.num_hidden_layers

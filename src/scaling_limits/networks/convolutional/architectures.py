@@ -103,7 +103,7 @@ _OUTPUT = Block(0)
 
 @dataclass(frozen=True)
 class ImageLayer:
-    """One weight `[features, fan_in]`: that of a convolution, or, without `kernel`, of all that enters.
+    """One weight `[features, fan_in]` of a convolution, or, without `kernel`, of all that enters.
 
     Shapes are (height, width, channels): `entering` the node, and `shape` of what the weight is applied
     to, which is smaller if the node pools. `name` says whose numbers in a cell's `scaling` it has:

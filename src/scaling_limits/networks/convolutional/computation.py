@@ -1,7 +1,7 @@
 """Networks of convolutions and dense layers without biases, for images (pc-tp App. E).
 
 Activities are preactivations at all positions, `[batch, height * width * channels]`, the channels of
-one position beside each other.
+one position after the other.
 """
 
 from collections.abc import Callable

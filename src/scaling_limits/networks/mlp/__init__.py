@@ -15,7 +15,7 @@ READS = frozenset({"branch"})
 
 
 class Settings(LayerNorm):
-    """Where activations stand, skips, and what their branches are made of."""
+    """The position of activations, skips, and the layers of their branches."""
 
     activation_position: Literal["before_weight", "after_weight"] = Field(
         default="before_weight", description="a W phi(x), or phi(a W x)"

@@ -24,7 +24,7 @@ STAGES = {
 ResNet-50, 101 and 152 with bottlenecks. He et al. 2016 have no network of 4, the smallest of this form."""
 
 BRANCHES = {"resnet_basic": ((3, 1), (3, 1)), "resnet_bottleneck": ((1, 1), (3, 1), (1, 4))}
-"""Of each convolution of a block's branch the kernel's size, and its channels over those of the stage."""
+"""For each convolution of a block's branch, the kernel's size, and its channels over those of the stage."""
 
 _SMALLEST = 8
 

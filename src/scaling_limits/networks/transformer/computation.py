@@ -1,6 +1,6 @@
 """Transformers without biases, for sequences of tokens (pcn-limits Eq. 126 to 129).
 
-Activities are `[batch, tokens * N]`, one token beside the other.
+Activities are `[batch, tokens * N]`, one token after the other.
 """
 
 import flax.linen as nn

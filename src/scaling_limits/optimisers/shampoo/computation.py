@@ -5,7 +5,7 @@ eigenvalue:
 
     (L + rho_L)^(-e/2) G (R + rho_R)^(-e/2)
 
-Of one batch both have the same eigenvalues, and `f(L) G = G f(R)`: it is enough to decompose the smaller one (S.51). If
+For one batch both have the same eigenvalues, and `f(L) G = G f(R)`: decomposing the smaller one suffices (S.51). If
 `G = C^T X` has fewer rows, samples and positions, than both sizes, `X X^T = K K^T` makes it `(C^T K)(K^-1 X)`, the
 second with orthonormal rows, and the moment of the first of its own size.
 """

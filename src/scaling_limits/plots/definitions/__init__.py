@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Options(PlotOptions):
-    """A table of text, mathematics between dollars: `columns` are its headings, `rows` what stands below them."""
+    """A table of text, mathematics between dollars: `columns` are its headings, `rows` the entries below them."""
 
     kind: Literal["definitions"] = "definitions"
     columns: tuple[str, ...] = Field(min_length=2)

@@ -75,7 +75,7 @@ class Level(Strict):
 class Line(Strict):
     """A quantity of one grid: a line for each value of the panel's hue, in its colour.
 
-    With `each: false` the grid has no such values, as that of a limit: one line, in black. `across` draws a
+    With `each: false` the grid has no such values, as a limit's: one line, in black. `across` draws a
     grid that has a single x, or a quantity without the axis of records that is x, over the whole of the other
     lines. With `reference` the values are relative errors from those of that grid with the same hue and seed.
     `label` explains the style in the legend; in a panel without hue it names the line.
@@ -254,7 +254,7 @@ class Options(PanelsOptions):
         for line in (line for panel in self.panels for line in panel.lines):
             look = (line.style, line.each)
             if line.label and looks.setdefault(line.label, look) != look:
-                raise ValueError(f"the label '{line.label}' stands for lines of two styles")
+                raise ValueError(f"the label '{line.label}' is used for lines of two styles")
         return self
 
     @classmethod

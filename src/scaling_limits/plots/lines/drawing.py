@@ -304,7 +304,7 @@ class Lines(page.Drawing):
         return self._kinds[self._number(panel)]
 
     def _limits(self, group: list[tuple[Panel, Axes]]) -> tuple[float, float]:
-        """The ends of a y axis: of what is shown, with room for what stands at the edges.
+        """The ends of a y axis: of the values shown, with room for marks at the edges.
 
         Over what is tuned, what is far worse than most has no say, but the best of every line does, and every ring.
         """

@@ -44,7 +44,7 @@ def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axe
     """Ring the optimum of each line, and add a strip below the axis with a row for each line.
 
     A row shows the optimum, a bar over all x that are nearly as good, and where training diverges. Rings that no
-    claim judges are grey. Where a claim asks for the largest x `within` a share of the best, the ring is there.
+    claim judges are grey. If a claim asks for the largest x `within` a share of the best, the ring is there.
 
     Args:
         ax: the axes of the panel.

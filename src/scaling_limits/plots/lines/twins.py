@@ -1,4 +1,4 @@
-"""Panels that repeat another one, because a dataset stands in for theirs."""
+"""Panels that repeat another one, because they use the same substitute dataset."""
 
 from collections import Counter
 from collections.abc import Hashable
