@@ -17,8 +17,8 @@ from plotting_records import IDENTITY, NOTES, SEE, VERDICT, Drawn
 import scaling_limits
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import WriteError
+from scaling_limits.outcomes import BACKGROUNDS
 from scaling_limits.plots.figure_folder import FigureFolder, find
-from scaling_limits.plotting import colours
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_the_badge_says_the_outcome_on_its_colour(
     page = with_verdicts(FigureFolder.open(folder), *outcomes).page([(6.0, 2.0)])
     (badge,) = (text for text in page._top.texts if text.get_gid() == "badge")
     assert badge.get_text() == words
-    colour = colours.OUTCOMES[words.partition(" \N{MIDDLE DOT} ")[0]]
+    colour = BACKGROUNDS[words.partition(" \N{MIDDLE DOT} ")[0]]
     assert badge.get_bbox_patch().get_facecolor() == to_rgba(colour)
 
 

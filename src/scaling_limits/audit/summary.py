@@ -14,8 +14,7 @@ from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.claims.measurement import setting
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import score, tally
-from scaling_limits.plotting import colours
+from scaling_limits.outcomes import BACKGROUNDS, score, tally
 
 MANY = 16
 """A setting with more values than this is written as a range."""
@@ -79,9 +78,7 @@ def _score(figure: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
     if not outcomes:
         return preset
     outcome, claims = score(outcomes)
-    badge = (
-        f'<strong class="badge" style="background: {colours.OUTCOMES[outcome]}">{outcome}</strong>'
-    )
+    badge = f'<strong class="badge" style="background: {BACKGROUNDS[outcome]}">{outcome}</strong>'
     return f"{badge} {claims} ({tally(outcomes)}). {preset}"
 
 
