@@ -66,7 +66,7 @@ lock:
 
 # every figure at a preset (PRESET=laptop for another one), then where to look; LOG=1 shows Snakemake's log
 figures: setup
-	@$(COMMAND) run $(AT) $(if $(filter 1,$(LOG)),--log) $(FURTHER)
+	@$(COMMAND) run $(AT) $(if $(filter 1,$(LOG)),--verbose) $(FURTHER)
 
 # of all figures, of a paper (FIGURE=mupc) or of one figure
 audit: setup

@@ -538,7 +538,7 @@ def _values() -> Iterator[Case]:
             "greater than or equal to 0",
         ),
         ("infinite rate, on the command line", {"learning_rate": "inf"}, "learning_rate", "finite"),
-        ("empty axis", {"seed": []}, "seed", "an axis needs a value at least"),
+        ("empty axis", {"seed": []}, "seed", "a list of values needs at least one"),
         (
             "range that ends before it begins",
             {"seed": {"octaves": [3, 1]}},
@@ -588,7 +588,7 @@ def _files() -> Iterator[Case]:
         ("empty", b"", "should be a mapping"),
         ("binary", bytes(range(256)), "cannot be read"),
         ("Latin-1", "größe: 1\n".encode("latin-1"), "cannot be read", "utf-8"),
-        ("duplicate key", b"title: a\ntitle: b\n", "line 2", "'title' stands twice"),
+        ("duplicate key", b"title: a\ntitle: b\n", "line 2", "'title' occurs twice"),
         ("alias", bomb.encode(), "line 2", "aliases are not allowed"),
         (
             "python/object",
@@ -606,7 +606,7 @@ def _files() -> Iterator[Case]:
     yield Case(
         "files",
         "duplicate key in the main file",
-        ("config/config.yaml", "'preset' stands twice"),
+        ("config/config.yaml", "'preset' occurs twice"),
         files={"config/config.yaml": "preset: small\npreset: whole\n"},
     )
     yield Case(
@@ -920,19 +920,19 @@ def _found_late() -> Iterator[Case]:
     yield Case(
         "C",
         "seed twice",
-        (TOY, "grids.main.seed: 0 stands there twice"),
+        (TOY, "grids.main.seed: the value 0 occurs twice"),
         files=in_file(seed=[0, 0, 0]),
     )
     yield Case(
         "C",
         "rate twice",
-        (TOY, "grids.main.learning_rate: 0.1 stands there twice"),
+        (TOY, "grids.main.learning_rate: the value 0.1 occurs twice"),
         files=in_file(learning_rate=[0.1, 0.1]),
     )
     yield Case(
         "C",
         "rate twice, written otherwise",
-        (GIVEN, "learning_rate: 1e-1 stands there twice"),
+        (GIVEN, "learning_rate: the value 1e-1 occurs twice"),
         by_user(learning_rate=["0.1", "1e-1"]),
     )
     # D

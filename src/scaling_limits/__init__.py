@@ -104,12 +104,14 @@ def train(
     measurements: Mapping[str, Sequence[int | Literal["end"]]] | None = None,
     data: Mapping[str, ArrayLike] | Path | str | None = None,
     *,
+    store: Path | str | None = None,
     algorithms: Mapping[str, Path | str] | None = None,
     parameterisations: Sequence[Mapping[str, object]] | None = None,
 ) -> pd.DataFrame:
     """Train one network and return its records, which equal those of a figure's cell with the same settings.
 
-    Nothing is stored.
+    The numbers are those of a figure's cells with the same settings. Networks that differ only in seed, learning rates
+    and multipliers share one compiled program. If standard error is a terminal, a progress bar is shown.
 
     Args:
         settings: the settings of `docs/settings.md`, one value each.
@@ -131,4 +133,36 @@ def train(
     """
     from scaling_limits.pipeline import by_hand
 
-    return by_hand.train(settings, measurements, data, algorithms, parameterisations)
+    Examples:
+        One network:
+
+        >>> import scaling_limits
+        >>> settings = {
+        ...     "dataset": "digits",
+        ...     "num_train": 64,
+        ...     "width": 16,
+        ...     "depth": 2,
+        ...     "depth_kind": "hidden_layers",
+        ...     "activation": "tanh",
+        ...     "parameterisation": "mup",
+        ...     "algorithm": "backpropagation",
+        ...     "optimiser": "sgd",
+        ...     "learning_rate": 0.1,
+        ...     "num_steps": 5,
+        ...     "batch_size": 64,
+        ... }
+        >>> records = scaling_limits.train(settings, {"performance": ["end"]})
+        >>> sorted(records["metric"].unique())
+        ['test_accuracy', 'test_loss', 'train_loss']
+
+        A sweep over width and seed:
+
+        >>> records = scaling_limits.train({**settings, "width": [8, 16], "seed": range(2)})
+        >>> records[records["step"] == 4].shape
+        (4, 8)
+        >>> list(records)
+        ['width', 'seed', 'metric', 'step', 'inference_step', 'layer', 'index', 'value']
+    """
+    from scaling_limits.pipeline import sweep
+
+    return sweep.train(settings, measurements, data, store, algorithms, parameterisations)

@@ -1,7 +1,7 @@
 """The words for the outcomes of claims, the same in every file, page and picture."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
 Outcome = Literal[
@@ -27,6 +27,14 @@ Overall = Literal[
     "data not available",
 ]
 """The outcome of all claims of a figure."""
+BACKGROUNDS: Mapping[Overall, str] = {
+    "reproduced": "#CFE8D5",
+    "partly reproduced": "#F4E7BE",
+    "not reproduced": "#F3CFC4",
+    "inconclusive at this scale": "#E2E2E2",
+    "data not available": "#E2E2E2",
+}
+"""Background colours of the badges with these outcomes."""
 
 _PLURALS = {"holds": "hold", "fails": "fail"}
 

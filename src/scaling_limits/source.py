@@ -30,7 +30,6 @@ PACKAGE = "scaling_limits"
 DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory", "metrics"})
 
 
-@cache
 def source_digest(modules: tuple[str, ...]) -> str:
     """Return 16 hexadecimal digits over all modules that `modules` import, directly or indirectly, and over themselves.
 
@@ -39,8 +38,14 @@ def source_digest(modules: tuple[str, ...]) -> str:
     Args:
         modules: dotted names that start with the name of a package, this one or another, or paths of Python files.
     """
+    return _digest(modules, tuple(_text(name) for name in modules if _is_file(name)))
+
+
+@cache
+def _digest(modules: tuple[str, ...], texts: tuple[str, ...]) -> str:
+    """Return the digest of modules and of files with these texts."""
     needed = _needed(modules)
-    lines = [f"{name} {_tree_digest(name, needed[name])}" for name in sorted(needed)]
+    lines = [f"{name} {_tree_digest(name, _text(name), needed[name])}" for name in sorted(needed)]
     lines += [f"{name} {version(name)}" for name in sorted(_distributions(needed))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
@@ -59,7 +64,7 @@ def _needed(modules: Iterable[str]) -> dict[str, frozenset[str]]:
         known = needed.get(name)
         if known is None or not declarations <= known:
             needed[name] = declarations | (known or frozenset())
-            references = _references(name, needed[name])
+            references = _references(name, _text(name), needed[name])
             waiting.extend((module, references.get(module, frozenset())) for module in references)
     return needed
 
@@ -87,7 +92,7 @@ def _is_inner(name: str) -> bool:
 def _roots(name: str, needed: frozenset[str]) -> set[str]:
     """Return the packages from which a module imports, other than its own."""
     found = set()
-    for node in ast.walk(_parse(name, needed)):
+    for node in ast.walk(_parse(name, _text(name), needed)):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -97,7 +102,7 @@ def _roots(name: str, needed: frozenset[str]) -> set[str]:
 
 @cache
 def _path(name: str) -> Path | None:
-    if name.endswith(".py"):
+    if _is_file(name):
         return Path(name)
     package, *inner = name.split(".")
     if package == PACKAGE:
@@ -120,6 +125,22 @@ def _file(name: str) -> Path:
     if path is None:
         raise ModuleNotFoundError(f"no module {name}")
     return path
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(".py")
+
+
+def _text(name: str) -> str:
+    """Return the source of a module as it was when first read, and the source of a file as it is now."""
+    return _read(name) if _is_file(name) else _read_once(name)
+
+
+def _read(name: str) -> str:
+    return _file(name).read_text(encoding="utf-8")
+
+
+_read_once = cache(_read)
 
 
 @cache
@@ -189,8 +210,8 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 @cache
-def _tree_digest(name: str, needed: frozenset[str]) -> str:
-    return hashlib.sha256(ast.dump(_parse(name, needed)).encode()).hexdigest()
+def _tree_digest(name: str, text: str, needed: frozenset[str]) -> str:
+    return hashlib.sha256(ast.dump(_parse(name, text, needed)).encode()).hexdigest()
 
 
 @cache

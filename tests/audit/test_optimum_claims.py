@@ -253,7 +253,7 @@ class TestOptimumStays:
         assert decide(STAYS, tabulate(rows)).verdict == "holds"
         verdict = decide(STAYS | {"max_shift": 0.5}, tabulate(rows))
         assert verdict.verdict == "inconclusive"
-        assert "at width 32, the best learning rate, 0.0625, is beside diverged" in verdict.detail
+        assert "at width 32, the best learning rate, 0.0625, is next to diverged" in verdict.detail
 
     def test_everything_diverged(self, decide, tabulate, bowl_rows):
         verdict = decide(STAYS, tabulate(bowl_rows(still, diverges_above=0)))

@@ -27,6 +27,7 @@ from scaling_limits.audit.table import (
     write_verdicts,
 )
 from scaling_limits.audit.verdicts import Verdict
+from scaling_limits.outcomes import BACKGROUNDS
 
 FORMULA = re.compile(r"\$[^$]+\$")
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
@@ -128,15 +129,16 @@ def summary(folder: Path) -> str:
 def test_the_page_of_a_figure(folder: Path) -> None:
     page = summary(folder)
     checker = Checker(page)
-    assert checker.links == ["https://arxiv.org/abs/2505.13124"]
+    files = ["notebook.ipynb", "figure.pdf", "figure.svg", "records.parquet", "cells.parquet"]
+    assert checker.links == ["https://arxiv.org/abs/2505.13124", *files]
     (shown,) = checker.pictures
     assert np.array_equal(np.asarray(shown), np.asarray(Image.open(folder / "figure.png")))
     order = [
         *("Innocenti &amp; Buckley 2025 \N{MIDDLE DOT} Figure 5", ">arXiv:2505.13124</a>"),
         *("<h1>T &lt; U</h1>", "<p>P &gt; Q at <math "),
-        "<strong>not reproduced</strong>: 0 of 1 claim (1 fails). Preset smoke.",
-        *("<img", "A &amp; B", "for &lt;MNIST&gt;"),
-        *("Judged, but not in the picture: control.", "N&lt;H", "x &lt; y", "r&amp;d"),
+        f'background: {BACKGROUNDS["not reproduced"]}">not reproduced</strong> 0 of 1 claim (1 fails).',
+        *("Preset smoke.", "<img", "A &amp; B", ">PDF</a>", "N&lt;H", "x &lt; y", "r&amp;d"),
+        *("for &lt;MNIST&gt;", "Judged, but not in the picture: control."),
         *("Settings that vary", "<td>width</td><td>64, 256</td>", "<td>adam</td>"),
         *("<details>", "<td>momentum</td><td>0.5</td>", "</details>"),
         *("<td>compared.seeds</td><td>0, 1</td>", "<td>not_compared.device</td><td>cpu</td>"),
@@ -160,7 +162,7 @@ def test_a_figure_without_claims_differences_or_cells(folder: Path) -> None:
     (folder / "figure.json").write_text(json.dumps(figure | bare))
     pd.DataFrame(columns=["grid", "cell_id"]).to_parquet(folder / "cells.parquet")
     page = summary(folder)
-    assert Checker(page).links == []
+    assert not any(link.startswith("https:") for link in Checker(page).links)
     assert "own figure &lt;mine&gt;</small>" in page
     assert "arXiv" not in page
     assert "<p>Preset smoke.</p>" in page
@@ -232,10 +234,12 @@ def index(folder: Path, figures: list[tuple[str, str]], *verdicts: Verdict) -> t
 @pytest.mark.parametrize("in_report", [False, True])
 def test_the_page_of_all_figures(folder: Path, in_report: bool) -> None:
     shutil.copytree(folder, folder.with_name("fig10"))
+    # behind the figures that are drawn
+    not_drawn = ("mupc", "fig2")
     missing = HOLDS.model_copy(
         update={"paper": "pc-tp", "figure": "fig1", "verdict": "not computed"}
     )
-    figures = [("mupc", "fig10"), ("mupc", "fig5"), ("pc-tp", "fig1")]
+    figures = [not_drawn, ("mupc", "fig10"), ("mupc", "fig5"), ("pc-tp", "fig1")]
     root = folder.parents[1]
     page = index(root, figures, FAILS, HOLDS, missing)[in_report]
     checker = Checker(page)
@@ -249,9 +253,11 @@ def test_the_page_of_all_figures(folder: Path, in_report: bool) -> None:
     for text in ("T < U", "N<H", "x < y", "It stays.", "r&d", "1 holds, 1 fails", "1 not computed"):
         assert text in "".join(checker.texts)
     assert "fig1: not drawn" in checker.texts
+    cards = [text for text in checker.texts if text in ("fig2: not drawn", "fig5", "fig10")]
+    assert cards == ["fig5", "fig10", "fig2: not drawn"]
     # figures, then one column for each outcome
     assert (
-        "<tr><td>mupc</td><td>2</td><td>1</td><td>1</td><td>0</td><td>0</td><td>0</td><td>0</td></tr>"
+        "<tr><td>mupc</td><td>3</td><td>1</td><td>1</td><td>0</td><td>0</td><td>0</td><td>0</td></tr>"
         in page
     )
     assert (

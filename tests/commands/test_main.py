@@ -336,8 +336,18 @@ def test_run_names_what_snakemake_makes(project: Path, called: Calls) -> None:
 
 
 def test_snakemake_s_log_is_shown_by_an_option(project: Path, called: Calls) -> None:
-    say("run", "toy/fig1", "--log")
+    say("run", "toy/fig1", "--verbose")
     assert called == [([*FILES, *QUIET], project)]
+
+
+def test_a_quiet_run_prints_problems_only(project: Path, called: Calls) -> None:
+    drawn(project, "toy/fig1", judged("holds"))
+    called.events = (*called.events, publish(1, "fig1"), finished(1))
+    called.printed = "warning: a label is too long\n"
+    assert say("run", "toy/fig1", "--quiet") == "warning: a label is too long\n"
+    for other in ("--verbose", "--dry-run"):
+        said = say("run", "--quiet", other, code=2)
+        assert f"--quiet and {other} exclude each other" in said
 
 
 def test_changes_are_handed_on(
@@ -518,7 +528,7 @@ def test_warnings_of_jobs_are_shown(project: Path, called: Calls) -> None:
 def test_the_exit_code_is_that_of_snakemake(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(project, "toy/fig1", judged("holds"))
     monkeypatch.setattr(workflow, "snakemake", lambda *_: 3)
-    for command in (["run", "--log"], ["audit"], ["audit", "toy/fig1"], ["report"]):
+    for command in (["run", "--verbose"], ["audit"], ["audit", "toy/fig1"], ["report"]):
         assert say(*command, code=3) == ""
 
 

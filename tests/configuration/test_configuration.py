@@ -67,7 +67,7 @@ def claiming(**changes: Any) -> Any:
         pytest.param({"sede": [1]}, ["sede", "'seed'"], id="axis"),
         pytest.param({"grids": {"main": {"widht": [8]}}}, ["grids.main.", "'width'"], id="grid's"),
         pytest.param({"axes": {"width": [8]}}, ["axes: an axis is a setting"], id="axes"),
-        pytest.param({"settings": {"width": 8}}, ["settings: settings stand"], id="settings"),
+        pytest.param({"settings": {"width": 8}}, ["settings: settings are written"], id="settings"),
         pytest.param({"dataset": "digit"}, ["dataset 'digit'", "'digits'"], id="dataset"),
         pytest.param({"network": "mpl"}, ["network 'mpl'", "'mlp'"], id="network"),
         pytest.param({"activation": "tahn"}, ["activation", "'tahn'", "'tanh'"], id="activation"),
@@ -160,7 +160,7 @@ def claiming(**changes: Any) -> Any:
         ),
         pytest.param(
             {"figures": {"fig1": {"experiment": "transfer"}}},
-            ["fig1.experiment: a figure stands in the file"],
+            ["fig1.experiment: a figure is written in the file"],
             id="experiment of a figure",
         ),
     ],
@@ -237,7 +237,7 @@ def test_words_of_a_paper_are_refused_with_file_and_line(
 def test_unknown_words_of_a_preset(tmp_path: Path) -> None:
     write_project(tmp_path, preset={"papers": {}})
     message = refusal(tmp_path, {"preset": "small"})
-    assert message.startswith("config/presets/small.yaml:2: papers: what a preset changes stands")
+    assert message.startswith("config/presets/small.yaml:2: papers: the changes of a preset")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_what_is_there_is_judged_and_reported(project: Project, tmp_path: Path) 
 
     shutil.move(tmp_path / "fig5", folder)
     assert "1 holds; 100% decided" in command("audit", "--stored")
-    output = command("run", "mupc/fig5", "--log", "--cores", "1", "--", "--forcerun", "publish")
+    output = command("run", "mupc/fig5", "--verbose", "--cores", "1", "--", "--forcerun", "publish")
     assert "Provided cores: 1" in output
     assert "Finished jobid: 0 (Rule: publish)" in output
     assert "\n  holds     The loss is a number.\n" in output
@@ -68,7 +68,7 @@ def test_imported_results_are_judged_and_drawn_without_computing(
     # imported files do not hide a change of the configuration here
     fresh.edit(f"config/papers/mupc/{EXPERIMENT}.yaml", "The loss is a number.", "It is one.")
     assert "Would compute 0 of " in command("run", "mupc/fig5", "-n")
-    output = command("run", "mupc/fig5", "--log")
+    output = command("run", "mupc/fig5", "--verbose")
     asked, stored, computed = trained(output)
     assert asked == stored > 0
     assert computed == 0

@@ -90,7 +90,7 @@ def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
 
 def test_it_trains_a_network(installed: Path, tmp_path: Path) -> None:
     page = (SOURCE / "docs/own.md").read_text("utf-8")
-    example = page.split("## One network by hand")[1].split("```python\n")[1].split("```")[0]
+    example = page.split("## From Python")[1].split("```python\n")[1].split("```")[0]
     assert "test_accuracy" in alone(example, installed, tmp_path)
 
 

@@ -102,7 +102,7 @@ def test_what_is_registered_amended_and_substituted_is_known(figure: FigureClaim
         "mupc", "fig5", figure.folder, [CLAIM.model_copy(update={"names_dataset": True})]
     )
     (verdict,) = judged("smoke", [named], Register()).verdicts
-    assert verdict.detail == "the claim names a dataset, and another one stands in for it"
+    assert verdict.detail == "the claim names a dataset, and a substitute was used"
 
 
 @pytest.mark.parametrize("name", CHECKED)

@@ -66,7 +66,7 @@ def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
     assert command == ["run", "own/mine"]
     command_line = replace(own, program=COMMAND_LINE)
     assert "figures/own/mine.png" in own("figures", "-n")
-    output = command_line(*command, "--log")
+    output = command_line(*command, "--verbose")
     assert (own / "figures/own/mine.png").stat().st_size > 10_000
     count, stored, computed = trained(output)
     assert (stored, computed) == (0, count)
@@ -74,7 +74,7 @@ def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
     [verdict] = json.loads((folder / "verdicts.json").read_text())
     # the example's best rate lies beside the edge of stability, which its octaves leave open
     assert verdict["verdict"] == "inconclusive"
-    assert "beside diverged cells" in verdict["detail"]
+    assert "next to diverged cells" in verdict["detail"]
     assert verdict["value"] is not None
     compared = json.loads((folder / "provenance.json").read_text())["compared"]
     assert list(compared["datasets"]) == ["rings"]

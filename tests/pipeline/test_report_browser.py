@@ -63,6 +63,10 @@ class Reader:
 
     def open(self, category: str, entry: str) -> None:
         """Click a category of the menu and the eye of one of its entries, and go into the page that it shows."""
+        # leave the index, which the report opens on: its frame would be taken for the page's
+        self.find("iframe")
+        self.find("a", "Workflow").click()
+        self.find("#rulegraph")
         self.find("a", category).click()
         row = self.find("td", entry).find_element(By.XPATH, "..")
         row.find_element(By.CSS_SELECTOR, "a[iconname=eye]").click()
@@ -182,7 +186,27 @@ def test_the_index_leads_to_figures_where_it_lies(
     assert browser.current_url == f"{index.as_uri()}#mupc/fig5"
 
 
-def test_the_first_page_names_the_preset(report: Reader) -> None:
+@pytest.mark.parametrize("page", ["index.html", "mupc/fig5/summary.html"])
+def test_pages_fit_a_narrow_window(browser: webdriver.Chrome, project: Project, page: str) -> None:
+    browser.set_window_size(500, 800)
+    browser.get((project / "results/smoke" / page).as_uri())
+    width, shown = browser.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert width <= shown <= 500
+
+
+def test_the_report_opens_on_the_index(report: Reader) -> None:
+    report.browser.switch_to.frame(report.find("iframe"))
+    assert report.find("h1").text == "All figures at the preset smoke"
+    report.browser.switch_to.default_content()
+    report.find("a", "Workflow").click()
+    report.find("#rulegraph")
+
+
+def test_the_page_of_the_workflow_names_the_preset(report: Reader) -> None:
+    report.find("iframe")
+    report.find("a", "Workflow").click()
     assert report.find(".prose strong").text == "smoke"
     assert "at the preset smoke." in report.find(".prose").text
 

@@ -1,6 +1,7 @@
 """Reading a figure's folder, what stands beside the drawing, and the files that are left."""
 
 import dataclasses
+import doctest
 import errno
 import json
 import os
@@ -16,8 +17,8 @@ from plotting_records import IDENTITY, NOTES, SEE, VERDICT, Drawn
 import scaling_limits
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.files import WriteError
+from scaling_limits.outcomes import BACKGROUNDS
 from scaling_limits.plots.figure_folder import FigureFolder, find
-from scaling_limits.plotting import colours
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_the_badge_says_the_outcome_on_its_colour(
     page = with_verdicts(FigureFolder.open(folder), *outcomes).page([(6.0, 2.0)])
     (badge,) = (text for text in page._top.texts if text.get_gid() == "badge")
     assert badge.get_text() == words
-    colour = colours.OUTCOMES[words.partition(" \N{MIDDLE DOT} ")[0]]
+    colour = BACKGROUNDS[words.partition(" \N{MIDDLE DOT} ")[0]]
     assert badge.get_bbox_patch().get_facecolor() == to_rgba(colour)
 
 
@@ -214,6 +215,13 @@ def test_figures_are_found_and_loaded(
     for wrong in ({"figure": None}, {"figure": "mupc/fig5", "root": 3}):
         with pytest.raises(ScalingLimitsError, match=": should be a name or a path, not "):
             scaling_limits.load(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_example_of_load_runs(rates_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(rates_folder.parents[3])
+    (example,) = doctest.DocTestFinder().find(scaling_limits.load, "load", globs={})
+    assert doctest.DocTestRunner().run(example) == (0, len(example.examples))
+    assert example.examples
 
 
 def test_descriptions(folder: Path) -> None:

@@ -32,10 +32,15 @@ summary { cursor: pointer; color: #1f4e79; padding: .35rem 0; }
 .notes { background: #fff8e1; border-left: 4px solid #e0a800; padding: .5rem 1rem .5rem 2rem; }
 .verdict { color: #666; } .holds { color: #14692f; } .fails { color: #a11212; }
 small { color: #555; }
+.badge { border-radius: .3rem; padding: .15rem .5rem; }
 .thumbnails { display: grid; grid-template-columns: repeat(auto-fill, minmax(240px, 1fr));
   gap: 1.2rem; align-items: start; }
 .thumbnails figure { margin: 0; }
 .thumbnails img { border: 1px solid #ddd; }
+@media (max-width: 45rem) { body { margin: 1rem auto; } h1, h2, h3 { overflow-wrap: anywhere; }
+  table { display: block; overflow-x: auto; font-size: .85rem; }
+  th, td { padding: .3rem; overflow-wrap: break-word; } td:first-child { min-width: 9rem; }
+  td.verdict { white-space: normal; } }
 @media print { body { max-width: none; margin: 0; } figure, tr { break-inside: avoid; } }
 """
 
@@ -44,6 +49,7 @@ def page(title: str, parts: Iterable[str]) -> str:
     """Return a complete page with parts that are already HTML; empty parts are omitted."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(part for part in parts if part)
         + "\n</body>\n</html>\n"

@@ -25,7 +25,7 @@ WIDTH = 240
 QUALITY = 50
 """Quality of a thumbnail in percent: at 4 kB each, 200 thumbnails stay below `html.LARGEST`."""
 
-_ELSEWHERE = "Under each paper on the left, the eye beside a figure opens its page."
+_ELSEWHERE = "In the list of papers on the left, the eye next to a figure opens its page."
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,13 @@ def write_drawn(
 def _papers(
     audit: Audit, figures: Iterable[tuple[str, str]], folder: Path
 ) -> dict[str, list[_Shown]]:
-    return {
+    papers = {
         paper: [_shown(folder, paper, name, audit) for name in sorted(names, key=natural)]
         for paper, names in _by_paper(figures)
+    }
+    return {
+        paper: sorted(shown, key=lambda figure: figure.picture is None)
+        for paper, shown in papers.items()
     }
 
 

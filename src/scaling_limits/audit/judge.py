@@ -95,9 +95,7 @@ class _Judged(NamedTuple):
 
 def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
     if substituted and claim.names_dataset:
-        return _Judged(
-            "data not available", "the claim names a dataset, and another one stands in for it"
-        )
+        return _Judged("data not available", "the claim names a dataset, and a substitute was used")
     try:
         _require_sizes(claim, select(claim, results, claim.grids))
         measured = _measure(claim, results, claim.grids)

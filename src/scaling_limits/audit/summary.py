@@ -14,12 +14,23 @@ from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.claims.measurement import setting
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import score, tally
+from scaling_limits.outcomes import BACKGROUNDS, score, tally
 
 MANY = 16
 """Settings with more values than this are written as a range."""
 
 _EXPERIMENT = "compared.experiment."
+_FILES = ", ".join(
+    f'<a href="{file}">{name}</a>'
+    for name, file in {
+        "notebook": "notebook.ipynb",
+        "PDF": "figure.pdf",
+        "SVG": "figure.svg",
+        "records": "records.parquet",
+        "cells": "cells.parquet",
+    }.items()
+)
+"""Links that lead nowhere in a report, which holds the page alone; they still name the files."""
 
 
 def write_summary(folder: Path | str) -> None:
@@ -42,9 +53,10 @@ def write_summary(folder: Path | str) -> None:
         f"<p>{_score(figure, verdicts)}</p>",
         f"<figure>{picture(fitted((folder / 'figure.png').read_bytes()), figure['title'])}</figure>",
         f"<p>{with_formulas(figure['caption'])}</p>",
-        *_notes(figure),
+        f"<p>Files in the folder of this page: {_FILES}.</p>",
         "<h2>Claims</h2>",
         verdict_table(verdicts) if verdicts else "<p>No claim is judged on this figure.</p>",
+        *_notes(figure),
         *_settings(figure, pd.read_parquet(folder / "cells.parquet")),
         *_provenance(_read(folder / "provenance.json")),
     ]
@@ -60,13 +72,14 @@ def _link(figure: Mapping[str, Any]) -> str:
 
 
 def _score(figure: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
-    """Return the outcome at the figure's preset."""
+    """Return the badge with the outcome, the number of claims that hold, and the preset."""
     outcomes = [verdict.verdict for verdict in verdicts]
     preset = f"Preset {escape(figure['preset'])}."
     if not outcomes:
         return preset
     outcome, claims = score(outcomes)
-    return f"<strong>{outcome}</strong>: {claims} ({tally(outcomes)}). {preset}"
+    badge = f'<strong class="badge" style="background: {BACKGROUNDS[outcome]}">{outcome}</strong>'
+    return f"{badge} {claims} ({tally(outcomes)}). {preset}"
 
 
 def _notes(figure: Mapping[str, Any]) -> Iterator[str]:
@@ -76,6 +89,7 @@ def _notes(figure: Mapping[str, Any]) -> Iterator[str]:
         notes.append(f"Judged, but not in the picture: {', '.join(figure['judged_only'])}.")
     if notes:
         items = "".join(f"<li>{with_formulas(note)}</li>" for note in notes)
+        yield "<h2>Differences from the paper</h2>"
         yield f'<ul class="notes">{items}</ul>'
 
 

@@ -74,7 +74,7 @@ def remarks(verdict: Verdict) -> list[str]:
     """Return sentences on a verdict's power, registered failure and amendment."""
     found = []
     if is_weak(verdict):
-        found.append(f"Of records like these {verdict.power:.0%} hold.")
+        found.append(f"The claim holds in {verdict.power:.0%} of records like these.")
     if verdict.registered is not None:
         found.append(f"Registered: {verdict.registered}")
     if verdict.amended is not None:

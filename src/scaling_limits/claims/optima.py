@@ -182,7 +182,9 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     reason = None
     if low < high:
         beside = (
-            "beside diverged cells" if np.isfinite([low, high]).all() else "at the edge of the grid"
+            "next to diverged cells"
+            if np.isfinite([low, high]).all()
+            else "at the edge of the grid"
         )
         reason = f"{_optimum_name(claim)}, {setting(float(f'{2**at:.3g}'))}, is {beside}"
     sampled = located(points.draws(generator))

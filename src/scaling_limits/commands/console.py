@@ -15,13 +15,16 @@ class Console:
     most every `SECONDS_BETWEEN_LINES` seconds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
         self._redraws = sys.stderr.isatty()
         self._shown = ""
         self._printed = time.monotonic()
 
     def line(self, text: str) -> None:
         """Print a result."""
+        if self._quiet:
+            return
         self.clear()
         print(text, flush=True)
 
@@ -32,6 +35,8 @@ class Console:
 
     def progress(self, text: str) -> None:
         """Replace the progress line."""
+        if self._quiet:
+            return
         if self._redraws:
             text = text[: shutil.get_terminal_size().columns - 1]
             if text != self._shown:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import yaml
 
+from scaling_limits.commands import completion
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.files import read_tree
 from scaling_limits.configuration.trees import Origin, Tree, located, merge, plain
@@ -102,7 +103,12 @@ def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callab
     ]
     if preset:
         options.append(
-            click.option("--preset", metavar="NAME", help="As --set preset=NAME, and wins over it.")
+            click.option(
+                "--preset",
+                metavar="NAME",
+                help="As --set preset=NAME, and wins over it.",
+                shell_complete=completion.presets,
+            )
         )
 
     def give(command: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import click
+from click.shell_completion import get_completion_class
 
+from scaling_limits.commands import completion
 from scaling_limits.commands.invocation import Invocation, configured, in_directory
 from scaling_limits.errors import ScalingLimitsError
 
@@ -34,7 +36,7 @@ class _OfSnakemake(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
         formatter.write_paragraph()
-        formatter.write_text("What stands behind -- is handed on to Snakemake.")
+        formatter.write_text("Arguments after -- are passed to Snakemake.")
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -47,19 +49,21 @@ def main() -> None:
 
 
 @main.command(cls=_OfSnakemake)
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.figures)
 @configured()
 @click.option("--cores", type=click.IntRange(1), metavar="N", help="Jobs side by side.")
 @click.option("--profile", metavar="NAME", help="profiles/NAME instead of default, as slurm.")
 @click.option("-n", "--dry-run", "dry", is_flag=True, help="Only say what would be done.")
-@click.option("--log", is_flag=True, help="Show Snakemake's log instead of progress.")
+@click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Show Snakemake's log instead of progress.")
 def run(
     given: Invocation,
     targets: tuple[str, ...],
     cores: int | None,
     profile: str | None,
     dry: bool,
-    log: bool,
+    quiet: bool,
+    verbose: bool,
     further: list[str],
 ) -> None:
     """Compute and draw figures.
@@ -69,20 +73,23 @@ def run(
     """
     from scaling_limits.commands import run_command, workflow
 
+    if quiet and (verbose or dry):
+        other = "--verbose" if verbose else "--dry-run"
+        raise click.UsageError(f"--quiet and {other} exclude each other; give one of them")
     if profile is not None:
         further = [*workflow.with_profile(given.root, profile), *further]
     if cores is not None:
         further = ["--cores", str(cores), *further]
-    sys.exit(run_command.run(given, targets, further, dry=dry, log=log))
+    sys.exit(run_command.run(given, targets, further, dry=dry, quiet=quiet, verbose=verbose))
 
 
 @main.command("list")
-@click.argument("papers", nargs=-1, metavar="[PAPER]...")
+@click.argument("papers", nargs=-1, metavar="[PAPER]...", shell_complete=completion.papers)
 @configured()
 def list_figures(given: Invocation, papers: tuple[str, ...]) -> None:
     """List papers, their figures and what was computed.
 
-    Of each figure its title, and its verdicts at the preset.
+    Prints the title of each figure and its verdicts at the preset.
     """
     from scaling_limits.commands import list_command
 
@@ -90,12 +97,12 @@ def list_figures(given: Invocation, papers: tuple[str, ...]) -> None:
 
 
 @main.command()
-@click.argument("figure")
+@click.argument("figure", shell_complete=completion.figures)
 @configured()
 def show(given: Invocation, figure: str) -> None:
-    """Print what a figure comes to.
+    """Print a figure's resolved configuration.
 
-    Each of its values stands beside the place it is from.
+    Each value is followed by the file and line that it comes from.
     """
     from scaling_limits.commands.show_command import shown
 
@@ -103,7 +110,7 @@ def show(given: Invocation, figure: str) -> None:
 
 
 @main.command()
-@click.argument("figures", nargs=-1, metavar="[FIGURE|PAPER]...")
+@click.argument("figures", nargs=-1, metavar="[FIGURE|PAPER]...", shell_complete=completion.figures)
 @configured()
 @click.option("--cores", type=click.IntRange(1), default=2, show_default=True, metavar="N")
 @click.option(
@@ -168,7 +175,7 @@ def prune_store(given: Invocation, yes: bool) -> None:
 
 
 @main.command("export")
-@click.argument("of_preset", metavar="PRESET")
+@click.argument("of_preset", metavar="PRESET", shell_complete=completion.presets)
 @click.argument("archive", metavar="FILE", type=click.Path(path_type=Path))
 @configured(preset=False)
 def export_results(given: Invocation, of_preset: str, archive: Path) -> None:
@@ -214,7 +221,7 @@ def diff(first: str, second: str, directory: Path) -> None:
 
 
 @main.command(cls=_OfSnakemake)
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=completion.figures)
 @configured()
 @click.option(
     "--stored",
@@ -238,7 +245,7 @@ def audit(
 
 
 @main.command(cls=_OfSnakemake)
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.figures)
 @configured()
 def report(given: Invocation, targets: tuple[str, ...], further: list[str]) -> None:
     """Make a report of what is there.
@@ -251,7 +258,9 @@ def report(given: Invocation, targets: tuple[str, ...], further: list[str]) -> N
 
 
 @main.command()
-@click.argument("presets", nargs=-1, required=True, metavar="PRESET...")
+@click.argument(
+    "presets", nargs=-1, required=True, metavar="PRESET...", shell_complete=completion.presets
+)
 @configured(preset=False)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N")
 def power(given: Invocation, presets: tuple[str, ...], jobs: int) -> None:
@@ -265,7 +274,7 @@ def power(given: Invocation, presets: tuple[str, ...], jobs: int) -> None:
 
 
 @main.command()
-@click.argument("of_preset", metavar="PRESET")
+@click.argument("of_preset", metavar="PRESET", shell_complete=completion.presets)
 @configured(preset=False)
 def lock(given: Invocation, of_preset: str) -> None:
     """Lock the claims whose confirmed verdicts are recorded.
@@ -276,3 +285,15 @@ def lock(given: Invocation, of_preset: str) -> None:
     from scaling_limits.commands import lock_command
 
     lock_command.run(given, of_preset)
+
+
+@main.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh"]))
+def print_completion(shell: str) -> None:
+    """Print the script that completes commands, figures and presets.
+
+    For bash, add to ~/.bashrc: eval "$(scaling-limits completion bash)". For zsh, add the same with zsh to ~/.zshrc.
+    """
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(main, {}, "scaling-limits", "_SCALING_LIMITS_COMPLETE").source())

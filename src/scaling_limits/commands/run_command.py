@@ -20,7 +20,13 @@ EXTENSIONS = ("png", "pdf", "svg")
 
 
 def run(
-    given: Invocation, names: Sequence[str], further: Sequence[str], *, dry: bool, log: bool
+    given: Invocation,
+    names: Sequence[str],
+    further: Sequence[str],
+    *,
+    dry: bool = False,
+    quiet: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Compute and draw figures; print progress and the results.
 
@@ -44,10 +50,13 @@ def run(
     everything = ["figures", f"results/{preset}/audit.json"]
     targets = [target for name in names for target in _targets(name)] or everything
     further = [*(["--dry-run"] if dry else []), *further]
-    if log:
+    if verbose:
         code, done = workflow.snakemake(given, targets, further), True
     else:
-        code, done = _with_progress(given, configuration, figures, targets, further, dry=dry)
+        console = Console(quiet=quiet)
+        code, done = _with_progress(
+            given, configuration, figures, targets, further, console, dry=dry
+        )
     if dry:
         return code
     if done and (names or code):
@@ -55,7 +64,7 @@ def run(
         every = [(p, name) for p in configuration.papers for name in configuration.sound_figures(p)]
         confirmed = configuration.preset.seeds.confirming
         write_drawn(given.root / "results" / preset, every, preset, confirmed=confirmed)
-    if code == 0:
+    if code == 0 and not quiet:
         print(*_outcomes(given.root, preset, figures if names else ()), sep="\n")
     return code
 
@@ -66,6 +75,7 @@ def _with_progress(
     figures: Sequence[tuple[str, str]],
     targets: Sequence[str],
     further: Sequence[str],
+    console: Console,
     *,
     dry: bool,
 ) -> tuple[int, bool]:
@@ -73,7 +83,6 @@ def _with_progress(
     preset = configuration.main.preset
     log = Path("logs", preset, "snakemake.log")
     file = None if dry else given.root / log
-    console = Console()
     progress = Progress(given.root, preset, figures, console)
     command = workflow.command(given, targets, "host")
     with (

@@ -7,9 +7,9 @@ import yaml
 from scaling_limits.commands.invocation import refuse_figure_alone
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import Configuration
+from scaling_limits.configuration.axes import is_axis
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.trees import Origin, Tree, origin_at, plain
-from scaling_limits.configuration.vocabulary import is_axis
 from scaling_limits.errors import ConfigurationError
 
 

@@ -39,10 +39,10 @@ NAMED = "a name has letters, digits, '_' and '-' only"
 
 _MOVED = {
     "axes": "an axis is a setting with a list of values: write it without `axes`",
-    "settings": "settings stand where they hold, beside `grids`: write them without `settings`",
-    "papers": "what a preset changes stands beside it, under `presets` in config/papers/<slug>/",
+    "settings": "settings are written directly where they hold, at the level of `grids`, without `settings`",
+    "papers": "the changes of a preset are written under `presets` in config/papers/<slug>/",
     "experiments": "an experiment is a file of its own, config/papers/<slug>/<experiment>.yaml",
-    "experiment": "a figure stands in the file of its experiment, under `figures`",
+    "experiment": "a figure is written in the file of its experiment, under `figures`",
 }
 
 

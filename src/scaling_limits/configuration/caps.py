@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from scaling_limits.configuration.axes import is_axis
 from scaling_limits.configuration.models import Caps
 from scaling_limits.configuration.trees import Leaf, Tree
-from scaling_limits.configuration.vocabulary import is_axis
 
 _BOUNDED = ("width", "depth", "num_steps", "batch_size")
 

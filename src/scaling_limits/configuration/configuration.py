@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from scaling_limits.cells import Cell, CellSettings, digest
-from scaling_limits.configuration import allowed_keys, judgeable, own_parts, resolved_figure
+from scaling_limits.configuration import (
+    allowed_keys,
+    axes,
+    judgeable,
+    own_parts,
+    resolved_figure,
+)
 from scaling_limits.configuration.files import raise_together, read_tree, validate, yaml_files
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.library import Library
@@ -22,7 +28,6 @@ from scaling_limits.configuration.models import (
     Caps,
     Experiment,
     Figure,
-    Grid,
     Main,
     Preset,
 )
@@ -31,7 +36,7 @@ from scaling_limits.configuration.paper import Changes, Composed, Paper
 from scaling_limits.configuration.recorded import unrecorded
 from scaling_limits.configuration.resolve import Resolved, Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
-from scaling_limits.configuration.vocabulary import LISTS, Vocabulary, is_axis
+from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.costs.packing import shards
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
@@ -326,7 +331,7 @@ class Configuration:
         known: dict[str, Resolved] = {}
         return [
             self._point(grid, values, spec, slug, experiment, composed, known)
-            for values in _values(spec.grids[grid])
+            for values in axes.points(spec.grids[grid].settings)
         ]
 
     def _point(

@@ -51,7 +51,7 @@ class _Loader(yaml.CSafeLoader):
             raise yaml.YAMLError(f"line {line}: a key has to be a word or a number")
         key = str(node.value)
         if key in seen:
-            raise yaml.YAMLError(f"line {line}: key '{key}' stands twice")
+            raise yaml.YAMLError(f"line {line}: key '{key}' occurs twice")
         seen.add(key)
         return key
 

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from scaling_limits.cells import Cell
+from scaling_limits.configuration.axes import is_axis
 from scaling_limits.configuration.grids import Node
 from scaling_limits.configuration.trees import Origin, Tree
-from scaling_limits.configuration.vocabulary import is_axis
 from scaling_limits.figures import places
 from scaling_limits.figures.needs import value_of
 

@@ -15,7 +15,7 @@ _SHARED = "paper"
 
 
 class Library:
-    """The files of one paper, or of the user's own experiments, with their keys checked.
+    """The files of one paper or of the user's experiments, with their keys checked.
 
     Args:
         root: the project's folder.

@@ -103,7 +103,7 @@ class Paper:
             for name, figure in self.library.figures(experiment).items():
                 if name in found:
                     raise ConfigurationError(
-                        None, f"figure '{name}' stands twice", place=figure.origin
+                        None, f"figure '{name}' is defined twice", place=figure.origin
                     )
                 found[name] = experiment
         return {name: found[name] for name in sorted(found, key=natural)}

@@ -27,7 +27,7 @@ from scaling_limits.networks.layers import Layer
 RUNNING = {
     "products_float32": "a multiply-add of a product of matrices",
     "products_float64": "the same",
-    "activities": "a byte of activities, beside a product or alone",
+    "activities": "a byte of activities, next to a product or alone",
     "shifts": "a byte of a stack of equal layers' activities that moves by one layer",
     "windows": "a byte of the windows of a convolution",
     "weights": "a byte of weights, or of what else comes from memory",

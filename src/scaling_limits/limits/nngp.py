@@ -87,7 +87,7 @@ def refuse(cell: Cell) -> None:
         raise ConfigurationError(
             "damping_rule",
             f"limit {cell.limit} is for 'rescaled' or 'fixed', not 'heuristic', by which damping of the "
-            "output's inputs vanishes beside them as networks widen",
+            "output's inputs vanishes relative to them as networks widen",
         )
     if start > LARGEST_OUTPUT:
         raise ConfigurationError(

@@ -58,23 +58,15 @@ def run_job(
         ConfigurationError: a user-defined algorithm does not return the values that training requires.
         OutOfMemoryError: a cell does not fit into memory; the cells before it are stored.
     """
-    found: dict[str, StoredCell] = {}
-    missing: dict[str, list[Keyed]] = {}
-    for cell in cells:
-        key = cell_key(cell)
-        stored = store.load(key)
-        if stored is None:
-            missing.setdefault(cell.shard(), []).append((key, cell))
-        else:
-            found[key] = stored
-    count = sum(len(shard) for shard in missing.values())
+    found, missing = lookup(cells, store)
+    count = sum(len(shard) for shard in missing)
     print(
         f"{len(cells)} cells: {len(found)} stored, {count} to compute in {len(missing)} shards",
         file=sys.stderr,
         flush=True,
     )
     progress = _Progress(count)
-    for key, computed in _compute(missing.values(), store, datasets_folder):
+    for key, computed in compute(missing, store, datasets_folder):
         found[key] = computed
         progress.advance()
     tables = [_tidy(key, found[key]) for key in sorted(found)]
@@ -83,7 +75,24 @@ def run_job(
     write_file(meta, json.dumps(content, sort_keys=True, indent=1))
 
 
-def _compute(
+def lookup(cells: Iterable[Cell], store: Store) -> tuple[dict[str, StoredCell], list[list[Keyed]]]:
+    """Return the stored cells by key, and the missing ones grouped by shard.
+
+    Raises:
+        StoreError: a stored cell cannot be read.
+    """
+    found: dict[str, StoredCell] = {}
+    missing: dict[str, list[Keyed]] = {}
+    for key, cell in {cell_key(cell): cell for cell in cells}.items():
+        stored = store.load(key)
+        if stored is None:
+            missing.setdefault(cell.shard(), []).append((key, cell))
+        else:
+            found[key] = stored
+    return found, list(missing.values())
+
+
+def compute(
     shards: Iterable[Sequence[Keyed]], store: Store, datasets: Path
 ) -> Iterator[tuple[str, StoredCell]]:
     """Yield each missing cell, computed here or in the meantime by another process.

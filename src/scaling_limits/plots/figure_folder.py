@@ -18,12 +18,12 @@ from pydantic import ValidationError
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import write_file
 from scaling_limits.images import with_palette
-from scaling_limits.outcomes import score
+from scaling_limits.outcomes import BACKGROUNDS, score
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
 from scaling_limits.plots.options import PlotOptions
 from scaling_limits.plots.tables import table_of
-from scaling_limits.plotting import colours, style
+from scaling_limits.plotting import style
 from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.page import Badge, Body, Heading, Page, Size
 from scaling_limits.records import Results
@@ -216,7 +216,7 @@ class FigureFolder(Generic[PlotT_co]):
         if not outcomes:
             return None
         outcome, claims = score(outcomes)
-        return Badge(outcome, colours.OUTCOMES[outcome], claims)
+        return Badge(outcome, BACKGROUNDS[outcome], claims)
 
     def _contradictions(self) -> list[str]:
         """Return a line for each claim that fails.

@@ -24,7 +24,7 @@ class Settings(Strict):
         default=None, gt=0, description="needed by training; before the roles' factors of the row"
     )
     augmentation: tuple[Literal["crop", "flip", "cutout"], ...] = Field(
-        default=(), description="of training images, drawn anew at every step"
+        default=(), description="of training images, drawn at every step"
     )
     frozen: tuple[Literal["input", "hidden", "output"], ...] = Field(
         default=(), description="roles of weights that stay as drawn"

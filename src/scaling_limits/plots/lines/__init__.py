@@ -255,7 +255,7 @@ class Options(PanelsOptions):
         for line in (line for panel in self.panels for line in panel.lines):
             look = (line.style, line.each)
             if line.label and looks.setdefault(line.label, look) != look:
-                raise ValueError(f"the label '{line.label}' stands for lines of two styles")
+                raise ValueError(f"the label '{line.label}' is used for lines of two styles")
         return self
 
     @classmethod

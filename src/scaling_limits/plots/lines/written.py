@@ -24,7 +24,7 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
     if plot.get("panels") is not None:
         for key in ("rows", "columns"):
             if key in plot:
-                raise MisplacedError((*path, key), "stands in place of `panels`, not beside them")
+                raise MisplacedError((*path, key), "replaces `panels`; give one of the two")
         written = [((*path, "panels", index), part) for index, part in enumerate(plot["panels"])]
     else:
         written = _table(plot, names, path)

@@ -125,7 +125,7 @@ class Options(PlotOptions):
         names = [*self.rows, *self.columns]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"{', '.join(twice)} stands twice among `rows` and `columns`")
+            raise ValueError(f"{', '.join(twice)} occurs twice among `rows` and `columns`")
         if len(self.entries) > 1 and ENTRY not in names:
             raise ValueError(f"several entries need `{ENTRY}` among `rows` or `columns`")
         titles = [entry.title for entry in self.entries]
