@@ -60,7 +60,7 @@ def avoided(text: str) -> list[str]:
 
 
 def files() -> list[Path]:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     code = [path for folder in ("src", "workflow") for path in (ROOT / folder).rglob("*.py")]
     kept = [p for p in [*pages, *code] if p.relative_to(ROOT).as_posix() not in GENERATED]
     return sorted(kept)

@@ -24,22 +24,30 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
     """Return the table that a computed figure shows, with one row for each panel, line, point and seed.
 
     Args:
-        figure: the figure as `<paper>/<figure>`, for example `mupc/fig5`.
-        preset: the preset at which the figure was computed.
-        root: the project's folder; by default the nearest folder at or above the working directory that has results.
+        figure: the figure, as `<paper>/<figure>`.
+        preset: the preset that it was computed at.
+        root: the project's folder; by default the working directory, or the nearest folder above it, that has this
+            figure.
 
     Returns:
         A table with the columns `panel` (from 0), `title`, `line`, `quantity`, `grid`, `cell_id`, `seed`, `value` and
-        `diverged` (whether any seed diverged at this point), then all settings of the cell as in `docs/settings.md`,
-        and the axis that the quantity keeps, if any: `step`, `inference_step`, `layer` or `index`, or `relative_layer`
-        or `relative_index` for positions relative to the depth. For a figure with several plots, the first column is
-        `plot` (from 0).
+        `diverged` (whether any seed diverged at this point). They are followed by all settings of `docs/settings.md`
+        and the axis that the quantity keeps, if any: `step`, `inference_step`, `layer`, `index`, or, relative to the
+        depth, `relative_layer` and `relative_index`. For a figure with several plots, the first column is `plot`
+        (from 0).
 
     Raises:
-        ScalingLimitsError: the figure was not computed at this preset. The message says how to compute it and which
-            figures were computed.
+        ScalingLimitsError: the figure has not been computed at this preset. The message gives the command that computes
+            it and the figures that have been computed.
+
+    Examples:
+        >>> import scaling_limits
+        >>> table = scaling_limits.load("mupc/fig5", preset="smoke")
+        >>> list(table)[:4]
+        ['panel', 'title', 'line', 'quantity']
+        >>> means = table.groupby(["line", "learning_rate"])["value"].mean()
     """
-    # pandas and matplotlib take a second to import, so they are imported only when needed
+    # pandas and matplotlib take a second to import, which the command line should not wait for
     from scaling_limits.plots.figure_folder import FigureFolder, find
 
     return FigureFolder.open(find(figure, preset, root)).table()
@@ -108,30 +116,33 @@ def train(
     algorithms: Mapping[str, Path | str] | None = None,
     parameterisations: Sequence[Mapping[str, object]] | None = None,
 ) -> pd.DataFrame:
-    """Train one network and return its records, which equal those of a figure's cell with the same settings.
+    """Train one network, or a sweep over lists of values, and return the records.
 
     The numbers are those of a figure's cells with the same settings. Networks that differ only in seed, learning rates
     and multipliers share one compiled program. If standard error is a terminal, a progress bar is shown.
 
     Args:
-        settings: the settings of `docs/settings.md`, one value each.
+        settings: settings of `docs/settings.md`. A list of values, also a tuple, range or array, makes a sweep: the
+            product of all lists is trained. If one value is a list (`input_shape`, `frozen`, `augmentation`), only a
+            list of lists makes a sweep.
         measurements: for each measurement of `docs/adding/measurement.md`, the numbers of updates after which it is
             taken; `"end"` means after the last update.
-        data: a dataset of your own, either as the arrays `x_train`, `y_train`, `x_test` and `y_test` or as an .npz file
-            with these arrays, which the setting `dataset` may name; or a folder with copies of the project's datasets.
-        algorithms: your own algorithms, one Python file for each name, as in `config/config.yaml`.
+        data: your own dataset, as the arrays `x_train`, `y_train`, `x_test` and `y_test` or as an .npz file with these
+            arrays, which the setting `dataset` may give a name; or a folder with copies of the project's datasets.
+        store: a folder of computed cells, such as `results/cells`. Networks in it are loaded instead of trained, and
+            trained networks are added to it. By default nothing is stored.
+        algorithms: your own algorithms, a Python file for each name, as in `config/config.yaml`.
         parameterisations: your own rows of the table of parameterisations, as in `config/config.yaml`.
 
     Returns:
-        A table with the columns `metric`, `step`, `inference_step`, `layer`, `index` (each missing for metrics without
-        this axis) and `value`.
+        A table with the columns `metric`, `step`, `inference_step`, `layer`, `index` (missing values if a metric lacks
+        the axis) and `value`. For a sweep, these columns follow one column for each setting with a list of values, and
+        the column `seed`.
 
     Raises:
         ConfigurationError: an argument, setting or measurement is unknown, missing, invalid or incompatible with the
-            others; a measured step is never reached; or the network does not fit into this machine's memory.
-        DatasetError: the dataset is invalid or could not be obtained.
-    """
-    from scaling_limits.pipeline import by_hand
+            others; a measured step is never reached; the dataset is invalid or could not be obtained; the networks
+            do not fit into this machine's memory; or the store cannot be read or written.
 
     Examples:
         One network:

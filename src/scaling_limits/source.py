@@ -33,10 +33,8 @@ DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory", "metrics"})
 def source_digest(modules: tuple[str, ...]) -> str:
     """Return 16 hexadecimal digits over all modules that `modules` import, directly or indirectly, and over themselves.
 
-    The result is cached, because a process continues with the code that it has imported.
-
-    Args:
-        modules: dotted names that start with the name of a package, this one or another, or paths of Python files.
+    Modules are read once in a process, which goes on with the code that it has imported. Files are read each time, as
+    an edited algorithm is imported again.
     """
     return _digest(modules, tuple(_text(name) for name in modules if _is_file(name)))
 
@@ -144,9 +142,9 @@ _read_once = cache(_read)
 
 
 @cache
-def _parse(name: str, needed: frozenset[str]) -> ast.Module:
-    """Parse a module without its declarations, except those that are `needed` elsewhere or used within the module."""
-    tree = ast.parse(_file(name).read_text(encoding="utf-8"))
+def _parse(name: str, text: str, needed: frozenset[str]) -> ast.Module:
+    """Parse a module without its declarations, except those that are `needed` elsewhere or used in it."""
+    tree = ast.parse(text)
     every = tree.body
     tree.body = [part for part in every if not _declares(part)]
     left_out = [part for part in every if _declares(part)]
@@ -215,11 +213,11 @@ def _tree_digest(name: str, text: str, needed: frozenset[str]) -> str:
 
 
 @cache
-def _references(name: str, needed: frozenset[str]) -> Mapping[str, frozenset[str]]:
-    """Return the modules that a module imports, each with its declarations that are referred to."""
+def _references(name: str, text: str, needed: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    """The modules that a module imports, each with its declarations that are referred to."""
     found: dict[str, set[str]] = {}
-    local: dict[str, str] = {}  # module names by local name
-    tree = _parse(name, needed)
+    local: dict[str, str] = {}  # modules by their local names
+    tree = _parse(name, text, needed)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

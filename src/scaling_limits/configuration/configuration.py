@@ -516,38 +516,13 @@ def _plans(measurements: Tree) -> dict[str, object]:
 def _refuse_axes(grid: str, settings: Tree) -> None:
     """Reject axes without values or with repeated values."""
     for key, values in plain(settings).items():
-        seen: list[object] = []
-        if values == [] and key not in LISTS:
-            where = origin_at(settings, (key,))
-            raise ConfigurationError(
-                f"grids.{grid}.{key}", "an axis needs a value at least", place=where
-            )
-        for value in values if is_axis(key, values) else ():
-            number = _number(value)
-            if number in seen:
-                where = origin_at(settings, (key,))
-                raise ConfigurationError(
-                    f"grids.{grid}.{key}", f"{value} stands there twice", place=where
-                )
-            seen.append(number)
-
-
-def _number(value: Any) -> Any:
-    """Return a value for comparison: 0.1 and 1e-1 are equal."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return value
+        problem = axes.problem(key, values)
+        if problem is not None:
+            place = origin_at(settings, (key,))
+            raise ConfigurationError(f"grids.{grid}.{key}", problem, place=place)
 
 
 def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield all pairs of a grid's name and the settings of a cell in an experiment."""
     for name, grid in spec.grids.items():
-        yield from ((name, values) for values in _values(grid))
-
-
-def _values(grid: Grid) -> Iterator[dict[str, object]]:
-    """Yield the settings of every cell of a grid."""
-    axes = {k: v if is_axis(k, v) else [v] for k, v in grid.settings.items()}
-    for values in itertools.product(*axes.values()):
-        yield dict(zip(axes, values, strict=True))
+        yield from ((name, values) for values in axes.points(grid.settings))

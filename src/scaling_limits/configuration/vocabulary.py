@@ -10,9 +10,6 @@ from pydantic.fields import FieldInfo
 from scaling_limits.algorithms import own
 from scaling_limits.configuration.parts import fields
 
-LISTS = frozenset({"augmentation", "input_shape", "frozen"})
-"""Settings whose single value is a list; an axis of such a setting is a list of lists."""
-
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
@@ -38,10 +35,3 @@ class Vocabulary:
             if module is not None:
                 known |= module.Settings.model_fields
         return known
-
-
-def is_axis(name: str, value: object) -> bool:
-    """Return whether a value of a setting is a list of values."""
-    if not isinstance(value, list):
-        return False
-    return name not in LISTS or (bool(value) and all(isinstance(item, list) for item in value))

@@ -40,14 +40,6 @@ REGIONS: dict[str, Colour] = {
     "undecided": BLACK,
 }
 """Colours of the regions of depth parameterisations (depth-mup Fig. 1)."""
-OUTCOMES = {
-    "reproduced": "#CFE8D5",
-    "partly reproduced": "#F4E7BE",
-    "not reproduced": "#F3CFC4",
-    "inconclusive at this scale": "#E2E2E2",
-    "data not available": "#E2E2E2",
-}
-"""Background colours of badges."""
 SETS = tuple(str(grey) for grey in (1.0, 0.94, 0.86, 0.76))
 """Greys of nested sets, the outermost first; black text is readable on all of them."""
 _OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)
