@@ -86,6 +86,30 @@ class Resolver:
         # tables of settings show the number of steps even if epochs are given
         num_steps = training_settings.num_steps(settings, dataset.num_train)
         settings = settings.model_copy(update={"num_steps": num_steps})
+        cell = self._cell(settings, plans, parts, dataset, dtype)
+        for computed in parts.computed:
+            if hasattr(computed, "refuse"):
+                computed.refuse(cell)
+        count = batch_size(cell, self.resources.cells_per_batch, **self.resources.memory)
+        return Resolved(
+            settings,
+            cell.model_copy(update={"cells_per_batch": count, "compiled": compiled(cell)}),
+        )
+
+    def _cell(
+        self,
+        settings: CellSettings,
+        plans: Mapping[str, MeasurementPlan],
+        parts: Parts,
+        dataset: DatasetSpec,
+        dtype: str,
+    ) -> Cell:
+        """Return the cell of valid settings, before its cells per batch are chosen.
+
+        Raises:
+            ConfigurationError: nothing would be computed, or `dtype` cannot represent a number.
+        """
+        num_steps = settings.num_steps
         schedule = settings.learning_rate_schedule
         network: NetworkSpec = parts.network.spec(settings, dataset)
         layers = _layers(network, parts)
@@ -125,14 +149,7 @@ class Resolver:
                 "with 0 nothing is trained, and nothing is measured at step 0: name a measurement",
             )
         representable.refuse_numbers(cell, settings, parameterisation.scaling, rates, dtype)
-        for computed in parts.computed:
-            if hasattr(computed, "refuse"):
-                computed.refuse(cell)
-        count = batch_size(cell, self.resources.cells_per_batch, **self.resources.memory)
-        return Resolved(
-            settings,
-            cell.model_copy(update={"cells_per_batch": count, "compiled": compiled(cell)}),
-        )
+        return cell
 
     def _parameterisation(
         self,

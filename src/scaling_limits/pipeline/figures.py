@@ -77,17 +77,8 @@ def collect(
     write_file(folder / "records.parquet", results.records.to_parquet(index=False))
     write_verdicts(folder, verdicts)
     named = {"paper": paper, "figure": name, "preset": configuration.main.preset}
-    shown = {
-        **_texts(configuration, paper, name, points, results.cells),
-        **_evidence(figure, results),
-        "notes": [
-            *notes.on_the_picture(configuration, paper, name, results.cells),
-            *notes.of_machines(machines),
-        ],
-        "repeats": notes.repeated(configuration, paper, name),
-        "differences": notes.differences(configuration, paper, name),
-        "defaults": _defaults([p.settings for p in points if p.grid in figure.grids]),
-    }
+    shown = _shown(configuration, paper, name, points, results)
+    shown["notes"] += notes.of_machines(machines)
     _write(folder / "figure.json", {**named, **shown})
     experiment = _experiment(configuration, paper, figure.experiment)
     came_from = {
@@ -105,6 +96,21 @@ def collect(
             "not_compared": {**_surroundings(meta), "machines": machines},
         },
     )
+
+
+def _shown(
+    configuration: Configuration, paper: str, name: str, points: Sequence[Point], results: Results
+) -> dict[str, Any]:
+    """Return the texts of a figure, the evidence that its picture draws, its notes and its settings."""
+    figure = configuration.figure(paper, name)
+    return {
+        **_texts(configuration, paper, name, points, results.cells),
+        **_evidence(figure, results),
+        "notes": [*notes.on_the_picture(configuration, paper, name, results.cells)],
+        "repeats": notes.repeated(configuration, paper, name),
+        "differences": notes.differences(configuration, paper, name),
+        "defaults": _defaults([p.settings for p in points if p.grid in figure.grids]),
+    }
 
 
 def _records(paths: Sequence[Path]) -> pd.DataFrame:
