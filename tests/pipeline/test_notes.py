@@ -12,7 +12,6 @@ from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.figures import _defaults as pipeline_defaults
-from scaling_limits.pipeline.figures import _is_elsewhere as is_elsewhere
 from scaling_limits.pipeline.notes import differences, filled, on_the_picture, repeated
 
 PROJECT = Path(__file__).parents[2]
@@ -129,23 +128,6 @@ def test_a_picture_of_the_same_cells_under_a_substitution_says_so() -> None:
     # with its own data it is no repetition
     assert repeated(load(PROJECT, {"preset": "paper"}), "mupc", "figA22") is None
     assert repeated(configuration, "mupc", "table1") is None
-
-
-@pytest.mark.parametrize(
-    ("claim", "elsewhere"),
-    [
-        ("condition-grows", False),  # at one rate, in a panel of its own
-        ("skips-are-more-accurate", False),  # what it compares with is dashed
-        ("does-not-arrive", True),  # further seeds
-    ],
-)
-def test_a_claim_on_cells_that_are_not_drawn_is_known(claim: str, elsewhere: bool) -> None:
-    configuration = load(PROJECT, {"preset": "paper"})
-    name = {"condition-grows": "figA8", "skips-are-more-accurate": "figA9"}.get(claim, "figA10")
-    figure = configuration.figure("mupc", name)
-    cells = pipeline_cells(configuration.points("mupc", figure.experiment))
-    (judged,) = (each for each in figure.claims if each.id == claim)
-    assert is_elsewhere(judged, figure.plot, cells) == elsewhere
 
 
 def test_the_papers_own_setting_has_only_its_seeds() -> None:

@@ -153,7 +153,6 @@ def write_folder(folder: Path, plot: dict[str, Any], rows: Rows, **figure: Any) 
         "plot": plot,
         "judged": [],
         "fitted": [],
-        "judged_elsewhere": [],
         "notes": NOTES,
         "repeats": None,
     }

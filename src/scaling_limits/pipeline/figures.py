@@ -14,7 +14,6 @@ from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
 from scaling_limits.claims import slope
-from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.optima import OptimumClaim
 from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.models import Figure
@@ -159,23 +158,7 @@ def _evidence(figure: Figure, results: Results) -> dict[str, object]:
         ],
         "grids": sorted(figure.grids),
         "judged_only": sorted(figure.grids.difference(figure.plot.grids)),
-        "judged_elsewhere": sorted(
-            claim.id for claim in claims if _is_elsewhere(claim, figure.plot, results.cells)
-        ),
     }
-
-
-def _is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:
-    """Return whether a claim judges or compares cells, other than its controls, that the picture does not show."""
-    ids = cells.groupby("grid")["cell_id"].agg(set)
-
-    def of(grids: Iterable[str]) -> set[str]:
-        return set().union(*ids.reindex(list(grids)).dropna())
-
-    judged = of([*claim.grids, *(grid for names in claim.compared for grid in names)])
-    # a panel shows the best over these columns, but the claim fixes one of their values
-    tuned = {column for grid, column in plot.tuned_columns() if judged & of([grid])}
-    return bool(judged - of(plot.grids) or tuned.intersection(claim.only))
 
 
 def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, object]:
