@@ -22,8 +22,10 @@ from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import collect, write_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.commands import workflow
+from scaling_limits.commands.following import started
 from scaling_limits.commands.invocation import Invocation, chosen, overrides_of
 from scaling_limits.commands.main import main
+from scaling_limits.commands.signals import signals_left_to
 from scaling_limits.configuration import load
 from scaling_limits.configuration.trees import Origin, located, plain
 from scaling_limits.errors import ConfigurationError
@@ -660,7 +662,7 @@ def test_a_process_that_is_ending_is_waited_for(number: int) -> None:
     )
     assert process.stdout is not None
     process.stdout.readline()
-    with process, workflow.signals_left_to(process) as received:
+    with process, signals_left_to(process) as received:
         os.kill(os.getpid(), number)
         time.sleep(0.05)
         if number == signal.SIGINT:
@@ -669,3 +671,18 @@ def test_a_process_that_is_ending_is_waited_for(number: int) -> None:
             process.send_signal(signal.SIGINT)
         assert process.wait() == 7
     assert received == [number]
+
+
+def test_a_background_job_of_a_script_can_be_terminated(tmp_path: Path) -> None:
+    """Its shell lets it ignore SIGINT, which Snakemake is sent to end."""
+    program = "import sys, time; print('ready', file=sys.stderr, flush=True); time.sleep(60)"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with started([sys.executable, "-c", program], [], tmp_path, tmp_path / "log") as followed:
+            while not followed.printed():
+                time.sleep(0.01)
+            with signals_left_to(followed.process):
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert followed.process.wait(30) == -signal.SIGINT
+    finally:
+        signal.signal(signal.SIGINT, before)

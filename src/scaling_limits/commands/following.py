@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from scaling_limits.commands.signals import accept_interrupts
 from scaling_limits.files import unwritable
 
 SECONDS = 0.5
@@ -99,6 +100,7 @@ def started(
     events, sent = os.pipe()
     os.set_blocking(events, False)
     with open(events, "rb"), open(sent, "wb") as sending, _opened(log) as printed:
+        accept_interrupts()
         options = ["--logger", "scaling-limits", "--logger-scaling-limits-pipe", str(sent)]
         process = subprocess.Popen(
             [*command, *options, *further],

@@ -12,6 +12,7 @@ from scaling_limits.commands.console import Console
 from scaling_limits.commands.following import started
 from scaling_limits.commands.invocation import Invocation, chosen
 from scaling_limits.commands.progress import Progress
+from scaling_limits.commands.signals import signals_left_to
 from scaling_limits.commands.workload import workload
 from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ScalingLimitsError
@@ -87,7 +88,7 @@ def _with_progress(
     command = workflow.command(given, targets, "host")
     with (
         started(command, further, given.root, file) as followed,
-        workflow.signals_left_to(followed.process) as signals,
+        signals_left_to(followed.process) as signals,
     ):
         progress.update()
         # Snakemake is planning at the same time and reports the same errors

@@ -1,16 +1,15 @@
 """Snakemake as a subprocess: audits, and a report of existing results."""
 
 import importlib.util
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from scaling_limits.audit.index import IN_REPORT
 from scaling_limits.audit.table import print_table, problems
 from scaling_limits.commands.invocation import Invocation, chosen
+from scaling_limits.commands.signals import accept_interrupts, signals_left_to
 from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ConfigurationError, unknown
 
@@ -128,6 +127,7 @@ def snakemake(given: Invocation, targets: Sequence[str], further: Sequence[str])
     Raises:
         ConfigurationError: see `command`.
     """
+    accept_interrupts()
     process = subprocess.Popen([*command(given, targets), *further], cwd=given.root)
     with signals_left_to(process):
         return process.wait()
@@ -164,33 +164,6 @@ def with_profile(root: Path, name: str) -> list[str]:
     if name not in (names := [folder.name for folder in folders]):
         raise ConfigurationError("--profile", unknown("profile", name, names))
     return ["--workflow-profile", f"profiles/{name}"]
-
-
-@contextmanager
-def signals_left_to(process: "subprocess.Popen[bytes]") -> Iterator[list[int]]:
-    """Keep running while a signalled process ends: Snakemake must end its jobs and remove its lock.
-
-    Yields:
-        The signals received so far.
-    """
-    received: list[int] = []
-
-    def interrupt(number: int, _: object) -> None:
-        # a terminal interrupts both processes
-        received.append(number)
-
-    def terminate(number: int, _: object) -> None:
-        # Snakemake's handler of SIGTERM may wait forever for a lock that Snakemake holds
-        received.append(number)
-        process.send_signal(signal.SIGINT)
-
-    handlers = {signal.SIGINT: interrupt, signal.SIGTERM: terminate}
-    before = {number: signal.signal(number, each) for number, each in handlers.items()}
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _is_there(root: Path, configuration: Configuration, paper: str, figure: str) -> bool:
