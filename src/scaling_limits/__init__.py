@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike
 
-__all__ = ["__version__", "load", "train"]
+    from scaling_limits.model_check.report import Report
+    from scaling_limits.model_check.training import Loss
+
+__all__ = ["__version__", "check", "load", "train"]
 
 __version__ = version("scaling-limits")
 
@@ -69,3 +72,55 @@ def train(
     from scaling_limits.pipeline import by_hand
 
     return by_hand.train(settings, measurements, data, algorithms, parameterisations)
+
+
+def check(
+    build: Callable[..., object],
+    optimiser: Callable[..., Any],
+    *,
+    data: tuple[ArrayLike, ArrayLike],
+    loss: Loss = "cross_entropy",
+    widths: Sequence[int] = (64, 128, 256, 512),
+    depths: Sequence[int] = (1,),
+    seeds: int = 3,
+    steps: int = 10,
+) -> Report:
+    """Check whether the features of your own model keep their size and change as it gets wider or deeper.
+
+    The model is trained for a few full-batch steps at several widths (at the smallest depth) and depths (at the largest
+    width). Each layer gets a verdict from the exponents of its size, change and update by its own weights, with
+    intervals. `docs/check.md` defines quantities, thresholds and verdicts.
+
+    Args:
+        build: returns the model of a width and depth: `build(width, depth)` a Flax linen module, or functions
+            `(init, apply)` with `init(key)` the parameters and `apply(params, x)` the outputs and a dictionary of
+            features by layer; `build(width, depth, rngs)` a Flax nnx module.
+        optimiser: `optimiser(width, depth)` returns an optax transformation, or a dictionary of them by pattern of
+            layer names, as in `{"readout": optax.sgd(0.1), "*": optax.sgd(1.0)}`; the first match decides.
+        data: x and y, both with one entry for each sample, all of which each step uses.
+        loss: `cross_entropy` (y: integer classes, or probabilities), `mean_squared_error`, or a function of outputs
+            and y that returns a scalar.
+        widths: different positive integers.
+        depths: different positive integers.
+        seeds: the number of independent initialisations at each size.
+        steps: the number of updates, at least 2.
+
+    Returns:
+        The report. `report.verdict` is `stable`, `explodes`, `vanishes`, `lazy` or `inconclusive`; `report.layers`
+        holds the same for each layer, with reasons and usual causes; `report.culprit` is the layer to look at first.
+
+    Raises:
+        ConfigurationError: an argument is invalid, or models of different sizes cannot be compared; names the layer.
+    """
+    from scaling_limits.model_check.check import check as run
+
+    return run(
+        build,
+        optimiser,
+        data=data,
+        loss=loss,
+        widths=widths,
+        depths=depths,
+        seeds=seeds,
+        steps=steps,
+    )

@@ -1,0 +1,152 @@
+"""Layers: the modules of a model in the order of its forward pass, with their own weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scaling_limits.errors import ConfigurationError
+from scaling_limits.model_check.models import OUTPUT, Model, Tree
+
+if TYPE_CHECKING:
+    from jax import Array
+
+WHOLE_MODEL = "output"
+"""The name of the output layer of a model without a module of the output's shape."""
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LayerShape:
+    """A layer of a model of one size.
+
+    `captured` names its features among those captured, `shape` is their shape, and `weights` are the shapes of its own
+    parameters with two or more axes, by path.
+    """
+
+    name: str
+    captured: str
+    shape: Shape
+    weights: Mapping[str, Shape]
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """The layers of a model in the order of its forward pass, the output layer last, and all parameters by path."""
+
+    layers: tuple[LayerShape, ...]
+    parameters: Mapping[str, Shape]
+
+    @property
+    def output(self) -> LayerShape:
+        """The output layer."""
+        return self.layers[-1]
+
+
+def flat(tree: Tree) -> dict[str, Any]:
+    """Return the leaves of a nested dictionary by path, as in `block_0/dense/kernel`."""
+    import jax
+
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {"/".join(str(getattr(k, "key", k)) for k in path): leaf for path, leaf in leaves}
+
+
+def layer_of(path: str) -> str:
+    """Return the name of the layer that owns the parameter at a path."""
+    return path.rpartition("/")[0] or path
+
+
+def shape_of(model: Model, x: Array) -> ModelShape:
+    """Return the layers and parameters of a model by tracing it; nothing is computed."""
+    import jax
+
+    params, state = jax.eval_shape(model.init, jax.random.key(0), x)
+    names: list[str] = []
+
+    def forward(params: Tree, state: Tree) -> list[Array]:
+        captured = model.apply(params, state, x)
+        features = {**captured.features, OUTPUT: captured.outputs}
+        names[:] = features
+        return list(features.values())
+
+    traced, arrays = jax.make_jaxpr(forward, return_shape=True)(params, state)
+    place = {
+        id(variable): number
+        for number, equation in enumerate(traced.jaxpr.eqns)
+        for variable in equation.outvars
+    }
+    variables = dict(zip(names, traced.jaxpr.outvars, strict=True))
+    order = {name: place.get(id(variable), -1) for name, variable in variables.items()}
+    # a module that returns the output of an inner one unchanged has its variable; the inner one is kept
+    distinct = {id(variables[name]): name for name in sorted(variables, key=len)}
+    shapes = dict(zip(names, (tuple(array.shape) for array in arrays), strict=True))
+    parameters = {path: tuple(leaf.shape) for path, leaf in flat(params).items()}
+    in_order = sorted(distinct.values(), key=order.__getitem__)
+    return ModelShape(tuple(_layers(in_order, shapes, parameters)), parameters)
+
+
+def _layers(
+    names: list[str], shapes: Mapping[str, Shape], parameters: Mapping[str, Shape]
+) -> Iterator[LayerShape]:
+    """Yield distinct layers in order; the last one of the output's shape is the output layer."""
+    same = [name for name in names if name != OUTPUT and shapes[name] == shapes[OUTPUT]]
+    output = same[-1] if same else WHOLE_MODEL
+    for name in (*(n for n in names if n not in (OUTPUT, output)), output):
+        captured = OUTPUT if name == output else name
+        weights = {p: s for p, s in parameters.items() if layer_of(p) == name and len(s) > 1}
+        yield LayerShape(name, captured, shapes[captured], weights)
+
+
+def fan_in(kernel: Shape, inputs: Shape) -> int:
+    """Return the number of terms of each sum in a linear layer.
+
+    Args:
+        kernel: the shape of its weights, input axes first.
+        inputs: the shape of its input. The axes of the kernel that match its last axes are summed over; if none do, as
+            in a convolution, all axes but the last one are.
+    """
+    for axes in range(len(kernel) - 1, 0, -1):
+        if kernel[:axes] == inputs[-axes:]:
+            return math.prod(kernel[:axes])
+    return math.prod(kernel[:-1])
+
+
+def require_comparable(shapes: Mapping[int, ModelShape]) -> None:
+    """Refuse models of several widths that cannot be compared.
+
+    Args:
+        shapes: the models of one depth by width.
+
+    Raises:
+        ConfigurationError: a layer or parameter appears at one width only, or no shape changes with the width; names
+            the layer.
+    """
+    narrow, *others = sorted(shapes)
+    first = shapes[narrow]
+    for width in others:
+        for a, b in ((narrow, width), (width, narrow)):
+            _require_subset(shapes[a], shapes[b], a, b)
+    if others and first == shapes[others[-1]]:
+        layer = first.layers[0]
+        raise ConfigurationError(
+            "build",
+            f"layer '{layer.name}' has the same shape {layer.shape} at the widths {narrow} and {others[-1]}, and so "
+            "has every other layer; the sizes of hidden layers must follow the argument width",
+        )
+
+
+def _require_subset(own: ModelShape, other: ModelShape, width: int, lacking: int) -> None:
+    """Refuse layers and parameters of one width that another one lacks."""
+    problem = f"at width {width} and not at width {lacking}; all widths must have the same"
+    for path in own.parameters:
+        if path not in other.parameters:
+            raise ConfigurationError(
+                "build",
+                f"layer '{layer_of(path)}': parameter '{path}' exists {problem} parameters",
+            )
+    known = {layer.name for layer in other.layers}
+    for layer in own.layers:
+        if layer.name not in known:
+            raise ConfigurationError("build", f"layer '{layer.name}' exists {problem} layers")
