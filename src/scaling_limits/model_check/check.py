@@ -44,16 +44,39 @@ def check(
 ) -> Report:
     """Check a model; see `scaling_limits.check`."""
     sweep = sweep_of(data, widths, depths, seeds, steps)
+    return report_of(sweep, *measured(build, optimiser, loss, sweep))
+
+
+def measured(
+    build: Callable[..., object], optimiser: Callable[..., Any], loss: Loss, sweep: Sweep
+) -> tuple[dict[Size, ModelShape], dict[Size, Recorded]]:
+    """Train the models of all sizes and measure their layers.
+
+    Args:
+        build: see `scaling_limits.check`.
+        optimiser: see `scaling_limits.check`.
+        loss: see `scaling_limits.check`.
+        sweep: the sizes, seeds, steps and data.
+
+    Raises:
+        ConfigurationError: the models cannot be built or compared, or a loss is not finite at initialisation.
+    """
     models = models_of(build, sweep)
     recorded: dict[Size, Recorded] = {}
     for size, model, shape, function in losses_of(loss, sweep, models):
         transformation = optimiser_at(optimiser, size)
         recorded[size] = record(
-            model, shape, function, transformation, sweep.data, sweep.keys(size), steps
+            model, shape, function, transformation, sweep.data, sweep.keys(size), sweep.steps
         )
         _require_finite(recorded[size], size)
-    shapes = {size: shape for size, (_, shape) in models.items()}
-    return Report(tuple(_layers(sweep, shapes, recorded)), recorded, steps)
+    return {size: shape for size, (_, shape) in models.items()}, recorded
+
+
+def report_of(
+    sweep: Sweep, shapes: Mapping[Size, ModelShape], recorded: Mapping[Size, Recorded]
+) -> Report:
+    """Judge what was measured; see `measured`."""
+    return Report(tuple(_layers(sweep, shapes, recorded)), recorded, sweep.steps)
 
 
 def _require_finite(recorded: Recorded, size: Size) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scaling_limits.model_check.capture import LayerShape, ModelShape, fan_in, flat
 from scaling_limits.model_check.models import OUTPUT, Captured, Model, Tree
-from scaling_limits.model_check.training import LossFunction, loss_and_captured, step
+from scaling_limits.model_check.training import LossFunction, step
+from scaling_limits.training.loop import options
 
 if TYPE_CHECKING:
     import optax
@@ -54,38 +55,66 @@ def record(
         keys: random keys of the initial weights, one for each seed.
         num_steps: the number T of updates.
     """
+    import jax.numpy as jnp
+
+    begin, advance, measured, own = _programs(model, shape, loss, transformation)
+    carry = begin(keys, data)
+    start = carry[0]
+    losses, sizes, changes, updates = [], [], [], []
+    for done in range(num_steps + 1):
+        if done in (1, num_steps):
+            updates.append(own(start, carry[0], carry[1], data))
+        carry, value, features = advance(carry, data)
+        first = features if done == 0 else first
+        size, change = measured(features, first)
+        losses.append(value)
+        sizes.append(size)
+        changes.append(change)
+    own_updates, alignments = (jnp.stack(parts, axis=1) for parts in zip(*updates, strict=True))
+    stacked = (jnp.stack(each, axis=1) for each in (losses, sizes, changes))
+    return _named(shape, *map(np.asarray, (*stacked, own_updates, alignments)))
+
+
+def _programs(
+    model: Model,
+    shape: ModelShape,
+    loss: LossFunction,
+    transformation: Callable[[Tree], optax.GradientTransformation],
+) -> tuple[Callable[..., Any], ...]:
+    """Return the programs that a size runs, for all seeds at once.
+
+    Each is small and compiled with few optimisations, as compiling takes longer than a few steps.
+
+    Returns:
+        `begin(keys, data)`: parameters, state, and state of the optimiser, the carry.
+        `advance(carry, data)`: the carry after an update, and the loss and features before it.
+        `measured(features, first)`: size and change of each layer [seeds, layers].
+        `own(start, params, state, data)`: update and alignment of each layer with weights [seeds, layers].
+    """
     import jax
     import jax.numpy as jnp
 
-    def trajectory(key: Array, data: tuple[Array, Array]) -> tuple[Array, ...]:
+    def begin(key: Array, data: tuple[Array, Array]) -> Tree:
         params, state = model.init(key, data[0])
-        optimiser = transformation(params)
-        start = params
-        first = _features(shape, model.apply(params, state, data[0]))
+        return params, state, transformation(params).init(params)
 
-        def measured(captured: Captured) -> tuple[Array, Array]:
-            features = _features(shape, captured)
-            changes = [_rms(now - before) for now, before in zip(features, first, strict=True)]
-            return jnp.stack([_rms(h) for h in features]), jnp.stack(changes)
+    def advance(carry: Tree, data: tuple[Array, Array]) -> tuple[Tree, Array, list[Array]]:
+        optimiser = transformation(carry[0])
+        carry, value, captured = step(model, loss, optimiser, carry, data)
+        return carry, value, _features(shape, captured)
 
-        def body(carry: Tree, _: None) -> tuple[Tree, tuple[Array, ...]]:
-            carry, value, captured = step(model, loss, optimiser, carry, data)
-            return carry, (value, *measured(captured))
+    def measured(features: list[Array], first: list[Array]) -> tuple[Array, Array]:
+        changes = [_rms(now - before) for now, before in zip(features, first, strict=True)]
+        return jnp.stack([_rms(h) for h in features]), jnp.stack(changes)
 
-        def own(carry: Tree) -> tuple[Array, Array]:
-            return _own_updates(model, shape, start, carry[0], carry[1], data[0])
+    def own(start: Tree, params: Tree, state: Tree, data: tuple[Array, Array]) -> Tree:
+        return _own_updates(model, shape, start, params, state, data[0])
 
-        carry, early = jax.lax.scan(body, (params, state, optimiser.init(params)), length=1)
-        after_first = own(carry)
-        carry, later = jax.lax.scan(body, carry, length=num_steps - 1)
-        value, captured = loss_and_captured(model, loss, carry[0], carry[1], data)
-        last = (value, *measured(captured))
-        pieces = zip(early, later, last, strict=True)
-        whole = [jnp.concatenate([a, b, c[None]]) for a, b, c in pieces]
-        return *whole, *(jnp.stack(pair) for pair in zip(after_first, own(carry), strict=True))
-
-    run = jax.jit(jax.vmap(trajectory, in_axes=(0, None)))
-    return _named(shape, *map(np.asarray, run(keys, data)))
+    programs = {begin: (0, None), advance: (0, None), measured: 0, own: (0, 0, 0, None)}
+    return tuple(
+        jax.jit(jax.vmap(program, in_axes=axes), compiler_options=options("quickly"))
+        for program, axes in programs.items()
+    )
 
 
 def _named(

@@ -103,14 +103,6 @@ def _pattern(path: str, groups: Mapping[str, object]) -> str:
     )
 
 
-def loss_and_captured(
-    model: Model, loss: LossFunction, params: Tree, state: Tree, data: tuple[Array, Array]
-) -> tuple[Array, Captured]:
-    """Return the loss on all samples of `data`, (x, y), and what the forward pass captures."""
-    captured = model.apply(params, state, data[0])
-    return loss(captured.outputs, data[1]), captured
-
-
 def step(
     model: Model,
     loss: LossFunction,
@@ -134,7 +126,11 @@ def step(
     import optax
 
     params, state, moments = carry
-    objective = lambda p: loss_and_captured(model, loss, p, state, data)  # noqa: E731
+
+    def objective(params: Tree) -> tuple[Array, Captured]:
+        captured = model.apply(params, state, data[0])
+        return loss(captured.outputs, data[1]), captured
+
     (value, captured), gradients = jax.value_and_grad(objective, has_aux=True)(params)
     updates, moments = transformation.update(gradients, moments, params)
     return (optax.apply_updates(params, updates), captured.state, moments), value, captured
