@@ -79,10 +79,12 @@ def shape_of(model: Model, x: Array) -> ModelShape:
     }
     variables = dict(zip(names, traced.jaxpr.outvars, strict=True))
     order = {name: place.get(id(variable), -1) for name, variable in variables.items()}
-    # a module that returns the output of an inner one unchanged has its variable; the inner one is kept
-    distinct = {id(variables[name]): name for name in sorted(variables, key=len)}
     shapes = dict(zip(names, (tuple(array.shape) for array in arrays), strict=True))
     parameters = {path: tuple(leaf.shape) for path, leaf in flat(params).items()}
+    owners = {layer_of(path) for path in parameters}
+    # of several names of one array, as a module's that returns what an inner one does, the last in this order is kept
+    preferred = sorted(variables, key=lambda name: (name in owners, len(name)))
+    distinct = {id(variables[name]): name for name in preferred}
     in_order = sorted(distinct.values(), key=order.__getitem__)
     return ModelShape(tuple(_layers(in_order, shapes, parameters)), parameters)
 
@@ -123,12 +125,14 @@ def require_comparable(shapes: Mapping[int, ModelShape]) -> None:
         ConfigurationError: a layer or parameter appears at one width only, or no shape changes with the width; names
             the layer.
     """
+    if len(shapes) < 2:
+        return
     narrow, *others = sorted(shapes)
     first = shapes[narrow]
     for width in others:
         for a, b in ((narrow, width), (width, narrow)):
             _require_subset(shapes[a], shapes[b], a, b)
-    if others and first == shapes[others[-1]]:
+    if first == shapes[others[-1]]:
         layer = first.layers[0]
         raise ConfigurationError(
             "build",
