@@ -73,8 +73,8 @@ def page(rows: Mapping[str, list[Row]]) -> Iterator[str]:
     total: Counter[str] = sum((counts for _, counts in right), Counter())
     alarms = sum(total[verdict] for verdict in ALARMS)
     yield (
-        f"Of {total.total()} checks of {len(right)} right models, {alarms} are false alarms, {total['stable']} pass and "
-        f"{total['inconclusive']} are inconclusive.\n"
+        f"Of {total.total()} checks of {len(right)} right models, {alarms} are false alarms, {total['stable']} pass "
+        f"and {total['inconclusive']} are inconclusive.\n"
     )
     heads = ["right", "pass", "inconclusive", "false alarms"]
     cells = [

@@ -46,6 +46,7 @@ class MLP(nn.Module):
 
     @nn.compact
     def __call__(self, x):
+        """Return the outputs."""
         act = ACTIVATIONS[self.activation]
         x = act(linear(self.width, "embed")(x))
         for k in range(1, self.depth):
@@ -64,6 +65,7 @@ class CNN(nn.Module):
 
     @nn.compact
     def __call__(self, x):
+        """Return the outputs."""
         act = ACTIVATIONS[self.activation]
         for k in range(self.depth):
             name = f"conv_{k}" if k else "embed"
@@ -81,6 +83,7 @@ class Block(nn.Module):
 
     @nn.compact
     def __call__(self, x):
+        """Return the outputs."""
         branch = linear(self.width, "dense")(ACTIVATIONS[self.activation](x))
         return x + self.scale * branch
 
@@ -96,6 +99,7 @@ class Residual(nn.Module):
 
     @nn.compact
     def __call__(self, x):
+        """Return the outputs."""
         scale = self.depth ** -(0.5 - self.wrong.get("branch", 0.0))
         x = linear(self.width, "embed")(x)
         for k in range(self.depth):
@@ -111,6 +115,7 @@ class Attention(nn.Module):
 
     @nn.compact
     def __call__(self, x):
+        """Return the outputs."""
         head = self.width // 2
         parts = (linear(self.width, name)(x) for name in ("query", "key", "value"))
         query, key, value = (h.reshape(*h.shape[:-1], 2, head) for h in parts)
@@ -132,6 +137,7 @@ class FeedForward(nn.Module):
 
     @nn.compact
     def __call__(self, x):
+        """Return the outputs."""
         x = ACTIVATIONS[self.activation](linear(2 * self.width, "up")(x))
         std = (2 * self.width) ** -0.5 * ratio(self.width) ** self.down_std
         return nn.Dense(self.width, kernel_init=nn.initializers.normal(std), name="down")(x)
@@ -145,6 +151,7 @@ class Embedding(nn.Module):
 
     @nn.compact
     def __call__(self, tokens):
+        """Return the outputs."""
         table = nn.Embed(VOCABULARY, self.width, embedding_init=nn.initializers.normal(1.0))
         return table(tokens) * ratio(self.width) ** self.power
 
@@ -160,6 +167,7 @@ class Transformer(nn.Module):
 
     @nn.compact
     def __call__(self, tokens):
+        """Return the outputs."""
         wrong = self.wrong
         x = Embedding(self.width, wrong.get("embedding", 0.0), name="embed")(tokens)
         positions = nn.Embed(
@@ -194,8 +202,13 @@ def mup(
     """
     make = {"sgd": optax.sgd, "adam": optax.adam}[rule]
     vector, matrix = {"sgd": (1.0, 0.0), "adam": (0.0, -1.0)}[rule]
-    right = {"readout/kernel": -1.0, **dict.fromkeys(vectors, vector), "*": matrix}
-    changed = {name: right.get(name, vector if name == "embed/*" else matrix) + power for name, power in wrong.items()}
+    # a bias of the output has no axis of the width
+    output = {"readout/kernel": -1.0, "readout/bias": 0.0}
+    right = {**output, **dict.fromkeys(vectors, vector), "*": matrix}
+    changed = {
+        name: right.get(name, vector if name == "embed/*" else matrix) + power
+        for name, power in wrong.items()
+    }
     powers = changed | {name: power for name, power in right.items() if name not in changed}
     return {name: make(rate * ratio(width) ** power) for name, power in powers.items()}
 
@@ -286,19 +299,29 @@ def mutants() -> list[Example]:
     """Ten transformers, trained by Adam, with one wrong power of the width; `layer` is the wrong one."""
 
     def mutant(name: str, layer: str, **wrong: Mapping[str, float]) -> Example:
-        return Example(
-            name, Transformer, "adam", 0.01, tokens, NARROW, 2, layer=layer, **wrong
-        )
+        return Example(name, Transformer, "adam", 0.01, tokens, NARROW, 2, layer=layer, **wrong)
 
     return [
         mutant("output weights of std 1/√width", "readout", wrong={"readout std": 0.5}),
-        mutant("output rate not divided by the width", "readout", wrong_rates={"readout/kernel": 1}),
+        mutant(
+            "output rate not divided by the width", "readout", wrong_rates={"readout/kernel": 1}
+        ),
         mutant("output rate divided by width²", "readout", wrong_rates={"readout/kernel": -1}),
         mutant("attention scale 1/√d", "logits", wrong={"attention": 0.5}),
         mutant("embedding multiplied by √width", "embed", wrong={"embedding": 0.5}),
         mutant("embedding rate divided by the width", "embed", wrong_rates={"embed/*": -1}),
-        mutant("rate of a query not divided", "attention_0/query", wrong_rates={"attention_0/query/kernel": 1}),
+        mutant(
+            "rate of a query not divided",
+            "attention_0/query",
+            wrong_rates={"attention_0/query/kernel": 1},
+        ),
         mutant("rate of a layer not divided", "mlp_1/up", wrong_rates={"mlp_1/up/kernel": 1}),
-        mutant("rate of a layer divided by width²", "mlp_1/down", wrong_rates={"mlp_1/down/kernel": -1}),
-        mutant("initial weights of a layer not divided by √fan-in", "mlp_0/down", wrong={"mlp_0/down std": 0.5}),
+        mutant(
+            "rate of a layer divided by width²", "mlp_1/down", wrong_rates={"mlp_1/down/kernel": -1}
+        ),
+        mutant(
+            "initial weights of a layer not divided by √fan-in",
+            "mlp_0/down",
+            wrong={"mlp_0/down std": 0.5},
+        ),
     ]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from check_networks import Example, MLP, samples
+from check_networks import MLP, Example, samples
 from click.testing import CliRunner
 
 import scaling_limits

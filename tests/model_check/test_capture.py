@@ -73,7 +73,12 @@ def functions(width, depth):
         dense = first @ params["block"]["a_dense"]["kernel"]
         block = first + dense
         last = block @ params["b_last"]["kernel"]
-        features = {"block/a_dense": dense, "z_first": first, "block": block, "sown": jnp.tanh(block)}
+        features = {
+            "block/a_dense": dense,
+            "z_first": first,
+            "block": block,
+            "sown": jnp.tanh(block),
+        }
         return last / width, {**features, "b_last": last}
 
     return init, apply

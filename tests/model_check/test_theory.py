@@ -11,14 +11,14 @@ import pytest
 import scaling_limits
 from scaling_limits.parameterisations.table import Exponents, Factors, resolve
 
-INPUTS, CLASSES, STEPS = 8, 4, 6
+INPUTS, CLASSES, STEPS = 8, 10, 6
 RATES = {
     ("sp_gaussian", "sgd"): 0.02,
     ("sp_gaussian", "adam"): 0.005,
     ("mup", "sgd"): 0.1,
     ("mup", "adam"): 0.01,
     ("ntk", "sgd"): 1.0,
-    ("depth_mup", "adam"): 0.02,
+    ("depth_mup", "adam"): 0.005,
 }
 
 
@@ -76,7 +76,7 @@ class Network(nn.Module):
 
 def data():
     generator = np.random.default_rng(0)
-    x = generator.standard_normal((32, INPUTS))
+    x = generator.standard_normal((64, INPUTS))
     return x, (x @ generator.standard_normal((INPUTS, CLASSES))).argmax(1)
 
 
@@ -119,7 +119,7 @@ def test_verdicts_over_the_width(scheme, rule, verdict):
 
 @pytest.mark.parametrize(("unscaled", "verdict"), [(False, "stable"), (True, "explodes")])
 def test_verdicts_over_the_depth(unscaled, verdict):
-    checked = report("depth_mup", "adam", widths=(128,), depths=(2, 6, 16), unscaled=unscaled)
+    checked = report("depth_mup", "adam", widths=(64,), depths=(3, 6, 12), unscaled=unscaled)
     assert checked.verdict == verdict
     assert {layer.axis for layer in checked.layers} == {"depth"}
 

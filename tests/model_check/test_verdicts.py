@@ -19,14 +19,26 @@ STEPS = 10
 
 def values(power, spread=0.02, level=1.0, seed=0):
     noise = np.random.default_rng(seed).standard_normal((len(SIZES), 3))
-    return [level * (n / 64) ** power * np.exp(spread * e) for n, e in zip(SIZES, noise, strict=True)]
+    return [
+        level * (n / 64) ** power * np.exp(spread * e) for n, e in zip(SIZES, noise, strict=True)
+    ]
 
 
 def slope(quantity, power, bounds, step=STEPS, **noise):
     return slope_of(quantity, step, values(power, **noise), SIZES, bounds)
 
 
-def layer(name="hidden", kind="hidden", *, initial=0.0, size=0.0, change=0.0, first=None, own=None, moves=True):
+def layer(
+    name="hidden",
+    kind="hidden",
+    *,
+    initial=0.0,
+    size=0.0,
+    change=0.0,
+    first=None,
+    own=None,
+    moves=True,
+):
     slopes = [
         slope("size", initial, AT_MOST, step=0),
         slope("size", size, bounds_of("size", kind, last=True, repeated=False)),

@@ -263,7 +263,9 @@ class _Sizes(click.ParamType):
 
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--widths", type=_Sizes(), default="64,128,256,512", show_default=True, metavar="N,...")
+@click.option(
+    "--widths", type=_Sizes(), default="64,128,256,512", show_default=True, metavar="N,..."
+)
 @click.option("--depths", type=_Sizes(), default="1", show_default=True, metavar="N,...")
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, metavar="N")
 @click.option("--steps", type=click.IntRange(2), default=10, show_default=True, metavar="N")

@@ -60,12 +60,13 @@ def record(
     begin, advance, measured, own = _programs(model, shape, loss, transformation)
     carry = begin(keys, data)
     start = carry[0]
+    first: list[Array] = []
     losses, sizes, changes, updates = [], [], [], []
     for done in range(num_steps + 1):
         if done in (1, num_steps):
             updates.append(own(start, carry[0], carry[1], data))
         carry, value, features = advance(carry, data)
-        first = features if done == 0 else first
+        first = first or features
         size, change = measured(features, first)
         losses.append(value)
         sizes.append(size)
@@ -110,10 +111,14 @@ def _programs(
     def own(start: Tree, params: Tree, state: Tree, data: tuple[Array, Array]) -> Tree:
         return _own_updates(model, shape, start, params, state, data[0])
 
-    programs = {begin: (0, None), advance: (0, None), measured: 0, own: (0, 0, 0, None)}
-    return tuple(
-        jax.jit(jax.vmap(program, in_axes=axes), compiler_options=options("quickly"))
-        for program, axes in programs.items()
+    def compiled(program: Callable[..., Any], axes: Any) -> Callable[..., Any]:
+        return jax.jit(jax.vmap(program, in_axes=axes), compiler_options=options("quickly"))
+
+    return (
+        compiled(begin, (0, None)),
+        compiled(advance, (0, None)),
+        compiled(measured, 0),
+        compiled(own, (0, 0, 0, None)),
     )
 
 

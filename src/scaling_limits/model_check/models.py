@@ -43,7 +43,7 @@ class Model:
     apply: Callable[[Tree, Tree, Array], Captured]
 
 
-def model_of(build: Callable[..., object], width: int, depth: int, **values: object) -> Model:
+def model_of(build: Callable[..., object], width: int, depth: int, **values: Any) -> Model:
     """Build the model of a width and depth.
 
     Args:
@@ -97,10 +97,8 @@ def _of_linen(module: Any) -> Model:
                 mutable=[*state, "intermediates", "inputs"],
                 capture_intermediates=True,
             )
-        captured = [
-            dict(_by_module(changed.pop(name, {}))) for name in ("intermediates", "inputs")
-        ]
-        return Captured(outputs, changed, *captured)
+        features, inputs = (changed.pop(name, {}) for name in ("intermediates", "inputs"))
+        return Captured(outputs, changed, dict(_by_module(features)), dict(_by_module(inputs)))
 
     return Model(init, apply)
 
@@ -111,17 +109,17 @@ def _of_nnx(build: Callable[[Array], object]) -> Model:
     graph: list[Any] = []
 
     def init(key: Array, x: Array) -> tuple[Tree, Tree]:
-        definition, params, state = nnx.split(build(key), nnx.Param, ...)
-        graph[:] = [definition]
-        return nnx.to_pure_dict(params), state
+        parts: Any = nnx.split(build(key), nnx.Param, ...)
+        graph[:] = parts[:1]
+        return nnx.to_pure_dict(parts[1]), parts[2]
 
     def apply(params: Tree, state: Tree, x: Array) -> Captured:
-        module = nnx.merge(graph[0], nnx.State(params), state)
-        forward = nnx.capture(module, nnx.Intermediate, method_outputs=nnx.Intermediate)
+        module: Any = nnx.merge(graph[0], nnx.State(params), state)
+        forward: Any = nnx.capture(module, nnx.Intermediate, method_outputs=nnx.Intermediate)
         outputs, intermediates = forward(x)
         # the merged module was changed in place, as batch norm does
-        _, _, _, changed = nnx.split(module, nnx.Param, nnx.Intermediate, ...)
-        return Captured(outputs, changed, dict(_by_module(nnx.to_pure_dict(intermediates))), {})
+        parts: Any = nnx.split(module, nnx.Param, nnx.Intermediate, ...)
+        return Captured(outputs, parts[-1], dict(_by_module(nnx.to_pure_dict(intermediates))), {})
 
     return Model(init, apply)
 
@@ -142,7 +140,7 @@ def _of_functions(init: Callable[..., Tree], apply: Callable[..., Any]) -> Model
     return Model(with_state, captured)
 
 
-def _by_module(tree: Mapping[object, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Array]]:
+def _by_module(tree: Mapping[Any, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Array]]:
     """Yield captured arrays by name: `module`, `module#2` in its second call, `module/sown` if it sows."""
     import jax
     import jax.numpy as jnp

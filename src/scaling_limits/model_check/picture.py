@@ -48,7 +48,9 @@ def draw(report: Report) -> Figure:
             panel.minorticks_off()
         row[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     culprit = report.culprit
-    figure.suptitle(f"Coordinate check: {report.verdict}" + (f" ({culprit.name})" if culprit else ""))
+    figure.suptitle(
+        f"Coordinate check: {report.verdict}" + (f" ({culprit.name})" if culprit else "")
+    )
     plt.close(figure)
     return figure
 

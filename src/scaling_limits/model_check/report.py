@@ -117,7 +117,9 @@ class Report:
     def _lines(self) -> Iterator[str]:
         for axis in dict.fromkeys(layer.axis for layer in self.layers):
             yield f"Exponents of the {axis} after {self.steps} updates, with 95% intervals"
-            yield from _aligned([list(_row(layer, self.steps)) for layer in self.layers if layer.axis == axis])
+            yield from _aligned(
+                [list(_row(layer, self.steps)) for layer in self.layers if layer.axis == axis]
+            )
             yield ""
         yield f"verdict: {self.verdict}"
         yield f"reason: {self.reason}"

@@ -91,11 +91,11 @@ def slope_of(
     array, places = np.stack(values), tuple(sizes)
     if not array.any():
         return None
-    finite = np.isfinite(array).all(axis=1)
+    finite = np.array([np.isfinite(at_size).all() for at_size in values])
     if not finite.all():
         value = np.inf if finite[0] and not finite[-1] else np.nan
         return Slope(quantity, step, places, array, value, None, bounds)
-    positive = (array > 0).all(axis=1)
+    positive = np.array([(at_size > 0).all() for at_size in values])
     if not positive.all():
         value = -np.inf if positive[0] and not array[-1].any() else np.nan
         return Slope(quantity, step, places, array, value, None, bounds)

@@ -69,7 +69,11 @@ def sweep_of(
     import jax.numpy as jnp
 
     for name, values in (("widths", widths), ("depths", depths)):
-        if any(int(v) != v or v < 1 for v in values) or len(set(values)) < len(values) or not values:
+        if (
+            any(int(v) != v or v < 1 for v in values)
+            or len(set(values)) < len(values)
+            or not values
+        ):
             raise ConfigurationError(name, f"{list(values)}; valid are different positive integers")
     if len(widths) < 2 and len(depths) < 2:
         raise ConfigurationError(
@@ -85,7 +89,8 @@ def sweep_of(
     x, y = (jnp.asarray(array) for array in data)
     if x.ndim < 1 or y.ndim < 1 or len(x) != len(y):
         raise ConfigurationError(
-            "data", f"x has shape {x.shape} and y {y.shape}; both must have one entry for each sample"
+            "data",
+            f"x has shape {x.shape} and y {y.shape}; both must have one entry for each sample",
         )
     return Sweep(tuple(sorted(widths)), tuple(sorted(depths)), seeds, steps, (x, y))
 

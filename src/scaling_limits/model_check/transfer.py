@@ -14,7 +14,14 @@ from scaling_limits.claims.measurement import Measurement, UndecidedError
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.model_check.models import Tree, model_of
-from scaling_limits.model_check.sweep import Size, Sweep, losses_of, models_of, optimiser_at, sweep_of
+from scaling_limits.model_check.sweep import (
+    Size,
+    Sweep,
+    losses_of,
+    models_of,
+    optimiser_at,
+    sweep_of,
+)
 from scaling_limits.model_check.training import step
 from scaling_limits.model_check.verdicts import Axis
 from scaling_limits.records import Results
@@ -165,8 +172,9 @@ def _sweep_values(
     import jax.numpy as jnp
 
     def trained(value: Array, key: Array, data: tuple[Array, Array]) -> Array:
+        width, depth = size
         given = {hyperparameter: value}
-        model = model_of(build, *size, **_taken(build, given))
+        model = model_of(build, width, depth, **_taken(build, given))
         transformation = optimiser_at(optimiser, size, **_taken(optimiser, given))
         params, state = model.init(key, data[0])
         rule = transformation(params)
@@ -178,11 +186,12 @@ def _sweep_values(
         carry = params, state, rule.init(params)
         # the loss after the last update is that before one more
         _, curve = jax.lax.scan(body, carry, length=sweep.steps + 1)
-        return curve[jnp.array([0, -1])]
+        return jnp.stack([curve[0], curve[-1]])
 
     def at(data: tuple[Array, Array], keys: Array, values: Array) -> Array:
         of_seeds = jax.vmap(trained, in_axes=(None, 0, None))
-        return jax.lax.map(lambda value: of_seeds(value, keys, data), values)
+        losses: Array = jax.lax.map(lambda value: of_seeds(value, keys, data), values)
+        return losses
 
     run = jax.jit(at, compiler_options=options("partly"))
     return np.asarray(run(sweep.data, sweep.keys(size), jnp.asarray(values, _precision(sweep))))
@@ -203,7 +212,12 @@ def _rows(
     for value, at_value in zip(values, trained, strict=True):
         for seed, (first, last) in enumerate(at_value):
             sizes = {"width": size[0], "depth": size[1], "seed": seed}
-            yield {**sizes, hyperparameter: float(value), "first": float(first), "last": float(last)}
+            yield {
+                **sizes,
+                hyperparameter: float(value),
+                "first": float(first),
+                "last": float(last),
+            }
 
 
 def _judged(

@@ -31,7 +31,14 @@ def draw(report: TransferReport) -> Figure:
         for size, part in rows.groupby(axis):
             means = part.groupby(name)["last"].mean()
             means = means[np.isfinite(means)]
-            panel.plot(means.index, means, label=f"{axis} {size}", color=colours[size], **LINES["solid"], marker="o")
+            panel.plot(
+                means.index,
+                means,
+                label=f"{axis} {size}",
+                color=colours[size],
+                **LINES["solid"],
+                marker="o",
+            )
             if len(means):
                 ring = RING | {"markeredgecolor": colours[size]}
                 panel.plot(means.idxmin(), means.min(), **ring)

@@ -190,9 +190,7 @@ _CAUSES: dict[tuple[Verdict, Kind], str] = {
         "the output moves by what hidden layers pass on; the output layer's own learning rate is too small"
     ),
 }
-_INITIAL = (
-    "the standard deviation of the initial weights is not divided by √fan-in, or a multiplier grows with the width"
-)
+_INITIAL = "the initial weights are not divided by √fan-in, or a multiplier grows with the width"
 _OF_DEPTH = "the branches of residual blocks are not multiplied by depth^(−1/2), or the learning rate does not follow"
 _MORE = "more seeds, a larger range of sizes or a larger learning rate narrow the interval"
 _TOO_LARGE = "the learning rate is too large at the smallest size; lower it at all sizes"
