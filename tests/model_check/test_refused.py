@@ -72,7 +72,7 @@ CASES = {
     ),
     "a group without parameters": (
         {"optimiser": lambda width, depth: {"head": optax.sgd(1.0), "*": optax.sgd(1.0)}},
-        "optimiser: group 'head' decides for no parameter; the layers are embed, readout",
+        "optimiser: group 'head' matches no parameter; the layers are embed, readout",
     ),
     "a parameter without group": (
         {"optimiser": lambda width, depth: {"embed": optax.sgd(1.0)}},

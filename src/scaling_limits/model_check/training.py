@@ -81,21 +81,26 @@ def transformation_of(optimiser: Any, params: Tree) -> optax.GradientTransformat
             "optimiser",
             f"returns {type(optimiser).__name__}; valid: an optax transformation, or a dictionary of them by layer",
         )
-    labels = {path: _pattern(path, optimiser) for path in flat(params)}
-    unused = [pattern for pattern in optimiser if pattern not in labels.values()]
-    if unused:
-        layers = sorted({layer_of(path) for path in labels})
-        raise ConfigurationError(
-            "optimiser",
-            f"group '{unused[0]}' decides for no parameter; the layers are {', '.join(layers)}",
-        )
+    labels = {path: _group(path, optimiser) for path in flat(params)}
+    for pattern in optimiser:
+        if not any(_matches(path, pattern) for path in labels):
+            layers = ", ".join(sorted({layer_of(path) for path in labels}))
+            raise ConfigurationError(
+                "optimiser", f"group '{pattern}' matches no parameter; the layers are {layers}"
+            )
     tree = jax.tree.unflatten(jax.tree.structure(params), list(labels.values()))
     return optax.multi_transform(dict(optimiser), tree)
 
 
-def _pattern(path: str, groups: Mapping[str, object]) -> str:
+def _matches(path: str, pattern: str) -> bool:
+    """Whether a pattern matches a parameter or the layer that owns it."""
+    return fnmatchcase(path, pattern) or fnmatchcase(layer_of(path), pattern)
+
+
+def _group(path: str, groups: Mapping[str, object]) -> str:
+    """Return the first pattern that matches a parameter."""
     for pattern in groups:
-        if fnmatchcase(path, pattern) or fnmatchcase(layer_of(path), pattern):
+        if _matches(path, pattern):
             return pattern
     raise ConfigurationError(
         "optimiser",

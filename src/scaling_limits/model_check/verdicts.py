@@ -156,12 +156,13 @@ def _earliest(wrong: dict[Layer, Slope]) -> Layer:
 def _reason(axis: Axis, slope: Slope) -> str:
     """Say which exponent decides."""
     what = {"size": "size", "change": "change", "update": "update by its own weights"}
-    where = f"the {what[slope.quantity]} after {slope.step} updates"
+    after = f"after {slope.step} update{'s' if slope.step > 1 else ''}"
+    where = f"the {what[slope.quantity]} {after if slope.step else 'at initialisation'}"
     if np.isnan(slope.value):
         return f"{where} has no exponent over {axis}: it is zero or not finite at some sizes"
     if np.isposinf(slope.value):
         return f"{where} is not finite at the largest {axis}: training diverged there"
-    return f"{where} grows as {axis} to the power {slope}; accepted: {slope.bounds}"
+    return f"{where} scales as {axis} to the power {slope}; accepted: {slope.bounds}"
 
 
 _NO_TRAINING = "no gradient reaches the parameters, or all learning rates are zero"
