@@ -1,6 +1,6 @@
 """How often the check of users' models is right: ten wrong transformers, and twenty right models with five seeds each.
 
-    python benchmarks/check_battery.py [--only TEXT] [--json FILE] [--write]
+    python benchmarks/check_battery.py [--only TEXT] [--first-seed N] [--json FILE] [--write]
 
 Each check has three seeds and ten steps. The five checks of a right model have different seeds. --json keeps the
 verdicts and resumes from them; --write puts the table into docs/check.md.
@@ -10,6 +10,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import common
@@ -30,9 +31,10 @@ Row = tuple[str, str, str]
 """Verdict, culprit, and reason."""
 
 
-def checks(example: Example, repeats: int) -> Iterator[Report]:
+def checks(example: Example, repeats: int, first_seed: int) -> Iterator[Report]:
     """Check an example several times, each time with other seeds; all are trained at once."""
     sweep = sweep_of(example.data(), example.widths, (example.depth,), SEEDS * repeats, STEPS)
+    sweep = replace(sweep, first_seed=first_seed)
     shapes, recorded = measured(example.build, example.optimiser, "cross_entropy", sweep)
     for repeat in range(repeats):
         seeds = slice(SEEDS * repeat, SEEDS * (repeat + 1))
@@ -93,6 +95,7 @@ def main() -> None:
     """Run the battery."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="examples whose name contains this")
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--write", action="store_true")
     said = parser.parse_args()
@@ -102,7 +105,9 @@ def main() -> None:
     batteries = [(e, 1) for e in mutants()] + [(e, REPEATS) for e in right_examples()]
     for example, repeats in batteries:
         if said.only in example.name and example.name not in rows:
-            rows[example.name] = [row(report) for report in checks(example, repeats)]
+            rows[example.name] = [
+                row(report) for report in checks(example, repeats, said.first_seed)
+            ]
             print(f"{example.name}: {rows[example.name]}", flush=True)
             if said.json:
                 said.json.write_text(json.dumps(rows, indent=1))

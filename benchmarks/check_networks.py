@@ -122,7 +122,7 @@ class Attention(nn.Module):
         scale = (BASE // 2) ** -0.5 / ratio(self.width) ** (1 - self.wrong.get("attention", 0.0))
         logits = scale * jnp.einsum("...qhd,...khd->...hqk", query, key)
         self.sow("intermediates", "logits", logits)
-        mask = jnp.tril(jnp.ones(logits.shape[-2:], bool))
+        mask = jnp.tril(jnp.ones((1, 1, *logits.shape[-2:]), bool))
         weights = jax.nn.softmax(jnp.where(mask, logits, -1e9))
         mixed = jnp.einsum("...hqk,...khd->...qhd", weights, value)
         return linear(self.width, "out")(mixed.reshape(x.shape))
@@ -176,7 +176,7 @@ class Transformer(nn.Module):
             embedding_init=nn.initializers.normal(1.0),
             name="embed_positions",
         )
-        x = x + positions(jnp.arange(tokens.shape[-1]))
+        x = x + positions(jnp.arange(tokens.shape[-1]))[None]
         for k in range(self.depth):
             h = nn.LayerNorm(name=f"norm_attention_{k}")(x)
             x = x + self.depth**-0.5 * Attention(self.width, wrong, name=f"attention_{k}")(h)

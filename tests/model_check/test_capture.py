@@ -6,9 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from check_networks import NARROW, Example, Transformer, tokens
 from flax import nnx
 
 from scaling_limits.model_check.capture import fan_in, shape_of
+from scaling_limits.model_check.matching import over_width
 from scaling_limits.model_check.measure import record
 from scaling_limits.model_check.models import model_of
 from scaling_limits.model_check.training import loss_of
@@ -208,3 +210,13 @@ def test_a_frozen_layer_does_not_change():
     recorded = record(model, shape, loss, lambda p: optax.set_to_zero(), data, keys, STEPS)
     assert not any(values.any() for values in recorded.change.values())
     assert not any(values.any() for values in recorded.update.values())
+
+
+def test_layers_that_act_through_inner_products_only():
+    """In attention, queries and keys reach the output through the logits, values also by another path."""
+    build = Example("", Transformer, "adam", 0.01, tokens, NARROW, 1).build
+    x, _ = tokens()
+    matches = over_width({width: shape_of(model_of(build, width, 1), x) for width in (32, 64)})
+    assert {match.name for match in matches if match.fixed} == {"attention_0/logits", "readout"}
+    indirect = {match.name for match in matches if match.indirect}
+    assert indirect == {"attention_0/query", "attention_0/key", "attention_0/logits"}

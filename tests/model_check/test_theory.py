@@ -56,7 +56,7 @@ class Scaled(nn.Module):
 
 
 class Network(nn.Module):
-    """The project's fully connected network with ReLU; with `skip` residual, with tanh, which is closer to its limit."""
+    """The project's fully connected network with ReLU; with `skip` residual with tanh, which is closer to its limit."""
 
     width: int
     depth: int

@@ -41,8 +41,8 @@ def layer(
 ):
     slopes = [
         slope("size", initial, AT_MOST, step=0),
-        slope("size", size, bounds_of("size", kind, last=True, repeated=False)),
-        slope("change", change, bounds_of("change", kind, last=True, repeated=False)),
+        slope("size", size, bounds_of("size", kind, last=True)),
+        slope("change", change, bounds_of("change", kind, last=True)),
     ]
     if first is not None:
         slopes.append(slope("update", first, AT_MOST, step=1))
@@ -149,3 +149,9 @@ def test_the_layer_with_the_farthest_update_is_named():
 def test_without_updates_at_the_first_step_the_last_one_counts():
     layers = [layer("a", change=-0.5, own=-0.4), layer("b", own=-1.0)]
     assert culprit_of(layers, STEPS).name == "b"
+
+
+def test_queries_may_change_less_but_not_vanish():
+    assert bounds_of("change", "hidden", last=True, indirect=True) == AT_MOST
+    assert bounds_of("update", "hidden", last=True, indirect=True) == AT_MOST
+    assert bounds_of("size", "hidden", last=True, indirect=True) == CONSTANT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +22,19 @@ Shape = tuple[int, ...]
 class LayerShape:
     """A layer of a model of one size.
 
-    `captured` names its features among those captured, `shape` is their shape, and `weights` are the shapes of its own
-    parameters with two or more axes, by path.
+    Attributes:
+        name: the path of its module.
+        captured: names its features among those captured.
+        shape: that of its features.
+        weights: the shapes of its own parameters with two or more axes, by path.
+        sources: the layers that its features are computed from without another layer between.
     """
 
     name: str
     captured: str
     shape: Shape
     weights: Mapping[str, Shape]
+    sources: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,15 @@ class ModelShape:
     def output(self) -> LayerShape:
         """The output layer."""
         return self.layers[-1]
+
+    def reaching_output(self, without: Collection[str]) -> set[str]:
+        """Return the layers that the output depends on by a path that avoids the layers `without`."""
+        reached = {self.output.name}
+        # in the order of the forward pass, sources come first
+        for layer in reversed(self.layers):
+            if layer.name in reached:
+                reached |= layer.sources - set(without)
+        return reached
 
 
 def flat(tree: Tree) -> dict[str, Any]:
@@ -86,11 +100,34 @@ def shape_of(model: Model, x: Array) -> ModelShape:
     preferred = sorted(variables, key=lambda name: (name in owners, len(name)))
     distinct = {id(variables[name]): name for name in preferred}
     in_order = sorted(distinct.values(), key=order.__getitem__)
-    return ModelShape(tuple(_layers(in_order, shapes, parameters)), parameters)
+    sources = _sources(traced.jaxpr.eqns, distinct)
+    return ModelShape(tuple(_layers(in_order, shapes, parameters, sources)), parameters)
+
+
+def _sources(equations: Sequence[Any], layers: Mapping[int, str]) -> dict[str, frozenset[str]]:
+    """Return for each layer those that it is computed from without another one between.
+
+    Args:
+        equations: of the traced forward pass.
+        layers: names by the identity of the variable.
+    """
+    latest: dict[int, frozenset[str]] = {}
+    sources: dict[str, frozenset[str]] = {}
+    for equation in equations:
+        of_inputs = frozenset().union(*(latest.get(id(v), frozenset()) for v in equation.invars))
+        for variable in equation.outvars:
+            name = layers.get(id(variable))
+            latest[id(variable)] = of_inputs if name is None else frozenset({name})
+            if name is not None:
+                sources[name] = of_inputs
+    return sources
 
 
 def _layers(
-    names: list[str], shapes: Mapping[str, Shape], parameters: Mapping[str, Shape]
+    names: list[str],
+    shapes: Mapping[str, Shape],
+    parameters: Mapping[str, Shape],
+    sources: Mapping[str, frozenset[str]],
 ) -> Iterator[LayerShape]:
     """Yield distinct layers in order; the last one of the output's shape is the output layer."""
     same = [name for name in names if name != OUTPUT and shapes[name] == shapes[OUTPUT]]
@@ -98,7 +135,8 @@ def _layers(
     for name in (*(n for n in names if n not in (OUTPUT, output)), output):
         captured = OUTPUT if name == output else name
         weights = {p: s for p, s in parameters.items() if layer_of(p) == name and len(s) > 1}
-        yield LayerShape(name, captured, shapes[captured], weights)
+        own = sources.get(captured, frozenset()) | sources.get(name, frozenset())
+        yield LayerShape(name, captured, shapes[captured], weights, own - {name})
 
 
 def fan_in(kernel: Shape, inputs: Shape) -> int:

@@ -163,6 +163,7 @@ def _slopes(
                 _kind(match),
                 last=step == steps,
                 repeated=match.repeated is not None and quantity != "change",
+                indirect=match.indirect,
             )
             slope = slope_of(quantity, step, values, sizes, bounds)
             if slope is not None:

@@ -22,6 +22,7 @@ class Match:
         repeated: the number of the relative position for layers whose number grows with the depth, else None.
         is_output: whether it is the output layer.
         fixed: whether its shape is the same at all sizes.
+        indirect: whether it reaches the output only through layers of fixed shape.
     """
 
     name: str
@@ -29,18 +30,29 @@ class Match:
     repeated: int | None
     is_output: bool
     fixed: bool
+    indirect: bool = False
 
 
 def over_width(shapes: Mapping[int, ModelShape]) -> list[Match]:
     """Match layers of all widths by name, in the order of the forward pass."""
-    matches = []
     widest = shapes[max(shapes)]
-    for layer in widest.layers:
-        same = [_named(shapes[width], layer.name) for width in sorted(shapes)]
-        fixed = len({other.shape for other in same}) == 1
-        names = (layer.name,) * len(same)
-        matches.append(Match(layer.name, names, None, layer is widest.output, fixed))
-    return matches
+    fixed = {
+        layer.name
+        for layer in widest.layers
+        if len({_named(shape, layer.name).shape for shape in shapes.values()}) == 1
+    }
+    direct = widest.reaching_output(without=fixed - {widest.output.name})
+    return [
+        Match(
+            layer.name,
+            (layer.name,) * len(shapes),
+            None,
+            layer is widest.output,
+            layer.name in fixed,
+            layer.name not in direct,
+        )
+        for layer in widest.layers
+    ]
 
 
 def over_depth(shapes: Mapping[int, ModelShape]) -> list[Match]:

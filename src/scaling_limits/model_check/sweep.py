@@ -28,6 +28,7 @@ class Sweep:
     seeds: int
     steps: int
     data: tuple[Array, Array]
+    first_seed: int = 0
 
     @property
     def over_width(self) -> list[Size]:
@@ -51,7 +52,7 @@ class Sweep:
         width, depth = size
         return jax.vmap(
             lambda seed: jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), width), depth)
-        )(jax.numpy.arange(self.seeds))
+        )(self.first_seed + jax.numpy.arange(self.seeds))
 
 
 def sweep_of(

@@ -51,7 +51,9 @@ class Layer:
         return None
 
 
-def bounds_of(quantity: str, kind: Kind, *, last: bool, repeated: bool) -> Bounds | None:
+def bounds_of(
+    quantity: str, kind: Kind, *, last: bool, repeated: bool = False, indirect: bool = False
+) -> Bounds | None:
     """Return the accepted exponents of a quantity.
 
     Args:
@@ -59,10 +61,12 @@ def bounds_of(quantity: str, kind: Kind, *, last: bool, repeated: bool) -> Bound
         kind: that of the layer.
         last: whether it is measured after the last step, or after the first.
         repeated: whether the layer is one of repeated blocks, over depth.
+        indirect: whether the layer reaches the output only through inner products.
     """
     if quantity == "alignment":
         return None
     may_fall = repeated or not last or kind == "inner product"
+    may_fall |= indirect and quantity != "size"
     if may_fall or (quantity == "size" and kind == "output"):
         return AT_MOST
     return CONSTANT
