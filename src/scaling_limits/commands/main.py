@@ -247,7 +247,7 @@ def report(given: Invocation, targets: tuple[str, ...], further: list[str]) -> N
     sys.exit(workflow.report(given, targets, further))
 
 
-class _Sizes(click.ParamType):
+class _Sizes(click.ParamType[tuple[int, ...]]):
     """Integers separated by commas."""
 
     name = "sizes"

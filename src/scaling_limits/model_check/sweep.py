@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.model_check.capture import ModelShape, require_comparable, shape_of
 from scaling_limits.model_check.models import Model, model_of
-from scaling_limits.model_check.training import Loss, LossFunction, loss_of
+from scaling_limits.model_check.training import Loss, LossFunction, loss_of, transformation_of
 
 if TYPE_CHECKING:
     from jax import Array
@@ -129,7 +129,5 @@ def optimiser_at(
     optimiser: Callable[..., Any], size: Size, **values: object
 ) -> Callable[[object], Any]:
     """Return the function that gives the transformation of all parameters of a size."""
-    from scaling_limits.model_check.training import transformation_of
-
     width, depth = size
     return lambda params: transformation_of(optimiser(width, depth, **values), params)

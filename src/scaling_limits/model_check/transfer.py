@@ -157,13 +157,10 @@ def _sweep_values(
     """Train at all values and seeds in one program.
 
     Args:
-        build: see `scaling_limits.check_transfer`.
-        optimiser: see `scaling_limits.check_transfer`.
+        build, optimiser, hyperparameter, values: see `check_transfer`.
         loss: of outputs and targets.
         sweep: the seeds, steps and data.
         size: width and depth.
-        hyperparameter: its name.
-        values: its values.
 
     Returns:
         The training loss [values, seeds, 2] before the first and after the last update.
