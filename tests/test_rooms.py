@@ -29,7 +29,7 @@ FLOORS = [
     {"records"},
     {"claims"},
     {"plotting"},
-    {"plots"},
+    {"plots", "model_check"},
     {"configuration"},
     {"audit"},
     {"pipeline"},

@@ -257,6 +257,50 @@ def report(given: Invocation, targets: tuple[str, ...], further: list[str]) -> N
     sys.exit(workflow.report(given, targets, further))
 
 
+class _Sizes(click.ParamType[tuple[int, ...]]):
+    """Integers separated by commas."""
+
+    name = "sizes"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        try:
+            return tuple(int(part) for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"'{value}'; valid are integers separated by commas, as in 64,128,256")
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--widths", type=_Sizes(), default="64,128,256,512", show_default=True, metavar="N,..."
+)
+@click.option("--depths", type=_Sizes(), default="1", show_default=True, metavar="N,...")
+@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, metavar="N")
+@click.option("--steps", type=click.IntRange(2), default=10, show_default=True, metavar="N")
+@click.option(
+    "--plot", "picture", type=click.Path(path_type=Path), metavar="FILE", help="Save the picture."
+)
+def check(
+    file: Path,
+    widths: tuple[int, ...],
+    depths: tuple[int, ...],
+    seeds: int,
+    steps: int,
+    picture: Path | None,
+) -> None:
+    """Check how the features of your own model scale.
+
+    FILE is a Python file that defines build, optimiser, data and optionally loss (docs/check.md). Prints the exponents
+    and the verdict of each layer. Fails (exit code 1) unless the model is stable.
+    """
+    from scaling_limits.commands import check_command
+
+    sizes = {"widths": widths, "depths": depths, "seeds": seeds, "steps": steps}
+    sys.exit(0 if check_command.run(file, picture, **sizes) else 1)
+
+
 @main.command()
 @click.argument(
     "presets", nargs=-1, required=True, metavar="PRESET...", shell_complete=completion.presets
