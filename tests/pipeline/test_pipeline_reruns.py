@@ -45,7 +45,7 @@ def test_an_edited_algorithm_retrains_its_cells_and_an_edit_undone_none(project:
     assert trained(project(*TARGETS)) == (number, number, 0)
     assert project.outputs("results/smoke/mupc") == before
     project.edit(PC, *(stages[0], f"# a comment\n{stages[0]}"))
-    project.edit(PC, '"""More stages', '"""Stages beyond that')
+    project.edit(PC, '"""Maximum number', '"""Largest number')
     assert "Nothing to be done" in project(*TARGETS)
 
 

@@ -58,9 +58,9 @@ def over_width(shapes: Mapping[int, ModelShape]) -> list[Match]:
 def over_depth(shapes: Mapping[int, ModelShape]) -> list[Match]:
     """Match layers of all depths.
 
-    Layers have the same role if their shapes agree and their names but for the numbers in these. If each depth has as
-    many of them, they are matched in order; else by their relative position among each other: layer i of L at the
-    smallest depth with layer i L' / L of L'.
+    Layers have the same role if their shapes agree, and their names agree except for numbers. If each depth has equally
+    many of them, they are matched in order. Otherwise they are matched by their relative position among each other:
+    layer i of L at the smallest depth with layer i L' / L of L'.
 
     Raises:
         ConfigurationError: a layer has no counterpart at another depth.
