@@ -66,7 +66,7 @@ def page(rows: Mapping[str, list[Row]]) -> Iterator[str]:
     caught = [verdict in ALARMS for _, (verdict, _, _) in wrong]
     named = [verdict in ALARMS and names(e, layer) for e, (verdict, layer, _) in wrong]
     yield (
-        f"Of {len(wrong)} transformers with one wrong power of the width, {sum(caught)} are caught; the layer is named "
+        f"{sum(caught)} of {len(wrong)} transformers with one wrong power of the width are caught; the layer is named "
         f"in {sum(named)}.\n"
     )
     cells = [[e.name, verdict, f"`{layer}`" if layer else ""] for e, (verdict, layer, _) in wrong]
@@ -75,7 +75,7 @@ def page(rows: Mapping[str, list[Row]]) -> Iterator[str]:
     total: Counter[str] = sum((counts for _, counts in right), Counter())
     alarms = sum(total[verdict] for verdict in ALARMS)
     yield (
-        f"Of {total.total()} checks of {len(right)} right models, {alarms} are false alarms, {total['stable']} pass "
+        f"In {total.total()} checks of {len(right)} right models, {alarms} are false alarms, {total['stable']} pass "
         f"and {total['inconclusive']} are inconclusive.\n"
     )
     heads = ["right", "pass", "inconclusive", "false alarms"]
