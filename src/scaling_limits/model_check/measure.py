@@ -180,6 +180,8 @@ def _own_updates(
     import jax.numpy as jnp
 
     layers = _weighted(shape)
+    if not layers:
+        return jnp.zeros(0), jnp.zeros(0)
     now = model.apply(params, state, x)
     owner = {path: number for number, layer in enumerate(layers) for path in layer.weights}
     structure = jax.tree.structure(params)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Slope:
     quantity: str
     step: int
     sizes: tuple[int, ...]
-    measured: np.ndarray
+    measured: np.ndarray = field(repr=False)
     value: float
     interval: Interval | None
     bounds: Bounds | None

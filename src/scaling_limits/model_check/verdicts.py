@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -41,7 +41,7 @@ class Layer:
     verdict: Verdict
     reason: str
     cause: str
-    slopes: tuple[Slope, ...]
+    slopes: tuple[Slope, ...] = field(repr=False)
 
     def slope(self, quantity: str, step: int) -> Slope | None:
         """Return the exponent of a quantity after a number of updates, if there is one."""

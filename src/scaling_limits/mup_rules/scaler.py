@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 
 from scaling_limits.errors import ConfigurationError
@@ -70,7 +68,8 @@ class Scaler:
 
         Each parameter is multiplied by one number, after which its root mean square is that in `base_params` times the
         factor in the column `init_std` of `table`. The standard deviations of the user's initialiser at the base width
-        are kept, whatever powers of the width it contains. A parameter that is zero in both trees stays zero.
+        are kept, whatever powers of the width it contains. A parameter that is zero in both trees stays zero. Within
+        `jax.jit`, values are not checked.
 
         Args:
             params: parameters of the target model, initialised by the same code as `base_params`.
@@ -92,9 +91,9 @@ class Scaler:
         base = {path: self.base_params[path] for path in leaves}
         own, at_base = _sizes(leaves, "params"), _sizes(base, "base_params")
 
-        def factor(keys: Any, leaf: jax.Array) -> np.ndarray:
+        def factor(keys: Any, leaf: jax.Array) -> jax.Array:
             path = path_of(keys)
-            return np.asarray(self._init_factor(path, own[path], at_base[path]), leaf.dtype)
+            return self._init_factor(path, own[path], at_base[path]).astype(leaf.dtype)
 
         return _product(params, jax.tree_util.tree_map_with_path(factor, params))
 
@@ -147,30 +146,36 @@ class Scaler:
             lambda keys, _: self._parameter(path_of(keys)).group, tree
         )
 
-    def _init_factor(self, path: str, size: float, base: float) -> float:
-        if size == base == 0:
-            return 1.0
-        if 0 in (size, base):
+    def _init_factor(self, path: str, size: jax.Array, base: jax.Array) -> jax.Array:
+        if not _is_traced(size) and bool((size == 0) != (base == 0)):
             raise ConfigurationError(
                 path,
                 f"is zero in {'base_params' if size else 'params'} only; initialise both trees by the same code",
             )
-        return base * self.parameters[path].rule.init_std.at(self.ratios) / size
+        power = self.parameters[path].rule.init_std.at(self.ratios)
+        return jnp.where(size == 0, 1.0, base * power / jnp.where(size == 0, 1.0, size))
 
 
-def _sizes(leaves: Mapping[str, Any], argument: str) -> dict[str, float]:
-    """Return the root mean square of each array."""
+def _sizes(leaves: Mapping[str, Any], argument: str) -> dict[str, jax.Array]:
+    """Return the root mean square of each array.
+
+    Raises:
+        ConfigurationError: a leaf is a shape, or an array that is not traced has entries that are not finite.
+    """
     for path, leaf in leaves.items():
         if isinstance(leaf, jax.ShapeDtypeStruct):
             raise ConfigurationError(
                 path, f"is a shape in {argument}; rescale needs arrays in params and base_params"
             )
-
-    sizes = jax.device_get(_root_mean_squares(dict(leaves)))
+    sizes: dict[str, jax.Array] = _root_mean_squares(dict(leaves))
     for path, size in sizes.items():
-        if not math.isfinite(size):
+        if not _is_traced(size) and not jnp.isfinite(size):
             raise ConfigurationError(path, f"is not finite in {argument}; give finite values")
-    return {path: float(size) for path, size in sizes.items()}
+    return sizes
+
+
+def _is_traced(array: jax.Array) -> bool:
+    return isinstance(array, jax.core.Tracer)
 
 
 @jax.jit
