@@ -56,12 +56,12 @@ def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
     path = package / "algorithms" / "predictive_coding" / "computation.py"
     edit(path, "from jax import Array\n", "# a comment\nfrom jax import Array  # and another\n\n\n")
     assert cell_source(PC) == before
-    edit(path, '"""Each node\'s own rule', '"""Another docstring. The rule')
+    edit(path, '"""Predictive coding', '"""Another docstring')
     assert cell_source(PC) == before
     edit(path, "Weights(gradients), state", "(\n        Weights(gradients)\n    ), state")
     assert cell_source(PC) == before
     stages = package / "algorithms" / "predictive_coding" / "stages.py"
-    edit(stages, '"""More stages', '"""A text below a name: more stages')
+    edit(stages, '"""Maximum number', '"""A text below a name: maximum number')
     assert cell_source(PC) == before
 
 

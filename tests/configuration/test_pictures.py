@@ -1,7 +1,7 @@
 """What the papers' figures say on their pictures, and whether they show what their claims judge."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from scaling_limits.cells import digest
+from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.models import Figure
-from scaling_limits.pipeline.figures import _is_elsewhere as is_elsewhere
+from scaling_limits.plots.options import Plot
 
 ROOT = Path(__file__).parents[2]
 PAPERS = sorted(path.parent.name for path in (ROOT / "config/papers").glob("*/paper.yaml"))
@@ -54,6 +55,19 @@ def test_every_picture_of_runs_says_what_to_see(paper: str) -> None:
         assert not figure.title.endswith("."), name
         if figure.experiment is not None:
             assert figure.see.endswith("."), name
+
+
+def is_elsewhere(claim: ClaimBase, plot: Plot, cells: pd.DataFrame) -> bool:
+    """Whether a claim judges or compares cells, other than its controls, that the picture does not show."""
+    ids = cells.groupby("grid")["cell_id"].agg(set)
+
+    def of(grids: Iterable[str]) -> set[str]:
+        return set().union(*ids.reindex(list(grids)).dropna())
+
+    judged = of([*claim.grids, *(grid for names in claim.compared for grid in names)])
+    # a panel shows the best over these columns, but the claim fixes one of their values
+    tuned = {column for grid, column in plot.tuned_columns() if judged & of([grid])}
+    return bool(judged - of(plot.grids) or tuned.intersection(claim.only))
 
 
 @pytest.mark.parametrize("paper", PAPERS)
