@@ -111,7 +111,7 @@ class Report:
 
         return draw(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:

@@ -73,7 +73,7 @@ class TransferReport:
 
         return draw(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"verdict: {self.verdict}\nreason: {self.reason}"
 
 

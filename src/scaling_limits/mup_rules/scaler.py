@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -52,7 +52,7 @@ class Scaler:
     forward: Mapping[str, Power]
     ratios: Ratios
     update_rule: Optimiser
-    base_params: Mapping[str, Any]
+    base_params: Mapping[str, Any] = field(repr=False)
 
     @property
     def multipliers(self) -> dict[str, float]:
