@@ -91,14 +91,14 @@ def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callab
             metavar="FILE",
             type=click.Path(path_type=Path),
             multiple=True,
-            help="Changes of config/config.yaml, in YAML; of several files a later one wins.",
+            help="YAML file that overrides config/config.yaml; later files override earlier ones.",
         ),
         click.option(
             "--set",
             "entries",
             metavar="KEY=VALUE",
             multiple=True,
-            help="One change, in YAML, as data.path=DIR; wins over files.",
+            help="Override one value, for example data.path=DIR; takes precedence over files.",
         ),
     ]
     if preset:
@@ -106,7 +106,7 @@ def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callab
             click.option(
                 "--preset",
                 metavar="NAME",
-                help="As --set preset=NAME, and wins over it.",
+                help="The preset; takes precedence over --set preset=NAME.",
                 shell_complete=completion.presets,
             )
         )
@@ -138,7 +138,7 @@ in_directory = click.option(
     metavar="DIR",
     type=click.Path(path_type=Path),
     default=Path(),
-    help="The project's folder, if it is not the present one.",
+    help="The project's folder; by default the working directory.",
 )
 
 

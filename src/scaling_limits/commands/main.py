@@ -42,18 +42,27 @@ class _OfSnakemake(click.Command):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="scaling-limits", prog_name="scaling-limits")
 def main() -> None:
-    """Computes the figures of five papers on training in wide and deep networks, and judges what they claim.
+    """Compute the figures of five papers on training in wide and deep networks, and judge their claims.
 
-    A figure is <paper>/<figure>, as mupc/fig5. A preset (smoke, laptop, paper) says how large its networks are.
+    A figure is named <paper>/<figure>, for example mupc/fig5. A preset (smoke, laptop, paper) sets the size of its
+    networks.
     """
 
 
 @main.command(cls=_OfSnakemake)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.figures)
 @configured()
-@click.option("--cores", type=click.IntRange(1), metavar="N", help="Jobs side by side.")
-@click.option("--profile", metavar="NAME", help="profiles/NAME instead of default, as slurm.")
-@click.option("-n", "--dry-run", "dry", is_flag=True, help="Only say what would be done.")
+@click.option(
+    "--cores", type=click.IntRange(1), metavar="N", help="Number of jobs that run at the same time."
+)
+@click.option(
+    "--profile",
+    metavar="NAME",
+    help="Use profiles/NAME instead of profiles/default, for example slurm.",
+)
+@click.option(
+    "-n", "--dry-run", "dry", is_flag=True, help="Print what would be done, and do nothing."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Show Snakemake's log instead of progress.")
 def run(
@@ -68,8 +77,8 @@ def run(
 ) -> None:
     """Compute and draw figures.
 
-    TARGET is a figure or a paper; without any, all are drawn and judged. Prints a line for each finished figure and the
-    progress of the whole run.
+    TARGET is a figure or a paper; by default all figures are drawn and judged. Prints a line for each finished figure
+    and the progress of the whole run.
     """
     from scaling_limits.commands import run_command, workflow
 
@@ -117,13 +126,13 @@ def show(given: Invocation, figure: str) -> None:
     "--budget",
     type=float,
     metavar="SECONDS",
-    help="Fail if computing from nothing takes more, of one core a figure on average.",
+    help="Fail if the average figure takes more seconds of one core, without stored cells.",
 )
 @click.option(
     "--limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="HOURS",
-    help="Say which cells take longer than a job may.",
+    help="Name the cells that take longer than this limit of a job.",
 )
 def estimate(
     given: Invocation,
@@ -132,9 +141,9 @@ def estimate(
     budget: float | None,
     limit: float | None,
 ) -> None:
-    """Print what figures will cost.
+    """Estimate the cost of figures.
 
-    Those that are named, those of papers that are named, or all.
+    Prints cells, work, memory and time of the figures named, of all figures of the papers named, or of all figures.
     """
     from scaling_limits.commands import estimate_command
 
@@ -152,7 +161,7 @@ def store() -> None:
 @store.command("list")
 @configured(preset=False)
 def list_store(given: Invocation) -> None:
-    """Print what is stored.
+    """List the stored cells by experiment.
 
     How many cells there are of each experiment, how old, and which of them nothing asks for any more.
     """
@@ -165,7 +174,7 @@ def list_store(given: Invocation) -> None:
 @configured(preset=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def prune_store(given: Invocation, yes: bool) -> None:
-    """Remove what nothing asks for.
+    """Remove stored cells that no configuration uses.
 
     Kept are cells that any preset asks for, with the project's configuration alone or with the changes given here.
     """
@@ -210,9 +219,9 @@ def import_results(given: Invocation, archives: tuple[Path, ...]) -> None:
 @click.argument("second", metavar="B")
 @in_directory
 def diff(first: str, second: str, directory: Path) -> None:
-    """Print in what two results differ.
+    """Compare two results.
 
-    Each is a preset that was run or a folder of results; settings and verdicts are compared.
+    Each is a preset that was run, or a folder of results. Prints the settings and verdicts that differ.
     """
     from scaling_limits.audit.compare import differences, results_of
 
@@ -234,7 +243,9 @@ def diff(first: str, second: str, directory: Path) -> None:
 def audit(
     given: Invocation, target: str | None, stored: bool, allow_missing: bool, further: list[str]
 ) -> None:
-    """Judge all claims, or those of TARGET, a figure or a paper, from the records.
+    """Judge all claims, or the claims of TARGET, from the records.
+
+    TARGET is a figure or a paper.
 
     Computes what is missing and prints the verdicts. Fails (exit code 1) if a claim fails that is not registered, a
     registered one holds, fewer claims are decided than before, or a file does not match its checksum.
@@ -248,9 +259,9 @@ def audit(
 @click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.figures)
 @configured()
 def report(given: Invocation, targets: tuple[str, ...], further: list[str]) -> None:
-    """Make a report of what is there.
+    """Write a report of the figures that have been drawn.
 
-    TARGET is a figure or a paper; without any, all that were drawn at the preset are shown.
+    TARGET is a figure or a paper; by default the report shows all figures drawn at the preset.
     """
     from scaling_limits.commands import workflow
 
@@ -308,9 +319,9 @@ def check(
 @configured(preset=False)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N")
 def power(given: Invocation, presets: tuple[str, ...], jobs: int) -> None:
-    """Simulate what the judge tells apart.
+    """Simulate the power of the claims.
 
-    On the grids and with the spread of presets that were run; the page is docs/power.md.
+    Uses the grids and the recorded spread of presets that were run. Writes docs/power.md.
     """
     from scaling_limits.commands import power_command
 
