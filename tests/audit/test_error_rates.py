@@ -92,6 +92,7 @@ class TestGap:
         assert verdicts(measure, results, self.CLAIM, noise=0.05, times=20) == {"holds": 20}
 
 
+@pytest.mark.slow
 class TestOneLoudPoint:
     """The best of five rates scatters by 0.15 and the others by 0.02, as next to the edge of stability."""
 

@@ -404,6 +404,7 @@ def parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "read_tree", read)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("parsed_once")
 @pytest.mark.parametrize("slug", ["depth-mup", "mupc", "pc-tp", "pcn-limits", "second-order"])
 def test_every_entry_of_a_preset_changes_something(tmp_path: Path, slug: str) -> None:

@@ -330,6 +330,7 @@ COSTLY = [c for c in CASES if c.row.update_rule in PRECONDITIONING]
 WRONG = [c for c in CASES if c not in COSTLY or c.row.scheme == "preconditioned_mup"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG, ids=str)
 def test_a_wrong_power_of_width_shows(case):
     wrong = [(role, name) for role in ROLES for name in ("init_std", "multiplier", "learning_rate")]

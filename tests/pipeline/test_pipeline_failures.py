@@ -17,7 +17,10 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["the job", "Snakemake"])
+@pytest.mark.parametrize(
+    "whole",
+    [pytest.param(False, id="the job"), pytest.param(True, id="Snakemake", marks=pytest.mark.slow)],
+)
 def test_killed_while_training(project: Project, whole: bool) -> None:
     number = len(project.cells())
     project.kill(LONG, whole=whole)

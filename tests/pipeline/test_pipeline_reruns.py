@@ -54,8 +54,8 @@ def test_an_edited_algorithm_retrains_its_cells_and_an_edit_undone_none(project:
     [
         ("plots/maps/drawing.py", "# a comment\n", set()),
         ("plots/maps/drawing.py", "EDIT = 1\n", {"draw", "publish"}),
-        ("parameterisations/table.py", "EDIT = 1\n", None),
-        ("datasets/cifar10.py", "EDIT = 1\n", None),
+        pytest.param("parameterisations/table.py", "EDIT = 1\n", None, marks=pytest.mark.slow),
+        pytest.param("datasets/cifar10.py", "EDIT = 1\n", None, marks=pytest.mark.slow),
     ],
 )
 def test_other_edits_train_nothing(
