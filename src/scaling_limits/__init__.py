@@ -96,7 +96,7 @@ def mup(
         >>> transformation = mup.optimiser(optax.adamw, learning_rate=1e-3, weight_decay=0.01)
         >>> print(mup.table())
     """
-    # jax and optax take seconds to import: only for who asks
+    # jax and optax take seconds to import, so they are imported only when needed
     from scaling_limits.mup_rules.build import build
 
     return build(

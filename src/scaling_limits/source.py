@@ -33,8 +33,11 @@ DECLARATIONS = frozenset({"Settings", "refuse", "work", "memory", "metrics"})
 def source_digest(modules: tuple[str, ...]) -> str:
     """Return 16 hexadecimal digits over all modules that `modules` import, directly or indirectly, and over themselves.
 
-    Modules are read once in a process, which goes on with the code that it has imported. Files are read each time, as
-    an edited algorithm is imported again.
+    Modules are read once, because a process continues with the code that it has imported. Files are read each time,
+    because an edited algorithm is imported again.
+
+    Args:
+        modules: dotted names that start with the name of a package, this one or another, or paths of Python files.
     """
     return _digest(modules, tuple(_text(name) for name in modules if _is_file(name)))
 

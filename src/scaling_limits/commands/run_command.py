@@ -36,7 +36,8 @@ def run(
         names: `<paper>/<figure>` or `<paper>`; all figures if empty.
         further: additional arguments of Snakemake.
         dry: whether to print only what would be done.
-        log: whether to show Snakemake's log instead of progress.
+        quiet: whether to print warnings and errors only.
+        verbose: whether to show Snakemake's log instead of progress.
 
     Returns:
         Snakemake's exit code.
