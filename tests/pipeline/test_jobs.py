@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -79,13 +80,16 @@ class Run:
         self.records = folder / "job.parquet"
         self.meta = folder / "job.json"
 
-    def __call__(self, cells: list[Cell]) -> pd.DataFrame:
+    def __call__(
+        self, cells: list[Cell], prepare: Callable[[], None] = lambda: None
+    ) -> pd.DataFrame:
         run_job(
             cells,
             store=self.store,
             datasets_folder=self.datasets,
             records=self.records,
             meta=self.meta,
+            prepare=prepare,
         )
         return pd.read_parquet(self.records)
 
@@ -123,6 +127,19 @@ def test_records_are_tidy_sorted_and_byte_identical(
     run(cells[::-1])
     assert "2 cells: 2 stored, 0 to compute in 0 shards" in capsys.readouterr().err
     assert run.records.read_bytes() == content
+
+
+def test_the_device_is_prepared_before_anything_is_computed_and_only_then(run: Run) -> None:
+    def prepare() -> None:
+        assert not run.store.folder.exists()
+        prepared.append(1)
+
+    prepared: list[int] = []
+    first = cell(**BACKPROPAGATION)
+    run([first], prepare)
+    assert prepared == [1]
+    run([first], prepare)
+    assert prepared == [1]
 
 
 def test_only_missing_cells_are_trained(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,8 @@
 """What is computed again, and what is not."""
 
+import dataclasses
 import re
+import sys
 
 import pytest
 from pipeline_project import EXPERIMENT, TARGETS, Project, experiment_changes, trained
@@ -11,6 +13,21 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
 
 RECORDS = "results/smoke/mupc/fig5/records.parquet"
 PC = "src/scaling_limits/algorithms/predictive_coding/stages.py"
+
+AS_IF_BY_A_GPU = """
+import sys
+from scaling_limits.configuration import load
+from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.store import Store
+
+store = Store("results/cells")
+here = load(".").cells("mupc", sys.argv[1])
+there = load(".", {"resources": {"device": "gpu"}}).cells("mupc", sys.argv[1])
+for computed, cell in zip(here, there, strict=True):
+    store.save(cell_key(cell), store.load(cell_key(computed)))
+    print(cell_key(cell))
+"""
+"""Store the cells of an experiment under the keys that they have on a GPU, and print these."""
 
 
 def test_nothing_to_be_done(project: Project) -> None:
@@ -32,6 +49,13 @@ def test_a_rate_added_trains_its_cells_and_a_rate_removed_none(project: Project)
     output = project(*TARGETS)
     assert trained(output) == (number, number, 0)
     assert project.outputs("results/smoke/mupc") == before
+
+
+def test_cells_of_a_gpu_are_used_on_a_machine_without_one(project: Project) -> None:
+    python = dataclasses.replace(project, program=(sys.executable,))
+    keys = python("-c", AS_IF_BY_A_GPU, EXPERIMENT).split()
+    output = project(RECORDS, "--config", "resources={device: gpu}")
+    assert trained(output) == (len(keys), len(keys), 0)
 
 
 def test_an_edited_algorithm_retrains_its_cells_and_an_edit_undone_none(project: Project) -> None:

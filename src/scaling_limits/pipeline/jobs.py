@@ -41,6 +41,7 @@ def run_job(
     datasets_folder: Path,
     records: Path,
     meta: Path,
+    prepare: Callable[[], None] = lambda: None,
 ) -> None:
     """Compute the cells of a job, and write their records, sorted by key, and the metadata of each computation.
 
@@ -50,6 +51,8 @@ def run_job(
         datasets_folder: the folder of prepared datasets, `<name>.npz`.
         records: the Parquet file to write.
         meta: the JSON file to write.
+        prepare: is called before the first cell is computed, and not at all if every cell is stored; it configures the
+            device. A machine without a GPU can thus use the stored cells of one with a GPU.
 
     Raises:
         WriteError: a cell or one of the two files cannot be written.
@@ -66,6 +69,8 @@ def run_job(
         flush=True,
     )
     progress = _Progress(count)
+    if missing:
+        prepare()
     for key, computed in compute(missing, store, datasets_folder):
         found[key] = computed
         progress.advance()
