@@ -2,8 +2,8 @@
 
     python benchmarks/check_battery.py [--only TEXT] [--first-seed N] [--json FILE] [--write]
 
-Each check has three seeds and ten steps. The five checks of a right model have different seeds. --json keeps the
-verdicts and resumes from them; --write puts the table into docs/check.md.
+Each check has three seeds. The five checks of a right model have different seeds. --json keeps the verdicts and
+resumes from them; --write puts the table into docs/check.md.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from scaling_limits.model_check.sweep import sweep_of
 
 PAGE = common.ROOT / "docs" / "check.md"
 BEGIN, END = "<!-- begin battery -->", "<!-- end battery -->"
-SEEDS, STEPS, REPEATS = 3, 10, 5
+SEEDS, REPEATS = 3, 5
 ALARMS = ("explodes", "vanishes", "lazy")
 
 Row = tuple[str, str, str]
@@ -33,7 +33,8 @@ Row = tuple[str, str, str]
 
 def checks(example: Example, repeats: int, first_seed: int) -> Iterator[Report]:
     """Check an example several times, each time with other seeds; all are trained at once."""
-    sweep = sweep_of(example.data(), example.widths, (example.depth,), SEEDS * repeats, STEPS)
+    sizes = example.widths, (example.depth,)
+    sweep = sweep_of(example.data(), *sizes, SEEDS * repeats, example.steps)
     sweep = replace(sweep, first_seed=first_seed)
     shapes, recorded = measured(example.build, example.optimiser, "cross_entropy", sweep)
     for repeat in range(repeats):

@@ -238,7 +238,7 @@ def tokens(seed: int = 0, count: int = 8, length: int = 12) -> tuple[np.ndarray,
 
 @dataclass(frozen=True)
 class Example:
-    """A network, its optimiser and data; `wrong` are powers of the width that are wrong."""
+    """A network, its optimiser and data, and the steps of a check; `wrong` are powers of the width that are wrong."""
 
     name: str
     network: type[nn.Module]
@@ -251,6 +251,7 @@ class Example:
     wrong: Mapping[str, float] = field(default_factory=dict)
     wrong_rates: Mapping[str, float] = field(default_factory=dict)
     layer: str = ""
+    steps: int = 10
 
     def build(self, width: int, depth: int) -> nn.Module:
         """The network of a width and depth."""
@@ -264,11 +265,13 @@ class Example:
 
     def check(self, check: Callable[..., Any], **changes: Any) -> Any:
         """Call the check on this example."""
-        sizes = {"widths": self.widths, "depths": (self.depth,)}
+        sizes = {"widths": self.widths, "depths": (self.depth,), "steps": self.steps}
         return check(self.build, self.optimiser, **{"data": self.data(), **sizes, **changes})
 
 
 WIDE, NARROW = (64, 192, 512), (32, 96, 256)
+HEADS, ALIGNING = (32, 128, 512), 30
+"""Widths and steps of transformers: heads of 16 to 256 units, and enough steps for queries and keys to align."""
 
 
 def right_examples() -> list[Example]:
@@ -291,7 +294,10 @@ def right_examples() -> list[Example]:
             start = "zero" if zero else "normal"
             name = f"transformer, {rule}, {start} output weights"
             options = {"zero": zero}
-            examples.append(Example(name, Transformer, rule, rate, tokens, NARROW, 2, options))
+            sizes = {"widths": HEADS, "depth": 2, "steps": ALIGNING}
+            examples.append(
+                Example(name, Transformer, rule, rate, tokens, options=options, **sizes)
+            )
     return examples
 
 
@@ -299,7 +305,8 @@ def mutants() -> list[Example]:
     """Ten transformers, trained by Adam, with one wrong power of the width; `layer` is the wrong one."""
 
     def mutant(name: str, layer: str, **wrong: Mapping[str, float]) -> Example:
-        return Example(name, Transformer, "adam", 0.01, tokens, NARROW, 2, layer=layer, **wrong)
+        sizes = {"widths": HEADS, "depth": 2, "steps": ALIGNING}
+        return Example(name, Transformer, "adam", 0.01, tokens, layer=layer, **sizes, **wrong)
 
     return [
         mutant("output weights of std 1/√width", "readout", wrong={"readout std": 0.5}),
