@@ -15,8 +15,9 @@ from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.cells import Cell, digest
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration import Configuration, load
-from scaling_limits.configuration.files import read_yaml, validated
+from scaling_limits.configuration.files import read_yaml
 from scaling_limits.configuration.models import FIRST_CONFIRMING
+from scaling_limits.configuration.validation import validated
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.files import write_file
 from scaling_limits.outcomes import Outcome
@@ -182,7 +183,7 @@ def _settings(cell: Cell) -> dict[str, Any]:
     return {name: value for name, value in cell.canonical().items() if name not in _OF_THE_MACHINE}
 
 
-def _unlabelled(value: Any) -> Any:
+def _unlabelled(value: object) -> object:
     """Return a value without labels, which only name quantities on pictures."""
     if isinstance(value, dict):
         return {name: _unlabelled(inner) for name, inner in value.items() if name != "label"}

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
-from scaling_limits.configuration.files import read_yaml, validated
+from scaling_limits.configuration.files import read_yaml
+from scaling_limits.configuration.validation import validated
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.outcomes import Outcome
 from scaling_limits.strict import Strict

@@ -1,7 +1,7 @@
 """Progress of a run, from Snakemake's events and the store: finished figures, errors, remaining time."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -159,7 +159,7 @@ class Progress:
     def _cells(self, job: Job) -> Mapping[str, float]:
         return self._workload.missing.get(job, {})
 
-    def _drop(self, keys: Any) -> None:
+    def _drop(self, keys: Iterable[str]) -> None:
         for key in list(keys):
             self._left.pop(key, None)
 

@@ -21,7 +21,7 @@ from scaling_limits.configuration import (
     own_parts,
     resolved_figure,
 )
-from scaling_limits.configuration.files import raise_together, read_tree, validate, yaml_files
+from scaling_limits.configuration.files import read_tree, yaml_files
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import (
@@ -36,6 +36,7 @@ from scaling_limits.configuration.paper import Changes, Composed, Paper
 from scaling_limits.configuration.recorded import unrecorded
 from scaling_limits.configuration.resolve import Resolved, Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
+from scaling_limits.configuration.validation import raise_together, validate
 from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.costs.packing import shards
 from scaling_limits.datasets import catalogue

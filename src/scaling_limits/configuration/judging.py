@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from scaling_limits.claims import models
 from scaling_limits.claims.base import ClaimBase
-from scaling_limits.configuration.files import as_written, explained
 from scaling_limits.configuration.namespace import Namespace
 from scaling_limits.configuration.trees import Tree, Word, origin_at, plain
+from scaling_limits.configuration.validation import as_written, explained
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.shapes import RULE, misfits
 from scaling_limits.figures.written import MisplacedError

@@ -5,9 +5,10 @@ from functools import cached_property
 from pathlib import Path
 
 from scaling_limits.configuration import allowed_keys
-from scaling_limits.configuration.files import read_tree, validate, yaml_files
+from scaling_limits.configuration.files import read_tree, yaml_files
 from scaling_limits.configuration.models import Head
 from scaling_limits.configuration.trees import Origin, Tree, merge
+from scaling_limits.configuration.validation import validate
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import OWN
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from scaling_limits import algorithms
 from scaling_limits.configuration import allowed_keys
-from scaling_limits.configuration.files import read_tree, validate, yaml_files
+from scaling_limits.configuration.files import read_tree, yaml_files
 from scaling_limits.configuration.models import OwnNames
 from scaling_limits.configuration.trees import Origin, Tree, origin_at
+from scaling_limits.configuration.validation import validate
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError
 from scaling_limits.parameterisations.table import TABLE, Row

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from scaling_limits import algorithms, limits, losses, measurements, networks, optimisers
 from scaling_limits.cells import CellSettings
-from scaling_limits.configuration.files import dotted, explain, told
+from scaling_limits.configuration.validation import dotted, explain, told
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.networks import settings as network_settings

@@ -8,11 +8,11 @@ from typing import Any
 
 from scaling_limits import measurements
 from scaling_limits.configuration import judging
-from scaling_limits.configuration.files import validate
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.namespace import Namespace, label
 from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
+from scaling_limits.configuration.validation import validate
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import places
 from scaling_limits.figures.metrics import METRICS

@@ -76,7 +76,7 @@ def _values(about: dict[str, Any]) -> str:
     return " ".join([word, ", ".join(limits)]).strip()
 
 
-def _word(default: Any) -> str:
+def _word(default: object) -> str:
     if default is None:
         return "none"
     if isinstance(default, bool):

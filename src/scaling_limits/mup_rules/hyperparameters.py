@@ -14,8 +14,8 @@ _RESCALED = ("learning_rate", "eps", "eps_root", "weight_decay")
 
 
 def complete(
-    inner: Callable[..., Any], hyperparameters: Mapping[str, Any], optimiser: Optimiser
-) -> dict[str, Any]:
+    inner: Callable[..., object], hyperparameters: Mapping[str, object], optimiser: Optimiser
+) -> dict[str, object]:
     """Return the hyperparameters of a constructor, with the defaults of those that are rescaled.
 
     Args:
@@ -50,7 +50,7 @@ def complete(
 
 
 def _check_update_rule(
-    inner: Callable[..., Any], name: str, has_epsilon: bool, optimiser: Optimiser
+    inner: Callable[..., object], name: str, has_epsilon: bool, optimiser: Optimiser
 ) -> None:
     if optimiser == "sgd" and has_epsilon:
         raise ConfigurationError(
@@ -64,7 +64,7 @@ def _check_update_rule(
         )
 
 
-def rescaled(values: Mapping[str, Any], rule: Rule, ratios: Ratios) -> dict[str, Any]:
+def rescaled(values: Mapping[str, object], rule: Rule, ratios: Ratios) -> dict[str, object]:
     """Return the hyperparameters of the parameters of a rule."""
     epsilon = rule.epsilon.at(ratios)
     factors = {

@@ -10,7 +10,7 @@ from jax.tree_util import GetAttrKey, keystr, tree_flatten_with_path
 from scaling_limits.errors import ConfigurationError
 
 
-def path_of(keys: tuple[Any, ...]) -> str:
+def path_of(keys: tuple[object, ...]) -> str:
     """Return the path of a leaf, without the `value` of Flax's variables."""
     boxed = len(keys) > 1 and isinstance(keys[-1], GetAttrKey) and keys[-1].name == "value"
     return keystr(keys[:-1] if boxed else keys, simple=True, separator="/")

@@ -91,14 +91,14 @@ class Scaler:
         base = {path: self.base_params[path] for path in leaves}
         own, at_base = _sizes(leaves, "params"), _sizes(base, "base_params")
 
-        def factor(keys: Any, leaf: jax.Array) -> jax.Array:
+        def factor(keys: tuple[object, ...], leaf: jax.Array) -> jax.Array:
             path = path_of(keys)
             return self._init_factor(path, own[path], at_base[path]).astype(leaf.dtype)
 
         return _product(params, jax.tree_util.tree_map_with_path(factor, params))
 
     def optimiser(
-        self, inner: Callable[..., optax.GradientTransformation], **hyperparameters: Any
+        self, inner: Callable[..., optax.GradientTransformation], **hyperparameters: object
     ) -> optax.GradientTransformation:
         """Return the optimiser of the target model.
 
@@ -156,7 +156,7 @@ class Scaler:
         return jnp.where(size == 0, 1.0, base * power / jnp.where(size == 0, 1.0, size))
 
 
-def _sizes(leaves: Mapping[str, Any], argument: str) -> dict[str, jax.Array]:
+def _sizes(leaves: Mapping[str, jax.Array], argument: str) -> dict[str, jax.Array]:
     """Return the root mean square of each array.
 
     Raises:

@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from scaling_limits import runtime
 from scaling_limits.configuration import axes, own_parts
-from scaling_limits.configuration.files import validate
 from scaling_limits.configuration.models import MeasurementPlan, OwnNames, Resources
 from scaling_limits.configuration.resolve import Resolved, Resolver
 from scaling_limits.configuration.trees import Origin, Tree
+from scaling_limits.configuration.validation import validate
 from scaling_limits.costs.memory import refuse_beyond_machine
 from scaling_limits.datasets import catalogue, keras_npz
 from scaling_limits.datasets.preparation import prepare
@@ -86,7 +86,7 @@ def train(
         raise ConfigurationError(None, error) from error
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     """Return a value with tuples, ranges and arrays of NumPy in it as lists, and NumPy's numbers as Python's."""
     if isinstance(value, Mapping):
         return {key: _listed(inner) for key, inner in value.items()}
