@@ -17,6 +17,16 @@ Reason = Literal["interval", "control", "sizes", "optimum at the edge", "diverge
 size, or none as large as the claim requires; an optimum may lie outside of its grid; some of the compared cells
 diverged; or the recorded values do not allow a measurement."""
 
+REASONS: Mapping[Reason, str] = {
+    "interval": "the interval contains a threshold",
+    "control": "a control does not clearly fail",
+    "sizes": "there are too few sizes",
+    "optimum at the edge": "an optimum is at the edge of its grid",
+    "divergence": "compared runs diverged",
+    "values": "the values allow no measurement",
+}
+"""The reasons in words."""
+
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 Overall = Literal[
@@ -76,6 +86,19 @@ def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
     number = len(outcomes)
     claims = f"{outcomes.count('holds')} of {number} claim{'s' if number > 1 else ''}"
     return overall(outcomes), claims
+
+
+def to_see(see: str, outcomes: Sequence[Outcome]) -> str:
+    """Return what a picture should show: as an expectation, unless all of the figure's claims hold.
+
+    >>> to_see("The optimum stays.", ["holds"]), to_see("The optimum stays.", ["holds", "fails"])
+    ('The optimum stays.', 'Expected: The optimum stays.')
+    >>> to_see("Compare the optima.", ["fails"])
+    'Compare the optima.'
+    """
+    if not see or not outcomes or see.startswith("Compare") or overall(outcomes) == "reproduced":
+        return see
+    return f"Expected: {see}"
 
 
 def counted(outcome: Outcome, count: int) -> str:

@@ -93,7 +93,7 @@ def test_an_entry_has_picture_what_to_see_scale_badge_and_claims(
     assert entry.split("\n\n") == [
         "### Figure 5: Title of fig5",
         '<img src="mupc-fig5.png" width="420" alt="Title of fig5">',
-        "See fig5.",
+        "Expected: See fig5.",
         f"**partly reproduced**, 1 of 2 claims. {SCALE}",
         "| claim | verdict | value | threshold |\n"
         "| --- | --- | --- | --- |\n"

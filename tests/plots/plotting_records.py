@@ -38,6 +38,7 @@ NETWORK: dict[str, Any] = {
 VERDICT: dict[str, Any] = {
     "statement": "The best rates do not depend on the width.",
     "verdict": "holds",
+    "reason": None,
     "value": 0.1234,
     "interval": [0.0, 0.5],
     "threshold": "at most 1 octave",

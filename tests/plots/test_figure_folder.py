@@ -28,7 +28,8 @@ def folder(rates_folder: Path, tmp_path: Path) -> Path:
 
 def with_verdicts(folder: FigureFolder, *names: str) -> FigureFolder:
     said = [
-        VERDICT | {"verdict": name, "statement": f"It {name} {k}."} for k, name in enumerate(names)
+        VERDICT | {"verdict": name, "reason": "interval", "statement": f"It {name} {k}."}
+        for k, name in enumerate(names)
     ]
     return dataclasses.replace(folder, verdicts=tuple(said))
 
@@ -96,11 +97,15 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     assert over == {
         "identity": IDENTITY,
         "title": "Transfer of the rate over the width",
-        "see": SEE,
+        "see": f"Expected: {SEE}",
         "badge": "partly reproduced \N{MIDDLE DOT} 3 of 5 claims",
     }
     (notes,) = page._bottom.texts
-    assert notes.get_text().split("\n") == [*NOTES, "Not reproduced: It fails 3."]
+    assert notes.get_text().split("\n") == [
+        *NOTES,
+        "Not reproduced: It fails 3 (found 0.123 [0, 0.5]; claimed: at most 1 octave).",
+        "Inconclusive: the interval contains a threshold (1 claim).",
+    ]
     # identity over title over what to see, from the same margin
     identity, title, see, badge = page._top.texts
     assert identity.get_position()[1] > title.get_position()[1] > see.get_position()[1]
@@ -133,22 +138,29 @@ def test_a_figure_without_claims_has_no_badge(folder: Path) -> None:
     assert "badge" not in {text.get_gid() for text in page._top.texts}
 
 
-def test_a_claim_that_fails_is_said_by_its_clause_or_else_its_statement(folder: Path) -> None:
-    fails = VERDICT | {"verdict": "fails"}
+def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
+    fails = VERDICT | {"verdict": "fails", "value": -0.5, "interval": None}
+    unsure = VERDICT | {"verdict": "inconclusive", "reason": "interval"}
     clause = "wider networks end lower; 100 updates are too few"
     verdicts = (
         fails | {"statement": "It stays.", "clause": clause},
         fails | {"statement": "It stays."},
-        fails | {"statement": "It holds at $N = 8$", "clause": ""},
+        fails | {"statement": "It holds at $N = 8$", "clause": "", "value": None},
         VERDICT | {"statement": "It is so.", "clause": "it is"},
+        unsure,
+        unsure | {"reason": "control"},
+        unsure,
+        unsure | {"clause": "one seed diverges"},
     )
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
     (notes,) = said.page([(6.0, 2.0)])._bottom.texts
     assert notes.get_text().split("\n") == [
         *NOTES,
         f"Not reproduced: {clause}.",
-        "Not reproduced: It stays.",
-        "Not reproduced: It holds at $N = 8$.",
+        "Not reproduced: It stays (found \N{MINUS SIGN}0.5; claimed: at most 1 octave).",
+        "Not reproduced: It holds at $N = 8$ (found no value; claimed: at most 1 octave).",
+        "Inconclusive: one seed diverges.",
+        "Inconclusive: the interval contains a threshold (2 claims), a control does not clearly fail (1 claim).",
     ]
 
 

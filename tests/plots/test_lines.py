@@ -89,7 +89,7 @@ def test_seeds_of_both_numbers_have_one_entry(tmp_path: Path) -> None:
         *cells("many", lambda **_: {"train_loss": 2.0}, learning_rate=(0.1, 0.2), seed=range(5)),
     ]
     found = of_panels(tmp_path, rows, rate_panel("few"), rate_panel("many"))
-    assert f"{RANGE} (IQR from 5 seeds on)" in found.legend
+    assert "min\N{EN DASH}max (IQR from 5 seeds on)" in found.legend
 
 
 def test_every_optimum_is_ringed_and_grey_where_no_claim_judges_it(rates: Drawn) -> None:
@@ -311,7 +311,7 @@ def test_panels_of_the_same_cells_and_grids_are_both_drawn(tmp_path: Path) -> No
 
 
 def test_colours_and_styles_are_explained(rates: Drawn, sizes: Drawn) -> None:
-    entries = ["$N$ = 8", "$N$ = 32", JUDGED, OPTIMUM, BAR, STABLE, RANGE]
+    entries = ["$N$ = 8", "$N$ = 32", JUDGED, OPTIMUM, BAR, STABLE, RANGE, "optimum, 95 % interval"]
     assert list(rates.legend) == entries
     small, large = lines(rates.axes[0], "training loss")
     assert rates.legend["$N$ = 8"].get_color() == small.get_color() != large.get_color()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.markers import CARETDOWN, CARETUP
 from plotting_records import (
     ACCURACY,
     TRAIN,
@@ -30,6 +31,7 @@ BAR, STABLE = "within 10 % of the optimum", "last value before divergence"
 LOST = "diverged (at least one seed)"
 STAYS: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-4, 2**-4.5, 2**-3.5]]
 MOVES: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-6, None, 2**-5]]
+SP = rate_rows("control", drift=1.0)
 
 
 def of_panels(path: Path, rows: Rows, *panels: dict[str, Any], **figure: Any) -> Drawn:
@@ -166,7 +168,7 @@ def lowest(found: Drawn) -> list[Axes]:
 
 def points(ax: Axes) -> np.ndarray:
     """Size and optimum of the one track of an axes."""
-    (line,) = (line for line in ax.lines if line.get_marker() not in ("None", "", None))
+    (line,) = (line for line in ax.lines if line.get_marker() in ("o", "s", "^"))
     return np.asarray(line.get_xydata(), float)
 
 
@@ -189,8 +191,9 @@ def test_optima_are_below_their_columns_against_the_size(rates: Drawn) -> None:
         assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
         assert ax.get_xlabel() == "width $N$"
     assert [ax.get_ylabel() for ax in (main, control)] == [r"optimal $\eta$", ""]
-    # one name only: the row explains itself
+    # each column has one track: they need no names
     assert "training loss" not in rates.legend
+    assert "optimum, 95 % interval" in rates.legend
 
 
 def test_guides_pass_through_the_first_optimum_with_slopes_of_half_a_power(rates: Drawn) -> None:
@@ -210,13 +213,29 @@ def test_guides_pass_through_the_first_optimum_with_slopes_of_half_a_power(rates
         assert [tuple(end) for _, end in found] == [tuple(xy) for xy in names.values()]
 
 
-def test_all_optima_are_over_as_many_octaves_as_the_one_that_moves_most(rates: Drawn) -> None:
+def test_columns_of_equal_scale_have_equal_limits_around_all_optima(rates: Drawn) -> None:
+    main, control = lowest(rates)
+    assert main.get_ylim() == control.get_ylim()
+    # optima at 2^-4 and 2^-6, with a margin
+    assert np.log2(main.get_ylim()) == pytest.approx([-6 - 1.2, -4 + 1.2])
+    powers = [2.0**k for k in (-7, -6, -5, -4, -3)]
+    assert [tick for tick in main.get_yticks() if tick in powers]
+    assert [ax.yaxis.get_tick_params()["labelleft"] for ax in (main, control)] == [True, False]
+
+
+def test_columns_of_different_scales_have_the_same_number_of_octaves(tmp_path: Path) -> None:
+    far = 2.0**20
+    larger = [(cell | {"learning_rate": cell["learning_rate"] * far}, said) for cell, said in SP]
+    located = {"main": STAYS, "control": [[size, at * far, None, None] for size, at, *_ in MOVES]}
+    claim = judged(TRAIN, "main", "control", optima=located)
+    panels = [rate_panel("main"), rate_panel("control")]
+    found = of_panels(tmp_path, [*rate_rows("main"), *larger], *panels, judged=[claim])
     spans = []
-    for ax in lowest(rates):
+    for ax in lowest(found):
         low, high = np.log2(ax.get_ylim())
         at = np.log2(points(ax)[:, 1])
-        assert low + 1 < at.min() <= at.max() < high - 1
         assert (low + high) / 2 == pytest.approx((at.min() + at.max()) / 2)
+        assert ax.yaxis.get_tick_params()["labelleft"]
         spans.append(high - low)
     assert spans == pytest.approx([2 + 2 * 1.2] * 2)
 
@@ -232,6 +251,10 @@ def test_an_end_of_an_interval_that_is_not_known_leaves_the_axes(rates: Drawn) -
     assert stays[:, 1] == pytest.approx([2**-5, 2**-3])
     low, _ = control.get_ylim()
     assert open_[0, 1] < low < open_[1, 1] == pytest.approx(2**-5)
+    arrows = [line for line in control.lines if line.get_marker() in (CARETDOWN, CARETUP)]
+    (arrow,) = arrows
+    assert arrow.get_marker() == CARETDOWN
+    assert arrow.get_xydata().tolist() == [[32, low]]
 
 
 def test_a_column_whose_optima_no_claim_locates_has_no_axes(tmp_path: Path) -> None:

@@ -78,3 +78,15 @@ def test_rows_of_axes_have_the_heights_that_are_given() -> None:
     found.finish()
     heights = [ax.get_window_extent().height for ax in (tall, low)]
     assert heights[0] > 2 * heights[1]
+
+
+def test_blocks_that_do_not_fit_side_by_side_are_below_each_other() -> None:
+    wide = [
+        block(title, 1, "a label of more than fifty characters, with a number: {}")
+        for title in ("$N$", "$L$")
+    ]
+    narrow = body(*wide, width=5.2)
+    first, second = (each.get_window_extent() for each in legends(narrow))
+    assert second.y1 <= first.y0
+    assert first.x1 <= narrow.width * narrow.area.dpi
+    assert narrow.legend_height > body(*wide, width=9.0).legend_height

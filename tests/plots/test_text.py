@@ -32,6 +32,14 @@ def test_wrapped_lines_keep_their_words_and_mathematics_together(width: int) -> 
     assert len(lines) == {1: 7, 20: 4, 1000: 1}[width]
 
 
+def test_wrapped_lines_have_about_the_same_length() -> None:
+    # filled to 20 characters, the last line would be one word
+    assert text.wrap("one two three four five six", 20).split("\n") == [
+        "one two three",
+        "four five six",
+    ]
+
+
 def test_commands_of_mathematics_are_one_character_long() -> None:
     assert [text.length(words) for words in (r"$\eta$ = 1", r"$\mathrm{N}_{2}$")] == [5, 3]
 

@@ -18,7 +18,7 @@ from scaling_limits.figures import OWN
 from scaling_limits.figures.names import natural
 from scaling_limits.files import write_file
 from scaling_limits.images import with_palette
-from scaling_limits.outcomes import score
+from scaling_limits.outcomes import score, to_see
 
 INDEX = "README.md"
 _WIDTH = 420  # width in pixels of a picture in the index
@@ -69,8 +69,8 @@ def _entry(figure: Mapping[str, Any], name: str, verdicts: Sequence[Verdict]) ->
         yield f"The runs are those of {figure['repeats']}; there is no picture.\n"
     else:
         yield f'<img src="{name}" width="{_WIDTH}" alt="{escape(figure["title"])}">\n'
-    if figure["see"]:
-        yield f"{figure['see']}\n"
+    if see := to_see(figure["see"], [verdict.verdict for verdict in verdicts]):
+        yield f"{see}\n"
     if verdicts:
         outcome, claims = score([verdict.verdict for verdict in verdicts])
         yield f"**{outcome}**, {claims}. {' '.join(figure['notes'])}\n"

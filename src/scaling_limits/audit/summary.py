@@ -14,7 +14,7 @@ from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.claims.measurement import setting
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import BACKGROUNDS, score, tally
+from scaling_limits.outcomes import BACKGROUNDS, score, tally, to_see
 
 MANY = 16
 """Settings with more values than this are written as a range."""
@@ -46,10 +46,11 @@ def write_summary(folder: Path | str) -> None:
     folder = Path(folder)
     figure, verdicts = _read(folder / "figure.json"), read_verdicts(folder)
     name = f"{figure['paper']} / {figure['figure']}"
+    see = to_see(figure["see"], [verdict.verdict for verdict in verdicts])
     parts = [
         f"<p><small>{escape(figure['identity'])}{_link(figure)}</small></p>",
         f"<h1>{with_formulas(figure['title'])}</h1>",
-        f"<p>{with_formulas(figure['see'])}</p>" if figure["see"] else "",
+        f"<p>{with_formulas(see)}</p>" if see else "",
         f"<p>{_score(figure, verdicts)}</p>",
         f"<figure>{picture(fitted((folder / 'figure.png').read_bytes()), figure['title'])}</figure>",
         f"<p>{with_formulas(figure['caption'])}</p>",

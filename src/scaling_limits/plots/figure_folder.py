@@ -5,7 +5,8 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
@@ -18,7 +19,7 @@ from pydantic import ValidationError
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import write_file
 from scaling_limits.images import with_palette
-from scaling_limits.outcomes import BACKGROUNDS, score
+from scaling_limits.outcomes import BACKGROUNDS, REASONS, score, to_see
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
 from scaling_limits.plots.options import PlotOptions
@@ -38,6 +39,9 @@ _METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None},
 }
 
+
+_STARTS = {"fails": "Not reproduced", "inconclusive": "Inconclusive"}
+"""How the line about a claim with this outcome starts."""
 
 Content = dict[str, Any]
 """A JSON object."""
@@ -143,8 +147,8 @@ class FigureFolder(Generic[PlotT_co]):
         """
         if self.bare:
             return Page(Heading(), [], *rows)
-        heading = Heading(self.identity, self.title, self.see, self._badge())
-        return Page(heading, [*self.notes, *self._contradictions()], *rows)
+        heading = Heading(self.identity, self.title, self._to_see(), self._badge())
+        return Page(heading, [*self.notes, *self._reasons()], *rows)
 
     def body(self, size: Size) -> Body:
         """Return the plot's place, or the only body of a new page, with axes of the given size in inches."""
@@ -194,7 +198,7 @@ class FigureFolder(Generic[PlotT_co]):
 
     def describe(self) -> Markdown:
         """Return the figure's identity, title, expected effect and caption."""
-        parts = [f"{self.identity}\n\n## {self.title}", self.see, self.caption]
+        parts = [f"{self.identity}\n\n## {self.title}", self._to_see(), self.caption]
         return Markdown("\n\n".join(part for part in parts if part))
 
     def describe_verdicts(self) -> Markdown:
@@ -210,6 +214,9 @@ class FigureFolder(Generic[PlotT_co]):
             "\n".join([*lines, "- Everything that differs from the paper: summary.html"])
         )
 
+    def _to_see(self) -> str:
+        return to_see(self.see, [verdict["verdict"] for verdict in self.verdicts])
+
     def _badge(self) -> Badge | None:
         """Return the overall outcome of the claims and how many of them hold, or None without claims."""
         outcomes = [verdict["verdict"] for verdict in self.verdicts]
@@ -218,16 +225,28 @@ class FigureFolder(Generic[PlotT_co]):
         outcome, claims = score(outcomes)
         return Badge(outcome, BACKGROUNDS[outcome], claims)
 
-    def _contradictions(self) -> list[str]:
-        """Return a line for each claim that fails.
+    def _reasons(self) -> Iterator[str]:
+        """Yield a line for each claim that fails or has a clause, and one with the reasons why others are inconclusive.
 
-        The line contains the verdict's clause, which says what was found and why, or else the paper's statement.
+        A clause says what was found and why. Without a clause, a claim that fails is stated with what was found.
         """
-        return [
-            f"Not reproduced: {verdict['clause'] or verdict['statement']}".rstrip(".") + "."
+        for verdict in self.verdicts:
+            start = _STARTS.get(verdict["verdict"])
+            if start and verdict["clause"]:
+                yield f"{start}: {verdict['clause'].rstrip('.')}."
+            elif verdict["verdict"] == "fails":
+                yield f"{start}: {verdict['statement'].rstrip('.')} ({_found(verdict)})."
+        reasons = Counter(
+            REASONS[verdict["reason"]]
             for verdict in self.verdicts
-            if verdict["verdict"] == "fails"
-        ]
+            if verdict["verdict"] == "inconclusive" and not verdict["clause"]
+        )
+        if reasons:
+            counts = [
+                f"{words} ({number} claim{'s' if number > 1 else ''})"
+                for words, number in reasons.items()
+            ]
+            yield f"Inconclusive: {', '.join(counts)}."
 
 
 def plot_of(folder: Path) -> PlotOptions:
@@ -302,6 +321,16 @@ def _in_words(verdict: Content) -> str:
     if verdict.get("amended"):
         words += f" *Amended:* {verdict['amended']}"
     return words
+
+
+def _found(verdict: Content) -> str:
+    """Return the measured value with its interval, and the threshold."""
+    value, interval = verdict["value"], verdict["interval"]
+    measured = "no value" if value is None else _number(value)
+    if interval is not None:
+        measured += f" [{_number(interval[0])}, {_number(interval[1])}]"
+    measured = measured.replace("-", "\N{MINUS SIGN}")
+    return f"found {measured}; claimed: {verdict['threshold']}"
 
 
 def _number(value: float | str) -> str:

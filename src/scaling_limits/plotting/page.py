@@ -1,7 +1,7 @@
 """A page: a heading, bodies of axes above their legends, and notes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from matplotlib.ticker import (
     NullFormatter,
     NullLocator,
 )
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, ScaledTranslation
 
 from scaling_limits.plotting import style, text
 
@@ -246,20 +246,44 @@ class Body:
         return list(axes.flat[:count])
 
     def legend(self, *blocks: Block) -> None:
-        """Write the legend below the axes, with blocks side by side; the body grows by its height.
+        """Write the legend below the axes, with as many blocks side by side as fit; the body grows by its height.
 
-        All blocks have the same number of lines: the smallest number for which they fit side by side.
+        Blocks side by side have the same number of lines: the smallest number for which they fit.
         """
-        blocks = tuple(block for block in blocks if block.entries)
-        if not blocks:
+        rows = list(self._side_by_side([block for block in blocks if block.entries]))
+        if not rows:
             return
-        lines = 1
-        while not self._fits(blocks, lines):
-            lines += 1
-        titled = any(block.title for block in blocks)
-        self.legend_height = (lines + titled) * 1.15 * _LINE + _PAD
+        heights = [
+            (lines + any(block.title for block in row)) * 1.15 * _LINE + _PAD for row, lines in rows
+        ]
+        self.legend_height = sum(heights)
         self.page.fit()
+        below = 0.0
+        for (row, lines), height in zip(rows, heights, strict=True):
+            self._write(row, lines, below)
+            below += height
+
+    def _side_by_side(self, blocks: Sequence[Block]) -> Iterator[tuple[list[Block], int]]:
+        """Yield blocks that fit side by side, and their number of lines."""
+        left = list(blocks)
+        while left:
+            count = len(left)
+            while count > 1 and self._lines(left[:count]) is None:
+                count -= 1
+            row, left = left[:count], left[count:]
+            yield row, self._lines(row) or len(row[0].entries)
+
+    def _lines(self, blocks: Sequence[Block]) -> int | None:
+        """Return the smallest number of lines with which blocks fit side by side; None if they do not."""
+        longest = max(len(block.entries) for block in blocks)
+        widths = {k: sum(block.width(k) for block in blocks) for k in range(1, longest + 1)}
+        return next((lines for lines, width in widths.items() if width <= self.width), None)
+
+    def _write(self, blocks: Sequence[Block], lines: int, below: float) -> None:
+        """Write blocks side by side in the middle of the body, `below` inches under the top of the legend."""
+        down = ScaledTranslation(0.0, -below, self._foot.dpi_scale_trans)
         widths = [block.width(lines) for block in blocks]
+        titled = any(block.title for block in blocks)
         x = max(0.0, self.width - sum(widths)) / 2
         for block, width in zip(blocks, widths, strict=True):
             self._foot.legend(
@@ -270,6 +294,7 @@ class Body:
                 alignment="left",
                 loc="upper left",
                 bbox_to_anchor=(x / self.width, 1.0),
+                bbox_transform=self._foot.transSubfigure + down,
                 ncols=block.columns(lines),
                 handletextpad=0.5,
                 labelspacing=0.3,
@@ -278,11 +303,6 @@ class Body:
                 borderaxespad=0.0,
             )
             x += width
-
-    def _fits(self, blocks: Sequence[Block], lines: int) -> bool:
-        """Return whether blocks with this number of lines fit side by side, or cannot become narrower."""
-        longest = max(len(block.entries) for block in blocks)
-        return lines >= longest or sum(block.width(lines) for block in blocks) <= self.width
 
 
 class Drawing(ABC):
@@ -357,12 +377,11 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
         alike: the values on all axes of the same quantity, which share one notation (default: `values`).
     """
     values = np.unique(values)
-    octaves = np.log2(values)
-    powers = values[np.isclose(octaves, octaves.round())]
-    halves = np.allclose(2 * octaves, (2 * octaves).round(), atol=1e-3)
-    if not halves or len(powers) < min(2, len(values)):
+    if not are_powers(values):
         scale_ticks(axis, "log", float(values[0]), float(values[-1]))
         return
+    octaves = np.log2(values)
+    powers = values[np.isclose(octaves, octaves.round())]
     few = (
         FixedLocator(powers.tolist())
         if len(powers) <= _MOST_TICKS
@@ -374,6 +393,14 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
     axis.set_major_formatter(FuncFormatter(_plainly) if whole else LogFormatterMathtext(base=2))
     axis.set_minor_locator(LogLocator(base=2, numticks=99))
     axis.set_minor_formatter(NullFormatter())
+
+
+def are_powers(values: np.ndarray) -> bool:
+    """Return whether all values are powers of two or half-way between them, and at least two are powers."""
+    octaves = np.log2(np.unique(values))
+    whole = np.isclose(octaves, octaves.round()).sum()
+    halves = np.allclose(2 * octaves, (2 * octaves).round(), atol=1e-3)
+    return bool(halves and whole >= min(2, len(octaves)))
 
 
 def cell_ticks(axis: Axis, values: np.ndarray) -> None:

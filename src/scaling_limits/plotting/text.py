@@ -46,7 +46,17 @@ def short(value: float) -> str:
 
 
 def wrap(words: str, width: int) -> str:
-    """Break a text into lines of about `width` characters, but not inside mathematics."""
+    """Break a text into as few lines of at most about `width` characters as possible, but not inside mathematics.
+
+    The lines have about the same length.
+    """
+    lines = _filled(words, width)
+    while width > 1 and len(_filled(words, width - 1)) == len(lines):
+        width -= 1
+    return "\n".join(_filled(words, width))
+
+
+def _filled(words: str, width: int) -> list[str]:
     lines: list[str] = []
     for word in re.findall(r"(?:\$[^$]*\$|\S)+", words):
         longer = f"{lines[-1]} {word}" if lines else word
@@ -54,7 +64,7 @@ def wrap(words: str, width: int) -> str:
             lines[-1] = longer
         else:
             lines.append(word)
-    return "\n".join(lines)
+    return lines
 
 
 def length(words: str) -> int:

@@ -1,5 +1,6 @@
 """Drawing of panels of lines."""
 
+import itertools
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from typing import Any
@@ -140,7 +141,7 @@ class Lines(page.Drawing):
         labels = {one.along: text.axis_label(one.along, cells, symbols) for one in self.tracks}
         for one in self.tracks:
             labels[one.over] = f"optimal ${text.symbol(one.over, cells, symbols)}$"
-        optima.draw(self._lowest, self.tracks, labels)
+        optima.draw(self._lowest, self.tracks, labels, self._scales())
         for panel, ax in self.panels:
             self._write_slopes(panel, ax)
         self.body.legend(*legend.blocks(self))
@@ -250,13 +251,28 @@ class Lines(page.Drawing):
         tracks = []
         for number, panel in enumerate(self.plot.panels):
             row, column = divmod(number, self.columns)
-            header = self._headers[0][row] if self._headers else ""
+            name = self._headers[0][row] if self._headers else self._in_column(number)
             for line in panel.lines:
                 claim = self._judging(panel, line)
-                one = claim and optima.track(claim, line.grid, column, header or panel.label)
+                one = claim and optima.track(claim, line.grid, column, name)
                 if one:
                     tracks.append(one)
         return tracks
+
+    def _in_column(self, number: int) -> str:
+        """Return a panel's quantity and the words of its title that other panels of its column do not have."""
+        column = self.plot.panels[number % self.columns :: self.columns]
+        titles = [panel.title.split(", ") for panel in column]
+        panel = self.plot.panels[number]
+        words = [w for w in panel.title.split(", ") if not all(w in title for title in titles)]
+        return ", ".join([panel.label, *words])
+
+    def _scales(self) -> list[optima.Scale]:
+        """Return the scale of each column of optima: that of its first panel."""
+        return [
+            optima.Scale(self._own(panel)[panel.x].to_numpy(float), ax.get_xlim())
+            for panel, ax in itertools.islice(self.panels, len(self._lowest))
+        ]
 
     def _judging(self, panel: Panel, line: Line) -> Content | None:
         """Return the claim that judges the optimum of a line, or None."""

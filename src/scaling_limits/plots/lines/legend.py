@@ -22,7 +22,7 @@ _MANY_SEEDS = 5  # with this many seeds the interquartile range is more informat
 _BANDS = {
     (False,): "min\N{EN DASH}max over seeds",
     (True,): "interquartile range over seeds",
-    (False, True): "min\N{EN DASH}max over seeds (IQR from 5 seeds on)",
+    (False, True): "min\N{EN DASH}max (IQR from 5 seeds on)",
 }
 
 

@@ -202,10 +202,12 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
     both = [each for ax in axes for each in (ax, *ax.child_axes)]
     labels = {line.get_label() for ax in both for line in ax.lines}
     tick: style.Look = {"marker": "|", "markersize": 4.5, "linestyle": "none"}
+    dot: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": "0.35"}
+    bar = Line2D([], [], color="0.75", linewidth=2.4, markeredgecolor="0.35", **dot)
     entries: dict[str, Artist] = {
         _JUDGED: Line2D([], [], color="0.15", **style.RING),
         _RING: Line2D([], [], color=_GREY, **style.RING),
-        _BAR: Line2D([], [], color="0.35", linewidth=2.4, alpha=0.4),
+        _BAR: bar,
         _STABLE: Line2D([], [], color="0.35", **tick),
         style.DIVERGED: style.cross(),
     }

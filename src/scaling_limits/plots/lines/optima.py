@@ -1,12 +1,13 @@
 """The row below panels over a hyperparameter: the judged optimum against the size, with guide lines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.markers import CARETDOWN, CARETUP
 
 from scaling_limits.plots.figure_folder import Content
 from scaling_limits.plotting import page, style
@@ -16,6 +17,12 @@ HEIGHT = 1.05
 _EXPONENTS = {0.0: "0", 0.5: r"$\frac{1}{2}$", -0.5: r"$-\frac{1}{2}$"}
 """Exponents of the guide lines. An optimum with an exponent wrong by one half follows one of the sloped lines."""
 _OCTAVES = 1.2  # smallest margin above and below all optima
+_LABELS = 4  # most labels of the axis of optima
+_NEAR_END = (
+    0.1  # fraction of the axis next to its ends, where labels of guide lines are shifted inwards
+)
+_BEYOND = (CARETDOWN, CARETUP)
+"""Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
 _LOOKS: tuple[style.Look, ...] = (
     {"color": "black", "marker": "o", "linestyle": "-"},
     {"color": "0.35", "marker": "s", "linestyle": (0, (3.5, 1.6))},
@@ -24,11 +31,19 @@ _LOOKS: tuple[style.Look, ...] = (
 
 
 @dataclass(frozen=True)
+class Scale:
+    """The hyperparameter on the x axis of a column's panels: its values and the limits of the axis."""
+
+    values: np.ndarray
+    limits: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Track:
     """The optima of one panel against the size.
 
-    Each point consists of the size, the optimum and both ends of its interval. An end is None if the optimum may lie
-    anywhere beyond its grid. `column` is the panel's column on the page.
+    Each point consists of the size, the optimum and both ends of its 95 % interval. An end is None if the optimum may
+    lie anywhere beyond its grid. `column` is the panel's column on the page.
     """
 
     column: int
@@ -54,24 +69,32 @@ def track(claim: Content, grid: str, column: int, name: str) -> Track | None:
     return None
 
 
-def draw(axes: Sequence[Axes], tracks: Sequence[Track], labels: Mapping[str, str]) -> None:
-    """Draw the tracks of each column over the same number of octaves, and remove the axes of columns without tracks.
+def draw(
+    axes: Sequence[Axes],
+    tracks: Sequence[Track],
+    labels: Mapping[str, str],
+    scales: Sequence[Scale],
+) -> None:
+    """Draw the tracks of each column, and remove the axes of columns without tracks.
+
+    Columns of equal scale have the same limits, the others the same number of octaves.
 
     Args:
         axes: the axes of the row, one for each column.
         tracks: the tracks.
         labels: the axis label of each size, and the label of the optimum of each hyperparameter.
+        scales: the scale of each column.
     """
     names = _names(tracks)
-    used = []
+    groups: dict[Hashable, list[int]] = {}
     for column, ax in enumerate(axes):
         own = [one for one in tracks if one.column == column]
         if not own:
             ax.remove()
             continue
-        used.append(ax)
+        groups.setdefault((own[0].over, scales[column].limits), []).append(column)
         for one in own:
-            look = _LOOKS[names.index(one.name) % len(_LOOKS)]
+            look = _LOOKS[names.index(one.name) % len(_LOOKS) if names else 0]
             sizes, at, low, high = np.array(one.points, float).T
             errors = np.nan_to_num([at - low, high - at], nan=1e9)
             ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
@@ -80,20 +103,48 @@ def draw(axes: Sequence[Axes], tracks: Sequence[Track], labels: Mapping[str, str
         ax.set_xlim(sizes.min() / 1.15, sizes.max() * 1.35)
         page.size_ticks(ax.xaxis, sizes)
         ax.set_xlabel(labels[own[0].along])
-    spans = [np.ptp(_octaves(one)) for one in tracks]
-    for ax, column in zip(used, sorted({one.column for one in tracks}), strict=True):
-        own = [one for one in tracks if one.column == column]
-        located = np.concatenate([_octaves(one) for one in own])
-        middle, half = (located.min() + located.max()) / 2, max(spans) / 2 + _OCTAVES
+    located = {
+        key: np.concatenate([_octaves(one) for one in tracks if one.column in columns])
+        for key, columns in groups.items()
+    }
+    half = max(map(np.ptp, located.values()), default=0.0) / 2 + _OCTAVES
+    for key, columns in groups.items():
+        middle = (located[key].min() + located[key].max()) / 2
         limits = 2 ** (middle - half), 2 ** (middle + half)
-        ax.set_ylim(*limits)
-        page.scale_ticks(ax.yaxis, "log", *limits, few=True)
-        ax.set_ylabel(labels[own[0].over] if ax is used[0] else "")
-        _guides(ax, own[0])
+        for column in columns:
+            ax, own = axes[column], [one for one in tracks if one.column == column]
+            ax.set_ylim(*limits)
+            _ticks(ax, limits, scales[column])
+            first = column == columns[0]
+            ax.set_ylabel(labels[own[0].over] if first else "")
+            ax.tick_params(labelleft=first)
+            for one in own:
+                _open_ends(ax, one)
+            _guides(ax, own[0])
 
 
 def _octaves(one: Track) -> np.ndarray:
     return np.log2([float(point[1] or np.nan) for point in one.points])
+
+
+def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale) -> None:
+    """Place ticks in the notation of the panel's x axis."""
+    low, high = np.ceil(np.log2(limits[0])), np.floor(np.log2(limits[1]))
+    powers = 2.0 ** np.arange(low, high + 1, max(1, -(-(high - low) // (_LABELS - 1))))
+    if page.are_powers(scale.values) and len(powers) > 1:
+        page.size_ticks(ax.yaxis, powers, scale.values)
+    else:
+        page.scale_ticks(ax.yaxis, "log", *limits, few=True)
+
+
+def _open_ends(ax: Axes, one: Track) -> None:
+    """Mark the ends of intervals that extend beyond the grid by arrows at the ends of the axis."""
+    colour = ax.get_lines()[0].get_color()
+    for size, _, *ends in one.points:
+        for end, marker, place in zip(ends, _BEYOND, ax.get_ylim(), strict=True):
+            if end is None:
+                look: style.Look = {"marker": marker, "markersize": 3.0, "linestyle": "none"}
+                ax.plot([float(size or 0)], [place], color=colour, clip_on=False, **look)
 
 
 def _guides(ax: Axes, one: Track) -> None:
@@ -105,15 +156,15 @@ def _guides(ax: Axes, one: Track) -> None:
         last = float(np.clip(start * (end / size) ** exponent, low, high))
         stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
         ax.plot([size, stop], [start, last], color="0.75", linewidth=0.8, zorder=1.0)
-        look: style.Look = {"size": style.SMALL, "color": "0.45", "va": "center"}
+        share = np.log(last / low) / np.log(high / low)
+        side = "bottom" if share < _NEAR_END else "top" if share > 1 - _NEAR_END else "center"
+        look: style.Look = {"size": style.SMALL, "color": "0.45", "va": side}
         ax.annotate(label, (stop, last), (2, 0), textcoords="offset points", **look)
 
 
 def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
-    """Return a legend entry for each name, or no entries if all tracks have the same name."""
-    names = _names(tracks)
-    if len(names) < 2:
-        return {}
+    """Return a legend entry for each name, or one for all tracks if no column has several."""
+    names = _names(tracks) or ["optimum, 95 % interval"] * bool(tracks)
     return {
         name: Line2D([], [], markersize=3.0, linewidth=0.9, **_LOOKS[k % len(_LOOKS)])
         for k, name in enumerate(names)
@@ -121,4 +172,7 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
 
 
 def _names(tracks: Sequence[Track]) -> list[str]:
-    return list(dict.fromkeys(one.name for one in tracks))
+    """Return the names of tracks, or none if no column has several tracks."""
+    columns = [one.column for one in tracks]
+    alone = len(columns) == len(set(columns))
+    return [] if alone else list(dict.fromkeys(one.name for one in tracks))
