@@ -507,6 +507,18 @@ def test_warnings(tmp_path: Path) -> None:
     assert load(project(tmp_path)).warnings("toy", "fig1") == []
 
 
+def test_a_claim_about_a_value_that_the_preset_leaves_out_is_warned_of(tmp_path: Path) -> None:
+    claims = {"c": claim("bound", only={"learning_rate": 0.1}, by="width", at_most=1.0)}
+    folder = project(tmp_path, figures={"fig1": {"claims": claims}})
+    assert load(folder).warnings("toy", "fig1") == []
+    kept = {"papers": {"toy": {"experiments": {"transfer": {"learning_rate": [0.01]}}}}}
+    (line,) = load(folder, kept).warnings("toy", "fig1")
+    assert (
+        "figures.fig1.claims.c.bound.grids: no cell of the grid 'main' has learning_rate 0.1: the claim"
+        in line
+    )
+
+
 @pytest.mark.parametrize(
     ("quantity", "problem"),
     [

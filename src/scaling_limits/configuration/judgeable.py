@@ -28,12 +28,26 @@ def problems(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Misplac
 
 
 def warnings(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    """Yield warnings about a figure: windows that are longer than training."""
+    """Yield warnings about a figure: windows that are longer than training, and claims about values that a preset
+    leaves out.
+    """
+    for use in _uses(figure):
+        if use.path[0] == "claims":
+            yield from _left_out(use, grids)
     for path, grid, quantity in quantities(figure):
         last = grids[grid].last_step
         if quantity.window > 1 and last < quantity.window:
             problem = f"window: {quantity.window} is longer than the training of the grid '{grid}', {last:g} steps"
             yield MisplacedError(path, f"{problem}: all of them are averaged")
+
+
+def _left_out(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+    for name in use.grids:
+        for column, value in use.only.items():
+            known = grids[name].configured(column, {}) - {None}
+            if known and value not in known:
+                problem = f"no cell of the grid '{name}' has {column} {value}: the claim cannot be decided"
+                yield MisplacedError(use.path, problem)
 
 
 def _uses(figure: Figure) -> Iterator[Use]:
