@@ -34,7 +34,8 @@ _NARROWEST = 5.2
 _MOST_TICKS, _MOST_CELL_TICKS = 6, 7
 _VISIBLE = 0.02  # fraction of a colour bar by which the label of an end may be off
 _NEAR_END = 0.12  # fraction of a colour bar next to its ends without further ticks
-_CHARACTERS, _NORMAL, _BOLD = 18, 16, 12  # per inch of small text, normal text, and a title
+_CHARACTERS = 18  # per inch of a label in small text
+_NOTE, _NORMAL, _BOLD = 20, 17, 12  # per inch of sentences in small and normal text, and of a title
 _HANDLE, _GAP = 0.4, 0.15  # inches of an entry's handle and of the space after a block
 _LINE, _SEE_LINE, _TITLE_LINE, _PAD = 0.128, 0.145, 0.17, 0.05  # heights in inches
 _MARGIN = 0.1  # inches around the page
@@ -75,7 +76,7 @@ class Page:
             *rows: for each row of bodies, the sizes of their axes in inches.
         """
         self.width = max(*(sum(width for width, _ in row) for row in rows), _NARROWEST)
-        small = [text.wrap(words, round(self.width * _CHARACTERS)) for words in notes]
+        small = [text.wrap(words, round(self.width * _NOTE)) for words in notes]
         lines = "\n".join(small)
         written = self._lines(heading)
         self._head = _MARGIN + sum(height for _, height, _ in written) + _PAD if written else _PAD
