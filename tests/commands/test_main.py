@@ -202,6 +202,24 @@ def test_show_says_where_each_change_is_from(project: Path) -> None:
     assert " more.yaml:6" in text
 
 
+def test_show_gives_the_dataset_that_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = merged(PAPER, {"transfer": {"dataset": "mnist"}})
+    preset = {"substitutions": {"mnist": "digits"}}
+    monkeypatch.chdir(write_project(tmp_path / "project", preset=preset, paper=paper))
+
+    def dataset(preset: str) -> list[str]:
+        lines = say("show", "toy/fig1", "--preset", preset).splitlines()
+        (words,) = [line.split() for line in lines if line.split()[:1] == ["dataset"]]
+        return words[1:]
+
+    place, *way = dataset("whole")[1:]
+    assert dataset("whole") == ["mnist", place, *way]
+    assert place.startswith("config/papers/toy/transfer.yaml:")
+    assert dataset("small") == ["digits", place, "(in", "place", "of", "mnist)"]
+
+
 COMMANDS = (
     ["run"],
     ["show", "toy/fig1"],
@@ -237,7 +255,7 @@ def test_every_command_takes_changes_and_refuses_wrong_ones(
     [each for each in COMMANDS if each[0] not in ("store", "power", "export", "import")],
 )
 def test_a_wrong_preset_is_refused(called: Calls, project: Path, command: list[str]) -> None:
-    assert "unknown preset 'smal'; did you mean 'small'" in say(
+    assert "error: --preset: unknown preset 'smal'; did you mean 'small'" in say(
         *command, "--preset", "smal", code=1
     )
 

@@ -9,7 +9,7 @@ from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.axes import is_axis
 from scaling_limits.configuration.models import Figure
-from scaling_limits.configuration.trees import Origin, Tree, origin_at, plain
+from scaling_limits.configuration.trees import Leaf, Origin, Tree, origin_at, plain
 from scaling_limits.errors import ConfigurationError
 
 
@@ -42,7 +42,9 @@ def _experiment(
     composed = configuration.paper(paper).experiment(name)
     points = configuration.points(paper, name)
     grids = {grid: composed.grids[grid] for grid in composed.grids if grid in set(shown)}
-    everywhere = _common([node.settings for node in grids.values()])
+    replaced = configuration.substitutions(paper, name)
+    settings = {grid: _substituted(node.settings, replaced) for grid, node in grids.items()}
+    everywhere = _common(list(settings.values()))
     measured = _common([node.measurements for node in grids.values()])
     yield f"experiment {name}: {composed.words.value('description')}"
     yield "\nin all of its grids that the figure shows or judges"
@@ -51,7 +53,7 @@ def _experiment(
         cells = sum(point.grid == grid for point in points)
         title = node.title()
         yield f"\ngrid {grid}{f' ({title})' if title else ''}, {cells} cells"
-        own = {k: v for k, v in _values(node.settings).items() if k not in everywhere}
+        own = {k: v for k, v in _values(settings[grid]).items() if k not in everywhere}
         yield _table(own)
         if further := {k: v for k, v in _values(node.measurements).items() if k not in measured}:
             yield "  measured here after how many updates"
@@ -59,6 +61,20 @@ def _experiment(
     if measured:
         yield "\nmeasured after how many updates"
         yield _table(measured)
+
+
+def _substituted(settings: Tree, replaced: Mapping[str, str]) -> Tree:
+    """Return settings with the datasets that are used, each origin with the datasets that they replace."""
+    said = settings.value("dataset")
+    names = said if isinstance(said, list) else [said]
+    wanted = [name for name in names if name in replaced]
+    if not wanted:
+        return settings
+    used = [replaced.get(name, name) for name in names]
+    origin = origin_at(settings, ("dataset",))
+    origin = origin._replace(way=(*origin.way, f"in place of {', '.join(wanted)}"))
+    leaf = Leaf(used if isinstance(said, list) else used[0], origin)
+    return Tree(settings.origin, {**settings, "dataset": leaf})
 
 
 def _values(said: Tree) -> dict[str, tuple[object, Origin]]:

@@ -413,7 +413,7 @@ def load(root: Path | str, overrides: Mapping[str, object] | None = None) -> Con
     presets = _presets(root)
     if main.preset not in presets:
         problem = unknown("preset", main.preset, presets)
-        raise ConfigurationError("preset", problem, place=origin_at(said, ("preset",)))
+        raise ConfigurationError(None, problem, place=origin_at(said, ("preset",)))
     file = f"config/presets/{main.preset}.yaml"
     written = read_tree(root / file, file)
     allowed_keys.refuse_unknown(written, "key", Preset.model_fields)
