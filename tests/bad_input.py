@@ -314,7 +314,7 @@ def _names() -> Iterator[Case]:
     yield Case("names", "paper", ("unknown paper 'tyo'", "'toy'"), act=asking(paper="tyo"))
     for key, change, word, near in (
         ("key", {"preste": "small"}, "unknown key 'preste'", "'preset'"),
-        ("preset", {"preset": "smal"}, "config/config.yaml:1: unknown preset 'smal'", "'small'"),
+        ("preset", {"preset": "smal"}, "unknown preset 'smal'", "'small'"),
         ("key of data", {"data": {"paht": "x"}}, "data.paht: unknown key", "'path'"),
         (
             "key of resources",
