@@ -81,6 +81,34 @@ def test_steps_are_reduced(results: Results, words: dict[str, Any], expected: li
     assert of_seeds(results, **words) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"reduce": "min"}, [1 / 100, 3 / 100]),
+        ({"complement": True}, [93 / 100, 95 / 100]),
+        ({"growth": True}, [7 / 9, 5 / 8]),
+        ({"below": 0.085}, [2, 0]),
+        ({"reduce": "max", "window": 2}, [13 / 200, 19 / 200]),
+    ],
+)
+def test_records_relative_to_another_metric(
+    results: Results, words: dict[str, Any], expected: list[float]
+) -> None:
+    """The other metric is 100 everywhere."""
+    assert of_seeds(results, relative_to="test_loss", **words) == pytest.approx(expected, rel=1e-12)
+
+
+def test_ratios_are_of_one_step_and_one_layer(results: Results) -> None:
+    size = Quantity(metric="size", relative_to="train_loss", layer=2, reduce="at", step=4)
+    assert results.quantity(size)["value"].tolist() == pytest.approx([22 / 1, 22 / 13])
+    same = results.quantity(Quantity(metric="size", relative_to="size", per=("layer", "step")))
+    assert same["value"].tolist() == [1.0] * 2 * 3 * 5
+    # steps at which only one of the two was recorded have no ratio
+    last = (results.records["metric"] == "test_loss") & (results.records["step"] == 8)
+    fewer = Results(results.cells, results.records[~last])
+    assert of_seeds(fewer, relative_to="test_loss") == pytest.approx([2 / 100, 3 / 100])
+
+
 def test_a_cell_that_diverged_has_the_least_of_its_finite_records(results: Results) -> None:
     chosen = (results.records["metric"] == "train_loss") & (results.records["cell_id"] == "one")
     results.records.loc[chosen & (results.records["step"] == 8), "value"] = np.nan

@@ -104,6 +104,8 @@ class Results:
             if chosen is not None:
                 beyond = records.groupby("cell_id")[axis].transform("max") + 1
                 records = records[records[axis] == chosen + (beyond if chosen < 0 else 0)]
+        if quantity.relative_to is not None:
+            records = self._ratios(records, quantity.relative_to)
         key = ["cell_id", *quantity.kept]
         if quantity.growth:
             apart = records.groupby([name for name in key if name != "step"])["value"]
@@ -140,6 +142,14 @@ class Results:
         for axis in {"layer", "index"} & set(quantity.kept):
             table[f"relative_{axis}"] = table[axis] / table["depth"]
         return table
+
+    def _ratios(self, records: pd.DataFrame, metric: str) -> pd.DataFrame:
+        """Return records divided by those of another metric, at the steps at which both were recorded."""
+        others = self.records[self.records["metric"] == metric]
+        key = ["cell_id", *(axis for axis in AXES if others.get(axis, pd.Series()).notna().any())]
+        divisors = others[[*key, "value"]].rename(columns={"value": "divisor"})
+        paired = records.merge(divisors, on=key)
+        return paired.assign(value=paired["value"] / paired.pop("divisor"))
 
 
 def _reduce(values: np.ndarray, quantity: Quantity) -> float:

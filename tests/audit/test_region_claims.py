@@ -1,9 +1,12 @@
 """Bounds over regions of settings, and order by a ratio."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from claim_examples import BOUND, RANK
 from scipy.stats import t as student
+
+from scaling_limits.records import Results
 
 
 class TestBound:
@@ -28,6 +31,17 @@ class TestBound:
         )
         assert decide(claim, tabulate(rows)).verdict == "holds"
         assert decide(claim | {"at": "all"}, tabulate(rows)).verdict == "fails"
+
+    def test_all_steps_of_a_ratio_are_those_of_both_metrics(self, decide, tabulate, map_rows):
+        whole = tabulate(map_rows(lambda n, d, s: 1.0, steps=(0, 10, 20)))
+        other = tabulate(map_rows(lambda n, d, s: 2.0, steps=(0, 10)), "test_loss")
+        ids = dict(zip(other.cells["cell_id"], whole.cells["cell_id"], strict=True))
+        others = other.records.assign(cell_id=other.records["cell_id"].map(ids))
+        results = Results(whole.cells, pd.concat([whole.records, others]))
+        claim = {"quantity": {"metric": "test_loss", "relative_to": "train_loss"}, "at_least": 2}
+        verdict = decide(BOUND | claim, results)
+        assert verdict.value == pytest.approx(2.0)
+        assert "the smallest test loss over train loss over 9 points at 2 steps" in verdict.detail
 
     def test_outside_the_region_does_not_count(self, decide, tabulate, map_rows):
         rows = map_rows(lambda n, d, s: 1.0 if n >= 16 * d else 0.0)

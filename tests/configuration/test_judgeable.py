@@ -273,6 +273,41 @@ FLATTER = {"grids": "square", "over": "output_init_scale", "than": "learning_rat
         ),
         (
             "bound",
+            {
+                **BOUND,
+                "quantity": {
+                    "metric": "train_loss",
+                    "relative_to": "gradient_cosine",
+                    "reduce": "at",
+                    "step": 4,
+                },
+            },
+            "grids.quantity",
+            "train_loss over gradient_cosine is never recorded at step 4; valid: 0, 3",
+        ),
+        (
+            "bound",
+            {
+                **BOUND,
+                "quantity": {"metric": "gradient_cosine", "relative_to": "activity_change"},
+            },
+            "grids.quantity",
+            "activity_change has one number for each layer, but gradient_cosine has no layer",
+        ),
+        (
+            "bound",
+            {**BOUND, "quantity": {"metric": "train_loss", "relative_to": "test_loss"}},
+            "grids.quantity",
+            "relative_to: train_loss and test_loss are never recorded at the same step",
+        ),
+        (
+            "bound",
+            {**BOUND, "quantity": {"metric": "train_loss", "relative_to": "train_lost"}},
+            "quantity",
+            "unknown metric 'train_lost'; did you mean 'train_loss'?",
+        ),
+        (
+            "bound",
             {**BOUND, "quantity": {"metric": "train_loss", "step": 3}},
             "quantity",
             "`reduce: at` takes the records of a `step`",

@@ -20,6 +20,14 @@ from scaling_limits.measurements import registry
             {"metric": "error_cosine_bp", "complement": True},
             MetricInfo("1 - cosine similarity", "log", None),
         ),
+        (
+            {"metric": "energy", "relative_to": "train_loss"},
+            MetricInfo("energy over training loss", "log", None),
+        ),
+        (
+            {"metric": "energy", "relative_to": "train_loss", "complement": True},
+            MetricInfo("1 - energy over training loss", "log", None),
+        ),
         ({"metric": "train_loss", "label": "loss"}, MetricInfo("loss", "log", "min")),
         ({"metric": "of_my_own"}, MetricInfo("of my own", "log", "min")),
     ],

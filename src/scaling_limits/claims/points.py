@@ -418,7 +418,7 @@ def fit_log_slope(
 
 def quantity_name(claim: ClaimBase) -> str:
     """Return the name of the claim's quantity in prose."""
-    return claim.quantity.label or prose(claim.quantity.metric)
+    return claim.quantity.label or " over ".join(map(prose, claim.quantity.metrics))
 
 
 def steps_of(claim: ClaimBase, results: Results) -> list[Quantity]:
@@ -429,7 +429,8 @@ def steps_of(claim: ClaimBase, results: Results) -> list[Quantity]:
     """
     if claim.steps is None:
         return [claim.quantity]
-    steps = results.steps(claim.quantity.metric) if claim.steps == "all" else claim.steps
+    recorded = (set(results.steps(metric)) for metric in claim.quantity.metrics)
+    steps = sorted(set.intersection(*recorded)) if claim.steps == "all" else claim.steps
     if not steps:
         raise UndecidedError(f"{prose(claim.quantity.metric)} was not recorded")
     return [claim.quantity.model_copy(update={"reduce": "at", "step": step}) for step in steps]

@@ -97,15 +97,30 @@ def _of_use(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError
 
 
 def _of_steps(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    """Yield training steps at which no cell records the metric, neither as configured nor as written."""
-    metric = use.quantity.metric
-    chosen = (use.quantity.step,) if use.quantity.reduce == "at" else ()
+    """Yield training steps at which no cell records the quantity, neither as configured nor as written."""
+    quantity, path = use.quantity, (*use.path, "quantity")
+    known = [_recorded(use, grids[name]) for name in use.grids]
+    if quantity.relative_to is not None and not any(known):
+        problem = (
+            f"relative_to: {' and '.join(quantity.metrics)} are never recorded at the same step"
+        )
+        yield MisplacedError(path, problem)
+        return
+    chosen = (quantity.step,) if quantity.reduce == "at" else ()
     for step in use.at or chosen:
-        known = [grids[name].recorded(measured_by(metric)) for name in use.grids]
         if step is not None and not any(step in steps for steps in known):
             listed = " or ".join(dict.fromkeys(_steps(steps) for steps in known))
-            problem = f"{metric} is never recorded at step {step}; valid: {listed}"
-            yield MisplacedError((*use.path, "quantity"), problem)
+            problem = f"{' over '.join(quantity.metrics)} is never recorded at step {step}"
+            yield MisplacedError(path, f"{problem}; valid: {listed}")
+
+
+def _recorded(use: Use, grid: GridCells) -> range | frozenset[int]:
+    """Return the training steps at which all metrics of a quantity are recorded."""
+    steps = sorted((grid.recorded(measured_by(m)) for m in use.quantity.metrics), key=len)
+    fewest = steps[0]
+    if all(other == fewest for other in steps):
+        return fewest
+    return frozenset(step for step in fewest if all(step in other for other in steps))
 
 
 def _of_part(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
@@ -140,9 +155,16 @@ def _steps(steps: range | frozenset[int]) -> str:
 
 def _of_metric(use: Use) -> Iterator[MisplacedError]:
     """Yield axes of the metric that the quantity neither keeps nor selects from, and axes that the metric lacks."""
-    axes = axes_of(use.quantity.metric)
+    axes, divisor = axes_of(use.quantity.metric), use.quantity.relative_to
     if axes is None:
         return
+    further = set() if divisor is None else set(axes_of(divisor) or ()).difference(axes)
+    if further:
+        axis = listed(further)
+        problem = (
+            f"{divisor} has one number for each {axis}, but {use.quantity.metric} has no {axis}"
+        )
+        yield MisplacedError((*use.path, "quantity"), f"relative_to: {problem}")
     for axis in ("layer", "index", "inference_step"):
         said = getattr(use.quantity, axis) is not None or axis in use.quantity.kept
         if said and axis not in axes:

@@ -21,13 +21,18 @@ def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Mispl
         grids: the cells of every grid.
     """
     known: dict[str, frozenset[str] | None] = {}
-    for path, grid, quantity in quantities(figure):
+    used = [
+        (path, grid, metric)
+        for path, grid, quantity in quantities(figure)
+        for metric in quantity.metrics
+    ]
+    for path, grid, metric in used:
         cells = [cell for _, cell in grids[grid].points]
         if grid not in known:
             known[grid] = metrics(cells)
         found = known[grid]
-        if found is not None and quantity.metric not in found:
-            measurement = measured_by(quantity.metric)
+        if found is not None and metric not in found:
+            measurement = measured_by(metric)
             plan = None if measurement is None else grids[grid].plans.get(measurement)
             if plan is not None:
                 last = max(cell.num_steps for cell in cells)
@@ -37,7 +42,7 @@ def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Mispl
                 valid = f"name steps from 0 to {last}, or end"
                 yield MisplacedError(path, f"{problem}, but training ends after {last}; {valid}")
                 continue
-            problem = unknown("metric", quantity.metric, found)
+            problem = unknown("metric", metric, found)
             files = sorted({cell.algorithm.file for cell in cells if cell.algorithm.file})
             declared = "".join(f"; metrics(cell) in {file} says what it records" for file in files)
             yield MisplacedError(

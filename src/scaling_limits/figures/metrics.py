@@ -90,10 +90,14 @@ METRICS: dict[str, MetricInfo] = {
 def metric_info(quantity: Quantity) -> MetricInfo:
     """Return label, scale and direction of a quantity, from its metric or from its name and the defaults.
 
-    A label of the quantity takes precedence. A complement reverses the direction and is small. For the number of steps
-    until a value is small, the smallest number is best.
+    A label of the quantity takes precedence. A ratio of two metrics has no best value. A complement reverses the
+    direction and is small. For the number of steps until a value is small, the smallest number is best.
     """
-    words = METRICS.get(quantity.metric, MetricInfo(quantity.metric.replace("_", " ")))
+    words, *others = (
+        METRICS.get(metric, MetricInfo(metric.replace("_", " "))) for metric in quantity.metrics
+    )
+    for other in others:
+        words = MetricInfo(f"{words.label} over {other.label}", best=None)
     if quantity.growth:
         words = words._replace(label=f"{words.label}, over the first")
     if quantity.complement:

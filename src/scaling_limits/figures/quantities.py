@@ -19,6 +19,8 @@ class Quantity(Strict):
     this axis as a column, with one number for each value. `per` may also keep the `inference_step`, which otherwise is
     the selected or the last one, and the training `step`, which is then not reduced. It names one axis or several.
     `reduce` defines the reduction over training steps: `min`, `max`, `last`, `first`, or `at` (the records of `step`).
+    `relative_to` names another metric: every record is divided by that metric's record of the same cell, at the same
+    step, and at the same layer, index and inference step if that metric has them.
     `window` first averages this many consecutive recorded steps (1: no average), or all steps if there are fewer.
     `during` instead gives the mean over a part of training, between two fractions of its length: [0.25, 0.5]. With
     `growth`, every record is first divided by the earliest recorded one. `complement` gives `1 - value` (for 1 -
@@ -36,6 +38,7 @@ class Quantity(Strict):
     step: int | None = None
     window: int = Field(default=1, ge=1)
     during: tuple[float, float] | None = None
+    relative_to: str | None = None
     growth: bool = False
     complement: bool = False
     below: float | None = None
@@ -45,6 +48,11 @@ class Quantity(Strict):
     def kept(self) -> tuple[Axis, ...]:
         """The axes that are kept."""
         return (self.per,) if isinstance(self.per, str) else self.per
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics whose records the quantity uses."""
+        return (self.metric,) if self.relative_to is None else (self.metric, self.relative_to)
 
     @model_validator(mode="after")
     def _steps_are_kept_or_reduced(self) -> "Quantity":
