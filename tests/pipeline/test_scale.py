@@ -110,6 +110,11 @@ def test_every_data_set_is_named_with_those_that_it_stands_for() -> None:
     )
 
 
+def test_the_statistic_over_seeds_is_the_plots() -> None:
+    assert "median of 5 seeds" in line(at("smoke"), "pcn-limits", "figA4")
+    assert "mean of 4 seeds" in line(at("smoke"), "pcn-limits", "figA1")
+
+
 def test_sizes_have_the_symbols_of_the_paper() -> None:
     assert "$M$ = " in line(at("smoke"), "pc-tp", "fig3")
     assert "$L$ = " in line(at("smoke"), "pcn-limits", "fig4")

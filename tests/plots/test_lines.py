@@ -70,6 +70,57 @@ def test_of_many_seeds_the_band_is_the_middle_half(tmp_path: Path) -> None:
         assert words in found.legend
 
 
+def test_lines_may_show_the_median(tmp_path: Path) -> None:
+    """Line, limits and ring follow it: the largest of five seeds is far away."""
+
+    def rows(learning_rate: float, seed: int, **_: Any) -> dict[str, float]:
+        return {"train_loss": (1.0, 2.0, 3.0, 4.0, 1000.0)[seed] / learning_rate}
+
+    records = cells("main", rows, width=(8,), learning_rate=(0.5, 1.0), seed=tuple(range(5)))
+    found = of_panels(tmp_path, records, rate_panel("main", centre="median"))
+    (ax,) = found.axes
+    (line,) = lines(ax, "training loss")
+    assert line.get_ydata().tolist() == [6, 3]
+    assert lines(ax, OPTIMUM)[0].get_ydata().tolist() == [3]
+    band = ax.collections[0].get_paths()[0].vertices
+    assert {y for x, y in band if x == 1.0} == {2, 4}
+    assert ax.get_ylim()[1] < 10
+    assert "median and interquartile range over seeds" in found.legend
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_lines_may_end_with_an_arrow_where_they_leave_the_limits(
+    tmp_path: Path, scale: str
+) -> None:
+    """By width: one line leaves upwards and would return, one downwards, one stays, one starts outside."""
+    curves = {8: [1, 3, 9, 1, 1], 16: [2, 1, 0.25, 9, 1], 32: [1, 2, 3, 2, 1], 64: [9, 1, 1, 1, 1]}
+
+    def rows(width: int, **_: Any) -> dict[str, dict[int, float]]:
+        return {"train_loss": dict(enumerate(map(float, curves[width])))}
+
+    quantity = {"metric": "train_loss", "per": "step"}
+    panel = rate_panel("main", quantity, x="step", x_scale="linear", scale=scale)
+    panel |= {"limits": [0.5, 5], "stops_at_limits": True}
+    found = of_panels(tmp_path, cells("main", rows, width=tuple(curves)), panel)
+    (ax,) = found.axes
+    up, down, inside = lines(ax, "training loss")
+    share = {"linear": 2 / 6, "log": np.log(5 / 3) / np.log(3)}[scale]
+    assert up.get_xdata() == pytest.approx([0, 1, 1 + share])
+    assert up.get_ydata() == pytest.approx([1, 3, 5])
+    share = {"linear": 2 / 3, "log": 0.5}[scale]
+    assert down.get_xdata() == pytest.approx([0, 1, 1 + share])
+    assert inside.get_ydata().tolist() == curves[32]
+    arrows = lines(ax, "leaves the frame")
+    assert [arrow.get_marker() for arrow in arrows] == ["^", "v"]
+    assert [arrow.get_xydata()[0].tolist() for arrow in arrows] == [
+        line.get_xydata()[-1].tolist() for line in (up, down)
+    ]
+    assert [to_rgb(arrow.get_color()) for arrow in arrows] == [
+        to_rgb(line.get_color()) for line in (up, down)
+    ]
+    assert "leaves the frame" in found.legend
+
+
 def test_bars_span_the_range_as_a_mean_may_lie_outside_of_half_the_seeds(tmp_path: Path) -> None:
     def rows(seed: int, **_: Any) -> dict[str, float]:
         return {"train_loss": 1.0 + 99.0 * (seed == 0)}

@@ -58,6 +58,14 @@ def test_a_plot_names_its_grids(plot, grids):
     assert PlotOptions.model_validate(plot).grids == grids
 
 
+def test_a_plot_names_its_statistics_over_seeds():
+    median = panels(SIZES, centre="median")
+    assert PlotOptions.model_validate(MAPS).centres == {"mean"}
+    assert PlotOptions.model_validate(median).centres == {"median"}
+    both = {"kind": "composite", "plots": [MAPS, median]}
+    assert PlotOptions.model_validate(both).centres == {"mean", "median"}
+
+
 @pytest.mark.parametrize(
     ("plot", "words"),
     [
@@ -90,6 +98,8 @@ def test_a_plot_names_its_grids(plot, grids):
             "has no x of its own for `divided_by`",
         ),
         (panels(SIZES, over=["learning_rate"], best=None), "the quantity needs `best`"),
+        (panels(SIZES, over=["learning_rate"], centre="median"), "compares means over seeds"),
+        (panels(SIZES, stops_at_limits=True), "`stops_at_limits` needs `limits`"),
         (panels(SIZES, tuned_at=8), "at which `over` is best"),
         (panels(LIMIT, hue=None, over=["seed"], tuned_at=8), "a value of the `hue`"),
         (TABLE | {"columns": ["entry", "width"]}, "width occurs twice among `rows` and `columns`"),

@@ -205,6 +205,15 @@ def test_relative_lines_are_one_at_the_smallest_x_that_all_have() -> None:
     assert means(found, "width") == pytest.approx([1, 2, 4])
 
 
+def test_relative_medians_are_one_at_the_smallest_x() -> None:
+    def of_seed(width: int, seed: int, **_: Any) -> dict[str, float]:
+        return {"loss": width * (1.0, 2.0, 9.0)[seed]}
+
+    rows = cells("main", of_seed, width=(8, 16), depth=(2, 4), seed=(0, 1, 2))
+    found = table(rows, relative=True, centre="median", **OVER_WIDTH)
+    assert found[found["width"] == 16]["value"].tolist() == pytest.approx([1, 2, 9] * 2)
+
+
 def test_lines_are_divided_by_a_power_of_x_before_they_are_relative() -> None:
     root = {"divided_by": {"power": 0.5}, "best": None, **OVER_WIDTH}
     found, whole = table(powers("main"), **root), table(powers("main"), best=None, **OVER_WIDTH)

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 from scaling_limits.figures.quantities import Quantity
 
 Scale = Literal["linear", "log"]
+Centre = Literal["mean", "median"]
 Best = Literal["min", "max"]
 
 

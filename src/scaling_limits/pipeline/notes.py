@@ -11,7 +11,7 @@ from scaling_limits.configuration.namespace import label
 from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN, places
-from scaling_limits.pipeline.scale import scale_line
+from scaling_limits.pipeline.scale import centre, scale_line
 
 # settings whose differences are not listed: `num_test` is unimportant, and seeds have a separate line
 _SILENT = {"num_test", "seed"}
@@ -114,7 +114,7 @@ def differences(configuration: Configuration, paper: str, name: str) -> list[str
         ):
             found = _differences(original, used, shown, configuration.vocabulary, stated, said=said)
             notes += [f"{words}{difference}." for difference in found]
-    notes.append(_seeds(original, used, shown))
+    notes.append(_seeds(original, used, shown, centre(figure.plot)))
     return notes
 
 
@@ -165,12 +165,12 @@ def _where(differing: Sequence[str], shown: Sequence[str]) -> str:
     return f" in {', '.join(differing)}"
 
 
-def _seeds(original: Experiment | None, used: Experiment, shown: Sequence[str]) -> str:
-    """Return a sentence on the number of seeds over which means are taken, with the paper's number."""
+def _seeds(original: Experiment | None, used: Experiment, shown: Sequence[str], centre: str) -> str:
+    """Return a sentence on the number of seeds over which the centre is taken, with the paper's number."""
     grids: dict[str, list[str]] = {}
     for grid in shown:
         number = _number_of_seeds(used, grid)
-        words = "one seed" if number == 1 else f"mean over {number} seeds"
+        words = "one seed" if number == 1 else f"{centre} over {number} seeds"
         if original is not None and grid in original.grids:
             then = _number_of_seeds(original, grid)
             words += "" if then == number else f" instead of {then}"

@@ -8,6 +8,7 @@ from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN
+from scaling_limits.plots.options import Plot
 from scaling_limits.plotting import text
 
 _ALWAYS = {"width": "{}", "depth": "{}", "num_steps": "{} updates"}
@@ -68,8 +69,14 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
         parts.append(words)
     parts.append(_data(configuration, paper, experiment, shown))
     asked = _WHOSE["seed" in stated]
-    parts.append(_seeds(shown, original, grids, "" if whose == asked else f"{asked}: "))
+    label = "" if whose == asked else f"{asked}: "
+    parts.append(_seeds(shown, original, grids, label, centre(figure.plot)))
     return f"Scale ({configuration.main.preset}): {', '.join(parts)}."
+
+
+def centre(plot: Plot) -> str:
+    """Return the statistic over seeds that a plot shows, in words."""
+    return " or ".join(sorted(plot.centres))
 
 
 def _values(experiment: Experiment, grids: Iterable[str], key: str, default: object) -> set[object]:
@@ -117,12 +124,12 @@ def _data(configuration: Configuration, paper: str, experiment: str, shown: pd.D
 
 
 def _seeds(
-    shown: pd.DataFrame, original: Experiment | None, grids: Iterable[str], label: str
+    shown: pd.DataFrame, original: Experiment | None, grids: Iterable[str], label: str, centre: str
 ) -> str:
-    """Return the number of seeds, followed in parentheses by a label and the original number if it differs."""
+    """Return the statistic over seeds and their number, and in parentheses a label and the original number if other."""
     counts = shown.groupby("grid")["seed"].nunique()
     numbers = _words("seed", {int(count) for count in counts})
-    words = "one seed" if numbers == "1" else f"mean of {numbers} seeds"
+    words = "one seed" if numbers == "1" else f"{centre} of {numbers} seeds"
     if original is None:
         return words
     seeds = [original.grids[g].settings.get("seed") for g in grids if g in original.grids]

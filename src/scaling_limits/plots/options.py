@@ -14,7 +14,7 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.figures.metrics import metric_info
+from scaling_limits.figures.metrics import Centre, metric_info
 from scaling_limits.figures.needs import Grids, Use, none_selected
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import QUANTITY, SYMBOLS, Shape, misfits
@@ -56,6 +56,11 @@ class PlotOptions(Strict):
     def kinds(self) -> set[str]:
         """The kinds of plots that draw it."""
         return {self.kind}
+
+    @property
+    def centres(self) -> set[Centre]:
+        """The statistics over seeds that it shows."""
+        return {"mean"}
 
     @classmethod
     def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
+from scaling_limits.figures.metrics import Centre
 from scaling_limits.figures.needs import Grids, Use
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import Shape
@@ -56,6 +57,11 @@ class Options(PlotOptions):
     def kinds(self) -> set[str]:
         """The kinds of the plots, and `composite`."""
         return {self.kind}.union(*(plot.kinds for plot in self.plots))
+
+    @property
+    def centres(self) -> set[Centre]:
+        """The statistics over seeds that the plots show."""
+        return set[Centre]().union(*(plot.centres for plot in self.plots))
 
     @classmethod
     def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from scaling_limits.figures.metrics import Best, Scale
+from scaling_limits.figures.metrics import Best, Centre, Scale
 from scaling_limits.figures.needs import AXES, Grids, Use, none_selected, value_of
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import GRIDS, QUANTITY, TEXTS, Shape
@@ -101,7 +101,8 @@ class Panel(options.Panel):
     that are optimised at every point. With `tuned_at`, the combination that is best at this value of the hue is shown
     everywhere, as for hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best
     combination is chosen by this quantity. `best` states whether small or large values are best (none for sizes or
-    agreement).
+    agreement). Lines show the `centre` of the seeds, mean or median. With `stops_at_limits`, a line that leaves the
+    `limits` ends there with an arrow.
     """
 
     title: str
@@ -117,6 +118,8 @@ class Panel(options.Panel):
     x_scale: Scale = "log"
     scale: Scale = "log"
     limits: Limits | None = None
+    stops_at_limits: bool = False
+    centre: Centre = "mean"
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
     divided_by: PowerOfX | None = None
     relative: bool = False
@@ -220,6 +223,10 @@ class Panel(options.Panel):
             raise ValueError("divided by a power of x, no value is best: leave `best` out")
         if self.over and self.best is None and self.tuned_by is None:
             raise ValueError("`over` shows the best: the quantity needs `best`, or `tuned_by` one")
+        if self.over and self.centre == "median":
+            raise ValueError("`over` compares means over seeds: leave `centre: median` out")
+        if self.stops_at_limits and self.limits is None:
+            raise ValueError("`stops_at_limits` needs `limits`")
         if self.tuned_by is not None and not self.over:
             raise ValueError("`tuned_by` says by what `over` is best")
         if self.tuned_at is not None and (self.hue is None or not self.over):
@@ -248,6 +255,11 @@ class Options(PanelsOptions):
     def grids(self) -> list[str]:
         """The grids that the plot shows."""
         return [grid for panel in self.panels for grid in panel.all_grids]
+
+    @property
+    def centres(self) -> set[Centre]:
+        """The statistics over seeds that the panels show."""
+        return {panel.centre for panel in self.panels}
 
     @model_validator(mode="after")
     def _labels_are_unique(self) -> Options:
@@ -307,7 +319,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     page = Lines(figure, table)
     for panel, ax in page.panels:
         for points, look in page.lines(panel):
-            # mean and band over seeds
+            # mean or median, and band over seeds
             sns.lineplot(points, x=panel.x, y="value", legend=False, ax=ax, **look)
         page.marks(panel, ax)  # guide lines, optima, divergence
     return page.finish()

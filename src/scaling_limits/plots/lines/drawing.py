@@ -31,7 +31,7 @@ from scaling_limits.plotting import colours as palettes
 from scaling_limits.plotting import page, style, text
 from scaling_limits.records import AXES
 
-_BAND = {"err_style": "band", "err_kws": {"linewidth": 0.0}}
+_BAND = {"err_style": "band", "err_kws": {"linewidth": 0.3, "alpha": 0.12}}
 _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
 _Part = tuple[Line, float | None, pd.DataFrame]
 """A line, a value of the hue (None without hue), and the rows."""
@@ -83,20 +83,29 @@ class Lines(page.Drawing):
             points = visible(rows, log=panel.scale == "log")
             look = self._look(panel, line, value)
             if line.across and len(points):
-                points = pd.DataFrame({panel.x: ends, "value": points["value"].mean()})
+                centre = points["value"].agg(panel.centre)
+                points = pd.DataFrame({panel.x: ends, "value": centre})
                 look = {**look, "marker": None, "zorder": 1.8}
+            elif panel.stops_at_limits:
+                points = marks.within_limits(points, panel)
             if len(points):
+                look["estimator"] = panel.centre
                 look["errorbar"] = ("pi", 50 if shows_half(line, points, panel) else 100)
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
-        """Draw guide lines, and optima with their strip below the axes or crosses where training diverged."""
-        points = pd.concat(self._means(panel)).dropna()
+        """Draw guide lines, arrows, and optima with their strip below the axes or crosses where training diverged."""
+        points = pd.concat(self._centres(panel)).dropna()
         for number, slope in enumerate(panel.slopes):
             again = number > 0 and not panel.relative
             marks.guide(ax, slope, points, panel, named_at_start=again)
         for level in panel.levels:
             marks.level(ax, level)
+        if panel.stops_at_limits:
+            for line, value, rows in self.each(panel):
+                if not line.across:
+                    points = visible(rows, log=panel.scale == "log")
+                    marks.arrow(ax, points, panel, self._colour(panel, line, value))
         if marks.is_tuned(panel):
             tuned = [
                 marks.Tuned(rows, self._colour(panel, line, value), self._judging(panel, line))
@@ -171,12 +180,12 @@ class Lines(page.Drawing):
     def _kind_of(rows: pd.DataFrame) -> tuple[str, ...]:
         return tuple(" ".join(sorted(rows[c].unique())) for c in ("dataset", "network"))
 
-    def _means(self, panel: Panel) -> list[pd.DataFrame]:
-        """Return x and the mean over seeds of each line's visible points."""
+    def _centres(self, panel: Panel) -> list[pd.DataFrame]:
+        """Return x and the mean or median over seeds of each line's visible points."""
         return [
             visible(rows, log=panel.scale == "log")
             .groupby(panel.x, dropna=False)["value"]
-            .mean()
+            .agg(panel.centre)
             .reset_index()
             for _, _, rows in self.each(panel)
         ]
@@ -330,8 +339,8 @@ class Lines(page.Drawing):
         """
         panel = group[0][0]
         log = panel.scale == "log"
-        means = [points["value"] for each, _ in group for points in self._means(each)]
-        lines = [np.log(points) if log else points for points in means if len(points)]
+        centres = [points["value"] for each, _ in group for points in self._centres(each)]
+        lines = [np.log(points) if log else points for points in centres if len(points)]
         if not lines:
             return (0.1, 10.0) if log else (0.0, 1.0)
         values = pd.concat(lines)

@@ -24,6 +24,8 @@ _BANDS = {
     (True,): "interquartile range over seeds",
     (False, True): "min\N{EN DASH}max (IQR from 5 seeds on)",
 }
+_CENTRES = {"mean": "", "median": "median and "}
+"""The statistic over seeds before the words for the band; the mean is not named."""
 
 
 def blocks(lines: Lines) -> list[Block]:
@@ -93,12 +95,12 @@ def _styles(lines: Lines) -> dict[str, Artist]:
 
 
 def _bands(lines: Lines) -> dict[str, Artist]:
-    halves = {
-        shows_half(line, rows, panel)
-        for panel in lines.plot.panels
-        for line, _, rows in lines.each(panel)
-        if rows.duplicated(panel.x).any() and not line.across
+    halves: dict[str, set[bool]] = {}
+    for panel in lines.plot.panels:
+        for line, _, rows in lines.each(panel):
+            if rows.duplicated(panel.x).any() and not line.across:
+                halves.setdefault(panel.centre, set()).add(shows_half(line, rows, panel))
+    return {
+        _CENTRES[centre] + _BANDS[tuple(sorted(of_centre))]: Patch(facecolor="0.88", linewidth=0.0)
+        for centre, of_centre in halves.items()
     }
-    if not halves:
-        return {}
-    return {_BANDS[tuple(sorted(halves))]: Patch(facecolor="0.8", linewidth=0.0)}

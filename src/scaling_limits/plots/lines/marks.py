@@ -1,7 +1,8 @@
 """Marks on lines: optima, the range of nearly optimal values, divergence, and guide lines."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,13 @@ STRIP_ROW = 0.07
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
 _BAR, _STABLE = "within 10 % of the optimum", "last value before divergence"
+_LEAVES = "leaves the frame"
+_ARROW: style.Look = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "none"}
+_SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "linear": (np.asarray, np.asarray),
+    "log": (np.log, np.exp),
+}
+"""The transformation of an axis and its inverse."""
 _GREY = "0.55"
 
 
@@ -61,11 +69,11 @@ def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axe
     ax.tick_params(labelbottom=False, bottom=False, which="both")
     for place, line in enumerate(lines):
         points = visible(line.rows, log=panel.scale == "log")
-        means = points.groupby(panel.x)["value"].mean()
+        centres = points.groupby(panel.x)["value"].agg(panel.centre)
         _edges(strip, panel, line, place)
-        if means.empty:
+        if centres.empty:
             continue
-        xs, values = means.index.to_numpy(float), means.to_numpy(float)
+        xs, values = centres.index.to_numpy(float), centres.to_numpy(float)
         lack = 1.0 - values if panel.best == "max" else values
         at = int(lack.argmin())
         if line.claim is not None and line.claim["within"] is not None:
@@ -121,6 +129,48 @@ def crosses(
         ax.plot(xs, [height] * len(xs), zorder=3.0, label=style.DIVERGED, **style.CROSS, **look)
 
 
+def within_limits(points: pd.DataFrame, panel: Panel) -> pd.DataFrame:
+    """Return the points of a line up to the place where its centre first leaves the panel's limits.
+
+    That place is the last point. A line that starts outside has no points.
+    """
+    before, place = _exit(points, panel)
+    own = points[points[panel.x].isin(before)]
+    if place is None:
+        return own
+    end = pd.DataFrame([place], columns=[panel.x, "value"])
+    return pd.concat([own, end], ignore_index=True)
+
+
+def arrow(ax: Axes, points: pd.DataFrame, panel: Panel, colour: Colour) -> None:
+    """Draw an arrowhead where the centre of a line first leaves the panel's limits, if it does."""
+    _, place = _exit(points, panel)
+    if place is not None and panel.limits is not None:
+        marker = "^" if place[1] == panel.limits[1] else "v"
+        look: style.Look = {**_ARROW, "marker": marker, "color": colour}
+        ax.plot(*place, label=_LEAVES, clip_on=False, zorder=2.6, **look)
+
+
+def _exit(points: pd.DataFrame, panel: Panel) -> tuple[list[float], tuple[float, float] | None]:
+    """Return the x before a line's centre first leaves the limits, and the place where it does (None: nowhere)."""
+    assert panel.limits is not None
+    centres = points.groupby(panel.x)["value"].agg(panel.centre)
+    xs, values = centres.index.to_numpy(float), centres.to_numpy(float)
+    outside = np.flatnonzero((values < panel.limits[0]) | (values > panel.limits[1]))
+    if not outside.size:
+        return list(xs), None
+    first = int(outside[0])
+    if first == 0:
+        return [], None
+    limit = panel.limits[int(values[first] > panel.limits[1])]
+    # between two points the line is straight on the axes, which may be logarithmic
+    (x, x_back), (y, _) = _SCALES[panel.x_scale], _SCALES[panel.scale]
+    both = slice(first - 1, first + 1)
+    ends = sorted(zip(y(values[both]), x(xs[both]), strict=True))
+    at = x_back(np.interp(y(limit), *np.transpose(ends)))
+    return list(xs[:first]), (float(at), limit)
+
+
 def guide(
     ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel, *, named_at_start: bool
 ) -> None:
@@ -131,7 +181,7 @@ def guide(
     Args:
         ax: the panel's axes.
         slope: exponent and name of the line.
-        points: the means of the panel's lines, with x and `value`.
+        points: the means or medians of the panel's lines, with x and `value`.
         panel: the panel.
         named_at_start: whether to write the name above the start of the line, since another line ends in the same
             place.
@@ -210,5 +260,6 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
         _BAR: bar,
         _STABLE: Line2D([], [], color="0.35", **tick),
         style.DIVERGED: style.cross(),
+        _LEAVES: Line2D([], [], color="0.35", marker="^", **_ARROW),
     }
     return {label: entry for label, entry in entries.items() if label in labels}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.figures.metrics import metric_info
+from scaling_limits.figures.metrics import Centre, metric_info
 from scaling_limits.plots.lines import Line, Panel
 from scaling_limits.plots.tables import (
     GridResults,
@@ -62,7 +62,7 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
         powers = rows[panel.x].astype(float) ** panel.divided_by.power
         rows = rows.assign(value=rows["value"] / powers)
     if panel.relative:
-        rows = _relative(rows, panel.x, hue)
+        rows = _relative(rows, panel.x, hue, panel.centre)
     label = metric_info(line.quantity).label
     return rows.assign(title=panel.title, quantity=label)
 
@@ -124,15 +124,15 @@ def _errors(grids: GridResults, line: Line, rows: pd.DataFrame, by: Sequence[str
     return with_divergence(paired.assign(value=errors), by)
 
 
-def _relative(rows: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
-    """Return values divided by their mean at the smallest x that all lines have."""
+def _relative(rows: pd.DataFrame, x: str, by: Sequence[str], centre: Centre) -> pd.DataFrame:
+    """Return values divided by their centre over seeds at the smallest x that all lines have."""
     key = list(by) or rows["grid"]
     start = rows.groupby(key)[x].min().max()
     firsts = rows["value"].where(np.isclose(rows[x], start))
-    means = pd.Series(firsts.mean(), rows.index)
+    centres = pd.Series(firsts.agg(centre), rows.index)
     if by:
-        means = firsts.groupby([rows[c] for c in by]).transform("mean")
+        centres = firsts.groupby([rows[c] for c in by]).transform(centre)
     # a line whose first value diverged counts as diverged everywhere
-    known = np.isfinite(means)
-    values = (rows["value"] / means).where(known, np.inf)
+    known = np.isfinite(centres)
+    values = (rows["value"] / centres).where(known, np.inf)
     return rows.assign(value=values, diverged=rows["diverged"] | ~known)
