@@ -223,13 +223,19 @@ def test_columns_of_equal_scale_have_equal_limits_around_all_optima(rates: Drawn
     assert [ax.yaxis.get_tick_params()["labelleft"] for ax in (main, control)] == [True, False]
 
 
-def test_columns_of_different_scales_have_the_same_number_of_octaves(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows", [1, 2])
+def test_columns_of_different_scales_have_the_same_number_of_octaves(
+    tmp_path: Path, rows: int
+) -> None:
     far = 2.0**20
     larger = [(cell | {"learning_rate": cell["learning_rate"] * far}, said) for cell, said in SP]
     located = {"main": STAYS, "control": [[size, at * far, None, None] for size, at, *_ in MOVES]}
     claim = judged(TRAIN, "main", "control", optima=located)
-    panels = [rate_panel("main"), rate_panel("control")]
-    found = of_panels(tmp_path, [*rate_rows("main"), *larger], *panels, judged=[claim])
+    # in a second row, the scales are those of its panels, not of the first row's
+    above = [rate_panel("main", ACCURACY, label="accuracy", best="max")] * 2 * (rows - 1)
+    panels = [*above, rate_panel("main"), rate_panel("control")]
+    cells_of = [*rate_rows("main"), *larger]
+    found = of_panels(tmp_path, cells_of, *panels, judged=[claim], wrap=2)
     spans = []
     for ax in lowest(found):
         low, high = np.log2(ax.get_ylim())
@@ -310,11 +316,11 @@ def test_several_optima_of_a_column_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_track_is_that_of_the_arm_with_the_grid() -> None:
     claim = judged(TRAIN, "main", "control", optima={"main": STAYS, "control": MOVES})
-    main, control = (optima.track(claim, grid, 0, "") for grid in ("main", "control"))
+    main, control = (optima.track(claim, grid, 0, 0, "") for grid in ("main", "control"))
     assert main is not None
     assert control is not None
     assert (main.points, control.points) == (tuple(STAYS), tuple(MOVES))
-    assert optima.track(claim, "other", 0, "") is None
+    assert optima.track(claim, "other", 0, 0, "") is None
 
 
 # headers

@@ -1,6 +1,5 @@
 """Drawing of panels of lines."""
 
-import itertools
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from typing import Any
@@ -263,7 +262,7 @@ class Lines(page.Drawing):
             name = self._headers[0][row] if self._headers else self._in_column(number)
             for line in panel.lines:
                 claim = self._judging(panel, line)
-                one = claim and optima.track(claim, line.grid, column, name)
+                one = claim and optima.track(claim, line.grid, number, column, name)
                 if one:
                     tracks.append(one)
         return tracks
@@ -276,12 +275,14 @@ class Lines(page.Drawing):
         words = [w for w in panel.title.split(", ") if not all(w in title for title in titles)]
         return ", ".join([panel.label, *words])
 
-    def _scales(self) -> list[optima.Scale]:
-        """Return the scale of each column of optima: that of its first panel."""
-        return [
-            optima.Scale(self._own(panel)[panel.x].to_numpy(float), ax.get_xlim())
-            for panel, ax in itertools.islice(self.panels, len(self._lowest))
-        ]
+    def _scales(self) -> dict[int, optima.Scale]:
+        """Return the scale of the x axis of each panel with judged optima."""
+        scales: dict[int, optima.Scale] = {}
+        for one in self.tracks:
+            panel = self.plot.panels[one.panel]
+            values = self._own(panel)[panel.x].to_numpy(float)
+            scales[one.panel] = optima.Scale(values, self.axes[one.panel].get_xlim())
+        return scales
 
     def _judging(self, panel: Panel, line: Line) -> Content | None:
         """Return the claim that judges the optimum of a line, or None."""

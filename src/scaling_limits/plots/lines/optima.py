@@ -32,7 +32,7 @@ _LOOKS: tuple[style.Look, ...] = (
 
 @dataclass(frozen=True)
 class Scale:
-    """The hyperparameter on the x axis of a column's panels: its values and the limits of the axis."""
+    """The hyperparameter on the x axis of a panel: its values and the limits of the axis."""
 
     values: np.ndarray
     limits: tuple[float, float]
@@ -43,9 +43,10 @@ class Track:
     """The optima of one panel against the size.
 
     Each point consists of the size, the optimum and both ends of its 95 % interval. An end is None if the optimum may
-    lie anywhere beyond its grid. `column` is the panel's column on the page.
+    lie anywhere beyond its grid. `panel` is the number of the panel, and `column` its column on the page.
     """
 
+    panel: int
     column: int
     name: str
     along: str
@@ -53,19 +54,20 @@ class Track:
     points: tuple[Sequence[float | None], ...]
 
 
-def track(claim: Content, grid: str, column: int, name: str) -> Track | None:
+def track(claim: Content, grid: str, panel: int, column: int, name: str) -> Track | None:
     """Return the optima that a claim located in a grid, or None if there are fewer than two sizes.
 
     Args:
         claim: a claim about an optimum, as in `FigureFolder.judged`.
         grid: the name of the grid.
-        column: the panel's column on the page.
+        panel: the number of the panel.
+        column: its column on the page.
         name: the name of the track in the legend.
     """
     for arm in claim["arms"]:
         points = [point for point in arm["optima"] if point[1] is not None]
         if grid in arm["grids"] and len(points) > 1:
-            return Track(column, name, claim["along"], claim["over"], tuple(points))
+            return Track(panel, column, name, claim["along"], claim["over"], tuple(points))
     return None
 
 
@@ -73,17 +75,17 @@ def draw(
     axes: Sequence[Axes],
     tracks: Sequence[Track],
     labels: Mapping[str, str],
-    scales: Sequence[Scale],
+    scales: Mapping[int, Scale],
 ) -> None:
     """Draw the tracks of each column, and remove the axes of columns without tracks.
 
-    Columns of equal scale have the same limits, the others the same number of octaves.
+    Columns whose panels have equal scales have the same limits, the others the same number of octaves.
 
     Args:
         axes: the axes of the row, one for each column.
         tracks: the tracks.
         labels: the axis label of each size, and the label of the optimum of each hyperparameter.
-        scales: the scale of each column.
+        scales: the scale of each panel with tracks, by its number.
     """
     names = _names(tracks)
     groups: dict[Hashable, list[int]] = {}
@@ -92,7 +94,7 @@ def draw(
         if not own:
             ax.remove()
             continue
-        groups.setdefault((own[0].over, scales[column].limits), []).append(column)
+        groups.setdefault((own[0].over, scales[own[0].panel].limits), []).append(column)
         for one in own:
             look = _LOOKS[names.index(one.name) % len(_LOOKS) if names else 0]
             sizes, at, low, high = np.array(one.points, float).T
@@ -114,7 +116,7 @@ def draw(
         for column in columns:
             ax, own = axes[column], [one for one in tracks if one.column == column]
             ax.set_ylim(*limits)
-            _ticks(ax, limits, scales[column])
+            _ticks(ax, limits, scales[own[0].panel])
             first = column == columns[0]
             ax.set_ylabel(labels[own[0].over] if first else "")
             ax.tick_params(labelleft=first)
