@@ -312,6 +312,8 @@ def test_several_optima_of_a_column_are_told_apart(tmp_path: Path) -> None:
     for ax in lowest(found):
         tracks = [line for line in ax.lines if line.get_marker() in ("o", "s")]
         assert [(line.get_color(), line.get_marker()) for line in tracks] == looks
+    arrows = [line for line in lowest(found)[1].lines if line.get_marker() == CARETDOWN]
+    assert [arrow.get_color() for arrow in arrows] == [colour for colour, _ in looks]
 
 
 def test_a_track_is_that_of_the_arm_with_the_grid() -> None:

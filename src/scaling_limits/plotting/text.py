@@ -1,6 +1,7 @@
 """Text on figures: short numbers, symbols of columns, wrapped lines."""
 
 import re
+from bisect import bisect_left
 
 import pandas as pd
 
@@ -50,10 +51,12 @@ def wrap(words: str, width: int) -> str:
 
     The lines have about the same length.
     """
-    lines = _filled(words, width)
-    while width > 1 and len(_filled(words, width - 1)) == len(lines):
-        width -= 1
-    return "\n".join(_filled(words, width))
+    count = len(_filled(words, width))
+    # wider lines are never more
+    narrowest = 1 + bisect_left(
+        range(1, width), True, key=lambda fewer: len(_filled(words, fewer)) == count
+    )
+    return "\n".join(_filled(words, narrowest))
 
 
 def _filled(words: str, width: int) -> list[str]:

@@ -88,15 +88,15 @@ def draw(
         scales: the scale of each panel with tracks, by its number.
     """
     names = _names(tracks)
+    columns = [[one for one in tracks if one.column == column] for column in range(len(axes))]
     groups: dict[Hashable, list[int]] = {}
-    for column, ax in enumerate(axes):
-        own = [one for one in tracks if one.column == column]
+    for column, (ax, own) in enumerate(zip(axes, columns, strict=True)):
         if not own:
             ax.remove()
             continue
         groups.setdefault((own[0].over, scales[own[0].panel].limits), []).append(column)
         for one in own:
-            look = _LOOKS[names.index(one.name) % len(_LOOKS) if names else 0]
+            look = _look(one, names)
             sizes, at, low, high = np.array(one.points, float).T
             errors = np.nan_to_num([at - low, high - at], nan=1e9)
             ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
@@ -106,23 +106,27 @@ def draw(
         page.size_ticks(ax.xaxis, sizes)
         ax.set_xlabel(labels[own[0].along])
     located = {
-        key: np.concatenate([_octaves(one) for one in tracks if one.column in columns])
-        for key, columns in groups.items()
+        key: np.concatenate([_octaves(one) for column in group for one in columns[column]])
+        for key, group in groups.items()
     }
     half = max(map(np.ptp, located.values()), default=0.0) / 2 + _OCTAVES
-    for key, columns in groups.items():
+    for key, group in groups.items():
         middle = (located[key].min() + located[key].max()) / 2
         limits = 2 ** (middle - half), 2 ** (middle + half)
-        for column in columns:
-            ax, own = axes[column], [one for one in tracks if one.column == column]
+        for column in group:
+            ax, own = axes[column], columns[column]
             ax.set_ylim(*limits)
             _ticks(ax, limits, scales[own[0].panel])
-            first = column == columns[0]
+            first = column == group[0]
             ax.set_ylabel(labels[own[0].over] if first else "")
             ax.tick_params(labelleft=first)
             for one in own:
-                _open_ends(ax, one)
+                _open_ends(ax, one, _look(one, names)["color"])
             _guides(ax, own[0])
+
+
+def _look(one: Track, names: Sequence[str]) -> style.Look:
+    return _LOOKS[names.index(one.name) % len(_LOOKS) if names else 0]
 
 
 def _octaves(one: Track) -> np.ndarray:
@@ -139,9 +143,8 @@ def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale) -> None:
         page.scale_ticks(ax.yaxis, "log", *limits, few=True)
 
 
-def _open_ends(ax: Axes, one: Track) -> None:
+def _open_ends(ax: Axes, one: Track, colour: str) -> None:
     """Mark the ends of intervals that extend beyond the grid by arrows at the ends of the axis."""
-    colour = ax.get_lines()[0].get_color()
     for size, _, *ends in one.points:
         for end, marker, place in zip(ends, _BEYOND, ax.get_ylim(), strict=True):
             if end is None:
