@@ -42,7 +42,7 @@ def of_width(settings: dict[str, Any]) -> dict[str, Any]:
 def test_the_papers_values_are_in_parentheses_and_are_called_so_once() -> None:
     assert line(at("smoke")) == (
         f"Scale (smoke): $N$ = 16{DASH}128 (paper: 64{DASH}1024), $H$ = 8{DASH}32 (8{DASH}128), "
-        "40 updates (937), handwritten digits of scikit-learn (paper: MNIST), one seed (preset paper: 3)."
+        '40 updates (937), handwritten digits of scikit-learn (paper: MNIST), one seed (preset "paper": 3).'
     )
 
 
@@ -63,9 +63,9 @@ def test_what_the_paper_does_not_state_is_that_of_the_preset_paper() -> None:
     # the preset `paper` has all samples, which needs no words
     assert text.endswith("batch size 32 (64), 1000 training samples, MNIST, mean of 3 seeds.")
     smoke = line(at("smoke"), "pcn-limits", "fig4")
-    assert f"$N$ = 16{DASH}32 (preset paper: 16{DASH}2048), $L$ = 4{DASH}8 (10{DASH}32)" in smoke
+    assert f'$N$ = 16{DASH}32 (preset "paper": 16{DASH}2048), $L$ = 4{DASH}8 (10{DASH}32)' in smoke
     assert f"5 updates (paper: 100), batch size 16{DASH}64 (64{DASH}128)" in smoke
-    assert f"20{DASH}100 inference steps (preset paper: 200{DASH}100,000)" in smoke
+    assert f'20{DASH}100 inference steps (preset "paper": 200{DASH}100,000)' in smoke
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_networks_that_are_not_trained_have_no_updates() -> None:
 
 def test_seeds_are_those_of_each_grid() -> None:
     grids = {"control_width": {"seed": [0]}}
-    assert changed({"grids": grids}).endswith(f"mean of 1{DASH}3 seeds (preset paper: 3).")
+    assert changed({"grids": grids}).endswith(f'mean of 1{DASH}3 seeds (preset "paper": 3).')
 
 
 def test_every_data_set_is_named_with_those_that_it_stands_for() -> None:

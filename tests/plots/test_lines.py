@@ -455,6 +455,18 @@ def test_without_hue_each_line_has_a_colour_and_a_mark_of_its_own(sizes: Drawn) 
     assert to_rgb(legend["BP"].get_color()) == to_rgb(other.get_color())
 
 
+def test_without_hue_the_legend_shows_lines_as_they_are_drawn(tmp_path: Path) -> None:
+    rows = cells("main", lambda width, **_: {"energy": 1.0 / width}, width=(8, 16, 32))
+    own = {"grid": "main", "quantity": {"metric": "energy"}}
+    styles = {"points": "markers", "limit": "dotted"}
+    lines_ = [{**own, "label": label, "style": look} for label, look in styles.items()]
+    panel = {"title": "", "x": "width", "hue": None, "label": "energy", "lines": lines_}
+    legend = of_panels(tmp_path, rows, panel).legend
+    assert (legend["points"].get_linestyle(), legend["points"].get_marker()) == ("None", "o")
+    assert legend["limit"].get_linestyle() != "-"
+    assert legend["limit"].get_marker() in (None, "None")
+
+
 def test_sizes_of_several_networks_are_told_apart_by_what_their_titles_share(
     tmp_path: Path,
 ) -> None:

@@ -110,7 +110,7 @@ def differences(configuration: Configuration, paper: str, name: str) -> list[str
         stated = configuration.stated(paper, figure.experiment)
         for said, words in (
             (True, "Differs from the paper"),
-            (False, "Differs from the preset paper, where the paper does not say"),
+            (False, 'Differs from the preset "paper", where the paper does not say'),
         ):
             found = _differences(original, used, shown, configuration.vocabulary, stated, said=said)
             notes += [f"{words}{difference}." for difference in found]

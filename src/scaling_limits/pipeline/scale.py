@@ -20,7 +20,7 @@ _IF_OTHER = {
     "num_inference_steps": "{} inference steps",
 }
 _UNSET = {"num_train": "all", "input_shape": "original"}
-_WHOSE = {True: "paper", False: "preset paper"}
+_WHOSE = {True: "paper", False: 'preset "paper"'}
 """The origin of the values in parentheses, by whether the paper states them."""
 _DASH = "\N{EN DASH}"
 

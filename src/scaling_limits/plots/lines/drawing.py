@@ -80,11 +80,11 @@ class Lines(page.Drawing):
         ends = self._own(panel)[panel.x].agg(["min", "max"])
         for line, value, rows in self.each(panel):
             points = visible(rows, log=panel.scale == "log")
-            look = self._look(panel, line, value)
+            look = self.look(panel, line, value) | (_BARS if line.style == "markers" else _BAND)
             if line.across and len(points):
                 centre = points["value"].agg(panel.centre)
                 points = pd.DataFrame({panel.x: ends, "value": centre})
-                look = {**look, "marker": None, "zorder": 1.8}
+                look["zorder"] = 1.8
             elif panel.stops_at_limits:
                 points = marks.within_limits(points, panel)
             if len(points):
@@ -234,13 +234,16 @@ class Lines(page.Drawing):
             return palette[str(line.label)]
         return palettes.BLACK if value is None else palette[value]
 
-    def _look(self, panel: Panel, line: Line, value: float | None) -> style.Look:
+    def look(self, panel: Panel, line: Line, value: float | None) -> style.Look:
+        """Return the style, colour and marker of a line at a value of the hue."""
         look = {**style.LINES[line.style], "color": self._colour(panel, line, value)}
         if "marker" not in look:
             names = list(self.colours[self._palette(panel)])
             which = names.index(str(line.label)) if panel.hue is None else 0
             look["marker"] = MARKERS[which % len(MARKERS)] if self.is_marked(panel) else None
-        return {**look, **(_BARS if line.style == "markers" else _BAND)}
+        if line.across:
+            look["marker"] = None
+        return look
 
     def is_marked(self, panel: Panel) -> bool:
         """Return whether a panel has so few points that each gets a marker."""

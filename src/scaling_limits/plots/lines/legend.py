@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -57,13 +58,13 @@ def _palettes(lines: Lines) -> list[Block]:
     found = []
     plot, hues = lines.plot, [hue for hue, _ in lines.colours]
     for (hue, network), palette in lines.colours.items():
-        marked = any(lines.is_marked(panel) for panel in lines.sharing((hue, network)))
+        panels = lines.sharing((hue, network))
         entries: dict[str, Artist] = {}
-        for which, (value, colour) in enumerate(palette.items()):
-            marker = MARKERS[which % len(MARKERS) if hue is None else 0] if marked else None
-            name = str(value)
-            if hue is not None:
-                name = plot.hue_labels.get(f"{value:g}", text.short(value))
+        if hue is None:
+            entries = _individual(lines, panels)
+        marker = MARKERS[0] if any(lines.is_marked(panel) for panel in panels) else None
+        for value, colour in palette.items() if hue is not None else ():
+            name = plot.hue_labels.get(f"{value:g}", text.short(value))
             entries[name] = Line2D([], [], color=colour, marker=marker, markersize=3.0)
         title = ""
         # without a symbol if all values have names
@@ -72,6 +73,16 @@ def _palettes(lines: Lines) -> list[Block]:
             title += f" ({_shared_words(lines, hue, network)})" if hues.count(hue) > 1 else ""
         found.append(Block(title, entries))
     return found
+
+
+def _individual(lines: Lines, panels: Iterable[Panel]) -> dict[str, Artist]:
+    """Return the entries of lines that have colours of their own, as they look in the first panel that has them."""
+    entries: dict[str, Artist] = {}
+    for panel in panels:
+        for line in panel.lines:
+            if line.label and line.label not in entries:
+                entries[line.label] = Line2D([], [], **lines.look(panel, line, None))
+    return entries
 
 
 def _shared_words(lines: Lines, hue: str | None, network: str) -> str:

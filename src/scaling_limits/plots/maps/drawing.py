@@ -190,8 +190,11 @@ class Maps(Along[Options, MapPanel]):
         xs, ys = matrix.columns.to_numpy(float), matrix.index.to_numpy(float)
         for ratio, dashes in zip(self.plot.ratio_lines, style.DASHES, strict=False):
             factor = "" if ratio == 1 else f"{text.short(ratio)}\\,"
-            edges = np.repeat(np.searchsorted(xs, ratio * ys * (1 - 1e-9)), 2)
-            heights = np.repeat(np.arange(len(ys) + 1), 2)[1:-1]
+            steps = np.searchsorted(xs, ratio * ys * (1 - 1e-9))
+            # no dashes along the border of the map, where no cells are separated
+            inside = np.where((steps > 0) & (steps < len(xs)), steps, np.nan)
+            edges = np.stack([steps, inside, steps], axis=1).ravel()
+            heights = (np.arange(len(ys))[:, None] + [0, 0, 1]).ravel()
             # the white line keeps the dashes visible on dark cells
             ax.plot(edges, heights, color="white", linewidth=1.8)
             (line,) = ax.plot(edges, heights, linestyle=dashes, color="black", linewidth=1.0)
