@@ -74,7 +74,7 @@ audit: setup
 
 # the figures and verdicts that the README shows: make gallery PRESET=laptop CONFIG="data={path: DIR}"
 gallery: figures
-	$(RUN)/python -m scaling_limits.audit.gallery results/$(PRESET) docs/gallery
+	$(RUN)/python -m scaling_limits.audit.gallery results/$(PRESET) docs/gallery README.md
 	cp results/$(PRESET)/audit.md docs/results.md
 
 # the documentation as a site: results/site/index.html. It needs no other environment; a dead link is an error

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scaling_limits.audit.gallery import INDEX, write_gallery
-from scaling_limits.audit.table import write_verdicts
+from scaling_limits.audit.gallery import INDEX, write_gallery, write_score
+from scaling_limits.audit.table import gathered, write_audit, write_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.images import COLOURS, with_palette
 
@@ -157,3 +157,32 @@ def test_a_gallery_is_written_the_same_each_time(results: Path, tmp_path: Path) 
         write_gallery(results, gallery)
         contents.append({path.name: path.read_bytes() for path in gallery.iterdir()})
     assert contents[0] == contents[1]
+
+
+def test_the_score_stands_between_its_comments(tmp_path: Path) -> None:
+    verdicts = [
+        verdict("fig5", verdict="holds"),
+        verdict("fig5", claim="d", verdict="inconclusive"),
+        verdict("fig2", paper="pc-tp", verdict="holds"),
+    ]
+    write_audit(gathered("laptop", verdicts, confirmed=False), tmp_path)
+    page = tmp_path / "README.md"
+    page.write_text("before\n\n<!-- score -->\n\nearlier\n\n<!-- end of score -->\n\nafter\n")
+    write_score(tmp_path, page)
+    written = page.read_text()
+    before, head, table, after = (
+        written.split("\n\n", 1)[0],
+        *written.split("\n\n")[2:4],
+        written[-6:],
+    )
+    assert (before, after) == ("before", "after\n")
+    assert head.startswith("Verdicts at the preset `laptop`: 2 hold, 1 inconclusive; 67% decided. ")
+    assert "not confirmed" in head
+    assert table.splitlines() == [
+        "| paper | holds | inconclusive |",
+        "| --- | --- | --- |",
+        "| mupc | 1 | 1 |",
+        "| pc-tp | 1 | 0 |",
+    ]
+    write_score(tmp_path, page)
+    assert page.read_text() == written

@@ -1,6 +1,6 @@
-"""The gallery: every drawn figure of the papers as a PNG, with an index in Markdown.
+"""The gallery: every drawn figure of the papers as a PNG, with an index in Markdown; and the score in the README.
 
-Usage: `python -m scaling_limits.audit.gallery results/laptop docs/gallery`
+Usage: `python -m scaling_limits.audit.gallery results/laptop docs/gallery README.md`
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling_limits.audit.index import PICTURE
-from scaling_limits.audit.table import read_verdicts
+from scaling_limits.audit.table import Audit, in_short, read_verdicts, score_by_paper, status
 from scaling_limits.audit.verdicts import Verdict, verdict_word
 from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
@@ -21,6 +21,7 @@ from scaling_limits.images import with_palette
 from scaling_limits.outcomes import score, to_see
 
 INDEX = "README.md"
+_SCORE, _END_OF_SCORE = "<!-- score -->", "<!-- end of score -->"
 _WIDTH = 420  # width in pixels of a picture in the index
 
 
@@ -88,5 +89,25 @@ def _row(verdict: Verdict) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
+def write_score(results: Path, page: Path) -> None:
+    """Write the score of a preset by paper between the two comments `score` of a Markdown page.
+
+    Args:
+        results: the preset's results, which contain `audit.json`.
+        page: the page; it contains `<!-- score -->` and, below it, `<!-- end of score -->`.
+
+    Raises:
+        WriteError: the page cannot be written.
+    """
+    audit = Audit.model_validate_json((results / "audit.json").read_bytes())
+    before, _, rest = page.read_text(encoding="utf-8").partition(_SCORE)
+    after = rest.partition(_END_OF_SCORE)[2]
+    head = f"Verdicts at the preset `{audit.preset}`: {in_short(audit.summary)}. {status(audit)}"
+    table = "\n".join(score_by_paper(audit))
+    parts = (before + _SCORE, head, table, _END_OF_SCORE + after)
+    write_file(page, "\n\n".join(parts))
+
+
 if __name__ == "__main__":
     write_gallery(Path(sys.argv[1]), Path(sys.argv[2]))
+    write_score(Path(sys.argv[1]), Path(sys.argv[3]))

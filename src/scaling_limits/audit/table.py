@@ -197,14 +197,8 @@ def print_table(audit: Audit) -> None:
 def _markdown(audit: Audit) -> str:
     lines = [f"# Audit of preset `{audit.preset}`", "", status(audit), ""]
     lines += [f"{in_short(audit.summary)}.", ""]
-    lines += [f"| paper | {' | '.join(OUTCOMES)} |", "|" + " --- |" * (len(OUTCOMES) + 1)]
-    papers = [
-        (paper, list(group)) for paper, group in groupby(audit.verdicts, key=lambda v: v.paper)
-    ]
-    for paper, group in papers:
-        numbers = " | ".join(map(str, summarise(group).counts.values()))
-        lines.append(f"| {paper} | {numbers} |")
-    for paper, group in papers:
+    lines += score_by_paper(audit)
+    for paper, group in groupby(audit.verdicts, key=lambda v: v.paper):
         for figure, verdicts in groupby(group, key=lambda v: v.figure):
             lines += ["", f"## {paper} / {figure}", ""]
             lines += ["| claim | verdict | value | threshold | source |", "|" + " --- |" * 5]
@@ -215,6 +209,19 @@ def _markdown(audit: Audit) -> str:
                 details.append(" ".join([f"- `{v.claim}`: {v.detail}.", *remarks(v)]))
             lines += ["", *details]
     return "\n".join(lines) + "\n"
+
+
+def score_by_paper(audit: Audit) -> list[str]:
+    """Return the lines of a Markdown table with the number of verdicts of each paper, by outcome.
+
+    Outcomes that no claim has are left out.
+    """
+    outcomes = [outcome for outcome, count in audit.summary.counts.items() if count]
+    lines = [f"| paper | {' | '.join(outcomes)} |", "|" + " --- |" * (len(outcomes) + 1)]
+    for paper, group in groupby(audit.verdicts, key=lambda v: v.paper):
+        counts = summarise(list(group)).counts
+        lines.append(f"| {paper} | {' | '.join(str(counts[each]) for each in outcomes)} |")
+    return lines
 
 
 def status(audit: Audit) -> str:
