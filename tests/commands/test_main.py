@@ -548,18 +548,33 @@ def test_warnings_of_jobs_are_shown(project: Path, called: Calls) -> None:
 def test_the_exit_code_is_that_of_snakemake(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(project, "toy/fig1", judged("holds"))
     monkeypatch.setattr(workflow, "snakemake", lambda *_: 3)
-    for command in (["run", "--verbose"], ["audit"], ["audit", "toy/fig1"], ["report"]):
+    for command in (["run", "--verbose"], ["audit", "--stored"], ["report"]):
         assert say(*command, code=3) == ""
+
+
+@pytest.mark.parametrize("target", [(), ("toy",), ("toy/fig1",)])
+def test_nothing_is_judged_if_computing_fails(
+    project: Path, called: Calls, target: tuple[str, ...]
+) -> None:
+    called.code, called.printed = 3, "LockException: locked\n"
+    assert say("audit", *target, code=3) == "LockException: locked\n"
+    assert len(called) == 1
 
 
 def test_the_audit_may_judge_what_is_there(project: Path, called: Calls) -> None:
     say("audit")
+    say("audit", "toy", "--", "--cores", "1")
     say("audit", "toy", "--stored", "--", "--cores", "1")
     say("audit", "--stored", "--allow-missing")
+    silent = [*QUIET, "all"]
     assert [words for words, _ in called] == [
-        ["audit", *QUIET],
-        ["audit/toy", "--config", 'audit="stored"', *QUIET, "--cores", "1"],
-        ["audit", "--config", 'audit="stored"', 'allow_missing="true"', *QUIET],
+        # first what is missing is computed
+        ["results/whole/audit.json", *RUN_QUIET],
+        ["audit", *silent],
+        ["results/whole/toy/audit.json", *RUN_QUIET, "--cores", "1"],
+        ["audit/toy", *silent, "--cores", "1"],
+        ["audit/toy", "--config", 'audit="stored"', *silent, "--cores", "1"],
+        ["audit", "--config", 'audit="stored"', 'allow_missing="true"', *silent],
     ]
     assert "--allow-missing: without --stored" in say("audit", "--allow-missing", code=1)
     assert "unknown figure 'fig11'; did you mean 'fig1'" in say("audit", "toy/fig11", code=1)
@@ -595,7 +610,7 @@ def test_the_audit_judges_a_single_figure(
     assert text.endswith("toy/fig1 it fails: so it is\n")
     say("audit", "toy/fig1", "--", "--cores", "1", code=1)
     target = "results/whole/toy/fig1/verdicts.json"
-    assert called == [([target, *QUIET, "--cores", "1"], project)]
+    assert called == [([target, *RUN_QUIET, "--cores", "1"], project)]
     write_verdicts(project / "results/whole/toy/fig1", [judged("holds")])
     assert "whole: 1 holds; 100% decided" in say("audit", "toy/fig1", "--stored")
 

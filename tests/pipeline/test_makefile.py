@@ -57,7 +57,13 @@ def test_the_gallery_is_that_of_the_preset() -> None:
     lines = [shlex.split(line) for line in printed("gallery", "PRESET=laptop").splitlines()]
     (gallery,) = (words for words in lines if "scaling_limits.audit.gallery" in words)
     assert gallery[0].endswith("/python")
-    assert gallery[1:] == ["-m", "scaling_limits.audit.gallery", "results/laptop", "docs/gallery", "README.md"]
+    assert gallery[1:] == [
+        "-m",
+        "scaling_limits.audit.gallery",
+        "results/laptop",
+        "docs/gallery",
+        "README.md",
+    ]
     assert ["cp", "results/laptop/audit.md", "docs/results.md"] in lines
     (drawn,) = (words for words in lines if words[1:2] == ["run"])
     assert lines.index(drawn) < lines.index(gallery)

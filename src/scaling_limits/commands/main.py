@@ -250,9 +250,10 @@ def audit(
     Computes what is missing and prints the verdicts. Fails (exit code 1) if a claim fails that is not registered, a
     registered one holds, fewer claims are decided than before, or a file does not match its checksum.
     """
-    from scaling_limits.commands import workflow
+    from scaling_limits.commands import audit_command
 
-    sys.exit(workflow.audit(given, target, further, stored=stored, allow_missing=allow_missing))
+    code = audit_command.audit(given, target, further, stored=stored, allow_missing=allow_missing)
+    sys.exit(code)
 
 
 @main.command(cls=_OfSnakemake)

@@ -56,8 +56,9 @@ def run(
         code, done = workflow.snakemake(given, targets, further), True
     else:
         console = Console(quiet=quiet)
-        code, done = _with_progress(
-            given, configuration, figures, targets, further, console, dry=dry
+        idle = f"Nothing to do: {_counted(figures)} drawn at the preset {preset}."
+        code, done = with_progress(
+            given, configuration, figures, targets, further, console, dry=dry, idle=idle
         )
     if dry:
         return code
@@ -71,7 +72,7 @@ def run(
     return code
 
 
-def _with_progress(
+def with_progress(
     given: Invocation,
     configuration: Configuration,
     figures: Sequence[tuple[str, str]],
@@ -79,9 +80,24 @@ def _with_progress(
     further: Sequence[str],
     console: Console,
     *,
-    dry: bool,
+    dry: bool = False,
+    idle: str = "",
 ) -> tuple[int, bool]:
-    """Run Snakemake with its log in a file; return its exit code, and whether a figure was drawn."""
+    """Run Snakemake with its log in a file, and print the progress.
+
+    Args:
+        given: the project's folder and changes to its configuration.
+        configuration: the configuration.
+        figures: the figures that the targets concern.
+        targets: Snakemake's targets.
+        further: additional arguments of Snakemake.
+        console: the terminal.
+        dry: whether to print only what would be done.
+        idle: the line to print if there is nothing to do.
+
+    Returns:
+        Snakemake's exit code, and whether a figure was drawn.
+    """
     preset = configuration.main.preset
     log = Path("logs", preset, "snakemake.log")
     file = None if dry else given.root / log
@@ -114,7 +130,8 @@ def _with_progress(
             # Snakemake failed before any job started, or was not asked for figures: show its output
             console.problem(followed.printed().rstrip())
         elif progress.planned is None:
-            console.line(f"Nothing to do: {_counted(figures)} drawn at the preset {preset}.")
+            if idle:
+                console.line(idle)
         elif dry:
             console.line(_plan(progress, len(figures)))
     return code, bool(progress.finished)
