@@ -28,7 +28,13 @@ def folder(rates_folder: Path, tmp_path: Path) -> Path:
 
 def with_verdicts(folder: FigureFolder, *names: str) -> FigureFolder:
     said = [
-        VERDICT | {"verdict": name, "reason": "interval", "statement": f"It {name} {k}."}
+        VERDICT
+        | {
+            "claim": f"claim-{k}",
+            "verdict": name,
+            "reason": "interval",
+            "statement": f"It {name} {k}.",
+        }
         for k, name in enumerate(names)
     ]
     return dataclasses.replace(folder, verdicts=tuple(said))
@@ -104,7 +110,7 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     assert notes.get_text().split("\n") == [
         *NOTES,
         "Not reproduced: It fails 3 (found 0.123 [0, 0.5]; claimed: at most 1 octave).",
-        "Inconclusive: the interval contains a threshold (1 claim).",
+        "Inconclusive, as the interval contains a threshold: claim-4.",
     ]
     # identity over title over what to see, from the same margin
     identity, title, see, badge = page._top.texts
@@ -147,10 +153,10 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         fails | {"statement": "It stays."},
         fails | {"statement": "It holds at $N = 8$", "clause": "", "value": None},
         VERDICT | {"statement": "It is so.", "clause": "it is"},
-        unsure,
-        unsure | {"reason": "control"},
-        unsure,
-        unsure | {"clause": "one seed diverges"},
+        unsure | {"claim": "it-stays"},
+        unsure | {"claim": "it-falls", "reason": "control"},
+        unsure | {"claim": "it-moves", "clause": "one seed diverges"},
+        VERDICT | {"claim": "of-words", "verdict": "data not available"},
     )
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
     (notes,) = said.page([(6.0, 2.0)])._bottom.texts
@@ -159,8 +165,9 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         f"Not reproduced: {clause}.",
         "Not reproduced: It stays (found \N{MINUS SIGN}0.5; claimed: at most 1 octave).",
         "Not reproduced: It holds at $N = 8$ (found no value; claimed: at most 1 octave).",
-        "Inconclusive: one seed diverges.",
-        "Inconclusive: the interval contains a threshold (2 claims), a control does not clearly fail (1 claim).",
+        "Inconclusive, as the interval contains a threshold: it-stays, it-moves.",
+        "Inconclusive, as a control does not clearly fail: it-falls.",
+        "Data not available: of-words.",
     ]
 
 

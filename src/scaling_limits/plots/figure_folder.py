@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,9 +38,6 @@ _METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None},
 }
 
-
-_STARTS = {"fails": "Not reproduced", "inconclusive": "Inconclusive"}
-"""How the line about a claim with this outcome starts."""
 
 Content = dict[str, Any]
 """A JSON object."""
@@ -226,27 +222,23 @@ class FigureFolder(Generic[PlotT_co]):
         return Badge(outcome, BACKGROUNDS[outcome], claims)
 
     def _reasons(self) -> Iterator[str]:
-        """Yield a line for each claim that fails or has a clause, and one with the reasons why others are inconclusive.
+        """Yield a line for each claim that fails, and one for each reason why others are not decided.
 
-        A clause says what was found and why. Without a clause, a claim that fails is stated with what was found.
+        A claim that fails is given by its clause, which says what was found and why, or else by its statement and what
+        was found. Claims that are not decided are given by name.
         """
+        undecided: dict[str, list[str]] = {}
         for verdict in self.verdicts:
-            start = _STARTS.get(verdict["verdict"])
-            if start and verdict["clause"]:
-                yield f"{start}: {verdict['clause'].rstrip('.')}."
-            elif verdict["verdict"] == "fails":
-                yield f"{start}: {verdict['statement'].rstrip('.')} ({_found(verdict)})."
-        reasons = Counter(
-            REASONS[verdict["reason"]]
-            for verdict in self.verdicts
-            if verdict["verdict"] == "inconclusive" and not verdict["clause"]
-        )
-        if reasons:
-            counts = [
-                f"{words} ({number} claim{'s' if number > 1 else ''})"
-                for words, number in reasons.items()
-            ]
-            yield f"Inconclusive: {', '.join(counts)}."
+            if verdict["verdict"] == "fails":
+                stated = f"{verdict['statement'].rstrip('.')} ({_found(verdict)})"
+                yield f"Not reproduced: {(verdict['clause'] or stated).rstrip('.')}."
+            elif verdict["verdict"] == "inconclusive":
+                reason = f"Inconclusive, as {REASONS[verdict['reason']]}"
+                undecided.setdefault(reason, []).append(verdict["claim"])
+            elif verdict["verdict"] == "data not available":
+                undecided.setdefault("Data not available", []).append(verdict["claim"])
+        for reason, claims in undecided.items():
+            yield f"{reason}: {', '.join(claims)}."
 
 
 def plot_of(folder: Path) -> PlotOptions:

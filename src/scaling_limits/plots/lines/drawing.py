@@ -271,12 +271,13 @@ class Lines(page.Drawing):
         return tracks
 
     def _in_column(self, number: int) -> str:
-        """Return a panel's quantity and the words of its title that other panels of its column do not have."""
+        """Return what distinguishes a panel from others of its column: its quantity, words of its title, or both."""
         column = self.plot.panels[number % self.columns :: self.columns]
         titles = [panel.title.split(", ") for panel in column]
         panel = self.plot.panels[number]
         words = [w for w in panel.title.split(", ") if not all(w in title for title in titles)]
-        return ", ".join([panel.label, *words])
+        same = len({each.label for each in column}) == 1
+        return ", ".join(words if same and words else [panel.label, *words])
 
     def _scales(self) -> dict[int, optima.Scale]:
         """Return the scale of the x axis of each panel with judged optima."""
@@ -338,8 +339,8 @@ class Lines(page.Drawing):
     def _limits(self, group: list[tuple[Panel, Axes]]) -> tuple[float, float]:
         """Return the limits of the y axis of a group of panels, with room for marks at its ends.
 
-        For tuned hyperparameters, values far worse than the median do not extend the axis, but the best value of every
-        line and every ring is visible.
+        For hyperparameters tuned at each size, values far worse than the median do not extend the axis, but the best
+        value of every line and every ring is visible.
         """
         panel = group[0][0]
         log = panel.scale == "log"
@@ -354,7 +355,7 @@ class Lines(page.Drawing):
         low, high = min([low, *guides]), max([high, *guides])
         rings = [v for _, ax in group for v in marks.heights(ax)]
         rings = list(np.log(rings)) if log else rings
-        tuned = panel.x not in (*SIZES, *AXES)
+        tuned = panel.hue is not None and panel.x not in (*SIZES, *AXES)
         if tuned and panel.best == "min" and log:
             high = max([min(high, middle + np.log(4.0)), *(line.min() for line in lines), *rings])
         if tuned and panel.best == "max" and not log:

@@ -21,6 +21,9 @@ _LABELS = 4  # most labels of the axis of optima
 _NEAR_END = (
     0.1  # fraction of the axis next to its ends, where labels of guide lines are shifted inwards
 )
+_CROWDED = (
+    0.2  # fraction of the axis between guide lines below which only the sloped ones are labelled
+)
 _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
 _LOOKS: tuple[style.Look, ...] = (
@@ -157,14 +160,18 @@ def _guides(ax: Axes, one: Track) -> None:
     size, start, *_ = (float(number) for number in one.points[0] if number is not None)
     end = max(float(point[0] or size) for point in one.points) * 1.12
     low, high = ax.get_ylim()
+    crowded = 0.5 * np.log(end / size) < _CROWDED * np.log(high / low)
     for exponent, label in _EXPONENTS.items():
         last = float(np.clip(start * (end / size) ** exponent, low, high))
         stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
         ax.plot([size, stop], [start, last], color="0.75", linewidth=0.8, zorder=1.0)
         share = np.log(last / low) / np.log(high / low)
         side = "bottom" if share < _NEAR_END else "top" if share > 1 - _NEAR_END else "center"
+        if crowded:
+            side = "bottom" if exponent > 0 else "top"
         look: style.Look = {"size": style.SMALL, "color": "0.45", "va": side}
-        ax.annotate(label, (stop, last), (2, 0), textcoords="offset points", **look)
+        if exponent or not crowded:
+            ax.annotate(label, (stop, last), (2, 0), textcoords="offset points", **look)
 
 
 def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
