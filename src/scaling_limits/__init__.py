@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
+    from jaxtyping import PyTree
     from numpy.typing import ArrayLike
 
     from scaling_limits.model_check.report import Report
-    from scaling_limits.model_check.training import Loss
+    from scaling_limits.model_check.training import Loss, OptimiserBySize
     from scaling_limits.model_check.transfer import TransferReport
     from scaling_limits.mup_rules.rules import Optimiser
     from scaling_limits.mup_rules.scaler import Scaler
@@ -57,8 +58,8 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
 
 
 def mup(
-    params: Any,
-    base_params: Any,
+    params: PyTree,
+    base_params: PyTree,
     optimiser: Optimiser = "adam",
     *,
     depth: tuple[int, int] | None = None,
@@ -184,7 +185,7 @@ def train(
 
 def check(
     build: Callable[..., object],
-    optimiser: Callable[..., Any],
+    optimiser: OptimiserBySize,
     *,
     data: tuple[ArrayLike, ArrayLike],
     loss: Loss = "cross_entropy",
@@ -236,7 +237,7 @@ def check(
 
 def check_transfer(
     build: Callable[..., object],
-    optimiser: Callable[..., Any],
+    optimiser: OptimiserBySize,
     *,
     data: tuple[ArrayLike, ArrayLike],
     learning_rates: Sequence[float] | None = None,

@@ -5,9 +5,12 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from scaling_limits.errors import ScalingLimitsError
+
+JsonObject = dict[str, Any]
+"""A JSON object that this project writes and reads; its values have the types that its writer gives them."""
 
 
 class WriteError(ScalingLimitsError):

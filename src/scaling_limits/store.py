@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scaling_limits.errors import StoreError
-from scaling_limits.files import write_file
+from scaling_limits.files import JsonObject, write_file
 from scaling_limits.measured import Measured
 
 
@@ -26,7 +26,7 @@ class StoredCell:
     """A computed cell: its measured arrays by metric, and information about how it was computed."""
 
     measured: dict[str, Measured]
-    meta: dict[str, Any]
+    meta: JsonObject
 
 
 class Store:

@@ -5,10 +5,9 @@ Usage: `python -m scaling_limits.audit.gallery results/laptop docs/gallery READM
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from scaling_limits.audit.index import PICTURE
 from scaling_limits.audit.table import Audit, in_short, read_verdicts, score_by_paper, status
@@ -16,7 +15,7 @@ from scaling_limits.audit.verdicts import Verdict, verdict_word
 from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
 from scaling_limits.figures.names import natural
-from scaling_limits.files import write_file
+from scaling_limits.files import JsonObject, write_file
 from scaling_limits.images import with_palette
 from scaling_limits.outcomes import score, to_see
 
@@ -62,7 +61,7 @@ def write_gallery(results: Path, gallery: Path) -> list[str]:
     return pictures
 
 
-def _entry(figure: Mapping[str, Any], name: str, verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _entry(figure: JsonObject, name: str, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield the Markdown blocks of a figure's entry."""
     number = figure["identity"].rpartition(" \N{MIDDLE DOT} ")[2]
     yield f"### {number}: {figure['title']}\n"

@@ -6,7 +6,6 @@ user's changes and data, so that it gives the same result on every machine.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -179,7 +178,7 @@ def _claims(configuration: Configuration) -> dict[str, tuple[Key, ClaimBase]]:
     }
 
 
-def _settings(cell: Cell) -> dict[str, Any]:
+def _settings(cell: Cell) -> dict[str, object]:
     return {name: value for name, value in cell.canonical().items() if name not in _OF_THE_MACHINE}
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -13,7 +12,7 @@ from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.claims.measurement import setting
-from scaling_limits.files import write_file
+from scaling_limits.files import JsonObject, write_file
 from scaling_limits.outcomes import BACKGROUNDS, score, tally, to_see
 
 MANY = 16
@@ -64,7 +63,7 @@ def write_summary(folder: Path | str) -> None:
     write_file(folder / "summary.html", page(name, parts))
 
 
-def _link(figure: Mapping[str, Any]) -> str:
+def _link(figure: JsonObject) -> str:
     """Return a link to the paper, or an empty text for the user's own figures."""
     if figure["arxiv"] is None:
         return ""
@@ -72,7 +71,7 @@ def _link(figure: Mapping[str, Any]) -> str:
     return f' (<a href="https://arxiv.org/abs/{number}">arXiv:{number}</a>)'
 
 
-def _score(figure: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
+def _score(figure: JsonObject, verdicts: Sequence[Verdict]) -> str:
     """Return the badge with the outcome, the number of claims that hold, and the preset."""
     outcomes = [verdict.verdict for verdict in verdicts]
     preset = f"Preset {escape(figure['preset'])}."
@@ -83,7 +82,7 @@ def _score(figure: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
     return f"{badge} {claims} ({tally(outcomes)}). {preset}"
 
 
-def _notes(figure: Mapping[str, Any]) -> Iterator[str]:
+def _notes(figure: JsonObject) -> Iterator[str]:
     """Yield the differences from the paper, and the judged grids that the picture does not show."""
     notes = [*figure["differences"]]
     if figure["judged_only"]:
@@ -94,7 +93,7 @@ def _notes(figure: Mapping[str, Any]) -> Iterator[str]:
         yield f'<ul class="notes">{items}</ul>'
 
 
-def _settings(figure: Mapping[str, Any], cells: pd.DataFrame) -> Iterator[str]:
+def _settings(figure: JsonObject, cells: pd.DataFrame) -> Iterator[str]:
     varying, fixed = settings_of(cells[cells["grid"].isin(figure["grids"])])
     said = {name: value for name, value in fixed.items() if name not in figure["defaults"]}
     usual = {name: value for name, value in fixed.items() if name not in said}
@@ -108,7 +107,7 @@ def _settings(figure: Mapping[str, Any], cells: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _provenance(provenance: Mapping[str, Any]) -> Iterator[str]:
+def _provenance(provenance: JsonObject) -> Iterator[str]:
     entries = {key: _entry(value) for key, value in flat(provenance).items()}
     written = {key: value for key, value in entries.items() if key.startswith(_EXPERIMENT)}
     yield "<h2>Provenance</h2>"
@@ -166,6 +165,6 @@ def _entry(value: object) -> str:
     return ", ".join(map(_text, value)) if isinstance(value, list) else _text(value)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
+def _read(path: Path) -> JsonObject:
+    content: JsonObject = json.loads(path.read_text(encoding="utf-8"))
     return content

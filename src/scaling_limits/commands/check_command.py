@@ -1,6 +1,7 @@
 """The coordinate check of a model that a Python file defines."""
 
 import runpy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,21 @@ from scaling_limits.errors import ConfigurationError, ScalingLimitsError
 _NEEDED = ("build", "optimiser", "data")
 
 
-def run(file: Path, picture: Path | None, **sizes: Any) -> bool:
+def run(
+    file: Path,
+    picture: Path | None,
+    *,
+    widths: Sequence[int],
+    depths: Sequence[int],
+    seeds: int,
+    steps: int,
+) -> bool:
     """Check the model of a file and print the report.
 
     Args:
         file: defines `build`, `optimiser`, `data` and optionally `loss`, as the arguments of `scaling_limits.check`.
         picture: where to save the plot; not drawn if None.
-        **sizes: `widths`, `depths`, `seeds` and `steps`.
+        widths, depths, seeds, steps: see `scaling_limits.check`.
 
     Returns:
         Whether the model is stable.
@@ -28,7 +37,14 @@ def run(file: Path, picture: Path | None, **sizes: Any) -> bool:
     loss = {"loss": defined["loss"]} if "loss" in defined else {}
     try:
         report = scaling_limits.check(
-            defined["build"], defined["optimiser"], data=defined["data"], **loss, **sizes
+            defined["build"],
+            defined["optimiser"],
+            data=defined["data"],
+            **loss,
+            widths=widths,
+            depths=depths,
+            seeds=seeds,
+            steps=steps,
         )
     except ConfigurationError as error:
         raise ConfigurationError(None, error, place=file) from error

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from scaling_limits.commands.signals import accept_interrupts
-from scaling_limits.files import unwritable
+from scaling_limits.files import JsonObject, unwritable
 
 SECONDS = 0.5
 """Longest time in seconds between two checks for events."""
@@ -45,7 +45,7 @@ class Followed:
                 self.process.wait(SECONDS)
         return running
 
-    def events(self) -> Iterator[dict[str, object]]:
+    def events(self) -> Iterator[JsonObject]:
         """Yield the events since the last call."""
         try:
             while content := os.read(self._events, _PIECE):

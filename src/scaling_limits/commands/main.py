@@ -309,8 +309,10 @@ def check(
     """
     from scaling_limits.commands import check_command
 
-    sizes = {"widths": widths, "depths": depths, "seeds": seeds, "steps": steps}
-    sys.exit(0 if check_command.run(file, picture, **sizes) else 1)
+    stable = check_command.run(
+        file, picture, widths=widths, depths=depths, seeds=seeds, steps=steps
+    )
+    sys.exit(0 if stable else 1)
 
 
 @main.command()

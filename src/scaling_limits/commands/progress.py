@@ -4,13 +4,13 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from scaling_limits.audit.table import read_verdicts
 from scaling_limits.commands.console import Console
 from scaling_limits.commands.readable import duration
 from scaling_limits.commands.workload import Job, Workload
 from scaling_limits.costs.rates import FIGURE_SECONDS
+from scaling_limits.files import JsonObject
 from scaling_limits.outcomes import tally
 from scaling_limits.store import Store
 
@@ -87,7 +87,7 @@ class Progress:
         self._left = {k: s for cells in workload.missing.values() for k, s in cells.items()}
         self._plan()
 
-    def handle(self, event: Mapping[str, Any], *, interrupted: bool = False) -> None:
+    def handle(self, event: JsonObject, *, interrupted: bool = False) -> None:
         """Process an event, and print what a user should know immediately."""
         match event["event"]:
             case "workflow_started":
@@ -178,7 +178,7 @@ class Progress:
             said = tally(verdict.verdict for verdict in verdicts) if verdicts else "no claims"
             self._console.line(f"{figure:{self._width}}  {said}  figures/{figure}.png")
 
-    def _fail(self, job: _Running | None, event: Mapping[str, Any]) -> None:
+    def _fail(self, job: _Running | None, event: JsonObject) -> None:
         job = job or _Running(event["rule_name"], {})
         self.failed.append(job.name)
         where = "".join(f"; its log: {log}" for log in event["log"])

@@ -92,7 +92,7 @@ def _table(values: Mapping[str, tuple[object, Origin]]) -> str:
     if not values:
         return "  nothing else"
     lines = [
-        (f"  {'*' if is_axis(key, value) else ' '} {key}", _words(value), str(origin))
+        (f"  {'*' if is_axis(value, key) else ' '} {key}", _words(value), str(origin))
         for key, (value, origin) in values.items()
     ]
     return aligned(lines, words=3)

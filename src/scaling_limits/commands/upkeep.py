@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -214,7 +214,7 @@ def origin_of(content: bytes) -> Origin | None:
         return None
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-            known: dict[str, Any] = json.loads(str(archive["meta"]))
+            known = json.loads(str(archive["meta"]))
         return Origin(known["key"], digest(known["cell"]), str(known.get("source", "")))
     except Exception:  # a file with a valid checksum may contain anything
         return None

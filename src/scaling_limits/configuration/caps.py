@@ -1,6 +1,6 @@
 """Caps of a preset: upper bounds on the settings of bases, experiments and grids."""
 
-from typing import Any
+from typing import TypeGuard
 
 from scaling_limits.configuration.axes import is_axis
 from scaling_limits.configuration.models import Caps
@@ -37,16 +37,15 @@ def shrunk(place: Tree, caps: Caps, way: str) -> Tree:
     return inside
 
 
-def _within(key: str, value: Any, caps: Caps) -> Any:
-    axis = is_axis(key, value)
+def _within(key: str, value: object, caps: Caps) -> object:
     if key in _BOUNDED:
-        cap = getattr(caps, key)
+        cap: int | None = getattr(caps, key)
         if cap is None:
             return value
-        if axis:
+        if is_axis(value, key):
             return [item for item in value if not _is_number(item) or item <= cap] or [cap]
         return min(value, cap) if _is_number(value) else value
-    if not axis:
+    if not is_axis(value, key):
         return value
     if key == "seed":
         return value[: caps.seeds]
@@ -56,5 +55,5 @@ def _within(key: str, value: Any, caps: Caps) -> Any:
     return [value[round(index * last / (caps.points - 1))] for index in range(caps.points)]
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)

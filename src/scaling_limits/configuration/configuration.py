@@ -7,11 +7,10 @@ define names.
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
 
 from scaling_limits.cells import Cell, CellSettings, digest
 from scaling_limits.configuration import (
@@ -213,7 +212,7 @@ class Configuration:
         """Return the cells of an experiment's grids, with the grids as written in its file."""
         if experiment is None:
             return {}
-        points: dict[str, list[tuple[object, Cell]]] = {}
+        points: dict[str, list[tuple[CellSettings, Cell]]] = {}
         for point in self.points(slug, experiment):
             points.setdefault(point.grid, []).append((point.settings, point.cell))
         written = self.paper(slug).written.experiment(experiment).nodes
@@ -249,7 +248,9 @@ class Configuration:
         if experiment is None:
             return ()
         grids = self.experiment(slug, experiment).grids
-        checks: list[Any] = [partial(self._of_grid, slug, experiment, grid) for grid in grids]
+        checks: list[Callable[[], object]] = [
+            partial(self._of_grid, slug, experiment, grid) for grid in grids
+        ]
         if slug == OWN:
             checks.append(
                 partial(resolved_figure.refuse_unused_grids, self.paper(slug), experiment)

@@ -23,9 +23,11 @@ class _Loader(yaml.CSafeLoader):
     """
 
     yaml_implicit_resolvers: dict[str, object] = {}  # noqa: RUF012
-    yaml_constructors: ClassVar[dict[str | None, Any]] = {}
+    yaml_constructors: ClassVar[dict[str | None, object]] = {}
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Hashable, object]:
         if not isinstance(node, yaml.MappingNode):
             return super().construct_mapping(node, deep=deep)  # raises an error
         seen: set[str] = set()

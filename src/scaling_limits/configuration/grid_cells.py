@@ -4,9 +4,8 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
-from scaling_limits.cells import Cell
+from scaling_limits.cells import Cell, CellSettings
 from scaling_limits.configuration.axes import is_axis
 from scaling_limits.configuration.grids import Node
 from scaling_limits.configuration.trees import Origin, Tree
@@ -21,8 +20,8 @@ class GridCells:
     `settings` are the settings of the grid, with lists for axes, and `plans` the steps of its measurements.
     """
 
-    points: Sequence[tuple[Any, Cell]]
-    settings: Mapping[str, Any]
+    points: Sequence[tuple[CellSettings, Cell]]
+    settings: Mapping[str, object]
     plans: Mapping[str, Sequence[int | str]]
     written: Node | None
     _values: dict[str, set[Hashable]] = field(default_factory=dict)
@@ -36,7 +35,7 @@ class GridCells:
     @cached_property
     def axes(self) -> frozenset[str]:
         """The settings with several values."""
-        return frozenset(k for k, v in self.settings.items() if is_axis(k, v) and len(v) > 1)
+        return frozenset(k for k, v in self.settings.items() if is_axis(v, k) and len(v) > 1)
 
     @cached_property
     def last_step(self) -> float:

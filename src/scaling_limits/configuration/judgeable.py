@@ -6,9 +6,8 @@ therefore also be met at the scale of the file.
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
 
-from scaling_limits.cells import Cell
+from scaling_limits.cells import Cell, CellSettings
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.recorded import axes_of, measured_by, quantities
@@ -184,7 +183,7 @@ def _untold(use: Use, grids: Mapping[str, GridCells]) -> list[str]:
         return []
     columns = [c for c in dict.fromkeys((*use.columns, "seed")) if c not in AXES]
     columns = [column for column in columns if not column.startswith("relative_")]
-    seen: dict[tuple[Hashable, ...], tuple[Any, Cell]] = {}
+    seen: dict[tuple[Hashable, ...], tuple[CellSettings, Cell]] = {}
     for name in use.grids:
         for settings, cell in grids[name].points:
             if any(value_of(settings, column) != value for column, value in use.only.items()):

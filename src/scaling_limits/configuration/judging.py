@@ -1,7 +1,6 @@
 """Conversion of a figure's `claims`, as written, to typed claims (`claims/`)."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -44,12 +43,13 @@ def _refuse(key: str, word: Word, valid: Collection[str]) -> None:
         raise ConfigurationError("judging", unknown("word", key, valid), place=word.origin)
 
 
-def combined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def combined(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
     """Return `judging` entries merged key by key, and for each kind of claim key by key; `above` takes precedence."""
     merged = {**below, **above}
     for kind in models():
-        if isinstance(below.get(kind), Mapping) and isinstance(above.get(kind), Mapping):
-            merged[kind] = {**below[kind], **above[kind]}
+        under, over = below.get(kind), above.get(kind)
+        if isinstance(under, Mapping) and isinstance(over, Mapping):
+            merged[kind] = {**under, **over}
     return merged
 
 

@@ -2,7 +2,7 @@
 
 import os.path
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, field_validator
 
@@ -37,7 +37,7 @@ class Grid(Strict):
     """A named part of an experiment: its settings. Settings with a list of values are its axes."""
 
     title: str | None = None
-    settings: dict[str, Any]
+    settings: dict[str, object]
     measurements: dict[str, MeasurementPlan] = Field(default_factory=dict)
 
 

@@ -62,8 +62,8 @@ class Namespace:
         """Return all grids in order."""
         return [name for name, node in self.nodes.items() if node.grids == (name,)]
 
-    def _node(self, name: Any, path: Path) -> Node:
-        if name not in self.nodes:
+    def _node(self, name: object, path: Path) -> Node:
+        if not isinstance(name, str) or name not in self.nodes:
             raise MisplacedError(path, unknown("grid", name, self.nodes))
         return self.nodes[name]
 

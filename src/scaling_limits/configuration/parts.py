@@ -6,12 +6,12 @@ parts read.
 """
 
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import cast
 
 from pydantic import Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -252,7 +252,7 @@ def _idle(key: str, value: object) -> str:
     return f"{value} acts only{_where_declared(key)}; leave it out"
 
 
-def _owners(wanted: Any) -> str:
+def _owners(wanted: Callable[..., bool]) -> str:
     """Return the parts for which `wanted` holds, as 'algorithm: a or b'."""
     found: dict[str, list[str]] = {}
     for key, name, part in every_part():

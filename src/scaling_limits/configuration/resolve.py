@@ -207,7 +207,7 @@ def _known(declared: type[Strict], names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in declared.model_fields)
 
 
-def _exponents(settings: CellSettings, optimiser: ModuleType) -> dict[str, Any]:
+def _exponents(settings: CellSettings, optimiser: ModuleType) -> dict[str, float | None]:
     """Return the exponents in the settings and those that the optimiser supplies; e_B is 0 without preconditioning."""
     supplied = optimiser.exponents(settings) if hasattr(optimiser, "exponents") else {}
     return {"preconditioner_exponent": 0.0, **_declared(settings, EXPONENTS), **supplied}

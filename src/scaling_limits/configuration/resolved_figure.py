@@ -1,10 +1,9 @@
 """Conversion of a figure as written to its typed model."""
 
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 from scaling_limits import measurements
 from scaling_limits.configuration import judging
@@ -186,7 +185,7 @@ def _recorded() -> frozenset[str]:
     return frozenset(METRICS).union(*(module.AXES for module in modules))
 
 
-def _names(said: Any) -> tuple[str, ...]:
+def _names(said: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the names in an entry: a single name, a list of names, or the keys of a mapping."""
     return (said,) if isinstance(said, str) else tuple(said or ())
 
@@ -213,7 +212,7 @@ def _words(
     usual: dict[str, object] = plain(shared.tree("judging"), nulls=True)
     return Namespace(
         label=label(paper.library.slug, name),
-        symbols=plain(shared.tree("symbols")),
+        symbols={key: str(value) for key, value in plain(shared.tree("symbols")).items()},
         quantities=plain(shared.tree("quantities")),
         judging=judging.combined(usual, plain(said, nulls=True)),
         nodes=composed.nodes if composed else {},

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from pydantic.json_schema import JsonSchemaValue
 
 from scaling_limits import claims
 from scaling_limits.configuration import allowed_keys
@@ -83,7 +84,7 @@ def _settings() -> dict[str, object]:
     return {"type": "object", "properties": properties}
 
 
-def _words(words: Iterable[str], grid: str = "grid") -> dict[str, Any]:
+def _words(words: Iterable[str], grid: str = "grid") -> JsonSchemaValue:
     known: dict[str, object] = {
         "grids": {"anyOf": [_named(grid), {"type": "array", "items": _TEXT}]},
         "measurements": _MAPPING,

@@ -1,7 +1,8 @@
 """The page of all settings, `docs/settings.md`, generated from the declarations of the parts."""
 
 from collections.abc import Iterator
-from typing import Any
+
+from pydantic.json_schema import JsonSchemaValue
 
 from scaling_limits.configuration.parts import COMMON, Names, every_part
 from scaling_limits.datasets import catalogue
@@ -56,13 +57,14 @@ def _section(title: str, declared: type[Strict]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _values(about: dict[str, Any]) -> str:
+def _values(about: JsonSchemaValue) -> str:
     """Return the valid values of a setting as text, from a property of a JSON schema."""
     if "anyOf" in about:
         return " or ".join(_values(each) for each in about["anyOf"] if each.get("type") != "null")
     if "enum" in about or "const" in about:
         return ", ".join(f"`{value}`" for value in about.get("enum", [about.get("const")]))
-    if about["type"] == "array":
+    kind: str = about["type"]
+    if kind == "array":
         return f"list of {_values(about['items'])}"
     words = {"integer": "whole number", "boolean": "`true`, `false`", "object": "mapping"}
     bounds = (
@@ -72,7 +74,7 @@ def _values(about: dict[str, Any]) -> str:
         ("exclusiveMaximum", "<"),
     )
     limits = [f"{sign} {about[key]}" for key, sign in bounds if key in about]
-    word = words.get(about["type"], about["type"])
+    word = words.get(kind, kind)
     return " ".join([word, ", ".join(limits)]).strip()
 
 

@@ -1,7 +1,7 @@
 """Contents of configuration files: nested values, each with its file, its line and the inheritance path to it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple, Union, overload
 
 
 class Origin(NamedTuple):
@@ -82,7 +82,15 @@ def merge(below: Tree, above: Tree) -> Tree:
     return merged
 
 
-def plain(word: Word, *, nulls: bool = False) -> Any:
+@overload
+def plain(word: Tree, *, nulls: bool = False) -> dict[str, object]: ...
+
+
+@overload
+def plain(word: Word, *, nulls: bool = False) -> object: ...
+
+
+def plain(word: Word, *, nulls: bool = False) -> object:
     """Return the values without origins; values that `null` removes are omitted unless `nulls` is true."""
     if isinstance(word, Leaf):
         return word.value

@@ -90,7 +90,7 @@ def validated(model: type[M], content: object, place: str) -> M:
         raise ConfigurationError(None, "\n".join(lines)) from None
 
 
-def raise_together(checks: Iterable[Callable[[], Any]]) -> list[Any]:
+def raise_together(checks: Iterable[Callable[[], object]]) -> list[Any]:
     """Run all checks and return their results.
 
     Raises:

@@ -6,19 +6,18 @@ key without a value counts as absent.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from scaling_limits.figures.written import MisplacedError, Path
 
-Shape = Any
+Shape = type | list["Shape"] | dict[str, "Shape"] | tuple["Shape", ...]
 
 TEXTS: Shape = (str, [str])
 QUANTITY: Shape = (str, {"quantity": str, "metric": str})
 GRIDS: Shape = (str, [str], {"*": str})
-BY_GRID: Shape = ([{}], {"*": {}})
+BY_GRID: tuple[Shape, ...] = ([{}], {"*": {}})
 """Panels: a list, or a mapping from grids."""
 SYMBOLS: Shape = {"*": str}
-RULE: Shape = {
+RULE: dict[str, Shape] = {
     **dict.fromkeys(("quantity", "reference_quantity"), QUANTITY),
     **dict.fromkeys(("grids", "control", "reference"), TEXTS),
 }

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.model_check.models import OUTPUT, Model, Tree
+from scaling_limits.model_check.models import OUTPUT, Model
 
 if TYPE_CHECKING:
     from jax import Array
+    from jax.extend.core import JaxprEqn
+    from jaxtyping import PyTree
 
 WHOLE_MODEL = "output"
 """The name of the output layer of a model without a module of the output's shape."""
@@ -59,7 +61,7 @@ class ModelShape:
         return reached
 
 
-def flat(tree: Tree) -> dict[str, Any]:
+def flat(tree: PyTree) -> dict[str, Array]:
     """Return the leaves of a nested dictionary by path, as in `block_0/dense/kernel`."""
     import jax
 
@@ -79,7 +81,7 @@ def shape_of(model: Model, x: Array) -> ModelShape:
     params, state = jax.eval_shape(model.init, jax.random.key(0), x)
     names: list[str] = []
 
-    def forward(params: Tree, state: Tree) -> list[Array]:
+    def forward(params: PyTree, state: PyTree) -> list[Array]:
         captured = model.apply(params, state, x)
         features = {**captured.features, OUTPUT: captured.outputs}
         names[:] = features
@@ -104,7 +106,7 @@ def shape_of(model: Model, x: Array) -> ModelShape:
     return ModelShape(tuple(_layers(in_order, shapes, parameters, sources)), parameters)
 
 
-def _sources(equations: Sequence[Any], layers: Mapping[int, str]) -> dict[str, frozenset[str]]:
+def _sources(equations: Sequence[JaxprEqn], layers: Mapping[int, str]) -> dict[str, frozenset[str]]:
     """Return for each layer those that it is computed from without another one between.
 
     Args:

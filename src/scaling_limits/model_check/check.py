@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,12 +28,12 @@ from scaling_limits.model_check.verdicts import AT_MOST, Axis, Kind, Layer, boun
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scaling_limits.model_check.training import Loss
+    from scaling_limits.model_check.training import Loss, OptimiserBySize
 
 
 def check(
     build: Callable[..., object],
-    optimiser: Callable[..., Any],
+    optimiser: OptimiserBySize,
     *,
     data: tuple[ArrayLike, ArrayLike],
     loss: Loss,
@@ -48,7 +48,7 @@ def check(
 
 
 def measured(
-    build: Callable[..., object], optimiser: Callable[..., Any], loss: Loss, sweep: Sweep
+    build: Callable[..., object], optimiser: OptimiserBySize, loss: Loss, sweep: Sweep
 ) -> tuple[dict[Size, ModelShape], dict[Size, Recorded]]:
     """Train the models of all sizes and measure their layers.
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scaling_limits.model_check.capture import LayerShape, ModelShape, fan_in, flat
-from scaling_limits.model_check.models import OUTPUT, Captured, Model, Tree
+from scaling_limits.model_check.models import OUTPUT, Captured, Model
 from scaling_limits.model_check.training import LossFunction, step
 from scaling_limits.training.loop import options
 
 if TYPE_CHECKING:
     import optax
     from jax import Array
+    from jaxtyping import PyTree
 
 ROUNDING = 1e-5
 """Changes below this share of a layer's size are rounding of single precision."""
@@ -39,7 +40,7 @@ def record(
     model: Model,
     shape: ModelShape,
     loss: LossFunction,
-    transformation: Callable[[Tree], optax.GradientTransformation],
+    transformation: Callable[[PyTree], optax.GradientTransformation],
     data: tuple[Array, Array],
     keys: Array,
     num_steps: int,
@@ -80,8 +81,8 @@ def _programs(
     model: Model,
     shape: ModelShape,
     loss: LossFunction,
-    transformation: Callable[[Tree], optax.GradientTransformation],
-) -> tuple[Callable[..., Any], ...]:
+    transformation: Callable[[PyTree], optax.GradientTransformation],
+) -> tuple[Callable[..., PyTree], ...]:
     """Return the programs that a size runs, for all seeds at once.
 
     Each is small and compiled with few optimisations, as compiling takes longer than a few steps.
@@ -95,11 +96,11 @@ def _programs(
     import jax
     import jax.numpy as jnp
 
-    def begin(key: Array, data: tuple[Array, Array]) -> Tree:
+    def begin(key: Array, data: tuple[Array, Array]) -> PyTree:
         params, state = model.init(key, data[0])
         return params, state, transformation(params).init(params)
 
-    def advance(carry: Tree, data: tuple[Array, Array]) -> tuple[Tree, Array, list[Array]]:
+    def advance(carry: PyTree, data: tuple[Array, Array]) -> tuple[PyTree, Array, list[Array]]:
         optimiser = transformation(carry[0])
         carry, value, captured = step(model, loss, optimiser, carry, data)
         return carry, value, _features(shape, captured)
@@ -108,10 +109,12 @@ def _programs(
         changes = [_rms(now - before) for now, before in zip(features, first, strict=True)]
         return jnp.stack([_rms(h) for h in features]), jnp.stack(changes)
 
-    def own(start: Tree, params: Tree, state: Tree, data: tuple[Array, Array]) -> Tree:
+    def own(start: PyTree, params: PyTree, state: PyTree, data: tuple[Array, Array]) -> PyTree:
         return _own_updates(model, shape, start, params, state, data[0])
 
-    def compiled(program: Callable[..., Any], axes: Any) -> Callable[..., Any]:
+    def compiled(
+        program: Callable[..., PyTree], axes: int | tuple[int | None, ...]
+    ) -> Callable[..., PyTree]:
         return jax.jit(jax.vmap(program, in_axes=axes), compiler_options=options("quickly"))
 
     return (
@@ -164,7 +167,7 @@ def _weighted(shape: ModelShape) -> list[LayerShape]:
 
 
 def _own_updates(
-    model: Model, shape: ModelShape, start: Tree, params: Tree, state: Tree, x: Array
+    model: Model, shape: ModelShape, start: PyTree, params: PyTree, state: PyTree, x: Array
 ) -> tuple[Array, Array]:
     """Return the update and the alignment of each layer with weights.
 

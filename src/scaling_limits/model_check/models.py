@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scaling_limits.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from flax import linen, nnx
+    from flax.linen.module import InterceptorContext
     from jax import Array
+    from jaxtyping import PyTree
 
-Tree = Any
-"""A pytree of arrays."""
 OUTPUT = ""
 """The name of the whole model, whose output is the model's output."""
 _CALL = "__call__"
@@ -26,7 +27,7 @@ class Captured(NamedTuple):
     """
 
     outputs: Array
-    state: Tree
+    state: PyTree
     features: dict[str, Array]
     inputs: dict[str, Array]
 
@@ -39,11 +40,11 @@ class Model:
     returns what is `Captured`.
     """
 
-    init: Callable[[Array, Array], tuple[Tree, Tree]]
-    apply: Callable[[Tree, Tree, Array], Captured]
+    init: Callable[[Array, Array], tuple[PyTree, PyTree]]
+    apply: Callable[[PyTree, PyTree, Array], Captured]
 
 
-def model_of(build: Callable[..., object], width: int, depth: int, **values: Any) -> Model:
+def model_of(build: Callable[..., object], width: int, depth: int, **values: object) -> Model:
     """Build the model of a width and depth.
 
     Args:
@@ -73,20 +74,25 @@ def model_of(build: Callable[..., object], width: int, depth: int, **values: Any
     )
 
 
-def _of_linen(module: Any) -> Model:
+def _of_linen(module: linen.Module) -> Model:
     from flax import linen
 
-    def init(key: Array, x: Array) -> tuple[Tree, Tree]:
+    def init(key: Array, x: Array) -> tuple[PyTree, PyTree]:
         state = dict(module.init({"params": key, "dropout": key}, x))
         return state.pop("params", {}), state
 
-    def sow_inputs(call: Any, args: Any, kwargs: Any, context: Any) -> Any:
+    def sow_inputs(
+        call: Callable[..., PyTree],
+        args: tuple[PyTree, ...],
+        kwargs: Mapping[str, PyTree],
+        context: InterceptorContext,
+    ) -> PyTree:
         own = context.module
         if context.method_name == _CALL and args and own.has_variable("params", "kernel"):
             own.sow("inputs", _CALL, args[0])
         return call(*args, **kwargs)
 
-    def apply(params: Tree, state: Tree, x: Array) -> Captured:
+    def apply(params: PyTree, state: PyTree, x: Array) -> Captured:
         import jax
 
         with linen.intercept_methods(sow_inputs):
@@ -97,8 +103,9 @@ def _of_linen(module: Any) -> Model:
                 mutable=[*state, "intermediates", "inputs"],
                 capture_intermediates=True,
             )
-        features, inputs = (changed.pop(name, {}) for name in ("intermediates", "inputs"))
-        return Captured(outputs, changed, dict(_by_module(features)), dict(_by_module(inputs)))
+        after = dict(changed)
+        features, inputs = (after.pop(name, {}) for name in ("intermediates", "inputs"))
+        return Captured(outputs, after, dict(_by_module(features)), dict(_by_module(inputs)))
 
     return Model(init, apply)
 
@@ -106,29 +113,33 @@ def _of_linen(module: Any) -> Model:
 def _of_nnx(build: Callable[[Array], object]) -> Model:
     from flax import nnx
 
-    graph: list[Any] = []
+    graph: list[nnx.GraphDef[Any]] = []
 
-    def init(key: Array, x: Array) -> tuple[Tree, Tree]:
-        parts: Any = nnx.split(build(key), nnx.Param, ...)
-        graph[:] = parts[:1]
-        return nnx.to_pure_dict(parts[1]), parts[2]
+    def init(key: Array, x: Array) -> tuple[PyTree, PyTree]:
+        definition, *states = nnx.split(build(key), nnx.Param, ...)
+        graph[:] = [definition]
+        return nnx.to_pure_dict(states[0]), states[1]
 
-    def apply(params: Tree, state: Tree, x: Array) -> Captured:
-        module: Any = nnx.merge(graph[0], nnx.State(params), state)
-        forward: Any = nnx.capture(module, nnx.Intermediate, method_outputs=nnx.Intermediate)
+    def apply(params: PyTree, state: PyTree, x: Array) -> Captured:
+        module = nnx.merge(graph[0], nnx.State(params), state)
+        forward: Callable[[Array], tuple[Array, PyTree]] = nnx.capture(
+            module, nnx.Intermediate, method_outputs=nnx.Intermediate
+        )
         outputs, intermediates = forward(x)
         # the merged module was changed in place, as batch norm does
-        parts: Any = nnx.split(module, nnx.Param, nnx.Intermediate, ...)
+        parts = nnx.split(module, nnx.Param, nnx.Intermediate, ...)
         return Captured(outputs, parts[-1], dict(_by_module(nnx.to_pure_dict(intermediates))), {})
 
     return Model(init, apply)
 
 
-def _of_functions(init: Callable[..., Tree], apply: Callable[..., Any]) -> Model:
-    def with_state(key: Array, x: Array) -> tuple[Tree, Tree]:
+def _of_functions(
+    init: Callable[[Array], PyTree], apply: Callable[[PyTree, Array], object]
+) -> Model:
+    def with_state(key: Array, x: Array) -> tuple[PyTree, PyTree]:
         return init(key), {}
 
-    def captured(params: Tree, state: Tree, x: Array) -> Captured:
+    def captured(params: PyTree, state: PyTree, x: Array) -> Captured:
         result = apply(params, x)
         if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping)):
             raise ConfigurationError(
@@ -140,7 +151,7 @@ def _of_functions(init: Callable[..., Tree], apply: Callable[..., Any]) -> Model
     return Model(with_state, captured)
 
 
-def _by_module(tree: Mapping[Any, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Array]]:
+def _by_module(tree: PyTree, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Array]]:
     """Yield captured arrays by name: `module`, `module#2` in its second call, `module/sown` if it sows."""
     import jax
     import jax.numpy as jnp

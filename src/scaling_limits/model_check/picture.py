@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from scaling_limits.plotting.colours import Colour, identity_colours
-from scaling_limits.plotting.style import LINES, applied
+from scaling_limits.plotting.style import LINES, Look, applied
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def draw(report: Report) -> Figure:
 
 def _line(panel: Axes, report: Report, layer: Layer, quantity: str, colour: Colour) -> None:
     """Draw a quantity of a layer, the first step and the guide; a legend entry in the last panel."""
-    look: dict[str, Any] = {"color": colour}
+    look: Look = {"color": colour}
     if quantity == _PANELS[-1]:
         label = f"{layer.name} ({layer.verdict})"
         panel.plot([], [], label=label, **LINES["solid"], **look, marker="o")

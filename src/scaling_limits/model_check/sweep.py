@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.model_check.capture import ModelShape, require_comparable, shape_of
 from scaling_limits.model_check.models import Model, model_of
-from scaling_limits.model_check.training import Loss, LossFunction, loss_of, transformation_of
+from scaling_limits.model_check.training import (
+    Loss,
+    LossFunction,
+    OptimiserBySize,
+    loss_of,
+    transformation_of,
+)
 
 if TYPE_CHECKING:
+    import optax
     from jax import Array
+    from jaxtyping import PyTree
     from numpy.typing import ArrayLike
 
 Size = tuple[int, int]
@@ -126,8 +134,8 @@ def losses_of(
 
 
 def optimiser_at(
-    optimiser: Callable[..., Any], size: Size, **values: object
-) -> Callable[[object], Any]:
+    optimiser: OptimiserBySize, size: Size, **values: object
+) -> Callable[[PyTree], optax.GradientTransformation]:
     """Return the function that gives the transformation of all parameters of a size."""
     width, depth = size
     return lambda params: transformation_of(optimiser(width, depth, **values), params)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.model_check.capture import flat, layer_of
-from scaling_limits.model_check.models import Captured, Model, Tree
+from scaling_limits.model_check.models import Captured, Model
 
 if TYPE_CHECKING:
     import optax
     from jax import Array
+    from jaxtyping import PyTree
 
 LossFunction = Callable[["Array", "Array"], "Array"]
 Loss = Literal["cross_entropy", "mean_squared_error"] | LossFunction
-Optimiser = "optax.GradientTransformation | Mapping[str, optax.GradientTransformation]"
+OptimiserBySize = Callable[
+    ..., "optax.GradientTransformation | Mapping[str, optax.GradientTransformation]"
+]
+"""The optimiser of a width and depth, with hyperparameters by name: see `transformation_of`."""
 
 
 def loss_of(loss: Loss, outputs: tuple[int, ...], y: Array) -> LossFunction:
@@ -60,7 +64,7 @@ def loss_of(loss: Loss, outputs: tuple[int, ...], y: Array) -> LossFunction:
     return function
 
 
-def transformation_of(optimiser: Any, params: Tree) -> optax.GradientTransformation:
+def transformation_of(optimiser: object, params: PyTree) -> optax.GradientTransformation:
     """Return the optax transformation of all parameters.
 
     Args:
@@ -112,9 +116,9 @@ def step(
     model: Model,
     loss: LossFunction,
     transformation: optax.GradientTransformation,
-    carry: tuple[Tree, Tree, Tree],
+    carry: tuple[PyTree, PyTree, PyTree],
     data: tuple[Array, Array],
-) -> tuple[tuple[Tree, Tree, Tree], Array, Captured]:
+) -> tuple[tuple[PyTree, PyTree, PyTree], Array, Captured]:
     """Update the parameters once on all samples.
 
     Args:
@@ -132,7 +136,7 @@ def step(
 
     params, state, moments = carry
 
-    def objective(params: Tree) -> tuple[Array, Captured]:
+    def objective(params: PyTree) -> tuple[Array, Captured]:
         captured = model.apply(params, state, data[0])
         return loss(captured.outputs, data[1]), captured
 

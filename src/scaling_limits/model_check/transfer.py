@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from scaling_limits.claims import optimum_stays
 from scaling_limits.claims.measurement import Measurement, UndecidedError
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.quantities import Quantity
-from scaling_limits.model_check.models import Tree, model_of
+from scaling_limits.model_check.models import model_of
 from scaling_limits.model_check.sweep import (
     Size,
     Sweep,
@@ -30,10 +30,11 @@ from scaling_limits.training.loop import options
 if TYPE_CHECKING:
     import pandas as pd
     from jax import Array
+    from jaxtyping import PyTree
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    from scaling_limits.model_check.training import Loss, LossFunction
+    from scaling_limits.model_check.training import Loss, LossFunction, OptimiserBySize
 
 TransferVerdict = Literal["moves", "inconclusive", "transfers"]
 RESERVED = ("width", "depth", "seed", "rngs")
@@ -79,7 +80,7 @@ class TransferReport:
 
 def check_transfer(
     build: Callable[..., object],
-    optimiser: Callable[..., Any],
+    optimiser: OptimiserBySize,
     hyperparameter: str,
     values: Sequence[float],
     *,
@@ -147,7 +148,7 @@ def _require_values(
 
 def _sweep_values(
     build: Callable[..., object],
-    optimiser: Callable[..., Any],
+    optimiser: OptimiserBySize,
     loss: LossFunction,
     sweep: Sweep,
     size: Size,
@@ -176,7 +177,7 @@ def _sweep_values(
         params, state = model.init(key, data[0])
         rule = transformation(params)
 
-        def body(carry: Tree, _: None) -> tuple[Tree, Array]:
+        def body(carry: PyTree, _: None) -> tuple[PyTree, Array]:
             carry, before, _captured = step(model, loss, rule, carry, data)
             return carry, before
 
@@ -194,7 +195,7 @@ def _sweep_values(
     return np.asarray(run(sweep.data, sweep.keys(size), jnp.asarray(values, _precision(sweep))))
 
 
-def _precision(sweep: Sweep) -> Any:
+def _precision(sweep: Sweep) -> np.dtype:
     """Return the precision of the hyperparameter: that of real inputs, else the default."""
     import jax.numpy as jnp
 

@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+
+from jaxtyping import PyTree
 
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.mup_rules.leaves import leaves_of, matching
+from scaling_limits.mup_rules.leaves import Leaf, leaves_of, matching
 from scaling_limits.mup_rules.roles import Role, Shapes, assign_roles, head_growth
 from scaling_limits.mup_rules.rules import OPTIMISERS, Optimiser, Ratios, multipliers, rule
 from scaling_limits.mup_rules.scaler import Parameter, Scaler
 
 
 def build(
-    params: Any,
-    base_params: Any,
+    params: PyTree,
+    base_params: PyTree,
     optimiser: Optimiser,
     *,
     depth: tuple[int, int] | None,
@@ -63,7 +64,7 @@ def _check_growth(shapes: Mapping[str, Shapes]) -> None:
         )
 
 
-def _paired(target: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Shapes]:
+def _paired(target: Mapping[str, Leaf], base: Mapping[str, Leaf]) -> dict[str, Shapes]:
     """Return both shapes of each parameter."""
     for here, there, name, other in (
         (target, base, "params", "base_params"),

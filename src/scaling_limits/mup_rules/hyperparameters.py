@@ -77,7 +77,7 @@ def rescaled(values: Mapping[str, object], rule: Rule, ratios: Ratios) -> dict[s
     return {key: _times(factors.get(key, 1.0), value) for key, value in values.items()}
 
 
-def _times(factor: float, value: Any) -> Any:
+def _times(factor: float, value: Any) -> object:
     """Multiply a number or a schedule; anything else has the factor 1."""
     if factor == 1.0:
         return value

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any
 
 import jax
 from jax.tree_util import GetAttrKey, keystr, tree_flatten_with_path
+from jaxtyping import PyTree
 
 from scaling_limits.errors import ConfigurationError
+
+Leaf = jax.Array | jax.ShapeDtypeStruct
+"""A parameter, or its shape."""
 
 
 def path_of(keys: tuple[object, ...]) -> str:
@@ -16,7 +19,7 @@ def path_of(keys: tuple[object, ...]) -> str:
     return keystr(keys[:-1] if boxed else keys, simple=True, separator="/")
 
 
-def leaves_of(tree: Any, argument: str) -> dict[str, Any]:
+def leaves_of(tree: PyTree, argument: str) -> dict[str, Leaf]:
     """Return the arrays or shapes of a tree by path.
 
     Args:

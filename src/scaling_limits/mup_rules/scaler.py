@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -12,13 +12,14 @@ import optax
 
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.mup_rules.hyperparameters import complete, rescaled
-from scaling_limits.mup_rules.leaves import leaves_of, path_of
+from scaling_limits.mup_rules.leaves import Leaf, leaves_of, path_of
 from scaling_limits.mup_rules.roles import Role
 from scaling_limits.mup_rules.rules import Optimiser, Power, Ratios, Rule
 from scaling_limits.mup_rules.table import as_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from jaxtyping import PyTree
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Scaler:
     forward: Mapping[str, Power]
     ratios: Ratios
     update_rule: Optimiser
-    base_params: Mapping[str, Any] = field(repr=False)
+    base_params: Mapping[str, Leaf] = field(repr=False)
 
     @property
     def multipliers(self) -> dict[str, float]:
@@ -63,7 +64,7 @@ class Scaler:
         """
         return {place: power.at(self.ratios) for place, power in self.forward.items()}
 
-    def rescale(self, params: Any) -> Any:
+    def rescale(self, params: PyTree) -> PyTree:
         """Return the initial parameters of the target model.
 
         Each parameter is multiplied by one number, after which its root mean square is that in `base_params` times the
@@ -141,7 +142,7 @@ class Scaler:
             )
         return self.parameters[path]
 
-    def _groups(self, tree: Any) -> Any:
+    def _groups(self, tree: PyTree) -> PyTree:
         return jax.tree_util.tree_map_with_path(
             lambda keys, _: self._parameter(path_of(keys)).group, tree
         )
@@ -156,7 +157,7 @@ class Scaler:
         return jnp.where(size == 0, 1.0, base * power / jnp.where(size == 0, 1.0, size))
 
 
-def _sizes(leaves: Mapping[str, jax.Array], argument: str) -> dict[str, jax.Array]:
+def _sizes(leaves: Mapping[str, Leaf], argument: str) -> dict[str, jax.Array]:
     """Return the root mean square of each array.
 
     Raises:
@@ -187,5 +188,5 @@ def _root_mean_squares(leaves: dict[str, jax.Array]) -> dict[str, jax.Array]:
 
 
 @jax.jit
-def _product(tree: Any, factors: Any) -> Any:
+def _product(tree: PyTree, factors: PyTree) -> PyTree:
     return jax.tree.map(jnp.multiply, tree, factors)

@@ -7,9 +7,9 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.files import JsonObject
 
 CHECKED = ("cells.parquet", "records.parquet", "figure.json", "verdicts.json")
 """The files that are judged, drawn and shown."""
@@ -41,7 +41,7 @@ def require_unchanged(folders: Iterable[Path]) -> None:
         raise ChangedError("\n".join(problems))
 
 
-def read_provenance(folder: Path) -> dict[str, Any]:
+def read_provenance(folder: Path) -> JsonObject:
     """Read the provenance in a figure's folder.
 
     Raises:
@@ -49,7 +49,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     """
     path = folder / PROVENANCE
     try:
-        content: dict[str, Any] = json.loads(path.read_bytes())
+        content: JsonObject = json.loads(path.read_bytes())
         content["compared"]["substitutions"], content["checksums"].items()
     except FileNotFoundError:
         raise ChangedError(f"{path}: missing; {_remedy(folder)}") from None

@@ -4,7 +4,6 @@ import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from pydantic import BaseModel
@@ -19,7 +18,7 @@ from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.namespace import identity
 from scaling_limits.datasets import catalogue
-from scaling_limits.files import write_file
+from scaling_limits.files import JsonObject, write_file
 from scaling_limits.pipeline import evidence, notes
 from scaling_limits.pipeline.checksums import PROVENANCE, checksums
 from scaling_limits.pipeline.jobs import COLUMNS
@@ -58,7 +57,7 @@ def collect(
     figure = configuration.figure(paper, name)
     points = configuration.points(paper, figure.experiment)
     results = Results(_cells(points), _records(job_records))
-    meta: dict[str, Any] = {}
+    meta: dict[str, JsonObject] = {}
     for path in job_meta:
         meta.update(json.loads(path.read_text()))
     machines = sorted({entry["machine"] for entry in meta.values() if "machine" in entry})
@@ -76,8 +75,7 @@ def collect(
     write_file(folder / "records.parquet", results.records.to_parquet(index=False))
     write_verdicts(folder, verdicts)
     named = {"paper": paper, "figure": name, "preset": configuration.main.preset}
-    shown = _shown(configuration, paper, name, points, results)
-    shown["notes"] += notes.of_machines(machines)
+    shown = _shown(configuration, paper, name, points, results, machines)
     _write(folder / "figure.json", {**named, **shown})
     experiment = _experiment(configuration, paper, figure.experiment)
     came_from = {
@@ -98,14 +96,22 @@ def collect(
 
 
 def _shown(
-    configuration: Configuration, paper: str, name: str, points: Sequence[Point], results: Results
-) -> dict[str, Any]:
+    configuration: Configuration,
+    paper: str,
+    name: str,
+    points: Sequence[Point],
+    results: Results,
+    machines: Sequence[str],
+) -> dict[str, object]:
     """Return the texts of a figure, the evidence that its picture draws, its notes and its settings."""
     figure = configuration.figure(paper, name)
     return {
         **_texts(configuration, paper, name, points, results.cells),
         **_evidence(figure, results),
-        "notes": [*notes.on_the_picture(configuration, paper, name, results.cells)],
+        "notes": [
+            *notes.on_the_picture(configuration, paper, name, results.cells),
+            *notes.of_machines(machines),
+        ],
         "repeats": notes.repeated(configuration, paper, name),
         "differences": notes.differences(configuration, paper, name),
         "defaults": _defaults([p.settings for p in points if p.grid in figure.grids]),
@@ -211,7 +217,7 @@ def _defaults(settings: Sequence[BaseModel]) -> list[str]:
     return sorted({name for known in usual.values() for name in known} - said)
 
 
-def _origins(points: Sequence[Point], meta: Mapping[str, Any]) -> dict[str, Any]:
+def _origins(points: Sequence[Point], meta: Mapping[str, JsonObject]) -> dict[str, object]:
     """Return the code, libraries, devices, data and seeds of cells.
 
     Args:
@@ -228,7 +234,7 @@ def _origins(points: Sequence[Point], meta: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _surroundings(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _surroundings(meta: Mapping[str, JsonObject]) -> dict[str, object]:
     """Return entries that may differ between two equal results."""
     compiled = {entry["shard"]: entry["compile_seconds"] for entry in meta.values()}
     return {

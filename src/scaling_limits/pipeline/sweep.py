@@ -125,7 +125,7 @@ def _train(arguments: _Arguments, data: object, store: Store, folder: Path) -> p
         prepare(name, data_path=copies, downloads=folder, output=output, user=user)
     found |= _computed(missing, len(found), store, folder / "datasets")
     tables = [rows(found[cell_key(each.cell)].measured) for each in points]
-    varied = [name for name, value in settings.items() if axes.is_axis(name, value)]
+    varied = [name for name, value in settings.items() if axes.is_axis(value, name)]
     if not varied:
         return tables[0]
     labels = [name for name in varied if name != "seed"] + ["seed"]

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 from pydantic import ValidationError
 
 from scaling_limits.errors import ScalingLimitsError, unknown
-from scaling_limits.files import write_file
+from scaling_limits.files import JsonObject, write_file
 from scaling_limits.images import with_palette
 from scaling_limits.outcomes import BACKGROUNDS, REASONS, score, to_see
 from scaling_limits.plots import registry
@@ -37,10 +37,6 @@ _METADATA: dict[str, dict[str, str | None]] = {
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
 }
-
-
-Content = dict[str, Any]
-"""A JSON object."""
 
 
 class Markdown(str):
@@ -87,9 +83,9 @@ class FigureFolder(Generic[PlotT_co]):
     caption: str
     plot: PlotT_co
     notes: tuple[str, ...]
-    judged: tuple[Content, ...]
-    fitted: tuple[Content, ...]
-    verdicts: tuple[Content, ...]
+    judged: tuple[JsonObject, ...]
+    fitted: tuple[JsonObject, ...]
+    verdicts: tuple[JsonObject, ...]
     results: Results
     place: Body | None = None
 
@@ -297,7 +293,7 @@ def _json(path: Path) -> Any:
         raise ScalingLimitsError(f"{path} cannot be read: {error}") from error
 
 
-def _in_words(verdict: Content) -> str:
+def _in_words(verdict: JsonObject) -> str:
     value, interval = verdict["value"], verdict["interval"]
     measured = []
     if value is not None:
@@ -315,7 +311,7 @@ def _in_words(verdict: Content) -> str:
     return words
 
 
-def _found(verdict: Content) -> str:
+def _found(verdict: JsonObject) -> str:
     """Return the measured value with its interval, and the threshold."""
     value, interval = verdict["value"], verdict["interval"]
     measured = "no value" if value is None else _number(value)

@@ -1,7 +1,7 @@
 """Base classes for the options of plots, and functions that several kinds share."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -146,7 +146,9 @@ class PlotOptions(Strict):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _as_its_kind(cls, content: Any, handler: ModelWrapValidatorHandler[Self]) -> Any:
+    def _as_its_kind(
+        cls, content: object, handler: ModelWrapValidatorHandler[Self]
+    ) -> "PlotOptions":
         """Validate a plot as the options of its kind."""
         if cls is not PlotOptions or not isinstance(content, Mapping):
             return handler(content)

@@ -8,7 +8,7 @@ import base64
 import contextlib
 import io
 import traceback
-from typing import Any
+from collections.abc import Callable
 
 import nbformat.v4
 from IPython.core.formatters import DisplayFormatter
@@ -45,8 +45,10 @@ class InProcess(Engine):  # type: ignore[misc]
 
 def _run(cell: NotebookNode, namespace: dict[str, object]) -> bool:
     """Run a cell, store its outputs, and return whether it failed."""
-    new: Any = nbformat.v4.new_output
-    formatter: Any = DisplayFormatter()
+    new: Callable[..., NotebookNode] = nbformat.v4.new_output
+    formatted: Callable[[object], tuple[dict[str, object], dict[str, object]]] = (
+        DisplayFormatter().format
+    )
     printed = io.StringIO()
     value, error = None, None
     with contextlib.redirect_stdout(printed):
@@ -57,7 +59,7 @@ def _run(cell: NotebookNode, namespace: dict[str, object]) -> bool:
     if text := printed.getvalue():
         cell.outputs.append(new("stream", name="stdout", text=text))
     if value is not None:
-        data, metadata = formatter.format(value)
+        data, metadata = formatted(value)
         for form, content in data.items():
             if isinstance(content, bytes):
                 data[form] = base64.b64encode(content).decode()

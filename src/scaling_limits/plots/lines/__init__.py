@@ -32,7 +32,7 @@ SIZES = ("width", "depth", "target_dim")
 """Columns that are network sizes, over which no value is optimal."""
 
 LINE: Shape = {"quantity": QUANTITY}
-PANEL: Shape = {
+PANEL: dict[str, Shape] = {
     "title": str,
     "quantity": QUANTITY,
     "tuned_by": QUANTITY,

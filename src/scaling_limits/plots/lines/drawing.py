@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.quantities import Quantity
-from scaling_limits.plots.figure_folder import Content, FigureFolder
+from scaling_limits.files import JsonObject
+from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.lines import (
     SIZES,
     Line,
@@ -288,7 +289,7 @@ class Lines(page.Drawing):
             scales[one.panel] = optima.Scale(values, self.axes[one.panel].get_xlim())
         return scales
 
-    def _judging(self, panel: Panel, line: Line) -> Content | None:
+    def _judging(self, panel: Panel, line: Line) -> JsonObject | None:
         """Return the claim that judges the optimum of a line, or None."""
         # an error and the accuracy have the same optimum
         quantity = line.quantity.model_dump(exclude={"label", "complement"})

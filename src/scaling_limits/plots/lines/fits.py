@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from scaling_limits.figures.quantities import Quantity
-from scaling_limits.plots.figure_folder import Content
+from scaling_limits.files import JsonObject
 from scaling_limits.plots.lines import Line, Panel
 from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
@@ -36,7 +36,7 @@ class Slope:
 
 
 def slopes_of(
-    fitted: Sequence[Content], panel: Panel, line: Line, value: float | None
+    fitted: Sequence[JsonObject], panel: Panel, line: Line, value: float | None
 ) -> list[tuple[float, tuple[float, float] | None]]:
     """Return the slopes along x, with intervals, that claims have fitted to a line of a panel.
 

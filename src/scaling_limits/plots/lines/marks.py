@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
 
-from scaling_limits.plots.figure_folder import Content
+from scaling_limits.files import JsonObject
 from scaling_limits.plots.lines import SIZES, Level, Panel, Slope
 from scaling_limits.plots.tables import visible
 from scaling_limits.plotting import style
@@ -26,7 +26,8 @@ _JUDGED, _RING = "optimum (judged)", "optimum"
 _BAR, _STABLE = "within 10 % of the optimum", "last value before divergence"
 _LEAVES = "leaves the frame"
 _ARROW: style.Look = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "none"}
-_SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+_Transformation = Callable[[ArrayLike], NDArray[np.float64]]
+_SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
     "linear": (np.asarray, np.asarray),
     "log": (np.log, np.exp),
 }
@@ -45,7 +46,7 @@ class Tuned:
 
     rows: pd.DataFrame
     colour: Colour
-    claim: Content | None
+    claim: JsonObject | None
 
 
 def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axes:

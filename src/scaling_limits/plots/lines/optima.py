@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, CARETUP
 
-from scaling_limits.plots.figure_folder import Content
+from scaling_limits.files import JsonObject
 from scaling_limits.plotting import page, style
 
 HEIGHT = 1.05
@@ -57,7 +57,7 @@ class Track:
     points: tuple[Sequence[float | None], ...]
 
 
-def track(claim: Content, grid: str, panel: int, column: int, name: str) -> Track | None:
+def track(claim: JsonObject, grid: str, panel: int, column: int, name: str) -> Track | None:
     """Return the optima that a claim located in a grid, or None if there are fewer than two sizes.
 
     Args:
