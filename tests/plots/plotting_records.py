@@ -37,6 +37,7 @@ NETWORK: dict[str, Any] = {
 }
 VERDICT: dict[str, Any] = {
     "statement": "The best rates do not depend on the width.",
+    "claim": "it-is-so",
     "verdict": "holds",
     "reason": None,
     "value": 0.1234,
