@@ -59,16 +59,17 @@ def _palettes(lines: Lines) -> list[Block]:
     plot, hues = lines.plot, [hue for hue, _ in lines.colours]
     for (hue, network), palette in lines.colours.items():
         panels = lines.sharing((hue, network))
-        entries: dict[str, Artist] = {}
         if hue is None:
-            entries = _individual(lines, panels)
+            found.append(Block("", _individual(lines, panels)))
+            continue
         marker = MARKERS[0] if any(lines.is_marked(panel) for panel in panels) else None
-        for value, colour in palette.items() if hue is not None else ():
+        entries: dict[str, Artist] = {}
+        for value, colour in palette.items():
             name = plot.hue_labels.get(f"{value:g}", text.short(value))
             entries[name] = Line2D([], [], color=colour, marker=marker, markersize=3.0)
         title = ""
         # without a symbol if all values have names
-        if hue is not None and not all(f"{value:g}" in plot.hue_labels for value in palette):
+        if not all(f"{value:g}" in plot.hue_labels for value in palette):
             title = f"${text.symbol(hue, lines.figure.results.cells, plot.symbols)}$"
             title += f" ({_shared_words(lines, hue, network)})" if hues.count(hue) > 1 else ""
         found.append(Block(title, entries))
