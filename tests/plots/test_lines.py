@@ -28,7 +28,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import page
 
 JUDGED, OPTIMUM = "optimum (judged)", "optimum"
-BAR, STABLE = "within 10 % of the optimum", "last value before divergence"
+BAR, STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
 LOST = "diverged (at least one seed)"
 RANGE = "min\N{EN DASH}max over seeds"
 FACTOR = 4**-0.1
@@ -312,6 +312,31 @@ def test_panels_that_are_compared_share_their_axes(rates: Drawn, sizes: Drawn) -
     width, other, *_ = sizes.axes
     assert other.get_ylim() != width.get_ylim()
     assert other.get_ylabel() == width.get_ylabel() == "$s - 1$"
+
+
+def test_panels_with_different_labels_of_x_have_their_own_axes(tmp_path: Path) -> None:
+    rows = [*rate_rows("a"), *rate_rows("b")]
+    rows = [row for row in rows if row[0]["grid"] == "a" or row[0]["learning_rate"] > 2**-5]
+    for label, shared in ((None, True), ("other rate", False)):
+        panels = [rate_panel("a"), rate_panel("b", x_label=label)]
+        one, other = of_panels(tmp_path / str(label), rows, *panels).axes
+        assert (one.get_xlim() == other.get_xlim()) is shared
+
+
+def test_networks_share_a_palette_if_one_has_all_sizes_of_the_other(tmp_path: Path) -> None:
+    def of(network: str, *widths: int) -> Rows:
+        rows = rate_rows(network, widths=widths)
+        return [(cell | {"network": network}, said) for cell, said in rows]
+
+    panels = [rate_panel("mlp"), rate_panel("cnn")]
+    nested = of_panels(tmp_path / "a", of("mlp", 8, 32) + of("cnn", 8, 16, 32), *panels)
+    assert [name for name in nested.legend if "=" in name] == ["$N$ = 8", "$N$ = 16", "$N$ = 32"]
+    colours = [
+        {to_rgb(line.get_color()) for line in lines(ax, "training loss")} for ax in nested.axes
+    ]
+    assert colours[0] < colours[1]
+    apart = of_panels(tmp_path / "b", of("mlp", 8, 32) + of("cnn", 16, 32), *panels)
+    assert len([name for name in apart.legend if "=" in name]) == 4
 
 
 def test_titles_stand_where_they_change_from_above(rates: Drawn, sizes: Drawn) -> None:
