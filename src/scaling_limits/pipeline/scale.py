@@ -56,22 +56,11 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
     figure = configuration.figure(paper, name)
     scale = _Scale(configuration, paper, str(figure.experiment), figure.plot)
     shown = cells[cells["grid"].isin(scale.grids)]
-    rows = [(label, scale.parts(grids, shown)) for label, grids in scale.groups(shown).items()]
-    alike: dict[tuple[_Part, ...], list[str]] = {}
-    common = set.intersection(*(set(parts) for _, parts in rows))
-    for label, parts in rows:
-        alike.setdefault(tuple(part for part in parts if part not in common), []).append(label)
-    alike.pop((), None)
-    # different numbers of seeds alone do not separate rows
-    differ = any(part not in common for _, parts in rows for part in parts[:-1])
-    if len(alike) > _MOST_ROWS or not differ:
-        rows, alike = [("", scale.parts(scale.grids, shown))], {}
-        common = set(rows[0][1])
+    common, rows = scale.rows(shown)
     words = _Words()
-    texts = [words.of(part for part in rows[0][1] if part in common)]
-    by_row = [f"{' and '.join(labels)}: {words.of(parts)}" for parts, labels in alike.items()]
-    texts = [text for text in (*texts, "; ".join(by_row)) if text]
-    return f"Scale ({configuration.main.preset}): {'. '.join(texts)}."
+    texts = [words.of(common)]
+    texts.append("; ".join(f"{label}: {words.of(parts)}" for label, parts in rows.items()))
+    return f"Scale ({configuration.main.preset}): {'. '.join(filter(None, texts))}."
 
 
 class _Words:
@@ -107,7 +96,25 @@ class _Scale:
         self._stated = configuration.stated(paper, experiment)
         self.grids = [grid for grid in dict.fromkeys(plot.grids) if grid in self._used.grids]
 
-    def groups(self, shown: pd.DataFrame) -> dict[str, list[str]]:
+    def rows(self, shown: pd.DataFrame) -> tuple[list[_Part], dict[str, list[_Part]]]:
+        """Return the parts that hold for the whole figure, and the others by the names of the rows for which they hold.
+
+        Rows that differ only in the number of seeds, or too many rows, are not separated.
+        """
+        rows = {label: self._parts(grids, shown) for label, grids in self._groups(shown).items()}
+        first, *others = rows.values()
+        common = [part for part in first if all(part in parts for parts in others)]
+        alike: dict[tuple[_Part, ...], list[str]] = {}
+        for label, parts in rows.items():
+            own = tuple(part for part in parts if part not in common)
+            alike.setdefault(own, []).append(label)
+        alike.pop((), None)
+        differ = any(part not in common for parts in rows.values() for part in parts[:-1])
+        if not differ or len(alike) > _MOST_ROWS:
+            return self._parts(self.grids, shown), {}
+        return common, {" and ".join(labels): list(own) for own, labels in alike.items()}
+
+    def _groups(self, shown: pd.DataFrame) -> dict[str, list[str]]:
         """Return the grids by the part of their titles that separates those of different scale best.
 
         If no part separates any, all grids are in one group without a name.
@@ -139,7 +146,7 @@ class _Scale:
                 best = groups
         return best
 
-    def parts(self, grids: Sequence[str], shown: pd.DataFrame) -> list[_Part]:
+    def _parts(self, grids: Sequence[str], shown: pd.DataFrame) -> list[_Part]:
         """Return the settings of some grids in words: sizes, updates, other settings that differ, data, seeds."""
         cells = shown[shown["grid"].isin(grids)]
         parts = [self._setting(key, grids, cells) for key in _ALWAYS | _IF_OTHER]
