@@ -130,12 +130,13 @@ class _Scale:
         }
         keys = [key for key in _SEPARATING if key in shown]
         scales = {
-            grid: str([sorted(set(own[key].map(str))) for key in keys])
+            grid: [tuple(sorted(set(own[key].map(str)))) for key in keys]
             for grid, own in cells.items()
         }
 
         def unlike(groups: Mapping[str, Sequence[str]]) -> int:
-            return sum(len({scales[grid] for grid in own}) - 1 for own in groups.values())
+            columns = [zip(*(scales[grid] for grid in own), strict=True) for own in groups.values()]
+            return sum(len(set(column)) - 1 for own in columns for column in own)
 
         best = {"": self.grids}
         for level in range(min(map(len, titles.values()))):
