@@ -80,12 +80,17 @@ def overall(outcomes: Sequence[Outcome]) -> Overall:
 def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
     """Return the overall outcome of a figure's claims, and how many of them hold.
 
+    If none holds and some fail, claims that are not decided are counted separately.
+
     >>> score(["holds", "fails"])
     ('partly reproduced', '1 of 2 claims')
+    >>> score(["fails", "inconclusive", "inconclusive"])
+    ('not reproduced', '1 fails, 2 inconclusive')
     """
-    number = len(outcomes)
-    claims = f"{outcomes.count('holds')} of {number} claim{'s' if number > 1 else ''}"
-    return overall(outcomes), claims
+    outcome, number = overall(outcomes), len(outcomes)
+    if outcome == "not reproduced":
+        return outcome, tally(outcomes)
+    return outcome, f"{outcomes.count('holds')} of {number} claim{'s' if number > 1 else ''}"
 
 
 def to_see(see: str, outcomes: Sequence[Outcome]) -> str:

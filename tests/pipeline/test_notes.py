@@ -12,7 +12,8 @@ from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.figures import _defaults as pipeline_defaults
-from scaling_limits.pipeline.notes import differences, filled, on_the_picture, repeated
+from scaling_limits.pipeline.notes import differences, on_the_picture, repeated
+from scaling_limits.pipeline.placeholders import filled
 
 PROJECT = Path(__file__).parents[2]
 EXPERIMENT = "hyperparameter_transfer_tanh"

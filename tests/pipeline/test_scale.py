@@ -87,6 +87,29 @@ def test_settings_that_differ_are_named(settings: dict[str, Any], words: str) ->
     assert words in changed(settings)
 
 
+def test_rows_of_other_scale_are_named_with_what_they_do_not_share() -> None:
+    assert line(at("laptop"), "second-order", "figS10").startswith(
+        f'Scale (laptop): $L$ = 3. MLP: $M$ = 64{DASH}512 (preset "paper": 64{DASH}16,384), 60 updates (160), '
+        f"14\N{MULTIPLICATION SIGN}14 pixels, MNIST"
+    )
+    text = line(at("laptop"), "second-order", "fig1")
+    assert "; Myrtle-5: " in text
+    assert "4 training samples (paper: 256)" in text.partition("; Myrtle-5: ")[2]
+
+
+def test_rows_of_the_same_scale_are_not_named() -> None:
+    """The rows of mupc Figure 1 differ in the number of seeds only."""
+    text = line(at("laptop"), "mupc", "fig1")
+    assert "tanh" not in text
+    assert f"mean of 2{DASH}3 seeds" in text
+
+
+def test_the_paper_s_dataset_is_named_where_the_files_give_another() -> None:
+    assert "paper: ImageNet" in line(at("laptop"), "second-order", "tableS1")
+    text = line(at("laptop"), "second-order", "table3")
+    assert [part.count("ImageNet") for part in text.split("; ") if ": $M$" in part] == [0, 0, 1]
+
+
 def test_widths_of_the_same_ends_have_no_parentheses() -> None:
     text = changed({"grids": {"width": {"width": [64, 1024]}}})
     assert f"$N$ = 64{DASH}1024, $H$" in text

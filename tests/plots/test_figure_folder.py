@@ -124,7 +124,8 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     [
         (("holds",), "reproduced \N{MIDDLE DOT} 1 of 1 claim"),
         (("holds", "inconclusive"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
-        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 0 of 2 claims"),
+        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 2 fail"),
+        (("fails", "inconclusive"), "not reproduced \N{MIDDLE DOT} 1 fails, 1 inconclusive"),
         (("diverged",), "inconclusive at this scale \N{MIDDLE DOT} 0 of 1 claim"),
         (("data not available",), "data not available \N{MIDDLE DOT} 0 of 1 claim"),
     ],

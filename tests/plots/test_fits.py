@@ -55,6 +55,27 @@ def test_each_line_has_its_slope_in_its_colour(tmp_path: Path) -> None:
     assert rest == [("\N{MINUS SIGN}1.00 ± 0.10", small), ("\N{MINUS SIGN}0.50 ± 0.10", large)]
 
 
+def test_without_room_for_all_slopes_those_of_solid_lines_are_written(tmp_path: Path) -> None:
+    depths = (1, 2, 3)
+    rows = [
+        row
+        for grid in ("main", "control")
+        for row in cells(grid, loss, width=(8, 32), depth=depths)
+    ]
+    control = {"grid": "control", "quantity": LOSS, "style": "dotted", "label": "control"}
+    both = panel(lines=[{"grid": "main", "quantity": LOSS}, control])
+    claims = [
+        fitted(*(fit(-0.1 * depth, depth=depth) for depth in depths), grids=(grid,))
+        for grid in ("main", "control")
+    ]
+    plot = {"kind": "lines", "panels": [both]}
+    found = drawn(write_folder(tmp_path / "f", plot, rows, fitted=claims))
+    assert [words.split(" ")[0] for words, _ in written(found)] == [
+        "slopes",
+        *(f"\N{MINUS SIGN}0.{depth}0" for depth in depths),
+    ]
+
+
 @pytest.mark.parametrize(
     ("claim", "said"),
     [

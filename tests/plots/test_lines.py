@@ -28,7 +28,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import page
 
 JUDGED, OPTIMUM = "optimum (judged)", "optimum"
-BAR, STABLE = "within 10 % of the optimum", "last value before divergence"
+BAR, STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
 LOST = "diverged (at least one seed)"
 RANGE = "min\N{EN DASH}max over seeds"
 FACTOR = 4**-0.1
@@ -314,6 +314,31 @@ def test_panels_that_are_compared_share_their_axes(rates: Drawn, sizes: Drawn) -
     assert other.get_ylabel() == width.get_ylabel() == "$s - 1$"
 
 
+def test_panels_with_different_labels_of_x_have_their_own_axes(tmp_path: Path) -> None:
+    rows = [*rate_rows("a"), *rate_rows("b")]
+    rows = [row for row in rows if row[0]["grid"] == "a" or row[0]["learning_rate"] > 2**-5]
+    for label, shared in ((None, True), ("other rate", False)):
+        panels = [rate_panel("a"), rate_panel("b", x_label=label)]
+        one, other = of_panels(tmp_path / str(label), rows, *panels).axes
+        assert (one.get_xlim() == other.get_xlim()) is shared
+
+
+def test_networks_share_a_palette_if_one_has_all_sizes_of_the_other(tmp_path: Path) -> None:
+    def of(network: str, *widths: int) -> Rows:
+        rows = rate_rows(network, widths=widths)
+        return [(cell | {"network": network}, said) for cell, said in rows]
+
+    panels = [rate_panel("mlp"), rate_panel("cnn")]
+    nested = of_panels(tmp_path / "a", of("mlp", 8, 32) + of("cnn", 8, 16, 32), *panels)
+    assert [name for name in nested.legend if "=" in name] == ["$N$ = 8", "$N$ = 16", "$N$ = 32"]
+    colours = [
+        {to_rgb(line.get_color()) for line in lines(ax, "training loss")} for ax in nested.axes
+    ]
+    assert colours[0] < colours[1]
+    apart = of_panels(tmp_path / "b", of("mlp", 8, 32) + of("cnn", 16, 32), *panels)
+    assert len([name for name in apart.legend if "=" in name]) == 4
+
+
 def test_titles_stand_where_they_change_from_above(rates: Drawn, sizes: Drawn) -> None:
     assert [ax.get_title() for ax in rates.axes] == ["main", "control", "", ""]
     titles = [
@@ -477,14 +502,16 @@ def test_sizes_of_several_networks_are_told_apart_by_what_their_titles_share(
         ("control", "cnn", "CNN, SP"),
         ("reference", "cnn", "CNN, muP"),
     ):
-        axes = {"width": (8, 32), "learning_rate": (0.1, 0.2), "network": (network,)}
+        # neither network has all sizes of the other
+        widths = (8, 32) if network == "mlp" else (16, 32)
+        axes = {"width": widths, "learning_rate": (0.1, 0.2), "network": (network,)}
         rows += cells(grid, lambda **_: {"train_loss": 1.0}, **axes, parameterisation=(title,))
         panels.append(rate_panel(grid, title=title))
     marks = [OPTIMUM, BAR]
-    names = ["$N$ (MLP) = 8", "$N$ (MLP) = 32", "$N$ (CNN) = 8", "$N$ (CNN) = 32"]
+    names = ["$N$ (MLP) = 8", "$N$ (MLP) = 32", "$N$ (CNN) = 16", "$N$ (CNN) = 32"]
     assert list(of_panels(tmp_path, rows, *panels).legend) == names + marks
     one_each = [panels[0], panels[2]]
-    names = ["$N$ (SP) = 8", "$N$ (SP) = 32", "$N$ (CNN, SP) = 8", "$N$ (CNN, SP) = 32"]
+    names = ["$N$ (SP) = 8", "$N$ (SP) = 32", "$N$ (CNN, SP) = 16", "$N$ (CNN, SP) = 32"]
     assert list(of_panels(tmp_path / "alone", rows, *one_each).legend) == names + marks
 
 

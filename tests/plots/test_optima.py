@@ -27,7 +27,7 @@ from plotting_records import (
 from scaling_limits.plots.lines import optima
 from scaling_limits.plots.lines.headers import headers_of
 
-BAR, STABLE = "within 10 % of the optimum", "last value before divergence"
+BAR, STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
 LOST = "diverged (at least one seed)"
 STAYS: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-4, 2**-4.5, 2**-3.5]]
 MOVES: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-6, None, 2**-5]]
@@ -314,6 +314,57 @@ def test_several_optima_of_a_column_are_told_apart(tmp_path: Path) -> None:
         assert [(line.get_color(), line.get_marker()) for line in tracks] == looks
     arrows = [line for line in lowest(found)[1].lines if line.get_marker() == CARETDOWN]
     assert [arrow.get_color() for arrow in arrows] == [colour for colour, _ in looks]
+
+
+def test_tracks_that_start_at_different_sizes_are_relative_to_their_start(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0, widths=(2, 4))]
+    panels = [rate_panel("main", title="MLP"), rate_panel("control", title="CNN")]
+    located = {"main": STAYS, "control": [[2, 2**2, None, 2**3], [4, 2**1, 2**0, 2**2]]}
+    claim = judged(TRAIN, "main", "control", optima=located)
+    found = of_panels(tmp_path, rows, *panels, judged=[claim], wrap=1)
+    (ax,) = lowest(found)
+    tracks = [line for line in ax.lines if line.get_marker() in ("o", "s")]
+    assert [line.get_xydata().tolist() for line in tracks] == [[[1, 1], [4, 1]], [[1, 1], [2, 0.5]]]
+    # both optima within one octave of the start
+    assert np.log2(ax.get_ylim()) == pytest.approx([-1 - 1.2, 1.2])
+    assert ax.get_ylabel() == "optimal $\\eta$\n(relative)"
+    assert ax.get_xlabel() == "width $N$, relative to smallest"
+    assert [line.get_marker() for line in ax.lines].count(CARETDOWN) == 1
+    assert [tuple(start) for start, _ in guides(ax)] == [(1, 1)] * 3
+
+
+@pytest.mark.parametrize(("octaves", "relative"), [(2.0, False), (2.1, True)])
+def test_tracks_that_start_far_apart_are_relative_to_their_start(
+    tmp_path: Path, octaves: float, relative: bool
+) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    panels = [rate_panel("main", title="tanh"), rate_panel("control", title="ReLU")]
+    located = {"main": STAYS, "control": [[8, 2 ** (-4 - octaves), None, None], *MOVES[1:]]}
+    claim = judged(TRAIN, "main", "control", optima=located)
+    (ax,) = lowest(of_panels(tmp_path, rows, *panels, judged=[claim], wrap=1))
+    assert ax.get_ylabel().endswith("(relative)") is relative
+
+
+def test_what_a_line_is_compared_with_has_a_ring_and_no_track(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    panel = rate_panel("main")
+    panel["lines"].append(
+        {"grid": "control", "quantity": TRAIN, "style": "dotted", "label": "control"}
+    )
+    claim = judged(TRAIN, "main", "control", optima={"main": STAYS, "control": MOVES})
+    found = of_panels(tmp_path, rows, panel, judged=[claim])
+    (ax,) = lowest(found)
+    assert points(ax).tolist() == [[8, 2**-4], [32, 2**-4]]
+    assert len(dots(strip(found.axes[0]))) == 4
+    assert "control" in found.legend
+
+
+def test_optima_against_what_is_no_size_have_no_guides(tmp_path: Path) -> None:
+    rows = [(cell | {"batch_size": cell["width"]}, said) for cell, said in rate_rows("main")]
+    claim = judged(TRAIN, "main", optima={"main": STAYS}, along="batch_size")
+    found = of_panels(tmp_path, rows, rate_panel("main", hue="batch_size"), judged=[claim])
+    (ax,) = lowest(found)
+    assert guides(ax) == []
 
 
 def test_a_track_is_that_of_the_arm_with_the_grid() -> None:

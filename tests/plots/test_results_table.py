@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from plotting_records import ACCURACY, TRAIN, Drawn, Rows, cells, drawn, results, write_folder
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.options import PlotOptions
-from scaling_limits.plots.results_table.drawing import entries
+from scaling_limits.plots.results_table.drawing import entries, legend
 from scaling_limits.plots.tables import FIRST, table_of
 from scaling_limits.plots.typeset import is_bold, plain
 
@@ -118,6 +119,34 @@ def test_the_paper_s_values_stand_below_those_of_the_same_headings(tmp_path: Pat
     # nothing of it is shown
     other = PAPER | {"columns": ["a", "b"]}
     assert {place[0] for place in written(tmp_path / "b", BOTH, paper=other)} == {"8", "16"}
+
+
+def test_the_paper_s_other_rows_and_columns_are_added_if_it_has_all_of_these(
+    tmp_path: Path,
+) -> None:
+    columns = ["K-FAC, SP", "K-FAC, muP - SP", "SGD, SP"]
+    paper = {"columns": columns, "rows": {w: ["1", "**2**", "3"] for w in ("8", "16", "128", "32")}}
+    found = written(tmp_path / "a", BOTH, paper=paper)
+    # widths in order, although JSON sorts the paper's as texts
+    assert list(dict.fromkeys(place[0] for place in found)) == ["8", "16", "32", "128"]
+    assert found["128", "here", "K-FAC", "SP"] == found["8", "here", "SGD", "SP"] == ""
+    assert found["128", "paper", "SGD", "SP"] == "3"
+    assert found["8", "here", "K-FAC", "SP"] == "60.00 (14.14)"
+    assert is_bold(found["8", "paper", "K-FAC", "muP - SP"])
+    # without a column of this table, only those that it has
+    found = written(tmp_path / "b", BOTH, paper=paper | {"columns": ["a", "K-FAC, SP", "SGD, SP"]})
+    assert {place[2:] for place in found} == {("K-FAC", "SP"), ("K-FAC", "muP - SP")}
+
+
+def test_bold_entries_of_the_paper_are_explained_separately() -> None:
+    index = pd.MultiIndex.from_tuples([("8", "here"), ("8", "paper")])
+    table = pd.DataFrame([["1"], ["**2**"]], index=index)
+    assert list(legend(table)) == ["bold in rows of the paper: as printed"]
+    table.iloc[0, 0] = "**1**"
+    assert list(legend(table)) == [
+        "bold: better, by the 95 % interval over seeds",
+        "bold in rows of the paper: as printed",
+    ]
 
 
 def test_rows_of_the_paper_are_whole() -> None:

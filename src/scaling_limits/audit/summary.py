@@ -79,7 +79,8 @@ def _score(figure: JsonObject, verdicts: Sequence[Verdict]) -> str:
         return preset
     outcome, claims = score(outcomes)
     badge = f'<strong class="badge" style="background: {BACKGROUNDS[outcome]}">{outcome}</strong>'
-    return f"{badge} {claims} ({tally(outcomes)}). {preset}"
+    counts = tally(outcomes)
+    return f"{badge} {claims if claims == counts else f'{claims} ({counts})'}. {preset}"
 
 
 def _notes(figure: JsonObject) -> Iterator[str]:

@@ -10,11 +10,11 @@ from scaling_limits.figures.shapes import SYMBOLS, Shape, misfits
 
 SHARED = frozenset({"symbols", "quantities", "judging", "stated", "bases"})
 OWN = frozenset({"data", "algorithms", "parameterisations"})
-BASE = frozenset({"title", "extends", "measurements", "presets"})
+BASE = frozenset({"title", "extends", "measurements", "paper_dataset", "presets"})
 EXPERIMENT = frozenset(
     {"description", "extends", "grids", "measurements", "presets", "judging", "figures"}
 )
-GRID = frozenset({"extends", "title", "grids", "measurements"})
+GRID = frozenset({"extends", "title", "grids", "measurements", "paper_dataset"})
 FIGURE = frozenset({"extends", "title", "see", "caption", "plot", "claims"})
 PAPER = SHARED | {"title", "authors", "year", "arxiv", "reference", "figures"}
 CHANGED_BASE = frozenset({"measurements"})
@@ -24,7 +24,18 @@ CHANGED_PAPER = SHARED | {"experiments", "figures"}
 
 _TYPES: dict[str, Shape] = {
     **dict.fromkeys(
-        ("arxiv", "authors", "caption", "description", "extends", "reference", "see", "title"), str
+        (
+            "arxiv",
+            "authors",
+            "caption",
+            "description",
+            "extends",
+            "paper_dataset",
+            "reference",
+            "see",
+            "title",
+        ),
+        str,
     ),
     **{key: {} for key in ("judging", "measurements", "plot", "stated")},
     **{key: {"*": {}} for key in ("bases", "claims", "figures", "presets")},

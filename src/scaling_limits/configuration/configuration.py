@@ -283,6 +283,10 @@ class Configuration:
         allowed_keys.refuse_unknown(said, "setting", self.vocabulary.names, "stated.")
         return {key: str(value) for key, value in plain(said).items()}
 
+    def paper_dataset(self, slug: str, experiment: str, grid: str) -> str | None:
+        """Return the paper's dataset of a grid for which the files give another one, or None."""
+        return self.paper(slug).experiment(experiment).grids[grid].paper_dataset
+
     def symbols(self, slug: str, experiment: str | None) -> dict[str, str]:
         """Return the paper's symbols of columns of the cells."""
         written = self.paper(slug).shared(experiment).tree("symbols")

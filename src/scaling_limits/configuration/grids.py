@@ -11,12 +11,16 @@ Base = Callable[[str, Word, Tree], Tree]
 
 
 class Node(NamedTuple):
-    """A grid, or all grids below a node of the tree: settings, measurements, and titles from the root to the node."""
+    """A grid, or all grids below a node of the tree: settings, measurements, and titles from the root to the node.
+
+    `paper_dataset` is the paper's dataset if the files give another one.
+    """
 
     settings: Tree
     measurements: Tree
     titles: tuple[str | None, ...]
     grids: tuple[str, ...]
+    paper_dataset: str | None = None
 
     def title(self, below: "Node | None" = None) -> str | None:
         """Return the titles of the path joined by commas, starting below another node if one is given."""
@@ -59,7 +63,9 @@ def _walk(
         own = _inherited(key, beside, base, ())
         said = merge(above.settings, own.only(settings))
         measured = merge(above.measurements, own.tree("measurements"))
-        node = Node(said, measured, (*above.titles, own.value("title")), (name,))
+        titles = (*above.titles, own.value("title"))
+        dataset = own.value("paper_dataset") or above.paper_dataset
+        node = Node(said, measured, titles, (name,), dataset)
         nodes[name] = node
         if own.tree("grids"):
             found = _walk(own.tree("grids"), settings, node, (*path, key), base, nodes)

@@ -23,6 +23,7 @@ from scaling_limits.pipeline import evidence, notes
 from scaling_limits.pipeline.checksums import PROVENANCE, checksums
 from scaling_limits.pipeline.jobs import COLUMNS
 from scaling_limits.pipeline.keys import cell_key
+from scaling_limits.pipeline.placeholders import filled
 from scaling_limits.plots.options import Plot
 from scaling_limits.records import Results
 from scaling_limits.runtime import library_versions
@@ -146,7 +147,7 @@ def _texts(
         "arxiv": head.arxiv if head else None,
         "kind": figure.plot.kind,
         "plot": _plot(figure.plot, cells, names),
-        **{key: notes.filled(text, drawn, names) for key, text in texts.items()},
+        **{key: filled(text, drawn, names) for key, text in texts.items()},
     }
 
 
@@ -163,17 +164,24 @@ def _evidence(figure: Figure, results: Results) -> dict[str, object]:
             evidence.slopes(claim, results) for claim in claims if isinstance(claim, slope.Claim)
         ],
         "grids": sorted(figure.grids),
-        "judged_only": sorted(figure.grids.difference(figure.plot.grids)),
+        "judged_only": _judged_only(figure, results.cells),
     }
+
+
+def _judged_only(figure: Figure, cells: pd.DataFrame) -> list[str]:
+    """Return the grids on which claims are judged and that have cells which the plot does not show."""
+    drawn = set(cells.loc[cells["grid"].isin(figure.plot.grids), "cell_id"])
+    others = cells[cells["grid"].isin(figure.grids) & ~cells["cell_id"].isin(drawn)]
+    return sorted(others["grid"].unique())
 
 
 def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, object]:
     """Return the plot as written, with placeholders in its texts filled from the cells that they describe."""
 
-    def filled(text: str, grids: Iterable[str]) -> str:
-        return notes.filled(text, cells[cells["grid"].isin(list(grids))], names)
+    def of_grids(text: str, grids: Iterable[str]) -> str:
+        return filled(text, cells[cells["grid"].isin(list(grids))], names)
 
-    return plot.fill(filled).model_dump(mode="json", exclude_unset=True)
+    return plot.fill(of_grids).model_dump(mode="json", exclude_unset=True)
 
 
 def _cells(points: Sequence[Point]) -> pd.DataFrame:

@@ -10,34 +10,13 @@ from scaling_limits.configuration.models import Experiment
 from scaling_limits.configuration.namespace import label
 from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.datasets import catalogue
-from scaling_limits.figures import OWN, places
+from scaling_limits.figures import OWN
 from scaling_limits.pipeline.scale import centre, scale_line
 
 # settings whose differences are not listed: `num_test` is unimportant, and seeds have a separate line
 _SILENT = {"num_test", "seed"}
 _UNSET = {"num_train": "all", "input_shape": "the data's own"}
 _LISTED = 4
-
-
-def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Return a text with its placeholders replaced by the values in the cells.
-
-    Args:
-        text: the text.
-        cells: the cells, one row each.
-        names: the titles of datasets by name.
-    """
-
-    def value(column: str) -> str:
-        values = sorted(cells[column].dropna().unique())
-        words = [
-            names.get(str(v), f"{v:g}" if isinstance(v, int | float) else str(v)) for v in values
-        ]
-        if len(words) > 2 and not isinstance(values[0], str):
-            return f"{words[0]} to {words[-1]}"
-        return " and ".join(words) or "no"
-
-    return places.filled(text, value)
 
 
 def on_the_picture(

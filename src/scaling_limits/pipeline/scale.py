@@ -1,6 +1,7 @@
 """The line below a figure with its scale: sizes, updates, data and seeds, with the paper's values if they differ."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -8,6 +9,7 @@ from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN
+from scaling_limits.pipeline.placeholders import filled
 from scaling_limits.plots.options import Plot
 from scaling_limits.plotting import text
 
@@ -19,17 +21,31 @@ _IF_OTHER = {
     "input_shape": "{} pixels",
     "num_inference_steps": "{} inference steps",
 }
+_SEPARATING = ("width", "depth", "num_steps", "batch_size", "num_train", "input_shape", "dataset")
+"""Columns of the cells in whose values the parts of a figure may differ."""
+_MOST_ROWS = 4
+"""Most parts of a figure whose values are given separately."""
 _UNSET = {"num_train": "all", "input_shape": "original"}
 _WHOSE = {True: "paper", False: 'preset "paper"'}
 """The origin of the values in parentheses, by whether the paper states them."""
 _DASH = "\N{EN DASH}"
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A setting in words, with the original words if they differ, and where these come from."""
+
+    words: str
+    original: str = ""
+    origin: str = ""
+
+
 def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.DataFrame) -> str:
     """Return the scale of a figure in one line.
 
     Values in parentheses are those of the paper, or of the preset `paper` if the paper does not state them. Only grids
-    that the figure shows are considered.
+    that the figure shows are considered. Values that differ between parts of the figure, such as rows of networks, are
+    given for each part.
 
     Args:
         configuration: the configuration.
@@ -38,40 +54,162 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
         cells: the figure's cells, one row for each grid and cell.
     """
     figure = configuration.figure(paper, name)
-    experiment = str(figure.experiment)
-    used = configuration.experiment(paper, experiment)
-    original = None if paper == OWN else configuration.original(paper, experiment)
-    grids = [grid for grid in dict.fromkeys(figure.plot.grids) if grid in used.grids]
-    stated = configuration.stated(paper, experiment)
-    symbols = configuration.symbols(paper, experiment) | getattr(figure.plot, "symbols", {})
-    shown = cells[cells["grid"].isin(grids)]
+    scale = _Scale(configuration, paper, str(figure.experiment), figure.plot)
+    shown = cells[cells["grid"].isin(scale.grids)]
+    common, rows = scale.rows(shown)
+    words = _Words()
+    texts = [words.of(common)]
+    texts.append("; ".join(f"{label}: {words.of(parts)}" for label, parts in rows.items()))
+    return f"Scale ({configuration.main.preset}): {'. '.join(filter(None, texts))}."
 
-    whose, parts = "", []
-    for key, form in (_ALWAYS | _IF_OTHER).items():
-        default = configuration.vocabulary.default(key)
-        now = _values(used, grids, key, default)
-        then = now if original is None else _values(original, grids, key, default)
+
+class _Words:
+    """Parts as text; the origin of values in parentheses is written only when it changes."""
+
+    def __init__(self) -> None:
+        self._origin = ""
+
+    def of(self, parts: Iterable[_Part]) -> str:
+        """Return the parts, separated by commas."""
+        return ", ".join(map(self._one, parts))
+
+    def _one(self, part: _Part) -> str:
+        if not part.original:
+            return part.words
+        label = "" if part.origin == self._origin else f"{part.origin}: "
+        self._origin = part.origin
+        return f"{part.words} ({label}{part.original})"
+
+
+class _Scale:
+    """The settings of an experiment's grids that a plot shows, here and in the original."""
+
+    def __init__(
+        self, configuration: Configuration, paper: str, experiment: str, plot: Plot
+    ) -> None:
+        """Read the experiment, and its original unless it is a user's."""
+        self._configuration, self._paper, self._experiment = configuration, paper, experiment
+        self._plot = plot
+        self._used = configuration.experiment(paper, experiment)
+        own = paper == OWN
+        self._original = None if own else configuration.original(paper, experiment)
+        self._stated = configuration.stated(paper, experiment)
+        self.grids = [grid for grid in dict.fromkeys(plot.grids) if grid in self._used.grids]
+
+    def rows(self, shown: pd.DataFrame) -> tuple[list[_Part], dict[str, list[_Part]]]:
+        """Return the parts that hold for the whole figure, and the others by the names of the rows for which they hold.
+
+        Rows that differ only in the number of seeds, or too many rows, are not separated.
+        """
+        rows = {label: self._parts(grids, shown) for label, grids in self._groups(shown).items()}
+        first, *others = rows.values()
+        common = [part for part in first if all(part in parts for parts in others)]
+        alike: dict[tuple[_Part, ...], list[str]] = {}
+        for label, parts in rows.items():
+            own = tuple(part for part in parts if part not in common)
+            alike.setdefault(own, []).append(label)
+        alike.pop((), None)
+        differ = any(part not in common for parts in rows.values() for part in parts[:-1])
+        if not differ or len(alike) > _MOST_ROWS:
+            return self._parts(self.grids, shown), {}
+        return common, {" and ".join(labels): list(own) for own, labels in alike.items()}
+
+    def _groups(self, shown: pd.DataFrame) -> dict[str, list[str]]:
+        """Return the grids by the part of their titles that separates those of different scale best.
+
+        If no part separates any, all grids are in one group without a name.
+        """
+        cells = {grid: shown[shown["grid"] == grid] for grid in self.grids}
+        names = {
+            name: catalogue.info(name, self._configuration.user_datasets).title
+            for name in shown["dataset"].unique()
+        }
+        titles = {
+            grid: filled(self._used.grids[grid].title or "", cells[grid], names).split(", ")
+            for grid in self.grids
+        }
+        keys = [key for key in _SEPARATING if key in shown]
+        scales = {
+            grid: [tuple(sorted(set(own[key].map(str)))) for key in keys]
+            for grid, own in cells.items()
+        }
+
+        def unlike(groups: Mapping[str, Sequence[str]]) -> int:
+            columns = [zip(*(scales[grid] for grid in own), strict=True) for own in groups.values()]
+            return sum(len(set(column)) - 1 for own in columns for column in own)
+
+        best = {"": self.grids}
+        for level in range(min(map(len, titles.values()))):
+            groups: dict[str, list[str]] = {}
+            for grid, title in titles.items():
+                groups.setdefault(title[level], []).append(grid)
+            if "" not in groups and unlike(groups) < unlike(best):
+                best = groups
+        return best
+
+    def _parts(self, grids: Sequence[str], shown: pd.DataFrame) -> list[_Part]:
+        """Return the settings of some grids in words: sizes, updates, other settings that differ, data, seeds."""
+        cells = shown[shown["grid"].isin(grids)]
+        parts = [self._setting(key, grids, cells) for key in _ALWAYS | _IF_OTHER]
+        return [*filter(None, parts), _Part(self._data(grids, cells)), self._seeds(grids, cells)]
+
+    def _setting(self, key: str, grids: Sequence[str], cells: pd.DataFrame) -> _Part | None:
+        default = self._configuration.vocabulary.default(key)
+        now = _values(self._used, grids, key, default)
+        then = now if self._original is None else _values(self._original, grids, key, default)
         if (key in _IF_OTHER and now == then) or now <= {None}:
-            continue
+            return None
         if key == "num_steps" and now == {0}:
-            parts.append("not trained")
-            continue
-        words = form.format(_words(key, now))
+            return _Part("not trained")
+        words = (_ALWAYS | _IF_OTHER)[key].format(_words(key, now))
         words = "1 update" if words == "1 updates" else words
         if key in ("width", "depth"):
-            words = f"${text.symbol(key, shown, symbols)}$ = {words}"
+            symbols = self._configuration.symbols(self._paper, self._experiment)
+            symbols |= getattr(self._plot, "symbols", {})
+            words = f"${text.symbol(key, cells, symbols)}$ = {words}"
         # ranges with equal ends may differ in between
-        if _words(key, now) != _words(key, then) and not then <= {None}:
-            # the origin is written only when it changes
-            label = "" if whose == _WHOSE[key in stated] else f"{_WHOSE[key in stated]}: "
-            words += f" ({label}{_words(key, then)})"
-            whose = _WHOSE[key in stated]
-        parts.append(words)
-    parts.append(_data(configuration, paper, experiment, shown))
-    asked = _WHOSE["seed" in stated]
-    label = "" if whose == asked else f"{asked}: "
-    parts.append(_seeds(shown, original, grids, label, centre(figure.plot)))
-    return f"Scale ({configuration.main.preset}): {', '.join(parts)}."
+        if _words(key, now) == _words(key, then) or then <= {None}:
+            return _Part(words)
+        return _Part(words, _words(key, then), _WHOSE[key in self._stated])
+
+    def _data(self, grids: Sequence[str], cells: pd.DataFrame) -> str:
+        """Return the datasets, each followed by the paper's datasets that it replaces."""
+        replaced = self._configuration.substitutions(self._paper, self._experiment)
+
+        def title(name: str) -> str:
+            return catalogue.info(name, self._configuration.user_datasets).title
+
+        wanted: dict[str, set[str]] = {}
+        for grid in grids:
+            for name in _values(self._used, [grid], "dataset", None):
+                own = self._configuration.paper_dataset(self._paper, self._experiment, grid)
+                used = replaced.get(str(name), str(name))
+                wanted.setdefault(used, set()).add(own or str(name))
+        parts = []
+        for used in sorted(cells["dataset"].unique()):
+            others = [title(name) for name in sorted(wanted.get(used, set()) - {used})]
+            words = f"paper: {', '.join(others)}" if others else ""
+            known = title(used)
+            # a title may end with a remark in parentheses
+            joined = f"{known[:-1]}; {words})" if known.endswith(")") else f"{known} ({words})"
+            parts.append(joined if others else known)
+        return ", ".join(parts)
+
+    def _seeds(self, grids: Sequence[str], cells: pd.DataFrame) -> _Part:
+        """Return the statistic over seeds and their number, and the original number if it differs."""
+        counts = cells.groupby("grid")["seed"].nunique()
+        numbers = _words("seed", {int(count) for count in counts})
+        words = "one seed" if numbers == "1" else f"{centre(self._plot)} of {numbers} seeds"
+        if self._original is None:
+            return _Part(words)
+        original = self._original.grids
+        seeds = [original[grid].settings.get("seed") for grid in grids if grid in original]
+        wanted = _words("seed", {len(s) if isinstance(s, list | tuple) else 1 for s in seeds})
+        return (
+            _Part(words)
+            if numbers == wanted
+            else _Part(words, wanted, _WHOSE["seed" in self._stated])
+        )
 
 
 def centre(plot: Plot) -> str:
@@ -107,31 +245,3 @@ def _word(key: str, value: object) -> str:
     if isinstance(value, tuple):
         return "\N{MULTIPLICATION SIGN}".join(map(str, value[:2]))
     return {"num_hidden_layers": "$H$", "num_weight_layers": "$L$"}.get(str(value), str(value))
-
-
-def _data(configuration: Configuration, paper: str, experiment: str, shown: pd.DataFrame) -> str:
-    """Return the datasets, each followed by the datasets that it replaces."""
-    replaced = configuration.substitutions(paper, experiment)
-
-    def title(name: str) -> str:
-        return catalogue.info(name, configuration.user_datasets).title
-
-    parts = []
-    for used in sorted(shown["dataset"].unique()):
-        wanted = [title(name) for name, stand_in in replaced.items() if stand_in == used]
-        parts.append(title(used) + (f" (paper: {', '.join(wanted)})" if wanted else ""))
-    return ", ".join(parts)
-
-
-def _seeds(
-    shown: pd.DataFrame, original: Experiment | None, grids: Iterable[str], label: str, centre: str
-) -> str:
-    """Return the statistic over seeds and their number, and in parentheses a label and the original number if other."""
-    counts = shown.groupby("grid")["seed"].nunique()
-    numbers = _words("seed", {int(count) for count in counts})
-    words = "one seed" if numbers == "1" else f"{centre} of {numbers} seeds"
-    if original is None:
-        return words
-    seeds = [original.grids[g].settings.get("seed") for g in grids if g in original.grids]
-    wanted = _words("seed", {len(s) if isinstance(s, list | tuple) else 1 for s in seeds})
-    return words if numbers == wanted else f"{words} ({label}{wanted})"

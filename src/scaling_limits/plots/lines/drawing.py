@@ -35,7 +35,7 @@ _BAND = {"err_style": "band", "err_kws": {"linewidth": 0.3, "alpha": 0.12}}
 _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
 _Part = tuple[Line, float | None, pd.DataFrame]
 """A line, a value of the hue (None without hue), and the rows."""
-_IDENTITIES = ("layer", "index")  # hues whose values are labels, not sizes
+_IDENTITIES = ("layer", "index", "output_init_exponent")  # hues whose values are labels, not sizes
 _SHARE = 0.62  # approximate height of the axes relative to the panel with titles and labels
 _FREE = 0.08  # fraction of an axis left free at each end
 _FREE_OF_LIMITS = 0.03  # the same if the plot sets the limits
@@ -134,7 +134,7 @@ class Lines(page.Drawing):
                 raise ScalingLimitsError(f"{panel.x}: 0 has no place on a logarithmic axis")
             ax.set_xscale(panel.x_scale)
             ax.set_yscale(panel.scale)
-        for group in self._alike(lambda panel: (panel.x, panel.x_scale, self._kind(panel))):
+        for group in self._alike(self._abscissa):
             for near in self._overlapping(group):
                 values = pd.concat([self._own(panel)[panel.x] for panel, _ in near])
                 for panel, ax in near:
@@ -222,8 +222,25 @@ class Lines(page.Drawing):
         return found
 
     def _palette(self, panel: Panel) -> tuple[str | None, str]:
-        """Return the key of a panel's palette: its hue and, if it has a hue, its networks."""
-        return (panel.hue, "" if panel.hue is None else self._kind(panel)[1])
+        """Return the key of a panel's palette: its hue and, with a hue, the networks whose sizes include its own."""
+        if panel.hue is None:
+            return (None, "")
+        sizes = self._sizes_of_networks[panel.hue]
+        own = sizes[self._kind(panel)[1]]
+        return (panel.hue, next(network for network, others in sizes.items() if own <= others))
+
+    @cached_property
+    def _sizes_of_networks(self) -> dict[str, dict[str, set[float]]]:
+        """The values of each hue by networks, those with most values first."""
+        sizes: dict[str, dict[str, set[float]]] = {}
+        for panel in self.plot.panels:
+            if panel.hue is not None:
+                own = sizes.setdefault(panel.hue, {}).setdefault(self._kind(panel)[1], set())
+                own |= {value for _, value, _ in self.each(panel) if value is not None}
+        return {
+            hue: dict(sorted(own.items(), key=lambda item: -len(item[1])))
+            for hue, own in sizes.items()
+        }
 
     def sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
         """Return the panels that share a palette."""
@@ -251,21 +268,25 @@ class Lines(page.Drawing):
         return bool(self.rows(panel)[panel.x].nunique() <= 20)
 
     def _write_slopes(self, panel: Panel, ax: Axes) -> None:
-        slopes = []
+        slopes: dict[str, list[fits.Slope]] = {}
         for line, value, _ in self.each(panel):
             # of several claims about a line, show the first
             for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
-                slopes.append(fits.Slope(slope, interval, self._colour(panel, line, value)))
-        fits.write(ax, slopes, _SHARE * self._panel_height)
+                one = fits.Slope(slope, interval, self._colour(panel, line, value))
+                slopes.setdefault(line.style, []).append(one)
+        own = [one for of_style in slopes.values() for one in of_style]
+        # without room for all, those of comparisons are left out
+        written = slopes.get("solid", own) if len(own) >= fits.MOST else own
+        fits.write(ax, written, _SHARE * self._panel_height)
 
     def _judged_optima(self) -> list[optima.Track]:
-        """Return the optima against the size for each panel whose claim has located them."""
+        """Return the optima against the size for each panel whose claim has located them, without comparisons."""
         tracks = []
         for number, panel in enumerate(self.plot.panels):
             row, column = divmod(number, self.columns)
             name = self._headers[0][row] if self._headers else self._in_column(number)
             for line in panel.lines:
-                claim = self._judging(panel, line)
+                claim = self._judging(panel, line) if line.style == "solid" else None
                 one = claim and optima.track(claim, line.grid, number, column, name)
                 if one:
                     tracks.append(one)
@@ -310,6 +331,10 @@ class Lines(page.Drawing):
         for panel, ax in self.panels:
             groups.setdefault(key(panel), []).append((panel, ax))
         return list(groups.values())
+
+    def _abscissa(self, panel: Panel) -> tuple[Hashable, ...]:
+        """Return the key that panels with the same x axis share."""
+        return (panel.x, panel.x_scale, panel.x_label, self._kind(panel))
 
     def _overlapping(self, group: list[tuple[Panel, Axes]]) -> list[list[tuple[Panel, Axes]]]:
         """Split a group into panels with overlapping ranges of x.

@@ -12,7 +12,8 @@ from scaling_limits.plots.lines import Line, Panel
 from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
 
-_MOST = 4  # slopes written individually; above this number only their range is written
+MOST = 4
+"""Most slopes that are written individually; of more, only the range is written."""
 _SAMPLES = 9  # sampled points on each line segment
 _WIDTH = 0.5  # width of the text as a fraction of the axis
 _LINE = 0.1  # height of a line of text, in inches
@@ -84,7 +85,7 @@ def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
     if not slopes:
         return
     texts = [(slope.text, slope.colour) for slope in slopes]
-    if len(slopes) > _MOST:
+    if len(slopes) > MOST:
         values = [slope.value for slope in slopes]
         texts = [(f"{_number(min(values))} to {_number(max(values))}", (0.25, 0.25, 0.25))]
     texts = [("slope" if len(slopes) == 1 else "slopes", (0.25, 0.25, 0.25)), *texts]

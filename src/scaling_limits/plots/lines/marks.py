@@ -23,7 +23,7 @@ STRIP_ROW = 0.07
 """Height of one row of a strip, in inches."""
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
-_BAR, _STABLE = "within 10 % of the optimum", "last value before divergence"
+_BAR, _STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
 _LEAVES = "leaves the frame"
 _ARROW: style.Look = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "none"}
 _Transformation = Callable[[ArrayLike], NDArray[np.float64]]

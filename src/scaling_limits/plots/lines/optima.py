@@ -1,7 +1,7 @@
 """The row below panels over a hyperparameter: the judged optimum against the size, with guide lines."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, CARETUP
 
 from scaling_limits.files import JsonObject
+from scaling_limits.plots.lines import SIZES
 from scaling_limits.plotting import page, style
 
 HEIGHT = 1.05
@@ -24,6 +25,9 @@ _NEAR_END = (
 _CROWDED = (
     0.2  # fraction of the axis between guide lines below which only the sloped ones are labelled
 )
+_APART = 4.0  # factor between the first optima of a column above which tracks are relative to them
+_RELATIVE, _SIZES_RELATIVE = "\n(relative)", ", relative to smallest"
+"""Additions to the labels of optima and of sizes if tracks are relative to their start."""
 _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
 _LOOKS: tuple[style.Look, ...] = (
@@ -56,6 +60,20 @@ class Track:
     over: str
     points: tuple[Sequence[float | None], ...]
 
+    @property
+    def relative(self) -> "Track":
+        """The track with sizes relative to the smallest one, and optima relative to the optimum there."""
+        first, start = (float(number) for number in self.points[0][:2] if number is not None)
+
+        def share(number: float | None, whole: float) -> float | None:
+            return None if number is None else number / whole
+
+        points = [
+            (share(size, first), *(share(number, start) for number in optima))
+            for size, *optima in self.points
+        ]
+        return replace(self, points=tuple(points))
+
 
 def track(claim: JsonObject, grid: str, panel: int, column: int, name: str) -> Track | None:
     """Return the optima that a claim located in a grid, or None if there are fewer than two sizes.
@@ -82,7 +100,8 @@ def draw(
 ) -> None:
     """Draw the tracks of each column, and remove the axes of columns without tracks.
 
-    Columns whose panels have equal scales have the same limits, the others the same number of octaves.
+    Columns whose panels have equal scales have the same limits, the others the same number of octaves. If tracks of a
+    column start at different sizes or far apart, as for several networks, all are relative to their start.
 
     Args:
         axes: the axes of the row, one for each column.
@@ -91,13 +110,21 @@ def draw(
         scales: the scale of each panel with tracks, by its number.
     """
     names = _names(tracks)
+    relative = _differ_in_start(tracks)
+    if relative:
+        tracks = [one.relative for one in tracks]
+        labels = {
+            key: label + (_SIZES_RELATIVE if key in SIZES else _RELATIVE)
+            for key, label in labels.items()
+        }
     columns = [[one for one in tracks if one.column == column] for column in range(len(axes))]
     groups: dict[Hashable, list[int]] = {}
     for column, (ax, own) in enumerate(zip(axes, columns, strict=True)):
         if not own:
             ax.remove()
             continue
-        groups.setdefault((own[0].over, scales[own[0].panel].limits), []).append(column)
+        limits = None if relative else scales[own[0].panel].limits
+        groups.setdefault((own[0].over, limits), []).append(column)
         for one in own:
             look = _look(one, names)
             sizes, at, low, high = np.array(one.points, float).T
@@ -125,7 +152,18 @@ def draw(
             ax.tick_params(labelleft=first)
             for one in own:
                 _open_ends(ax, one, _look(one, names)["color"])
-            _guides(ax, own[0])
+            if own[0].along in SIZES:
+                _guides(ax, own[0])
+
+
+def _differ_in_start(tracks: Sequence[Track]) -> bool:
+    """Return whether tracks of a column start at different sizes, or at optima that are far apart."""
+    for column in {one.column for one in tracks}:
+        starts = [one.points[0] for one in tracks if one.column == column]
+        optima = [float(optimum or np.nan) for _, optimum, *_ in starts]
+        if len({size for size, *_ in starts}) > 1 or max(optima) > _APART * min(optima):
+            return True
+    return False
 
 
 def _look(one: Track, names: Sequence[str]) -> style.Look:

@@ -51,7 +51,7 @@ class ResultsEntry(Strict):
 class Printed(Strict):
     """The values that the paper prints: `rows` with an entry, possibly empty, for each of the `columns`.
 
-    Rows and columns are named by their headings, the outermost first, joined by commas.
+    Rows and columns are named by their headings, the outermost first, joined by commas. Entries between `**` are bold.
     """
 
     columns: tuple[str, ...] = Field(min_length=1)
@@ -80,7 +80,8 @@ class Options(PlotOptions):
     axis that the quantity keeps (`step`, `layer`, `index`), and `entry` for the entries. Points that a preset leaves
     out are missing from the table. `over` names columns of the cells that are optimised for each number; `best` states
     whether small or large values are best. `symbols` maps a column of the cells to the paper's symbol.
-    `paper` holds the values that the paper prints, shown below each row. A difference (`minus`) is bold if its 95 %
+    `paper` holds the values that the paper prints, shown below each row. If the paper has all rows or columns of the
+    table, its others are added. A difference (`minus`) is bold if its 95 %
     confidence interval over seeds lies on the better side of zero. With `compared` (`rows` or `columns`), entries that
     differ only in their last heading compete, and the best one is bold if its difference from the next best lies on the
     better side of zero in the same sense.

@@ -18,6 +18,7 @@ NOT_RUN = "\N{EN DASH}"
 """Drawn for an entry that a preset leaves out."""
 _DIVERGED = "\N{MULTIPLICATION SIGN}"
 _BOLD = "bold: better, by the 95 % interval over seeds"
+_PRINTED_BOLD = "bold in rows of the paper: as printed"
 _SPREAD = "( ): standard deviation over seeds"
 
 _Place = tuple[Any, ...]
@@ -96,22 +97,43 @@ def _winners(
 
 
 def _beside(whole: pd.DataFrame, paper: Printed) -> pd.DataFrame:
-    """Return the table with the paper's values below each row, or unchanged if the paper prints none of its entries."""
+    """Return the table with the paper's values below each row, or unchanged if the paper prints none of its entries.
 
-    def heading(place: Iterable[object]) -> str:
-        return ", ".join(map(str, place))
-
-    columns = [heading(place) for place in whole.columns.tolist()]
+    If the paper has all columns or rows of the table, its other ones are added without values here.
+    """
+    wider = whole.reindex(
+        index=_with_papers(whole.index, paper.rows),
+        columns=_with_papers(whole.columns, paper.columns),
+        fill_value="",
+    )
+    columns = [_heading(place) for place in wider.columns.tolist()]
     lines = []
-    for place, entries in zip(whole.index.tolist(), whole.to_numpy().tolist(), strict=True):
-        printed = [paper.entry(heading(place), column) for column in columns]
+    for place, entries in zip(wider.index.tolist(), wider.to_numpy().tolist(), strict=True):
+        printed = [paper.entry(_heading(place), column) for column in columns]
         lines.append(((*place, "here"), entries))
         if any(printed):
             lines.append(((*place, "paper"), [_typeset(words) for words in printed]))
-    if len(lines) == len(whole):
+    known = {_heading(place) for place in whole.columns.tolist()} & set(paper.columns)
+    if not known or not {_heading(place) for place in whole.index.tolist()} & set(paper.rows):
         return whole
     index = pd.MultiIndex.from_tuples([place for place, _ in lines], names=[*whole.index.names, ""])
-    return pd.DataFrame([entries for _, entries in lines], index=index, columns=whole.columns)
+    return pd.DataFrame([entries for _, entries in lines], index=index, columns=wider.columns)
+
+
+def _with_papers(axis: pd.MultiIndex, printed: Iterable[str]) -> pd.MultiIndex:
+    """Return the headings of an axis, with the other ones that the paper prints if these include them."""
+    own, places = axis.tolist(), [tuple(heading.split(", ")) for heading in printed]
+    others = [place for place in places if place not in own]
+    if not others or not set(own) <= set(places):
+        return axis
+    together = own + others
+    if all(len(place) == 1 and place[0].isdecimal() for place in together):
+        together.sort(key=lambda place: int(place[0]))
+    return pd.MultiIndex.from_tuples(together, names=axis.names)
+
+
+def _heading(place: Iterable[object]) -> str:
+    return ", ".join(map(str, place))
 
 
 def _typeset(words: str) -> str:
@@ -121,9 +143,12 @@ def _typeset(words: str) -> str:
 def legend(entries: pd.DataFrame) -> dict[str, Artist]:
     """Return the legend entries for the marks that occur in a table of results."""
     words = entries.to_numpy().ravel().tolist()
+    printed = entries[entries.index.get_level_values(-1) == "paper"].to_numpy().ravel().tolist()
     marks: dict[str, Artist] = {}
-    if any(is_bold(entry) for entry in words):
+    if sum(map(is_bold, words)) > sum(map(is_bold, printed)):
         marks[_BOLD] = Line2D([], [], linestyle="none")
+    if any(map(is_bold, printed)):
+        marks[_PRINTED_BOLD] = Line2D([], [], linestyle="none")
     if any("(" in entry for entry in words):
         marks[_SPREAD] = Line2D([], [], linestyle="none")
     if _DIVERGED in words:

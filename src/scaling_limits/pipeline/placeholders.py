@@ -1,0 +1,28 @@
+"""Placeholders in the texts of figures."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from scaling_limits.figures import places
+
+
+def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Return a text with its placeholders replaced by the values in the cells.
+
+    Args:
+        text: the text.
+        cells: the cells, one row each.
+        names: the titles of datasets by name.
+    """
+
+    def value(column: str) -> str:
+        values = sorted(cells[column].dropna().unique())
+        words = [
+            names.get(str(v), f"{v:g}" if isinstance(v, int | float) else str(v)) for v in values
+        ]
+        if len(words) > 2 and not isinstance(values[0], str):
+            return f"{words[0]} to {words[-1]}"
+        return " and ".join(words) or "no"
+
+    return places.filled(text, value)
