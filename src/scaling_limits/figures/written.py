@@ -18,6 +18,12 @@ class MisplacedError(Exception):
         self.path = path
 
 
+def entries(written: list[Any] | Mapping[str, Any] | None) -> list[tuple[str | int, Any]]:
+    """Return the entries of a list, or of a mapping from names, with their keys and without entries that are None."""
+    items = written.items() if isinstance(written, Mapping) else enumerate(written or ())
+    return [(key, entry) for key, entry in items if entry is not None]
+
+
 class Names(Protocol):
     """Protocol of the names that a figure may use; unknown names raise MisplacedError with the given path."""
 

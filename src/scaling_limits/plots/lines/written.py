@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scaling_limits.figures.written import MisplacedError, Names, Path, Written
+from scaling_limits.figures.written import MisplacedError, Names, Path, Written, entries
 from scaling_limits.plots.options import axis_words
 
 _PLOT = {"kind", "panels", "rows", "columns", "against", "wrap", "hue_labels", "symbols"}
@@ -25,14 +25,16 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
         for key in ("rows", "columns"):
             if key in plot:
                 raise MisplacedError((*path, key), "replaces `panels`; give one of the two")
-        written = [((*path, "panels", index), part) for index, part in enumerate(plot["panels"])]
+        written = [((*path, "panels", key), part) for key, part in entries(plot["panels"])]
     else:
         written = _table(plot, names, path)
         shared = {**_TRANSFER, **shared}
         own = {"wrap": len(written) // len(plot["rows"]), **own} if written else own
     panels = []
     for place, panel in written:
-        panels += _panels({**shared, **panel}, names, place)
+        panel = {**shared, **panel}
+        lines = {"lines": [line for _, line in entries(panel["lines"])]} if "lines" in panel else {}
+        panels += _panels({**panel, **lines}, names, place)
     return {**own, "panels": panels}
 
 
