@@ -36,6 +36,10 @@ class Names(Protocol):
         """Return the definition of a quantity that is given by name, by name with changes, or in full."""
         ...
 
+    def axis(self, written: object) -> Written:
+        """Return the keys of a panel, such as `limits`, that the definition of a quantity given by name states."""
+        ...
+
     def grids(self, written: object, path: Path) -> list[str]:
         """Return the grids below a node, or below several."""
         ...

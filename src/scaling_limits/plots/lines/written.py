@@ -130,8 +130,9 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
     lines = panel.get("lines")
     if panel.get("of") is None:
         if lines:
+            axis = names.axis(lines[0].get("quantity"))
             lines = [_line(line, names, path) for line in lines]
-            panel = {**axis_words(lines[0].get("quantity")), **panel, "lines": lines}
+            panel = {**axis_words(lines[0].get("quantity")), **axis, **panel, "lines": lines}
         return panel
     of = ("of", "quantity", "beside")
     rest = {key: value for key, value in panel.items() if key not in of}
@@ -144,7 +145,7 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
         named = {} if rest.get("hue") else {"label": grid if title is None else title}
         lines.append({"grid": grid, "quantity": quantity, **named})
         lines += [{"grid": grid, **line} for line in beside]
-    return {**axis_words(quantity), **rest, "lines": lines}
+    return {**axis_words(quantity), **names.axis(panel.get("quantity")), **rest, "lines": lines}
 
 
 def _line(line: Written, names: Names, path: Path) -> Written:
