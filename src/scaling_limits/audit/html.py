@@ -9,7 +9,7 @@ from PIL import Image
 
 from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.verdicts import Verdict, remarks, verdict_word
-from scaling_limits.claims.measurement import with_interval
+from scaling_limits.outcomes import with_interval
 
 LARGEST = 1_500_000
 """Largest size of a page in bytes. A report embeds pages as base64 data URLs, and Chromium shows none above 2 MiB."""

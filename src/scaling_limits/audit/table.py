@@ -13,10 +13,9 @@ from pydantic import TypeAdapter
 
 from scaling_limits.audit.verdicts import Verdict, is_weak, remarks, verdict_word
 from scaling_limits.claims.base import ClaimBase
-from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import OUTCOMES, Outcome, counted
+from scaling_limits.outcomes import OUTCOMES, Outcome, counted, with_interval
 from scaling_limits.strict import Strict
 
 EXPLORATORY = (

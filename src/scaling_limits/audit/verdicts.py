@@ -2,8 +2,8 @@
 
 import math
 
-from scaling_limits.claims.measurement import Interval, with_interval
-from scaling_limits.outcomes import Outcome, Reason
+from scaling_limits.claims.measurement import Interval
+from scaling_limits.outcomes import Outcome, Reason, with_interval
 from scaling_limits.strict import Strict
 
 WEAK = 0.5

@@ -45,7 +45,9 @@ class Namespace:
     def axis(self, said: object) -> dict[str, Any]:
         """Return the keys of a panel that the definition of a quantity given by name states under `axis`."""
         word = said.get("quantity") if isinstance(said, Mapping) else said
-        return dict(self.quantities.get(word, {}).get("axis") or {}) if isinstance(word, str) else {}
+        return (
+            dict(self.quantities.get(word, {}).get("axis") or {}) if isinstance(word, str) else {}
+        )
 
     def grids(self, said: object, path: Path) -> list[str]:
         """Return the grids below a node, or below several."""
