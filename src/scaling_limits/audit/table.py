@@ -168,6 +168,8 @@ def write_audit(audit: Audit, folder: Path) -> None:
 
 def format_table(audit: Audit) -> str:
     """Return the verdicts as aligned plain text, with the reasons of undecided claims and the counts below."""
+    from tabulate import tabulate
+
     header = ("figure", "claim", "verdict", "value", "threshold", "not decided because")
     rows = [
         (
@@ -180,12 +182,8 @@ def format_table(audit: Audit) -> str:
         )
         for v in audit.verdicts
     ]
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    lines = [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in (header, tuple("-" * width for width in widths), *rows)
-    ]
-    return "\n".join([*lines, "", f"{audit.preset}: {in_short(audit.summary)}"])
+    table = tabulate(rows, headers=header, tablefmt="simple", disable_numparse=True)
+    return f"{table}\n\n{audit.preset}: {in_short(audit.summary)}"
 
 
 def print_table(audit: Audit) -> None:
