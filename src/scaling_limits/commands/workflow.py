@@ -49,22 +49,19 @@ def report(given: Invocation, names: Sequence[str], further: Sequence[str]) -> i
     return code
 
 
-def snakemake(
-    given: Invocation, targets: Sequence[str], further: Sequence[str], *quiet: str
-) -> int:
+def snakemake(given: Invocation, targets: Sequence[str], further: Sequence[str]) -> int:
     """Run Snakemake in the project's folder with its log on the terminal, and return its exit code.
 
     Args:
         given: the project's folder and changes to its configuration.
         targets: Snakemake's targets.
         further: additional arguments of Snakemake.
-        quiet: the kinds of output that its log omits besides the rules of jobs.
 
     Raises:
         ConfigurationError: see `command`.
     """
     accept_interrupts()
-    process = subprocess.Popen([*command(given, targets, *quiet), *further], cwd=given.root)
+    process = subprocess.Popen([*command(given, targets), *further], cwd=given.root)
     with signals_left_to(process):
         return process.wait()
 
