@@ -73,13 +73,13 @@ def fitted(png: bytes) -> bytes:
         return png
     with Image.open(io.BytesIO(png)) as image:
         whole = image.convert("RGB")
-    found, share = png, 1.0
-    while len(found) > PICTURE:
+    smaller, share = png, 1.0
+    while len(smaller) > PICTURE:
         size = (max(1, round(share * whole.width)), max(1, round(share * whole.height)))
         content = io.BytesIO()
         whole.resize(size, Image.Resampling.LANCZOS).quantize(256).save(content, "png")
-        found, share = content.getvalue(), 0.8 * share
-    return found
+        smaller, share = content.getvalue(), 0.8 * share
+    return smaller
 
 
 def tabulate(header: Iterable[str], rows: Iterable[str]) -> str:

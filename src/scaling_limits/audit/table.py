@@ -145,7 +145,7 @@ def problems(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> list
         audit: the verdicts.
         reference: the smallest fraction of decided claims of the papers, as `{preset: {"decided": fraction}}`.
     """
-    found = [
+    sentences = [
         f"{verdict.paper}/{verdict.figure} {verdict.claim} {problem}"
         for verdict in audit.verdicts
         if (problem := problem_of(verdict)) is not None
@@ -153,8 +153,8 @@ def problems(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> list
     least = reference.get(audit.preset, {}).get("decided", 0.0)
     decided = summarise([verdict for verdict in audit.verdicts if verdict.paper != OWN]).decided
     if decided < least - 1e-9:
-        found.append(f"the share of decided claims dropped to {decided:.2f} from {least:.2f}")
-    return found
+        sentences.append(f"the share of decided claims dropped to {decided:.2f} from {least:.2f}")
+    return sentences
 
 
 def write_audit(audit: Audit, folder: Path) -> None:

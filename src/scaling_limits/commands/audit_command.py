@@ -12,7 +12,7 @@ from scaling_limits.errors import ConfigurationError
 
 
 def audit(
-    given: Invocation,
+    invocation: Invocation,
     target: str | None,
     further: Sequence[str],
     *,
@@ -22,7 +22,7 @@ def audit(
     """Judge the claims of all papers, of one paper, or of a figure.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         target: `<paper>` or `<paper>/<figure>`; None for all papers.
         further: additional arguments of Snakemake.
         stored: whether to judge stored records only, without computing anything.
@@ -42,10 +42,10 @@ def audit(
             "--allow-missing", "without --stored no figure is missing; add --stored"
         )
     if stored:
-        given = given.having("audit", "stored", "--stored")
+        invocation = invocation.having("audit", "stored", "--stored")
     if allow_missing:
-        given = given.having("allow_missing", "true", "--allow-missing")
-    configuration = given.configuration()
+        invocation = invocation.having("allow_missing", "true", "--allow-missing")
+    configuration = invocation.configuration()
     figures = chosen(configuration, [] if target is None else [target])
     folder = Path("results", configuration.main.preset, target or "")
     single = target is not None and "/" in target
@@ -53,15 +53,15 @@ def audit(
     if not (single and stored):
         # silent if nothing is left to compute
         code, _ = with_progress(
-            given, configuration, figures, [str(written)], further, Console(quiet=False)
+            invocation, configuration, figures, [str(written)], further, Console(quiet=False)
         )
         if code:
             return code
     audit, problems = audited(
         configuration,
         figures,
-        given.root,
-        None if single else given.root / written,
+        invocation.root,
+        None if single else invocation.root / written,
         whole=target is None and not configuration.main.allow_missing,
         allow_missing=configuration.main.allow_missing,
     )

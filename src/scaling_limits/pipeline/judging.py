@@ -53,12 +53,12 @@ def audited(
     register = Register.read(docs / "deviations.yaml", docs / "amendments.yaml")
     audit = judged(preset, claims, register, confirmed=configuration.preset.seeds.confirming)
     reference = read_yaml(root / "tests" / "reference" / "decided.yaml") if whole else {}
-    found = problems(audit, reference)
+    sentences = problems(audit, reference)
     if written is not None:
-        found += disagreements(audit, written)
+        sentences += disagreements(audit, written)
     if whole:
-        found += unexplained(docs / "claims.lock.yaml", register.amendments, root)
-    return audit, found if allow_missing else found + missing(claims)
+        sentences += unexplained(docs / "claims.lock.yaml", register.amendments, root)
+    return audit, sentences if allow_missing else sentences + missing(claims)
 
 
 def figures_to_audit(
@@ -69,12 +69,12 @@ def figures_to_audit(
     Raises:
         ChangedError: a file of a computed figure is missing or differs from the one collected.
     """
-    found = [
+    claims = [
         FigureClaims(paper, name, results / paper / name, configuration.figure(paper, name).claims)
         for paper, name in figures
     ]
-    require_unchanged(figure.folder for figure in found if is_computed(figure.folder))
-    return found
+    require_unchanged(figure.folder for figure in claims if is_computed(figure.folder))
+    return claims
 
 
 def judged(
@@ -139,14 +139,14 @@ def disagreements(audit: Audit, path: Path) -> list[str]:
         written = Audit.model_validate_json(path.read_bytes())
     except ValidationError:
         return [f"{path}: not the JSON that was written; remove it"]
-    said = {(v.paper, v.figure, v.claim): v for v in written.verdicts}
-    found = []
+    by_claim = {(v.paper, v.figure, v.claim): v for v in written.verdicts}
+    sentences = []
     for verdict in audit.verdicts:
         figure = f"{verdict.paper}/{verdict.figure}"
-        then = in_words(said.get((verdict.paper, verdict.figure, verdict.claim)))
+        then = in_words(by_claim.get((verdict.paper, verdict.figure, verdict.claim)))
         if then != in_words(verdict):
-            found.append(
+            sentences.append(
                 f"{path}: says '{then}' of {figure} {verdict.claim}, and its records say '{in_words(verdict)}'; remove "
                 f"the file and results/{audit.preset}/{figure}, and run {figure} again"
             )
-    return found
+    return sentences
