@@ -48,20 +48,17 @@ class Case:
 CASES = [Case(p, optimiser) for optimiser in LEARNING_RATES for p in ("standard", "µP")]
 
 
-def data() -> tuple[np.ndarray, np.ndarray]:
-    """Return 64 samples and the classes that a random teacher gives them."""
-    generator = np.random.default_rng(0)
-    x = generator.normal(size=(64, INPUTS)).astype(np.float32)
-    return x, (np.tanh(2 * x) @ generator.normal(size=(INPUTS, CLASSES))).argmax(1)
-
-
 def ours(folder: Path) -> None:
-    """Write the initial weights of all networks, and the sizes of their features in each step."""
+    """Write the samples, the initial weights of all networks, and the sizes of their features in each step."""
     import flax.linen as nn
     import jax
     import optax
+    from check_networks import samples
 
     import scaling_limits as sl
+
+    x, y = samples(features=INPUTS)
+    np.savez(folder / "samples.npz", x=x, y=y)
 
     class MLP(nn.Module):
         """Two hidden layers."""
@@ -105,7 +102,7 @@ def ours(folder: Path) -> None:
         report = sl.check(
             partial(build, case),
             partial(optimiser, case),
-            data=data(),
+            data=(x, y),
             widths=WIDTHS,
             depths=[1],
             seeds=SEEDS,
@@ -142,6 +139,9 @@ def theirs(folder: Path) -> None:
             """Return the outputs."""
             return self.readout(torch.relu(self.hidden(torch.relu(self.embed(x)))))
 
+    samples = np.load(folder / "samples.npz")
+    x, y = (torch.tensor(samples[name]) for name in ("x", "y"))
+
     def model(case: Case, width: int, seeds: Iterator[int]) -> torch.nn.Module:
         if case.parameterisation == "µP":
             net = MLP(width, MuReadout)
@@ -161,7 +161,6 @@ def theirs(folder: Path) -> None:
                 layer.bias.zero_()
         return net
 
-    x, y = (torch.tensor(part) for part in data())
     for case in CASES:
         table = get_coord_data(
             {width: partial(model, case, width, iter(range(SEEDS))) for width in WIDTHS},

@@ -1,5 +1,6 @@
-"""The words for the outcomes of claims, the same in every file, page and picture."""
+"""The words and numbers for the outcomes of claims, the same in every file, page and picture."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, get_args
@@ -109,3 +110,20 @@ def to_see(see: str, outcomes: Sequence[Outcome]) -> str:
 def counted(outcome: Outcome, count: int) -> str:
     """Return a count with an outcome as text: `1 holds`, `2 hold`."""
     return f"{count} {outcome if count == 1 else _PLURALS.get(outcome, outcome)}"
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits as text, without a sign on zero.
+
+    >>> number(0.98765), number(-0.0), number(1234.5), number(float("inf"))
+    ('0.988', '0', '1.23e+03', 'infinite')
+    """
+    if not math.isfinite(value):
+        return "infinite" if value > 0 else "-infinite"
+    return f"{value + 0.0:.3g}"
+
+
+def with_interval(value: float, interval: tuple[float, float] | None) -> str:
+    """Return a value with its confidence interval as text, `0.5 [0.4, 0.6]`, or the value alone."""
+    text = number(value)
+    return text if interval is None else f"{text} [{number(interval[0])}, {number(interval[1])}]"

@@ -548,7 +548,7 @@ def test_warnings_of_jobs_are_shown(project: Path, called: Calls) -> None:
 def test_the_exit_code_is_that_of_snakemake(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(project, "toy/fig1", judged("holds"))
     monkeypatch.setattr(workflow, "snakemake", lambda *_: 3)
-    for command in (["run", "--verbose"], ["audit", "--stored"], ["report"]):
+    for command in (["run", "--verbose"], ["report"]):
         assert say(*command, code=3) == ""
 
 
@@ -561,20 +561,36 @@ def test_nothing_is_judged_if_computing_fails(
     assert len(called) == 1
 
 
-def test_the_audit_may_judge_what_is_there(project: Path, called: Calls) -> None:
-    say("audit")
+def test_the_audit_may_judge_what_is_there(
+    project: Path, called: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One process of Snakemake computes what is missing; this one judges."""
+    asked = []
+
+    def audited(_: Any, figures: Any, root: Path, written: Path, **how: bool) -> Any:
+        asked.append((len(figures), written, *how.values()))
+        return collect("whole", []), ["it fails"] if how["whole"] else []
+
+    monkeypatch.setattr(judging, "audited", audited)
+    monkeypatch.setattr("scaling_limits.commands.audit_command.print_table", lambda _: None)
+    assert say("audit", code=1) == "it fails\n"
     say("audit", "toy", "--", "--cores", "1")
     say("audit", "toy", "--stored", "--", "--cores", "1")
     say("audit", "--stored", "--allow-missing")
-    silent = [*QUIET, "all"]
+    every, toy = (f"results/whole/{name}audit.json" for name in ("", "toy/"))
+    stored = ["--config", 'audit="stored"']
     assert [words for words, _ in called] == [
-        # first what is missing is computed
-        ["results/whole/audit.json", *RUN_QUIET],
-        ["audit", *silent],
-        ["results/whole/toy/audit.json", *RUN_QUIET, "--cores", "1"],
-        ["audit/toy", *silent, "--cores", "1"],
-        ["audit/toy", "--config", 'audit="stored"', *silent, "--cores", "1"],
-        ["audit", "--config", 'audit="stored"', 'allow_missing="true"', *silent],
+        [every, *RUN_QUIET],
+        [toy, *RUN_QUIET, "--cores", "1"],
+        [toy, *stored, *RUN_QUIET, "--cores", "1"],
+        [every, *stored, 'allow_missing="true"', *RUN_QUIET],
+    ]
+    # (figures, what the records are compared with, whether all figures, whether some may be missing)
+    assert [(count, path.name, *how) for count, path, *how in asked] == [
+        (2, "audit.json", True, False),
+        (2, "audit.json", False, False),
+        (2, "audit.json", False, False),
+        (2, "audit.json", False, True),
     ]
     assert "--allow-missing: without --stored" in say("audit", "--allow-missing", code=1)
     assert "unknown figure 'fig11'; did you mean 'fig1'" in say("audit", "toy/fig11", code=1)
@@ -585,7 +601,9 @@ def test_the_audit_judges_a_single_figure(
 ) -> None:
     """Judging from records has its own tests: here the written verdicts replace it."""
     monkeypatch.setattr(judging, "require_unchanged", lambda _: None)
-    monkeypatch.setattr(judging, "judged", lambda preset, figures, _: collect(preset, figures))
+    monkeypatch.setattr(
+        judging, "judged", lambda preset, figures, _, **__: collect(preset, figures)
+    )
     monkeypatch.setattr(Register, "read", lambda *paths: Register())
     assert "have no records" in say("audit", "toy/fig1", "--stored", code=1)
     assert say("audit", "toy/fig1", "--stored", "--allow-missing")

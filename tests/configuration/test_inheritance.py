@@ -210,6 +210,37 @@ def test_a_twin_is_the_figure_with_its_own_words_and_cells(tmp_path: Path) -> No
     assert {c.num_steps for c in configuration.cells("toy", twin.experiment)} == {7}
 
 
+def test_a_twin_changes_single_panels_and_lines_by_their_names(tmp_path: Path) -> None:
+    line = {"grid": "plain", "quantity": "loss"}
+    panels = {
+        "left": {"title": "Left", "lines": {"plain": line, "fast": {"grid": "fast", **line}}},
+        "middle": {"title": "Middle", "lines": [line]},
+    }
+    plot = {"kind": "lines", "x": "learning_rate", "hue": "width", "rows": None, "columns": None}
+    changed = {
+        "left": {"lines": {"fast": None, "relu": {**line, "style": "dashed"}}},
+        "middle": None,
+        # one colour for each line, which all other panels have for each width
+        "right": {"title": "Right", "hue": None, "lines": [{**line, "label": "loss"}]},
+    }
+    changes = {
+        "parent": {"figures": {"fig1": {"plot": {**plot, "panels": panels}}}},
+        "child": {"figures": {"figA2": {"plot": {"panels": changed}}}},
+    }
+    left, right = family(tmp_path, changes).figure("toy", "figA2").plot.panels
+    assert (left.title, left.hue) == ("Left", "width")
+    assert [each.style for each in left.lines] == ["solid", "dashed"]
+    assert (right.title, right.x, right.hue) == ("Right", "learning_rate", None)
+
+
+def test_a_mistake_in_a_named_panel_is_found_at_its_line(tmp_path: Path) -> None:
+    panels = {"left": {"title": "Left", "of": "plian", "quantity": "loss"}}
+    plot = {"kind": "lines", "x": "learning_rate", "rows": None, "columns": None, "panels": panels}
+    configuration = family(tmp_path, {"parent": {"figures": {"fig1": {"plot": plot}}}})
+    with pytest.raises(ConfigurationError, match=r"plot\.panels\.left: unknown grid 'plian'"):
+        configuration.figure("toy", "fig1")
+
+
 @pytest.mark.parametrize(
     ("changes", "steps"),
     [

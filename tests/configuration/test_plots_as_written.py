@@ -12,10 +12,11 @@ from toys import FIGURE, PAPER, merged, write_project
 LINE = {"grid": "main", "quantity": "loss"}
 
 
-def plot(path: Path, **said: Any) -> Any:
+def plot(path: Path, bounded: Any = None, **said: Any) -> Any:
     figure = {**FIGURE, "plot": {"kind": "lines", **said}}
+    accuracy = {"metric": "test_accuracy", "window": 3}
     words = {
-        "paper": {"quantities": {"accuracy": {"metric": "test_accuracy", "window": 3}}},
+        "paper": {"quantities": {"accuracy": accuracy, "bounded": bounded or accuracy}},
         "transfer": {
             "measurements": {"performance": "end"},
             "grids": {
@@ -58,6 +59,27 @@ def test_rows_are_quantities_and_columns_grids(tmp_path: Path) -> None:
     ]
     assert {(p.x, p.hue) for p in found.panels} == {("learning_rate", "width")}
     assert found.panels[2].lines[0].quantity.window == 3
+
+
+def test_a_quantity_states_limits_and_levels_of_panels_that_show_it(tmp_path: Path) -> None:
+    axis = {"limits": [0, 1], "levels": [{"value": 0.1, "label": "chance"}]}
+    line = {"grid": "main", "quantity": {"quantity": "bounded", "reduce": "max"}}
+    panels = [
+        {"title": "a", "of": "one", "quantity": "bounded"},
+        {"title": "b", "lines": [line], "levels": []},
+        # of its metric, without what the paper states of the quantity
+        {"title": "c", "of": "one", "quantity": {"metric": "test_accuracy"}},
+    ]
+    found = plot(
+        tmp_path,
+        bounded={"metric": "test_accuracy", "axis": axis},
+        hue="width",
+        x="learning_rate",
+        panels=panels,
+    )
+    assert [panel.limits for panel in found.panels] == [(0, 1), (0, 1), None]
+    assert [len(panel.levels) for panel in found.panels] == [1, 0, 0]
+    assert {panel.scale for panel in found.panels} == {"linear"}
 
 
 def test_columns_are_every_grid_unless_named(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def results_of(name: str, root: Path) -> Path:
 
 def figures_in(folder: Path) -> dict[str, Path]:
     """Return the folders of figures below a folder of results, by `<paper>/<figure>`."""
-    found = sorted(folder.glob(f"*/*/{PROVENANCE}"))
-    return {f"{path.parent.parent.name}/{path.parent.name}": path.parent for path in found}
+    files = sorted(folder.glob(f"*/*/{PROVENANCE}"))
+    return {f"{path.parent.parent.name}/{path.parent.name}": path.parent for path in files}
 
 
 def differences(first: Path, second: Path) -> list[str]:

@@ -12,12 +12,11 @@ from pathlib import Path
 from scaling_limits.audit.index import PICTURE
 from scaling_limits.audit.table import Audit, in_short, read_verdicts, score_by_paper, status
 from scaling_limits.audit.verdicts import Verdict, verdict_word
-from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
 from scaling_limits.figures.names import natural
 from scaling_limits.files import JsonObject, write_file
 from scaling_limits.images import with_palette
-from scaling_limits.outcomes import score, to_see
+from scaling_limits.outcomes import score, to_see, with_interval
 
 INDEX = "README.md"
 _SCORE, _END_OF_SCORE = "<!-- score -->", "<!-- end of score -->"

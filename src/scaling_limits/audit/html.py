@@ -9,7 +9,7 @@ from PIL import Image
 
 from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.verdicts import Verdict, remarks, verdict_word
-from scaling_limits.claims.measurement import with_interval
+from scaling_limits.outcomes import with_interval
 
 LARGEST = 1_500_000
 """Largest size of a page in bytes. A report embeds pages as base64 data URLs, and Chromium shows none above 2 MiB."""
@@ -73,13 +73,13 @@ def fitted(png: bytes) -> bytes:
         return png
     with Image.open(io.BytesIO(png)) as image:
         whole = image.convert("RGB")
-    found, share = png, 1.0
-    while len(found) > PICTURE:
+    smaller, share = png, 1.0
+    while len(smaller) > PICTURE:
         size = (max(1, round(share * whole.width)), max(1, round(share * whole.height)))
         content = io.BytesIO()
         whole.resize(size, Image.Resampling.LANCZOS).quantize(256).save(content, "png")
-        found, share = content.getvalue(), 0.8 * share
-    return found
+        smaller, share = content.getvalue(), 0.8 * share
+    return smaller
 
 
 def tabulate(header: Iterable[str], rows: Iterable[str]) -> str:

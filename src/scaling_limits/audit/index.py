@@ -79,11 +79,13 @@ def write_drawn(
         WriteError: the page cannot be written.
     """
     every = list(figures)
-    drawn = [(paper, name) for paper, name in every if (folder / paper / name / PICTURE).exists()]
-    verdicts = [v for paper, name in drawn for v in read_verdicts(folder / paper / name)]
+    existing = [
+        (paper, name) for paper, name in every if (folder / paper / name / PICTURE).exists()
+    ]
+    verdicts = [v for paper, name in existing for v in read_verdicts(folder / paper / name)]
     audit = gathered(preset, verdicts, confirmed=confirmed)
-    title = f"{len(drawn):,} of {len(every):,} figures drawn at the preset {preset}"
-    write_file(folder / INDEX, _page(title, audit, _papers(audit, drawn, folder), linked=True))
+    title = f"{len(existing):,} of {len(every):,} figures drawn at the preset {preset}"
+    write_file(folder / INDEX, _page(title, audit, _papers(audit, existing, folder), linked=True))
 
 
 def _papers(
@@ -116,11 +118,11 @@ def _by_paper(figures: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[st
 
 def _shown(folder: Path, paper: str, name: str, audit: Audit) -> _Shown:
     verdicts = [v for v in audit.verdicts if (v.paper, v.figure) == (paper, name)]
-    drawn = folder / paper / name / PICTURE
-    if not drawn.exists():
+    file = folder / paper / name / PICTURE
+    if not file.exists():
         return _Shown(paper, name, None, None, verdicts)
-    title = json.loads(drawn.with_name("figure.json").read_text(encoding="utf-8"))["title"]
-    small = picture(thumbnail(drawn.read_bytes()), title, kind="webp")
+    title = json.loads(file.with_name("figure.json").read_text(encoding="utf-8"))["title"]
+    small = picture(thumbnail(file.read_bytes()), title, kind="webp")
     return _Shown(paper, name, small, title, verdicts)
 
 
@@ -150,14 +152,14 @@ def _totals(paper: tuple[str, list[_Shown]]) -> tuple[str, ...]:
 
 def _card(figure: _Shown, *, linked: bool) -> str:
     """Return a figure's thumbnail, name and title, with a summary of its verdicts that links to them."""
-    name, said = escape(figure.name), "no claims"
+    name, outcomes = escape(figure.name), "no claims"
     if figure.verdicts:
-        said = f'<a href="#{figure.anchor}">{tally(verdict.verdict for verdict in figure.verdicts)}</a>'
+        outcomes = f'<a href="#{figure.anchor}">{tally(verdict.verdict for verdict in figure.verdicts)}</a>'
     if figure.title is None:
-        return f"<figure><figcaption>{name}: not drawn<br>{said}</figcaption></figure>"
+        return f"<figure><figcaption>{name}: not drawn<br>{outcomes}</figcaption></figure>"
     image = figure.picture
     if linked:
         address = f"{escape(figure.paper)}/{name}/summary.html"
         name, image = (f'<a href="{address}">{inner}</a>' for inner in (name, image))
-    caption = f"<strong>{name}</strong>: {with_formulas(figure.title)}<br>{said}"
+    caption = f"<strong>{name}</strong>: {with_formulas(figure.title)}<br>{outcomes}"
     return f"<figure>{image}\n<figcaption>{caption}</figcaption></figure>"

@@ -120,11 +120,11 @@ def unexplained(path: Path, amendments: Mapping[Key, Amendment], root: Path) -> 
         ConfigurationError: the lock or the configuration is invalid.
     """
     lock = read_lock(path)
-    found: list[str] = []
+    problems: list[str] = []
     for preset, entries in lock.claims.items():
         if entries:
-            found += _unexplained(load(root, {"preset": preset}), entries, amendments)
-    return found
+            problems += _unexplained(load(root, {"preset": preset}), entries, amendments)
+    return problems
 
 
 def claim_digest(configuration: Configuration, key: Key, claim: ClaimBase) -> str:

@@ -48,10 +48,10 @@ def _formula(tex: str) -> str:
     written = escape(f"${tex}$")
     try:
         html: str = convert(tex)
-        found = list(ElementTree.fromstring(html).iter())
+        elements = list(ElementTree.fromstring(html).iter())
     except Exception:  # the library raises exceptions of many types
         return written
-    return html if all(map(_is_harmless, found)) else written
+    return html if all(map(_is_harmless, elements)) else written
 
 
 def _is_harmless(part: ElementTree.Element) -> bool:

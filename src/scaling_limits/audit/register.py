@@ -100,12 +100,12 @@ class Register:
 
 def _by_claim(model: type[EntryT], path: Path, key: str) -> dict[Key, EntryT]:
     """Read the entries of a list in a YAML file, by claim and preset."""
-    found: dict[Key, EntryT] = {}
+    by_claim: dict[Key, EntryT] = {}
     for number, content in enumerate(read_yaml(path).get(key) or []):
         entry = validated(model, content, f"{path}: {key}.{number}.")
         for preset in entry.presets:
             claim = (entry.paper, entry.figure, entry.claim, preset)
-            if claim in found:
+            if claim in by_claim:
                 raise ConfigurationError(None, f"{path}: {key}: twice: {', '.join(claim)}")
-            found[claim] = entry
-    return found
+            by_claim[claim] = entry
+    return by_claim

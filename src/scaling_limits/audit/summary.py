@@ -96,15 +96,15 @@ def _notes(figure: JsonObject) -> Iterator[str]:
 
 def _settings(figure: JsonObject, cells: pd.DataFrame) -> Iterator[str]:
     varying, fixed = settings_of(cells[cells["grid"].isin(figure["grids"])])
-    said = {name: value for name, value in fixed.items() if name not in figure["defaults"]}
-    usual = {name: value for name, value in fixed.items() if name not in said}
-    for title, values in (("Settings that vary", varying), ("Settings that do not vary", said)):
+    chosen = {name: value for name, value in fixed.items() if name not in figure["defaults"]}
+    defaults = {name: value for name, value in fixed.items() if name not in chosen}
+    for title, values in (("Settings that vary", varying), ("Settings that do not vary", chosen)):
         if values:
             yield f"<h2>{title}</h2>"
             yield table(("setting", "value"), values.items())
-    if usual:
+    if defaults:
         yield folded(
-            f"{len(usual)} more at their defaults", table(("setting", "value"), usual.items())
+            f"{len(defaults)} more at their defaults", table(("setting", "value"), defaults.items())
         )
 
 
@@ -153,13 +153,13 @@ def _text(value: object) -> str:
 
 def flat(value: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     """Return the values of nested mappings by dotted names."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for key, inner in value.items():
         if isinstance(inner, Mapping):
-            found |= flat(inner, f"{prefix}{key}.")
+            values |= flat(inner, f"{prefix}{key}.")
         else:
-            found[f"{prefix}{key}"] = inner
-    return found
+            values[f"{prefix}{key}"] = inner
+    return values
 
 
 def _entry(value: object) -> str:

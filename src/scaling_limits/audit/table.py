@@ -13,10 +13,9 @@ from pydantic import TypeAdapter
 
 from scaling_limits.audit.verdicts import Verdict, is_weak, remarks, verdict_word
 from scaling_limits.claims.base import ClaimBase
-from scaling_limits.claims.measurement import with_interval
 from scaling_limits.figures import OWN
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import OUTCOMES, Outcome, counted
+from scaling_limits.outcomes import OUTCOMES, Outcome, counted, with_interval
 from scaling_limits.strict import Strict
 
 EXPLORATORY = (
@@ -146,7 +145,7 @@ def problems(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> list
         audit: the verdicts.
         reference: the smallest fraction of decided claims of the papers, as `{preset: {"decided": fraction}}`.
     """
-    found = [
+    sentences = [
         f"{verdict.paper}/{verdict.figure} {verdict.claim} {problem}"
         for verdict in audit.verdicts
         if (problem := problem_of(verdict)) is not None
@@ -154,8 +153,8 @@ def problems(audit: Audit, reference: Mapping[str, Mapping[str, float]]) -> list
     least = reference.get(audit.preset, {}).get("decided", 0.0)
     decided = summarise([verdict for verdict in audit.verdicts if verdict.paper != OWN]).decided
     if decided < least - 1e-9:
-        found.append(f"the share of decided claims dropped to {decided:.2f} from {least:.2f}")
-    return found
+        sentences.append(f"the share of decided claims dropped to {decided:.2f} from {least:.2f}")
+    return sentences
 
 
 def write_audit(audit: Audit, folder: Path) -> None:
@@ -169,6 +168,8 @@ def write_audit(audit: Audit, folder: Path) -> None:
 
 def format_table(audit: Audit) -> str:
     """Return the verdicts as aligned plain text, with the reasons of undecided claims and the counts below."""
+    from tabulate import tabulate
+
     header = ("figure", "claim", "verdict", "value", "threshold", "not decided because")
     rows = [
         (
@@ -181,12 +182,8 @@ def format_table(audit: Audit) -> str:
         )
         for v in audit.verdicts
     ]
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    lines = [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in (header, tuple("-" * width for width in widths), *rows)
-    ]
-    return "\n".join([*lines, "", f"{audit.preset}: {in_short(audit.summary)}"])
+    table = tabulate(rows, headers=header, tablefmt="simple", disable_numparse=True)
+    return f"{table}\n\n{audit.preset}: {in_short(audit.summary)}"
 
 
 def print_table(audit: Audit) -> None:

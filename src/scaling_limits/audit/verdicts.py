@@ -2,8 +2,8 @@
 
 import math
 
-from scaling_limits.claims.measurement import Interval, with_interval
-from scaling_limits.outcomes import Outcome, Reason
+from scaling_limits.claims.measurement import Interval
+from scaling_limits.outcomes import Outcome, Reason, with_interval
 from scaling_limits.strict import Strict
 
 WEAK = 0.5
@@ -72,11 +72,11 @@ def _marked(word: str, *marks: str | None) -> str:
 
 def remarks(verdict: Verdict) -> list[str]:
     """Return sentences on a verdict's power, registered failure and amendment."""
-    found = []
+    sentences = []
     if is_weak(verdict):
-        found.append(f"The claim holds in {verdict.power:.0%} of records like these.")
+        sentences.append(f"The claim holds in {verdict.power:.0%} of records like these.")
     if verdict.registered is not None:
-        found.append(f"Registered: {verdict.registered}")
+        sentences.append(f"Registered: {verdict.registered}")
     if verdict.amended is not None:
-        found.append(f"Amended, {verdict.grids_tried} settings tried: {verdict.amended}")
-    return found
+        sentences.append(f"Amended, {verdict.grids_tried} settings tried: {verdict.amended}")
+    return sentences

@@ -9,14 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import Names, SizeClaim, Some, SteppedClaim
-from scaling_limits.claims.measurement import (
-    Measurement,
-    UndecidedError,
-    diverged,
-    prose,
-    setting,
-    with_interval,
-)
+from scaling_limits.claims.measurement import Measurement, UndecidedError, diverged, prose, setting
 from scaling_limits.claims.points import (
     Table,
     by_size,
@@ -31,6 +24,7 @@ from scaling_limits.claims.points import (
     together,
 )
 from scaling_limits.claims.simulation import Recorded, Simulation
+from scaling_limits.outcomes import with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

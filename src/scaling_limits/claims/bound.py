@@ -10,13 +10,7 @@ from pydantic import model_validator
 
 from scaling_limits.claims.base import MARGIN, Names, Region, Some, SteppedClaim
 from scaling_limits.claims.checks import Problem, ratio_problems
-from scaling_limits.claims.measurement import (
-    Measurement,
-    UndecidedError,
-    prose,
-    setting,
-    with_interval,
-)
+from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     Bounds,
@@ -33,6 +27,7 @@ from scaling_limits.claims.points import (
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
 from scaling_limits.claims.spread import LARGEST, Scale
 from scaling_limits.figures.needs import Grids
+from scaling_limits.outcomes import with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

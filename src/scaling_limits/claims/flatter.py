@@ -16,11 +16,9 @@ from scaling_limits.claims.measurement import (
     Measurement,
     UndecidedError,
     diverged,
-    number,
     octaves,
     prose,
     setting,
-    with_interval,
 )
 from scaling_limits.claims.optima import profile
 from scaling_limits.claims.points import (
@@ -36,6 +34,7 @@ from scaling_limits.claims.points import (
 )
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
 from scaling_limits.figures.needs import GridCells, Grids, logarithm_problem
+from scaling_limits.outcomes import number, with_interval
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,14 +10,7 @@ from pydantic import Field, model_validator
 
 from scaling_limits.claims.base import MARGIN, BestClaim, ClaimBase, Names, Some
 from scaling_limits.claims.checks import Problem, numbers, size_problems, values_of
-from scaling_limits.claims.measurement import (
-    Measurement,
-    UndecidedError,
-    number,
-    prose,
-    setting,
-    with_interval,
-)
+from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     Points,
@@ -32,6 +25,7 @@ from scaling_limits.claims.points import (
 from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
 from scaling_limits.figures.needs import Grids
 from scaling_limits.figures.quantities import Quantity
+from scaling_limits.outcomes import number, with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

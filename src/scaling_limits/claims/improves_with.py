@@ -9,14 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import MARGIN, BestClaim
-from scaling_limits.claims.measurement import (
-    Measurement,
-    UndecidedError,
-    number,
-    prose,
-    setting,
-    with_interval,
-)
+from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     best_ratio_interval,
@@ -30,6 +23,7 @@ from scaling_limits.claims.points import (
     together,
 )
 from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
+from scaling_limits.outcomes import number, with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

@@ -12,15 +12,7 @@ from pydantic import Field, model_validator
 
 from scaling_limits.claims.base import QUARTER, ClaimBase, Names, Some
 from scaling_limits.claims.checks import Problem, size_problems, values_of
-from scaling_limits.claims.measurement import (
-    Interval,
-    Measurement,
-    UndecidedError,
-    number,
-    prose,
-    setting,
-    with_interval,
-)
+from scaling_limits.claims.measurement import Interval, Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.points import (
     Bounds,
     Points,
@@ -35,6 +27,7 @@ from scaling_limits.claims.points import (
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation, exponent_between
 from scaling_limits.figures.level_sets import MIN_CROSSINGS, LevelSetFit, fit_level_set
 from scaling_limits.figures.needs import Grids, logarithm_problem
+from scaling_limits.outcomes import number, with_interval
 
 if TYPE_CHECKING:
     import pandas as pd

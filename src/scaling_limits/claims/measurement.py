@@ -48,17 +48,6 @@ def diverged(threshold: str, detail: str) -> Measurement:
     return Measurement(False, math.nan, None, threshold, detail)
 
 
-def number(value: float) -> str:
-    """Return a number with three significant digits as text, without a sign on zero.
-
-    >>> number(0.98765), number(-0.0), number(1234.5), number(float("inf"))
-    ('0.988', '0', '1.23e+03', 'infinite')
-    """
-    if not math.isfinite(value):
-        return "infinite" if value > 0 else "-infinite"
-    return f"{value + 0.0:.3g}"
-
-
 def setting(value: object) -> str:
     """Return a size, a rate or a name as text, written as in the configuration.
 
@@ -67,12 +56,6 @@ def setting(value: object) -> str:
     """
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
     return f"{value:g}" if is_fraction else str(value)
-
-
-def with_interval(value: float, interval: Interval | None) -> str:
-    """Return a value with its confidence interval as text, `0.5 [0.4, 0.6]`, or the value alone."""
-    text = number(value)
-    return text if interval is None else f"{text} [{number(interval[0])}, {number(interval[1])}]"
 
 
 def octaves(count: float) -> str:

@@ -8,14 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from scaling_limits.claims.base import BestClaim
-from scaling_limits.claims.measurement import (
-    Measurement,
-    UndecidedError,
-    number,
-    prose,
-    setting,
-    with_interval,
-)
+from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     best_ratio_interval,
@@ -27,6 +20,7 @@ from scaling_limits.claims.points import (
     table_of,
 )
 from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
+from scaling_limits.outcomes import number, with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

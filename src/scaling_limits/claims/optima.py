@@ -15,13 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import Names, SizeClaim, Some
-from scaling_limits.claims.measurement import (
-    Interval,
-    UndecidedError,
-    prose,
-    setting,
-    with_interval,
-)
+from scaling_limits.claims.measurement import Interval, UndecidedError, prose, setting
 from scaling_limits.claims.points import (
     Points,
     by_size,
@@ -31,6 +25,7 @@ from scaling_limits.claims.points import (
     table_of,
 )
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
+from scaling_limits.outcomes import with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

@@ -15,10 +15,8 @@ from scaling_limits.claims.measurement import (
     Measurement,
     UndecidedError,
     diverged,
-    number,
     prose,
     setting,
-    with_interval,
 )
 from scaling_limits.claims.points import (
     Points,
@@ -34,6 +32,7 @@ from scaling_limits.claims.points import (
 )
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
 from scaling_limits.figures.needs import Grids
+from scaling_limits.outcomes import number, with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

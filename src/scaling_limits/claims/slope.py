@@ -18,7 +18,6 @@ from scaling_limits.claims.measurement import (
     diverged,
     prose,
     setting,
-    with_interval,
 )
 from scaling_limits.claims.points import (
     Bounds,
@@ -33,6 +32,7 @@ from scaling_limits.claims.points import (
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation, exponent_between
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.needs import Grids, theory_problem
+from scaling_limits.outcomes import with_interval
 from scaling_limits.parameterisations.powers import EXPONENTS
 from scaling_limits.parameterisations.theory import DepthQuantity, depth_exponents_of
 from scaling_limits.strict import Strict

@@ -21,7 +21,6 @@ from scaling_limits.claims.measurement import (
     diverged,
     prose,
     setting,
-    with_interval,
 )
 from scaling_limits.claims.points import (
     TAIL,
@@ -37,6 +36,7 @@ from scaling_limits.claims.simulation import VOID, Recorded, Simulation
 from scaling_limits.claims.spread import ONE_SEED_DEGREES, ONE_SEED_OWN
 from scaling_limits.figures.needs import Grids, listed
 from scaling_limits.figures.quantities import Quantity
+from scaling_limits.outcomes import with_interval
 
 if TYPE_CHECKING:
     import pandas as pd

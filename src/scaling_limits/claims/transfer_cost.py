@@ -8,13 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import BestClaim, Some
-from scaling_limits.claims.measurement import (
-    Measurement,
-    UndecidedError,
-    prose,
-    setting,
-    with_interval,
-)
+from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import BowlSimulation, open_edge
 from scaling_limits.claims.points import (
     Points,
@@ -27,6 +21,7 @@ from scaling_limits.claims.points import (
     table_of,
 )
 from scaling_limits.claims.simulation import Recorded, Simulation
+from scaling_limits.outcomes import with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

@@ -102,12 +102,12 @@ def estimate(
     for key in dict.fromkeys(experiments):
         known[key] = _experiment(configuration, *key, store, limit, set())
         total += _experiment(configuration, *key, store, limit, seen)
-    found = {
+    estimates = {
         f"{paper}/{name}": known[key] + drawing
         for (paper, name), key in zip(figures, experiments, strict=True)
     }
     named = {f"{paper}/{name}": each for (paper, name), each in known.items() if name is not None}
-    return Estimates(found, named, total)
+    return Estimates(estimates, named, total)
 
 
 def _experiment(
@@ -173,14 +173,14 @@ def summary(estimates: Estimates, *, device: str, cores: int) -> list[str]:
 
 def _dearest(estimates: Estimates) -> list[str]:
     """Return the most expensive experiments, which together take `_MOST` of the time."""
-    found: list[str] = []
+    dearest: list[str] = []
     left = (1 - _MOST) * estimates.total.seconds
     ordered = sorted(estimates.experiments.items(), key=lambda item: item[1].seconds)
     for name, each in ordered:
         left -= each.seconds
         if left < 0:
-            found.insert(0, f"{name} ({duration(each.seconds)})")
-    return found
+            dearest.insert(0, f"{name} ({duration(each.seconds)})")
+    return dearest
 
 
 def beyond(estimates: Estimates, limit: float) -> list[str]:

@@ -11,11 +11,13 @@ from scaling_limits.costs.memory import refuse_too_large
 from scaling_limits.errors import ConfigurationError
 
 
-def run(given: Invocation, names: Sequence[str], cores: int, hours: float | None = None) -> None:
+def run(
+    invocation: Invocation, names: Sequence[str], cores: int, hours: float | None = None
+) -> None:
     """Print the remaining cost of figures.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         names: `<paper>/<figure>` or `<paper>`; all figures if empty.
         cores: the number of simultaneous processes on a CPU.
         hours: the time that a job may take; cells that take longer are counted.
@@ -23,50 +25,51 @@ def run(given: Invocation, names: Sequence[str], cores: int, hours: float | None
     Raises:
         ConfigurationError: a figure is unknown, or the configuration is invalid.
     """
-    configuration = given.configuration()
+    configuration = invocation.configuration()
     figures = _asked_for(configuration, names)
     device = configuration.main.resources.device
     # resolves all cells, so that errors are reported before the store is read
     refused = too_large(configuration, figures)
     limit = math.inf if hours is None else hours * 3600
-    found = estimate(configuration, figures, store=given.store(), limit=limit)
-    print(table(found))
-    for line in summary(found, device=device, cores=cores):
+    estimates = estimate(configuration, figures, store=invocation.store(), limit=limit)
+    print(table(estimates))
+    for line in summary(estimates, device=device, cores=cores):
         print(line)
     if hours is not None:
-        for line in beyond(found, limit):
+        for line in beyond(estimates, limit):
             print(line)
     for line in refused:
         print(line)
 
 
-def check(given: Invocation, names: Sequence[str], budget: float) -> None:
+def check(invocation: Invocation, names: Sequence[str], budget: float) -> None:
     """Print the cost of computing figures from nothing, and fail if the mean exceeds a budget.
 
     The result does not depend on the machine or the store.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         names: `<paper>/<figure>` or `<paper>`; all figures if empty.
         budget: the allowed mean per figure, in seconds of one core.
 
     Raises:
         ConfigurationError: the figures cost more; or as in `run`.
     """
-    configuration = given.configuration()
-    found = estimate(configuration, _asked_for(configuration, names), store=None)
-    print(table(found))
-    each = found.total.seconds / max(1, len(found.figures))
-    said = (
-        f"{duration(found.total.seconds)} of one core for {len(found.figures)} figures, {each:.1f} s each on average; "
+    configuration = invocation.configuration()
+    estimates = estimate(configuration, _asked_for(configuration, names), store=None)
+    print(table(estimates))
+    seconds, count = estimates.total.seconds, len(estimates.figures)
+    each = seconds / max(1, count)
+    totals = (
+        f"{duration(seconds)} of one core for {count} figures, {each:.1f} s each on average; "
         f"the budget is {budget:g} s each"
     )
     if each > budget:
         raise ConfigurationError(
             None,
-            f"preset '{configuration.main.preset}' costs too much: {said}. Most of it: {_dearest(found)}",
+            f"preset '{configuration.main.preset}' costs too much: {totals}. Most of it: {_dearest(estimates)}",
         )
-    print(f"Within the budget: {said}.")
+    print(f"Within the budget: {totals}.")
 
 
 def _asked_for(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
@@ -91,6 +94,6 @@ def too_large(configuration: Configuration, figures: Iterable[tuple[str, str]]) 
     return problems
 
 
-def _dearest(found: Estimates) -> str:
-    ordered = sorted(found.figures.items(), key=lambda item: -item[1].seconds)
+def _dearest(estimates: Estimates) -> str:
+    ordered = sorted(estimates.figures.items(), key=lambda item: -item[1].seconds)
     return ", ".join(f"{name} ({duration(each.seconds)})" for name, each in ordered[:3])

@@ -17,11 +17,11 @@ from scaling_limits.pipeline.keys import cell_key, library_versions
 RESULTS = Path("results")
 
 
-def run(given: Invocation, preset: str, path: Path) -> None:
+def run(invocation: Invocation, preset: str, path: Path) -> None:
     """Write the archive of a preset, and print its contents.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         preset: the name of the preset.
         path: the archive; an existing file is replaced.
 
@@ -32,13 +32,13 @@ def run(given: Invocation, preset: str, path: Path) -> None:
     """
     if path.is_dir():
         raise ConfigurationError(None, f"{path}: is a folder; name a file, as {path / preset}.zip")
-    configuration = given.having("preset", preset, "PRESET").configuration()
+    configuration = invocation.having("preset", preset, "PRESET").configuration()
     wanted = upkeep.asked([configuration])
     warn_of_faults([configuration])
-    results = given.root / RESULTS
+    results = invocation.root / RESULTS
     stored = [
         entry.path
-        for entry in upkeep.survey(given.store().folder, wanted, time.time())
+        for entry in upkeep.survey(invocation.store().folder, wanted, time.time())
         if entry.state is upkeep.State.CURRENT
     ]
     files: dict[str, Path] = {}

@@ -18,11 +18,11 @@ OLD = 315532800
 """1980-01-01 in seconds since 1970, the modification time of imported files of figures."""
 
 
-def run(given: Invocation, paths: Sequence[Path]) -> None:
+def run(invocation: Invocation, paths: Sequence[Path]) -> None:
     """Verify archives, add their cells and figures to the results, and print what was new.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         paths: the archives; if several contain a cell or figure, the first one is used.
 
     Raises:
@@ -30,17 +30,17 @@ def run(given: Invocation, paths: Sequence[Path]) -> None:
         StoreError: an archive is damaged or cannot be read, and nothing is written; or a stored file cannot be read.
         WriteError: a file cannot be written; earlier files are kept, and the import can be repeated.
     """
-    configurations = upkeep.configurations(given.root, given.changes)
+    configurations = upkeep.configurations(invocation.root, invocation.changes)
     archives = [archive.verify(path) for path in paths]
     cells = {key for each in archives for key in each.cells}
     presets = {each.manifest.preset for each in archives}
     # reading all presets takes a minute, and the presets of the archives usually suffice
     configurations.sort(key=lambda each: each.main.preset not in presets)
     unused = _asked_by_nothing(configurations, cells)
-    store = given.store()
+    store = invocation.store()
     new = sum(_add_cells(each, store) for each in archives)
     print(f"{counted(len(cells), 'cell')}: {new:,} new, {len(cells) - new:,} already there.")
-    _add_figures(archives, given.root / RESULTS)
+    _add_figures(archives, invocation.root / RESULTS)
     if unused:
         print(
             f"No figure configured here asks for {len(unused):,} of these cells: they belong to another configuration "

@@ -69,8 +69,8 @@ class Invocation:
         """Return the changes as arguments of Snakemake, which also reads the values of `--config` as text."""
         arguments = []
         if self.overrides:
-            said = plain(self.overrides, nulls=True)
-            overrides = [f"{key}={json.dumps(said[key], ensure_ascii=False)}" for key in said]
+            values = plain(self.overrides, nulls=True)
+            overrides = [f"{key}={json.dumps(values[key], ensure_ascii=False)}" for key in values]
             arguments += ["--config", *overrides]
         if self.files:
             arguments += ["--configfile", *(str(path.absolute()) for path in self.files)]
@@ -113,7 +113,7 @@ def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callab
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def with_given(
+        def with_invocation(
             directory: Path,
             files: tuple[Path, ...],
             entries: Sequence[str],
@@ -121,14 +121,14 @@ def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callab
             **further: object,
         ) -> None:
             require_project(directory)
-            given = Invocation(directory, files, overrides_of(entries))
+            invocation = Invocation(directory, files, overrides_of(entries))
             if preset is not None:
-                given = given.having("preset", preset, "--preset")
-            command(given, **further)
+                invocation = invocation.having("preset", preset, "--preset")
+            command(invocation, **further)
 
         for option in reversed(options):
-            with_given = option(with_given)
-        return with_given
+            with_invocation = option(with_invocation)
+        return with_invocation
 
     return give
 

@@ -12,33 +12,33 @@ from scaling_limits.figures import places
 from scaling_limits.outcomes import tally
 
 
-def listed(given: Invocation, papers: Sequence[str]) -> str:
+def listed(invocation: Invocation, papers: Sequence[str]) -> str:
     """Return a table of figures: name, state at the preset, and title.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         papers: slugs; all papers if empty.
 
     Raises:
         ConfigurationError: a paper does not exist, or the configuration is invalid.
     """
-    configuration = given.configuration()
+    configuration = invocation.configuration()
     warn_of_faults([configuration])
     for paper in papers:
         refuse_figure_alone(configuration, paper)
     rows = [
         row
         for paper in papers or configuration.papers
-        for row in _rows(given, configuration, paper)
+        for row in _rows(invocation, configuration, paper)
     ]
     return aligned([("figure", f"at {configuration.main.preset}", "title"), *rows], words=3)
 
 
 def _rows(
-    given: Invocation, configuration: Configuration, paper: str
+    invocation: Invocation, configuration: Configuration, paper: str
 ) -> Iterator[tuple[str, str, str]]:
     for name in configuration.sound_figures(paper):
-        folder = given.root / "results" / configuration.main.preset / paper / name
+        folder = invocation.root / "results" / configuration.main.preset / paper / name
         state = "not computed"
         if (folder / "verdicts.json").exists():
             verdicts = read_verdicts(folder)
@@ -55,5 +55,5 @@ def _title(configuration: Configuration, paper: str, name: str, folder: Path) ->
     computed = folder / "figure.json"
     if computed.exists():
         return str(json.loads(computed.read_bytes())["title"])
-    said, _ = configuration.paper(paper).figure(name)
-    return places.filled(str(said.value("title")), lambda setting: setting)
+    written, _ = configuration.paper(paper).figure(name)
+    return places.filled(str(written.value("title")), lambda setting: setting)

@@ -10,26 +10,26 @@ from scaling_limits.configuration import load
 LOCK = Path("docs", "claims.lock.yaml")
 
 
-def run(given: Invocation, preset: str) -> None:
+def run(invocation: Invocation, preset: str) -> None:
     """Lock the claims of a preset whose results contain a confirmed verdict, and print how many were added.
 
     Args:
-        given: the project's folder; changes to the configuration are ignored.
+        invocation: the project's folder; changes to the configuration are ignored.
         preset: the name of the preset.
 
     Raises:
         ConfigurationError: the preset does not exist, its seeds are exploratory, or the lock is invalid.
         WriteError: the lock cannot be written.
     """
-    configuration = load(given.root, {"preset": preset})
-    results = given.root / "results" / preset
+    configuration = load(invocation.root, {"preset": preset})
+    results = invocation.root / "results" / preset
     verdicts = {
         (verdict.paper, verdict.figure, verdict.claim, preset): verdict
         for paper in configuration.papers
         for figure in configuration.figures(paper)
         for verdict in read_verdicts(results / paper / figure)
     }
-    path = given.root / LOCK
+    path = invocation.root / LOCK
     lock, added = locked(read_lock(path), configuration, verdicts)
     write_lock(path, lock)
     print(

@@ -66,7 +66,7 @@ def main() -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Show Snakemake's log instead of progress.")
 def run(
-    given: Invocation,
+    invocation: Invocation,
     targets: tuple[str, ...],
     cores: int | None,
     profile: str | None,
@@ -86,36 +86,36 @@ def run(
         other = "--verbose" if verbose else "--dry-run"
         raise click.UsageError(f"--quiet and {other} exclude each other; give one of them")
     if profile is not None:
-        further = [*workflow.with_profile(given.root, profile), *further]
+        further = [*workflow.with_profile(invocation.root, profile), *further]
     if cores is not None:
         further = ["--cores", str(cores), *further]
-    sys.exit(run_command.run(given, targets, further, dry=dry, quiet=quiet, verbose=verbose))
+    sys.exit(run_command.run(invocation, targets, further, dry=dry, quiet=quiet, verbose=verbose))
 
 
 @main.command("list")
 @click.argument("papers", nargs=-1, metavar="[PAPER]...", shell_complete=completion.papers)
 @configured()
-def list_figures(given: Invocation, papers: tuple[str, ...]) -> None:
+def list_figures(invocation: Invocation, papers: tuple[str, ...]) -> None:
     """List papers, their figures and what was computed.
 
     Prints the title of each figure and its verdicts at the preset.
     """
     from scaling_limits.commands import list_command
 
-    click.echo(list_command.listed(given, papers))
+    click.echo(list_command.listed(invocation, papers))
 
 
 @main.command()
 @click.argument("figure", shell_complete=completion.figures)
 @configured()
-def show(given: Invocation, figure: str) -> None:
+def show(invocation: Invocation, figure: str) -> None:
     """Print a figure's resolved configuration.
 
     Each value is followed by the file and line that it comes from.
     """
     from scaling_limits.commands.show_command import shown
 
-    click.echo(shown(given.configuration(), figure))
+    click.echo(shown(invocation.configuration(), figure))
 
 
 @main.command()
@@ -135,7 +135,7 @@ def show(given: Invocation, figure: str) -> None:
     help="Name the cells that take longer than this limit of a job.",
 )
 def estimate(
-    given: Invocation,
+    invocation: Invocation,
     figures: tuple[str, ...],
     cores: int,
     budget: float | None,
@@ -148,9 +148,9 @@ def estimate(
     from scaling_limits.commands import estimate_command
 
     if budget is None:
-        estimate_command.run(given, figures, cores, limit)
+        estimate_command.run(invocation, figures, cores, limit)
     else:
-        estimate_command.check(given, figures, budget)
+        estimate_command.check(invocation, figures, budget)
 
 
 @main.group()
@@ -160,34 +160,34 @@ def store() -> None:
 
 @store.command("list")
 @configured(preset=False)
-def list_store(given: Invocation) -> None:
+def list_store(invocation: Invocation) -> None:
     """List the stored cells by experiment.
 
     How many cells there are of each experiment, how old, and which of them nothing asks for any more.
     """
     from scaling_limits.commands import store_command
 
-    store_command.run(given)
+    store_command.run(invocation)
 
 
 @store.command("prune")
 @configured(preset=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def prune_store(given: Invocation, yes: bool) -> None:
+def prune_store(invocation: Invocation, yes: bool) -> None:
     """Remove stored cells that no configuration uses.
 
     Kept are cells that any preset asks for, with the project's configuration alone or with the changes given here.
     """
     from scaling_limits.commands import store_command
 
-    store_command.run(given, prune=True, yes=yes)
+    store_command.run(invocation, prune=True, yes=yes)
 
 
 @main.command("export")
 @click.argument("of_preset", metavar="PRESET", shell_complete=completion.presets)
 @click.argument("archive", metavar="FILE", type=click.Path(path_type=Path))
 @configured(preset=False)
-def export_results(given: Invocation, of_preset: str, archive: Path) -> None:
+def export_results(invocation: Invocation, of_preset: str, archive: Path) -> None:
     """Write the stored results of a preset to an archive.
 
     FILE holds the stored cells that the figures of PRESET ask for, and the records of finished figures. Not all cells
@@ -195,7 +195,7 @@ def export_results(given: Invocation, of_preset: str, archive: Path) -> None:
     """
     from scaling_limits.commands import export_command
 
-    export_command.run(given, of_preset, archive)
+    export_command.run(invocation, of_preset, archive)
 
 
 @main.command("import")
@@ -203,7 +203,7 @@ def export_results(given: Invocation, of_preset: str, archive: Path) -> None:
     "archives", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
 @configured(preset=False)
-def import_results(given: Invocation, archives: tuple[Path, ...]) -> None:
+def import_results(invocation: Invocation, archives: tuple[Path, ...]) -> None:
     """Add the results of archives to those stored here.
 
     Each FILE was written by `export`. All are verified before anything is written. Cells and figures that are here
@@ -211,7 +211,7 @@ def import_results(given: Invocation, archives: tuple[Path, ...]) -> None:
     """
     from scaling_limits.commands import import_command
 
-    import_command.run(given, archives)
+    import_command.run(invocation, archives)
 
 
 @main.command()
@@ -241,7 +241,11 @@ def diff(first: str, second: str, directory: Path) -> None:
     "--allow-missing", is_flag=True, help="With --stored: report figures without records, and pass."
 )
 def audit(
-    given: Invocation, target: str | None, stored: bool, allow_missing: bool, further: list[str]
+    invocation: Invocation,
+    target: str | None,
+    stored: bool,
+    allow_missing: bool,
+    further: list[str],
 ) -> None:
     """Judge all claims, or the claims of TARGET, from the records.
 
@@ -252,21 +256,23 @@ def audit(
     """
     from scaling_limits.commands import audit_command
 
-    code = audit_command.audit(given, target, further, stored=stored, allow_missing=allow_missing)
+    code = audit_command.audit(
+        invocation, target, further, stored=stored, allow_missing=allow_missing
+    )
     sys.exit(code)
 
 
 @main.command(cls=_OfSnakemake)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.figures)
 @configured()
-def report(given: Invocation, targets: tuple[str, ...], further: list[str]) -> None:
+def report(invocation: Invocation, targets: tuple[str, ...], further: list[str]) -> None:
     """Write a report of the figures that have been drawn.
 
     TARGET is a figure or a paper; by default the report shows all figures drawn at the preset.
     """
     from scaling_limits.commands import workflow
 
-    sys.exit(workflow.report(given, targets, further))
+    sys.exit(workflow.report(invocation, targets, further))
 
 
 class _Sizes(click.ParamType[tuple[int, ...]]):
@@ -321,20 +327,20 @@ def check(
 )
 @configured(preset=False)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N")
-def power(given: Invocation, presets: tuple[str, ...], jobs: int) -> None:
+def power(invocation: Invocation, presets: tuple[str, ...], jobs: int) -> None:
     """Simulate the power of the claims.
 
     Uses the grids and the recorded spread of presets that were run. Writes docs/power.md.
     """
     from scaling_limits.commands import power_command
 
-    power_command.run(given, presets, jobs)
+    power_command.run(invocation, presets, jobs)
 
 
 @main.command()
 @click.argument("of_preset", metavar="PRESET", shell_complete=completion.presets)
 @configured(preset=False)
-def lock(given: Invocation, of_preset: str) -> None:
+def lock(invocation: Invocation, of_preset: str) -> None:
     """Lock the claims whose confirmed verdicts are recorded.
 
     Adds the claims in the results of PRESET to docs/claims.lock.yaml, with a digest of everything that decides them.
@@ -342,7 +348,7 @@ def lock(given: Invocation, of_preset: str) -> None:
     """
     from scaling_limits.commands import lock_command
 
-    lock_command.run(given, of_preset)
+    lock_command.run(invocation, of_preset)
 
 
 @main.command("completion")

@@ -49,30 +49,30 @@ Claims = dict[tuple[str, str], ClaimBase]
 """Claims by figure and name, as written on the page."""
 
 
-def run(given: Invocation, presets: Sequence[str], jobs: int) -> None:
+def run(invocation: Invocation, presets: Sequence[str], jobs: int) -> None:
     """Print the power of the claims at these presets, and write it to `docs/power.md`.
 
     The page keeps its rows for presets and figures without results, as long as the claims exist.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         presets: the presets that were run.
         jobs: the number of processes.
 
     Raises:
         ConfigurationError: no figure was computed at one of these presets.
     """
-    path = given.root / PAGE
+    path = invocation.root / PAGE
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     written = _written(old)
     sections = []
     for preset in sorted({*written, *presets}):
-        claims = _claims(load(given.root, {**given.changes, "preset": preset}))
-        found = {row[:2]: row for row in written.get(preset, ())}
+        claims = _claims(load(invocation.root, {**invocation.changes, "preset": preset}))
+        powers = {row[:2]: row for row in written.get(preset, ())}
         if preset in presets:
-            fresh = rows(preset, claims, given.root, jobs)
-            found |= {row[:2]: row for row in fresh}
-        sections.append(_section(preset, [found[claim] for claim in claims if claim in found]))
+            fresh = rows(preset, claims, invocation.root, jobs)
+            powers |= {row[:2]: row for row in fresh}
+        sections.append(_section(preset, [powers[claim] for claim in claims if claim in powers]))
     page = "\n".join([_HEAD, *sections, *_kept(old)])
     print(page)
     write_file(path, page)
@@ -117,23 +117,23 @@ def _claims(configuration: Configuration) -> Claims:
     }
 
 
-def _section(preset: str, found: Sequence[Row]) -> str:
-    decided = sum(row[-2] == "yes" for row in found)
-    head = f"## Preset `{preset}`\n\n{decided} of {len(found)} claims' grids decide.\n"
-    lines = [_COLUMNS, ("---",) * len(_COLUMNS), *found]
+def _section(preset: str, rows: Sequence[Row]) -> str:
+    decided = sum(row[-2] == "yes" for row in rows)
+    head = f"## Preset `{preset}`\n\n{decided} of {len(rows)} claims' grids decide.\n"
+    lines = [_COLUMNS, ("---",) * len(_COLUMNS), *rows]
     return "\n".join([head, *(f"| {' | '.join(line)} |" for line in lines), ""])
 
 
 def _written(page: str) -> dict[str, list[Row]]:
     """Return the rows of a page by preset."""
-    found: dict[str, list[Row]] = {}
+    rows: dict[str, list[Row]] = {}
     for part in page.partition(BENCHMARK)[0].split("## Preset `")[1:]:
         lines = [line[2:-2] for line in part.splitlines() if line.startswith("| ")]
         cells = [tuple(line.split(" | ")) for line in lines]
         # rows of older pages have no number of seeds
         full = [row if len(row) == len(_COLUMNS) else (*row, "") for row in cells[2:]]
-        found[part.partition("`")[0]] = [row for row in full if len(row) == len(_COLUMNS)]
-    return found
+        rows[part.partition("`")[0]] = [row for row in full if len(row) == len(_COLUMNS)]
+    return rows
 
 
 def _kept(page: str) -> list[str]:

@@ -32,8 +32,8 @@ class _Running:
 
     @property
     def name(self) -> str:
-        words = self.wildcards.values()
-        return f"{'/'.join(words)} ({self.rule})" if words else self.rule
+        values = self.wildcards.values()
+        return f"{'/'.join(values)} ({self.rule})" if values else self.rule
 
     @property
     def cells_job(self) -> Job | None:
@@ -175,18 +175,18 @@ class Progress:
             figure = f"{paper}/{name}"
             self.finished.append(figure)
             verdicts = read_verdicts(self._root / "results" / self._preset / figure)
-            said = tally(verdict.verdict for verdict in verdicts) if verdicts else "no claims"
-            self._console.line(f"{figure:{self._width}}  {said}  figures/{figure}.png")
+            outcome = tally(verdict.verdict for verdict in verdicts) if verdicts else "no claims"
+            self._console.line(f"{figure:{self._width}}  {outcome}  figures/{figure}.png")
 
     def _fail(self, job: _Running | None, event: JsonObject) -> None:
         job = job or _Running(event["rule_name"], {})
         self.failed.append(job.name)
         where = "".join(f"; its log: {log}" for log in event["log"])
-        found = [_error_in(self._root / log, job.begun) for log in event["log"]]
-        said = [text for text, _ in found if text]
-        if not any(explained for _, explained in found):
-            said.append(self._said)
-        self._console.problem("\n".join([f"{job.name} failed{where}", *said]))
+        explanations = [_error_in(self._root / log, job.begun) for log in event["log"]]
+        messages = [text for text, _ in explanations if text]
+        if not any(explained for _, explained in explanations):
+            messages.append(self._said)
+        self._console.problem("\n".join([f"{job.name} failed{where}", *messages]))
 
 
 def rounded(seconds: float) -> str:

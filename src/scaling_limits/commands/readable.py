@@ -8,14 +8,13 @@ def aligned(lines: Sequence[Sequence[str]], *, words: int) -> str:
 
     The first `words` columns are left-aligned, the others right-aligned.
     """
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            text.ljust(width) if column < words else text.rjust(width)
-            for column, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
+    from tabulate import tabulate
+
+    sides = ["left" if column < words else "right" for column in range(len(lines[0]))]
+    text: str = tabulate(
+        lines, tablefmt="plain", colalign=sides, disable_numparse=True, preserve_whitespace=True
     )
+    return text
 
 
 def size(count: float) -> str:

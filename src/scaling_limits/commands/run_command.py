@@ -21,7 +21,7 @@ EXTENSIONS = ("png", "pdf", "svg")
 
 
 def run(
-    given: Invocation,
+    invocation: Invocation,
     names: Sequence[str],
     further: Sequence[str],
     *,
@@ -32,7 +32,7 @@ def run(
     """Compute and draw figures; print progress and the results.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         names: `<paper>/<figure>` or `<paper>`; all figures if empty.
         further: additional arguments of Snakemake.
         dry: whether to print only what would be done.
@@ -46,19 +46,19 @@ def run(
         ConfigurationError: a figure or paper does not exist, or the configuration is invalid.
         WriteError: the log or the page of all figures cannot be written.
     """
-    configuration = given.configuration()
+    configuration = invocation.configuration()
     figures = chosen(configuration, names)
     preset = configuration.main.preset
     everything = ["figures", f"results/{preset}/audit.json"]
     targets = [target for name in names for target in _targets(name)] or everything
     further = [*(["--dry-run"] if dry else []), *further]
     if verbose:
-        code, done = workflow.snakemake(given, targets, further), True
+        code, done = workflow.snakemake(invocation, targets, further), True
     else:
         console = Console(quiet=quiet)
         idle = f"Nothing to do: {_counted(figures)} drawn at the preset {preset}."
         code, done = with_progress(
-            given, configuration, figures, targets, further, console, dry=dry, idle=idle
+            invocation, configuration, figures, targets, further, console, dry=dry, idle=idle
         )
     if dry:
         return code
@@ -66,14 +66,14 @@ def run(
         # a complete and successful run writes this page as the output of a rule
         every = [(p, name) for p in configuration.papers for name in configuration.sound_figures(p)]
         confirmed = configuration.preset.seeds.confirming
-        write_drawn(given.root / "results" / preset, every, preset, confirmed=confirmed)
+        write_drawn(invocation.root / "results" / preset, every, preset, confirmed=confirmed)
     if code == 0 and not quiet:
-        print(*_outcomes(given.root, preset, figures if names else ()), sep="\n")
+        print(*_outcomes(invocation.root, preset, figures if names else ()), sep="\n")
     return code
 
 
 def with_progress(
-    given: Invocation,
+    invocation: Invocation,
     configuration: Configuration,
     figures: Sequence[tuple[str, str]],
     targets: Sequence[str],
@@ -86,7 +86,7 @@ def with_progress(
     """Run Snakemake with its log in a file, and print the progress.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         configuration: the configuration.
         figures: the figures that the targets concern.
         targets: Snakemake's targets.
@@ -100,17 +100,17 @@ def with_progress(
     """
     preset = configuration.main.preset
     log = Path("logs", preset, "snakemake.log")
-    file = None if dry else given.root / log
-    progress = Progress(given.root, preset, figures, console)
-    command = workflow.command(given, targets, "host")
+    file = None if dry else invocation.root / log
+    progress = Progress(invocation.root, preset, figures, console)
+    command = workflow.command(invocation, targets, "host")
     with (
-        started(command, further, given.root, file) as followed,
+        started(command, further, invocation.root, file) as followed,
         signals_left_to(followed.process) as signals,
     ):
         progress.update()
         # Snakemake is planning at the same time and reports the same errors
         with suppress(ScalingLimitsError):
-            progress.expect(workload(configuration, figures, given.store()))
+            progress.expect(workload(configuration, figures, invocation.store()))
         running = True
         while running:
             running = followed.wait()
@@ -146,9 +146,9 @@ def _counted(figures: Sequence[tuple[str, str]]) -> str:
 def _plan(progress: Progress, asked: int) -> str:
     """Return a sentence on what a dry run would do."""
     computed, cells = progress.to_compute()
-    drawn = progress.to_draw()
-    which = f": {', '.join(drawn)}" if 0 < len(drawn) < asked or asked == 1 else ""
-    return f"Would compute {computed:,} of {cells:,} cells and draw {len(drawn):,} of {asked:,} figures{which}."
+    figures = progress.to_draw()
+    which = f": {', '.join(figures)}" if 0 < len(figures) < asked or asked == 1 else ""
+    return f"Would compute {computed:,} of {cells:,} cells and draw {len(figures):,} of {asked:,} figures{which}."
 
 
 def _targets(name: str) -> list[str]:

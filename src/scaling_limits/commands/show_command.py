@@ -26,13 +26,13 @@ def shown(configuration: Configuration, full_name: str) -> str:
         refuse_figure_alone(configuration, full_name)
         raise ConfigurationError(None, f"'{full_name}': a figure is <paper>/<figure>")
     figure = configuration.figure(paper, name)
-    said, _ = configuration.paper(paper).figure(name)
+    written, _ = configuration.paper(paper).figure(name)
     lines = [f"{full_name}, preset {configuration.main.preset}: {figure.title}"]
     if figure.experiment is not None:
         lines += _experiment(configuration, paper, figure.experiment, figure.grids)
     for part in ("plot", "claims"):
-        if part in said:
-            lines += ["", f"{part}  # {said[part].origin}", _indented(_part(figure, part))]
+        if part in written:
+            lines += ["", f"{part}  # {written[part].origin}", _indented(_part(figure, part))]
     return "\n".join(lines)
 
 
@@ -65,25 +65,25 @@ def _experiment(
 
 def _substituted(settings: Tree, replaced: Mapping[str, str]) -> Tree:
     """Return settings with the datasets that are used, each origin with the datasets that they replace."""
-    said = settings.value("dataset")
-    names = said if isinstance(said, list) else [said]
+    datasets = settings.value("dataset")
+    names = datasets if isinstance(datasets, list) else [datasets]
     wanted = [name for name in names if name in replaced]
     if not wanted:
         return settings
     used = [replaced.get(name, name) for name in names]
     origin = origin_at(settings, ("dataset",))
     origin = origin._replace(way=(*origin.way, f"in place of {', '.join(wanted)}"))
-    leaf = Leaf(used if isinstance(said, list) else used[0], origin)
+    leaf = Leaf(used if isinstance(datasets, list) else used[0], origin)
     return Tree(settings.origin, {**settings, "dataset": leaf})
 
 
-def _values(said: Tree) -> dict[str, tuple[object, Origin]]:
-    return {key: (value, origin_at(said, (key,))) for key, value in plain(said).items()}
+def _values(settings: Tree) -> dict[str, tuple[object, Origin]]:
+    return {key: (value, origin_at(settings, (key,))) for key, value in plain(settings).items()}
 
 
-def _common(said: Sequence[Tree]) -> dict[str, tuple[object, Origin]]:
+def _common(grids: Sequence[Tree]) -> dict[str, tuple[object, Origin]]:
     """Return the values that are equal in all trees and have the same origin."""
-    each = [_values(settings) for settings in said]
+    each = [_values(settings) for settings in grids]
     first = each[0] if each else {}
     return {key: value for key, value in first.items() if all(o.get(key) == value for o in each)}
 

@@ -7,14 +7,14 @@ from scaling_limits.commands.invocation import Invocation, warn_of_faults
 from scaling_limits.commands.readable import size
 
 
-def run(given: Invocation, *, prune: bool = False, yes: bool = False) -> None:
+def run(invocation: Invocation, *, prune: bool = False, yes: bool = False) -> None:
     """Print the table of the store; with `prune`, remove stale and damaged files.
 
     While one of the user's own experiments is invalid, stale cells that belong to no experiment are kept, since they
     may be its cells.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         prune: whether to remove files.
         yes: whether to remove them without asking.
 
@@ -22,11 +22,11 @@ def run(given: Invocation, *, prune: bool = False, yes: bool = False) -> None:
         ConfigurationError: the configuration is invalid; nothing is removed.
         StoreError: a file cannot be removed.
     """
-    configurations = upkeep.configurations(given.root, given.changes)
+    configurations = upkeep.configurations(invocation.root, invocation.changes)
     wanted = upkeep.asked(configurations)
     left_out = warn_of_faults(configurations)
     now = time.time()
-    entries = upkeep.survey(given.store().folder, wanted, now)
+    entries = upkeep.survey(invocation.store().folder, wanted, now)
     print(upkeep.table(entries, now))
     stale = [entry for entry in entries if entry.state is upkeep.State.STALE]
     unconfigured = {entry for entry in stale if not entry.experiment}

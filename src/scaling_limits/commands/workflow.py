@@ -16,20 +16,20 @@ PAGE = "summary.html"
 """The page of a figure that the report shows, in the figure's folder of results."""
 
 
-def report(given: Invocation, names: Sequence[str], further: Sequence[str]) -> int:
+def report(invocation: Invocation, names: Sequence[str], further: Sequence[str]) -> int:
     """Write a report of the existing results of figures, and return Snakemake's exit code.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         names: `<paper>/<figure>` or `<paper>`; all figures if empty.
         further: additional arguments of Snakemake.
 
     Raises:
         ConfigurationError: there are no results, a figure or paper does not exist, or the configuration is invalid.
     """
-    configuration = given.configuration()
+    configuration = invocation.configuration()
     figures = chosen(configuration, names)
-    there = [figure for figure in figures if _is_there(given.root, configuration, *figure)]
+    there = [figure for figure in figures if _is_there(invocation.root, configuration, *figure)]
     preset = configuration.main.preset
     if not there:
         command = " ".join(["scaling-limits run", *names, "--preset", preset])
@@ -38,42 +38,39 @@ def report(given: Invocation, names: Sequence[str], further: Sequence[str]) -> i
         )
     file = f"results/{preset}/report.html"
     # the index also shows existing results only
-    given = given.having("audit", "stored", "report")
+    invocation = invocation.having("audit", "stored", "report")
     index = f"results/{preset}/{IN_REPORT}"
-    code = snakemake(given, [index], further)
+    code = snakemake(invocation, [index], further)
     if code == 0:
         targets = [index, *(f"results/{preset}/{paper}/{name}/{PAGE}" for paper, name in there)]
-        code = snakemake(given, targets, ["--report", file, *further])
+        code = snakemake(invocation, targets, ["--report", file, *further])
     if code == 0:
         print(f"Report: {file} ({len(there)} of {len(figures)} figures)")
     return code
 
 
-def snakemake(
-    given: Invocation, targets: Sequence[str], further: Sequence[str], *quiet: str
-) -> int:
+def snakemake(invocation: Invocation, targets: Sequence[str], further: Sequence[str]) -> int:
     """Run Snakemake in the project's folder with its log on the terminal, and return its exit code.
 
     Args:
-        given: the project's folder and changes to its configuration.
+        invocation: the project's folder and changes to its configuration.
         targets: Snakemake's targets.
         further: additional arguments of Snakemake.
-        quiet: the kinds of output that its log omits besides the rules of jobs.
 
     Raises:
         ConfigurationError: see `command`.
     """
     accept_interrupts()
-    process = subprocess.Popen([*command(given, targets, *quiet), *further], cwd=given.root)
+    process = subprocess.Popen([*command(invocation, targets), *further], cwd=invocation.root)
     with signals_left_to(process):
         return process.wait()
 
 
-def command(given: Invocation, targets: Sequence[str], *quiet: str) -> list[str]:
+def command(invocation: Invocation, targets: Sequence[str], *quiet: str) -> list[str]:
     """Return the command line of Snakemake.
 
     Args:
-        given: changes to the configuration.
+        invocation: changes to the configuration.
         targets: Snakemake's targets.
         quiet: the kinds of output that its log omits besides the rules of jobs.
 
@@ -86,8 +83,8 @@ def command(given: Invocation, targets: Sequence[str], *quiet: str) -> list[str]
             "Snakemake is not installed; install the extra that has it: pip install 'scaling-limits[workflow]'",
         )
     # -P: do not import a file in the project's folder that has the name of a module
-    words = [sys.executable, "-P", "-m", "snakemake", *targets, *given.for_snakemake()]
-    return [*words, "--quiet", "rules", *quiet]
+    arguments = [sys.executable, "-P", "-m", "snakemake", *targets, *invocation.for_snakemake()]
+    return [*arguments, "--quiet", "rules", *quiet]
 
 
 def with_profile(root: Path, name: str) -> list[str]:

@@ -40,7 +40,7 @@ _TYPES: dict[str, Shape] = {
     **{key: {} for key in ("judging", "measurements", "plot", "stated")},
     **{key: {"*": {}} for key in ("bases", "claims", "figures", "presets")},
     "grids": ([str], {"*": {}}),
-    "quantities": {"*": {"metric": str}},
+    "quantities": {"*": {"metric": str, "axis": {}}},
     "symbols": SYMBOLS,
     "year": int,
 }

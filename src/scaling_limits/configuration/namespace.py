@@ -35,11 +35,19 @@ class Namespace:
             if word not in self.quantities:
                 raise MisplacedError(path, unknown("quantity", word, self.quantities))
             changes = {key: value for key, value in said.items() if key != "quantity"}
-            said = {**self.quantities[word], **changes}
+            defined = {k: value for k, value in self.quantities[word].items() if k != "axis"}
+            said = {**defined, **changes}
         metric = said.get("metric")
         if self.metrics is not None and isinstance(metric, str) and metric not in self.metrics:
             raise MisplacedError(path, unknown("metric", metric, self.metrics))
         return said
+
+    def axis(self, said: object) -> dict[str, Any]:
+        """Return the keys of a panel that the definition of a quantity given by name states under `axis`."""
+        word = said.get("quantity") if isinstance(said, Mapping) else said
+        return (
+            dict(self.quantities.get(word, {}).get("axis") or {}) if isinstance(word, str) else {}
+        )
 
     def grids(self, said: object, path: Path) -> list[str]:
         """Return the grids below a node, or below several."""

@@ -36,7 +36,7 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     composed = paper.experiment(holder) if holder is not None else None
     experiment = holder if composed is not None and composed.nodes else None
     words = _words(paper, name, holder, composed, None if other_metrics else _recorded())
-    plot, wrong = _expanded(said.value("plot") or {}, words)
+    plot, wrong = _expanded(_plot(said.tree("plot")), words)
     claims, wrong_claims = judging.claims(plain(said.tree("claims"), nulls=True), words)
     wrong += wrong_claims
     content = {
@@ -57,6 +57,17 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     if found is None or lines:
         raise ConfigurationError(None, "\n".join(dict.fromkeys(lines)))
     return found
+
+
+def _plot(written: Tree) -> dict[str, object]:
+    """Return a plot as plain values.
+
+    `null` removes a key of the plot, or a panel. Within a panel that has a name it is kept, as in a list of panels: it
+    replaces the plot's value for all panels.
+    """
+    named = {name: plain(panel, nulls=True) for name, panel in written.tree("panels").items()}
+    panels = {name: panel for name, panel in named.items() if panel is not None}
+    return {**plain(written), "panels": panels} if named else plain(written)
 
 
 def _expanded(plot: dict[str, object], words: Namespace) -> tuple[object, list[MisplacedError]]:

@@ -32,8 +32,8 @@ def part_memory(part: ModuleType | None, cell: Cell, **absent: float) -> Mapping
     Returns:
         Copies of `weights`, of a batch's `units` and of its widest `windows`, the number of test `samples`, or `bytes`.
     """
-    found: Mapping[str, float] = part.memory(cell) if part and hasattr(part, "memory") else {}
-    return {**absent, **found}
+    declared: Mapping[str, float] = part.memory(cell) if part and hasattr(part, "memory") else {}
+    return {**absent, **declared}
 
 
 def part(kind: str, name: str) -> ModuleType:

@@ -136,7 +136,7 @@ def program_bytes(cell: Cell) -> float:
     """Return the peak memory in bytes of the compiled training of one cell, or of its limit, without the data."""
     if cell.limit is not None:
         return part_memory(part("limit", cell.limit), cell, bytes=0.0)["bytes"]
-    found = layers(cell)
+    sizes = layers(cell)
     optimiser = part("optimiser", cell.optimiser.name)
     weights: float = _WEIGHTS_DRAWN
     if num_updates(cell):
@@ -145,18 +145,18 @@ def program_bytes(cell: Cell) -> float:
     units = inference["units"]
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units
-    convolutions = [layer for layer in found if layer.is_convolution]
+    convolutions = [layer for layer in sizes if layer.is_convolution]
     # measurements run one after the other, so only the largest counts
     measured = [part_memory(part("measurement", spec.name), cell) for spec in cell.measurements]
 
     def most(kind: str) -> float:
         return max((each.get(kind, 0) for each in measured), default=0)
 
-    held = (weights + most("weights")) * num_weights(found)
-    kept = (units + most("units")) * num_units(found) + _UNITS_CONVOLVED * num_units(convolutions)
+    held = (weights + most("weights")) * num_weights(sizes)
+    kept = (units + most("units")) * num_units(sizes) + _UNITS_CONVOLVED * num_units(convolutions)
     windows = [layer.inputs * layer.positions for layer in convolutions]
     kept += inference["windows"] * max(windows, default=0)
-    widest = max([*windows, *(layer.units // layer.count for layer in found)])
+    widest = max([*windows, *(layer.units // layer.count for layer in sizes)])
     samples = max(kept * cell.batch_size, 2 * most("samples") * widest)
     return float(item_size(cell) * (held + samples))
 

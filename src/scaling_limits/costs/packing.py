@@ -10,10 +10,10 @@ from scaling_limits.costs.rates import shard_seconds
 
 def shards(cells: Iterable[Cell]) -> list[list[Cell]]:
     """Return the cells in groups that share one compiled program."""
-    found: dict[str, list[Cell]] = {}
+    groups: dict[str, list[Cell]] = {}
     for cell in cells:
-        found.setdefault(cell.shard(), []).append(cell)
-    return list(found.values())
+        groups.setdefault(cell.shard(), []).append(cell)
+    return list(groups.values())
 
 
 def pack(shards: Iterable[Sequence[Cell]], seconds: float) -> list[list[Cell]]:

@@ -18,6 +18,12 @@ class MisplacedError(Exception):
         self.path = path
 
 
+def entries(written: list[Any] | Mapping[str, Any] | None) -> list[tuple[str | int, Any]]:
+    """Return the entries of a list, or of a mapping from names, with their keys and without entries that are None."""
+    items = written.items() if isinstance(written, Mapping) else enumerate(written or ())
+    return [(key, entry) for key, entry in items if entry is not None]
+
+
 class Names(Protocol):
     """Protocol of the names that a figure may use; unknown names raise MisplacedError with the given path."""
 
@@ -28,6 +34,10 @@ class Names(Protocol):
 
     def quantity(self, written: object, path: Path) -> object:
         """Return the definition of a quantity that is given by name, by name with changes, or in full."""
+        ...
+
+    def axis(self, written: object) -> Written:
+        """Return the keys of a panel, such as `limits`, that the definition of a quantity given by name states."""
         ...
 
     def grids(self, written: object, path: Path) -> list[str]:

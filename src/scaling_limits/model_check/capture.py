@@ -61,14 +61,6 @@ class ModelShape:
         return reached
 
 
-def flat(tree: PyTree) -> dict[str, Array]:
-    """Return the leaves of a nested dictionary by path, as in `block_0/dense/kernel`."""
-    import jax
-
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
-    return {"/".join(str(getattr(k, "key", k)) for k in path): leaf for path, leaf in leaves}
-
-
 def layer_of(path: str) -> str:
     """Return the name of the layer that owns the parameter at a path."""
     return path.rpartition("/")[0] or path
@@ -77,6 +69,8 @@ def layer_of(path: str) -> str:
 def shape_of(model: Model, x: Array) -> ModelShape:
     """Return the layers and parameters of a model by tracing it; nothing is computed."""
     import jax
+
+    from scaling_limits.mup_rules.leaves import by_path
 
     params, state = jax.eval_shape(model.init, jax.random.key(0), x)
     names: list[str] = []
@@ -96,7 +90,7 @@ def shape_of(model: Model, x: Array) -> ModelShape:
     variables = dict(zip(names, traced.jaxpr.outvars, strict=True))
     order = {name: place.get(id(variable), -1) for name, variable in variables.items()}
     shapes = dict(zip(names, (tuple(array.shape) for array in arrays), strict=True))
-    parameters = {path: tuple(leaf.shape) for path, leaf in flat(params).items()}
+    parameters = {path: tuple(leaf.shape) for path, leaf in by_path(params).items()}
     owners = {layer_of(path) for path in parameters}
     # of several names of one array, as a module's that returns what an inner one does, the last in this order is kept
     preferred = sorted(variables, key=lambda name: (name in owners, len(name)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scaling_limits.model_check.capture import LayerShape, ModelShape, fan_in, flat
+from scaling_limits.model_check.capture import LayerShape, ModelShape, fan_in
 from scaling_limits.model_check.models import OUTPUT, Captured, Model
 from scaling_limits.model_check.training import LossFunction, step
 from scaling_limits.training.loop import options
@@ -182,13 +182,15 @@ def _own_updates(
     import jax
     import jax.numpy as jnp
 
+    from scaling_limits.mup_rules.leaves import by_path
+
     layers = _weighted(shape)
     if not layers:
         return jnp.zeros(0), jnp.zeros(0)
     now = model.apply(params, state, x)
     owner = {path: number for number, layer in enumerate(layers) for path in layer.weights}
     structure = jax.tree.structure(params)
-    before, after = flat(start), flat(params)
+    before, after = by_path(start), by_path(params)
 
     def differences(number: Array) -> tuple[Array, Array]:
         reset = [

@@ -115,11 +115,14 @@ class Report:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
+        from tabulate import tabulate
+
         for axis in dict.fromkeys(layer.axis for layer in self.layers):
             yield f"Exponents of the {axis} after {self.steps} updates, with 95% intervals"
-            yield from _aligned(
-                [list(_row(layer, self.steps)) for layer in self.layers if layer.axis == axis]
-            )
+            rows = [list(_row(layer, self.steps)) for layer in self.layers if layer.axis == axis]
+            # the head is a row, as tabulate widens the columns below a head of its own
+            table = [["layer", "kind", "verdict", "size at 0", *_HEADS], *rows]
+            yield tabulate(table, tablefmt="plain", disable_numparse=True)
             yield ""
         yield f"verdict: {self.verdict}"
         yield f"reason: {self.reason}"
@@ -136,11 +139,3 @@ def _row(layer: Layer, steps: int) -> Iterator[str]:
     for quantity, step in (("size", 0), *((quantity, steps) for quantity in _HEADS)):
         slope = layer.slope(quantity, step)
         yield "" if slope is None else str(slope)
-
-
-def _aligned(rows: list[list[str]]) -> Iterator[str]:
-    """Yield the lines of a table with a head."""
-    head = ["layer", "kind", "verdict", "size at 0", *_HEADS]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    for row in (head, *rows):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.model_check.capture import flat, layer_of
+from scaling_limits.model_check.capture import layer_of
 from scaling_limits.model_check.models import Captured, Model
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def transformation_of(optimiser: object, params: PyTree) -> optax.GradientTransf
     import jax
     import optax
 
+    from scaling_limits.mup_rules.leaves import by_path
+
     if not isinstance(optimiser, Mapping):
         if isinstance(optimiser, optax.GradientTransformation):
             return optimiser
@@ -85,7 +87,7 @@ def transformation_of(optimiser: object, params: PyTree) -> optax.GradientTransf
             "optimiser",
             f"returns {type(optimiser).__name__}; valid: an optax transformation, or a dictionary of them by layer",
         )
-    labels = {path: _group(path, optimiser) for path in flat(params)}
+    labels = {path: _group(path, optimiser) for path in by_path(params)}
     for pattern in optimiser:
         if not any(_matches(path, pattern) for path in labels):
             layers = ", ".join(sorted({layer_of(path) for path in labels}))

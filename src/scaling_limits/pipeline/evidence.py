@@ -35,8 +35,8 @@ def optima(claim: OptimumClaim, results: Results) -> Content:
             for size, o in located.items()
         ]
         arms.append({"grids": list(grids), "optima": rows})
-    said = claim.model_dump(mode="json", include={"over", "along", "within"})
-    return {**said, "quantity": _quantity(claim), "arms": arms}
+    scope = claim.model_dump(mode="json", include={"over", "along", "within"})
+    return {**scope, "quantity": _quantity(claim), "arms": arms}
 
 
 def slopes(claim: slope.Claim, results: Results) -> Content:
@@ -50,16 +50,16 @@ def slopes(claim: slope.Claim, results: Results) -> Content:
         return {"along": claim.along, "quantity": _quantity(claim), "arms": arms}
     for grids in _arms(claim):
         try:
-            found = claim.fits(measured_on(claim, results, grids)[0])
+            measured = claim.fits(measured_on(claim, results, grids)[0])
         except UndecidedError:
-            found = []
+            measured = []
         fits = [
             {
                 "group": {key: _plain(value) for key, value in {**claim.only, **fit.group}.items()},
                 "slope": fit.slope,
                 "interval": fit.interval,
             }
-            for fit in ([] if isinstance(found, Measurement) else found)
+            for fit in ([] if isinstance(measured, Measurement) else measured)
         ]
         arms.append({"grids": list(grids), "fits": fits})
     return {"along": claim.along, "quantity": _quantity(claim), "arms": arms}

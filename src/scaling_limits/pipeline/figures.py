@@ -139,7 +139,7 @@ def _texts(
         used: catalogue.info(used, configuration.user_datasets).title
         for used in {point.settings.dataset for point in points}
     }
-    drawn = cells[cells["grid"].isin(figure.plot.grids)]
+    shown = cells[cells["grid"].isin(figure.plot.grids)]
     texts = {key: getattr(figure, key) for key in ("title", "see", "caption")}
     return {
         "page": configuration.main.page,
@@ -147,7 +147,7 @@ def _texts(
         "arxiv": head.arxiv if head else None,
         "kind": figure.plot.kind,
         "plot": _plot(figure.plot, cells, names),
-        **{key: filled(text, drawn, names) for key, text in texts.items()},
+        **{key: filled(text, shown, names) for key, text in texts.items()},
     }
 
 
@@ -170,8 +170,8 @@ def _evidence(figure: Figure, results: Results) -> dict[str, object]:
 
 def _judged_only(figure: Figure, cells: pd.DataFrame) -> list[str]:
     """Return the grids on which claims are judged and that have cells which the plot does not show."""
-    drawn = set(cells.loc[cells["grid"].isin(figure.plot.grids), "cell_id"])
-    others = cells[cells["grid"].isin(figure.grids) & ~cells["cell_id"].isin(drawn)]
+    shown = set(cells.loc[cells["grid"].isin(figure.plot.grids), "cell_id"])
+    others = cells[cells["grid"].isin(figure.grids) & ~cells["cell_id"].isin(shown)]
     return sorted(others["grid"].unique())
 
 
@@ -216,13 +216,13 @@ def _defaults(settings: Sequence[BaseModel]) -> list[str]:
         }
         for model in {type(one) for one in settings}
     }
-    said = {
+    stated = {
         name
         for one in settings
         for name, value in usual[type(one)].items()
         if getattr(one, name) != value
     }
-    return sorted({name for known in usual.values() for name in known} - said)
+    return sorted({name for known in usual.values() for name in known} - stated)
 
 
 def _origins(points: Sequence[Point], meta: Mapping[str, JsonObject]) -> dict[str, object]:

@@ -61,10 +61,10 @@ def run_job(
         ConfigurationError: a user-defined algorithm does not return the values that training requires.
         OutOfMemoryError: a cell does not fit into memory; the cells before it are stored.
     """
-    found, missing = lookup(cells, store)
+    stored, missing = lookup(cells, store)
     count = sum(len(shard) for shard in missing)
     print(
-        f"{len(cells)} cells: {len(found)} stored, {count} to compute in {len(missing)} shards",
+        f"{len(cells)} cells: {len(stored)} stored, {count} to compute in {len(missing)} shards",
         file=sys.stderr,
         flush=True,
     )
@@ -72,11 +72,11 @@ def run_job(
     if missing:
         prepare()
     for key, computed in compute(missing, store, datasets_folder):
-        found[key] = computed
+        stored[key] = computed
         progress.advance()
-    tables = [_tidy(key, found[key]) for key in sorted(found)]
+    tables = [_tidy(key, stored[key]) for key in sorted(stored)]
     write_file(records, pd.concat(tables, ignore_index=True).to_parquet(index=False))
-    content = {key: found[key].meta for key in sorted(found)}
+    content = {key: stored[key].meta for key in sorted(stored)}
     write_file(meta, json.dumps(content, sort_keys=True, indent=1))
 
 
@@ -86,15 +86,15 @@ def lookup(cells: Iterable[Cell], store: Store) -> tuple[dict[str, StoredCell], 
     Raises:
         StoreError: a stored cell cannot be read.
     """
-    found: dict[str, StoredCell] = {}
+    results: dict[str, StoredCell] = {}
     missing: dict[str, list[Keyed]] = {}
     for key, cell in {cell_key(cell): cell for cell in cells}.items():
         stored = store.load(key)
         if stored is None:
             missing.setdefault(cell.shard(), []).append((key, cell))
         else:
-            found[key] = stored
-    return found, list(missing.values())
+            results[key] = stored
+    return results, list(missing.values())
 
 
 def compute(

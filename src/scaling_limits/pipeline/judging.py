@@ -6,15 +6,59 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from scaling_limits.audit.judge import judge
+from scaling_limits.audit.lock import unexplained
 from scaling_limits.audit.register import Register
-from scaling_limits.audit.table import Audit, FigureClaims, collect
+from scaling_limits.audit.table import Audit, FigureClaims, collect, problems
 from scaling_limits.audit.verdicts import Verdict, in_words
 from scaling_limits.configuration import Configuration
+from scaling_limits.configuration.files import read_yaml
 from scaling_limits.pipeline.checksums import is_computed, read_provenance, require_unchanged
 from scaling_limits.records import Results
 
 SHOWN = 5
 """Largest number of missing figures that are named."""
+
+
+def audited(
+    configuration: Configuration,
+    figures: Iterable[tuple[str, str]],
+    root: Path,
+    written: Path | None,
+    *,
+    whole: bool,
+    allow_missing: bool,
+) -> tuple[Audit, list[str]]:
+    """Judge the claims of figures from their records.
+
+    The audit fails if a claim fails that is not registered, a registered claim holds, fewer claims are decided than
+    before, a locked claim changed without an amendment, a figure has no records, or `written` disagrees.
+
+    Args:
+        configuration: the configuration.
+        figures: (paper, figure) of each figure.
+        root: the project's folder.
+        written: the `audit.json` made from the `verdicts.json` of the same figures, to be compared; None for none.
+        whole: whether these are all figures, for which the locked claims and the fraction of decided claims hold.
+        allow_missing: whether figures may have no records.
+
+    Returns:
+        The verdicts, and a sentence for each problem; without any, the audit passes.
+
+    Raises:
+        ChangedError: a file of a computed figure is missing or differs from the one collected.
+        ConfigurationError: a figure, the register, the reference or the lock is invalid.
+    """
+    preset, docs = configuration.main.preset, root / "docs"
+    claims = figures_to_audit(configuration, figures, root / "results" / preset)
+    register = Register.read(docs / "deviations.yaml", docs / "amendments.yaml")
+    audit = judged(preset, claims, register, confirmed=configuration.preset.seeds.confirming)
+    reference = read_yaml(root / "tests" / "reference" / "decided.yaml") if whole else {}
+    sentences = problems(audit, reference)
+    if written is not None:
+        sentences += disagreements(audit, written)
+    if whole:
+        sentences += unexplained(docs / "claims.lock.yaml", register.amendments, root)
+    return audit, sentences if allow_missing else sentences + missing(claims)
 
 
 def figures_to_audit(
@@ -25,12 +69,12 @@ def figures_to_audit(
     Raises:
         ChangedError: a file of a computed figure is missing or differs from the one collected.
     """
-    found = [
+    claims = [
         FigureClaims(paper, name, results / paper / name, configuration.figure(paper, name).claims)
         for paper, name in figures
     ]
-    require_unchanged(figure.folder for figure in found if is_computed(figure.folder))
-    return found
+    require_unchanged(figure.folder for figure in claims if is_computed(figure.folder))
+    return claims
 
 
 def judged(
@@ -95,14 +139,14 @@ def disagreements(audit: Audit, path: Path) -> list[str]:
         written = Audit.model_validate_json(path.read_bytes())
     except ValidationError:
         return [f"{path}: not the JSON that was written; remove it"]
-    said = {(v.paper, v.figure, v.claim): v for v in written.verdicts}
-    found = []
+    by_claim = {(v.paper, v.figure, v.claim): v for v in written.verdicts}
+    sentences = []
     for verdict in audit.verdicts:
         figure = f"{verdict.paper}/{verdict.figure}"
-        then = in_words(said.get((verdict.paper, verdict.figure, verdict.claim)))
+        then = in_words(by_claim.get((verdict.paper, verdict.figure, verdict.claim)))
         if then != in_words(verdict):
-            found.append(
+            sentences.append(
                 f"{path}: says '{then}' of {figure} {verdict.claim}, and its records say '{in_words(verdict)}'; remove "
                 f"the file and results/{audit.preset}/{figure}, and run {figure} again"
             )
-    return found
+    return sentences

@@ -117,14 +117,14 @@ def _train(arguments: _Arguments, data: object, store: Store, folder: Path) -> p
             raise ConfigurationError("dataset", "`data` is one dataset, so this has to be one name")
         user = {name: own}
     points = _points(arguments, settings, user)
-    found, missing = lookup((each.cell for each in points), store)
+    stored, missing = lookup((each.cell for each in points), store)
     for shard in missing:
         refuse_beyond_machine(shard[0][1])
     for name in sorted({shard[0][1].dataset.name for shard in missing}):
         output = folder / "datasets" / f"{name}.npz"
         prepare(name, data_path=copies, downloads=folder, output=output, user=user)
-    found |= _computed(missing, len(found), store, folder / "datasets")
-    tables = [rows(found[cell_key(each.cell)].measured) for each in points]
+    stored |= _computed(missing, len(stored), store, folder / "datasets")
+    tables = [rows(stored[cell_key(each.cell)].measured) for each in points]
     varied = [name for name, value in settings.items() if axes.is_axis(value, name)]
     if not varied:
         return tables[0]
@@ -180,7 +180,7 @@ def _computed(
         store: the store that lacks the cells.
         datasets: folder of prepared datasets.
     """
-    found: dict[str, StoredCell] = {}
+    stored: dict[str, StoredCell] = {}
     total = num_stored + sum(map(len, shards))
     # `disable=None` is for a standard error that is no terminal
     disable = None if shards else True
@@ -194,9 +194,9 @@ def _computed(
             # a process may train cells of both dtypes
             with jax.enable_x64(dtype == "float64"):
                 for key, cell in compute(chosen, store, datasets):
-                    found[key] = cell
+                    stored[key] = cell
                     progress.update()
-    return found
+    return stored
 
 
 def _by_dtype(

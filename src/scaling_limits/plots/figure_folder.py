@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import JsonObject, write_file
 from scaling_limits.images import with_palette
-from scaling_limits.outcomes import BACKGROUNDS, REASONS, score, to_see
+from scaling_limits.outcomes import BACKGROUNDS, REASONS, number, score, to_see, with_interval
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
 from scaling_limits.plots.options import PlotOptions
@@ -297,9 +297,9 @@ def _in_words(verdict: JsonObject) -> str:
     value, interval = verdict["value"], verdict["interval"]
     measured = []
     if value is not None:
-        measured.append(f"measured {_number(value)}")
+        measured.append(f"measured {number(value)}")
     if interval is not None:
-        measured.append(f"interval {_number(interval[0])} to {_number(interval[1])}")
+        measured.append(f"interval {number(interval[0])} to {number(interval[1])}")
     measured += [f"threshold: {verdict['threshold']}", f"source: {verdict['source']}"]
     words = f"- **{verdict['verdict']}**: {verdict['statement']} ({'; '.join(measured)})"
     if verdict["detail"]:
@@ -314,12 +314,6 @@ def _in_words(verdict: JsonObject) -> str:
 def _found(verdict: JsonObject) -> str:
     """Return the measured value with its interval, and the threshold."""
     value, interval = verdict["value"], verdict["interval"]
-    measured = "no value" if value is None else _number(value)
-    if interval is not None:
-        measured += f" [{_number(interval[0])}, {_number(interval[1])}]"
+    measured = "no value" if value is None else with_interval(value, interval)
     measured = measured.replace("-", "\N{MINUS SIGN}")
     return f"found {measured}; claimed: {verdict['threshold']}"
-
-
-def _number(value: float | str) -> str:
-    return f"{value:.3g}" if isinstance(value, float | int) else str(value)

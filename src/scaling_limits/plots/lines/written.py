@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scaling_limits.figures.written import MisplacedError, Names, Path, Written
+from scaling_limits.figures.written import MisplacedError, Names, Path, Written, entries
 from scaling_limits.plots.options import axis_words
 
 _PLOT = {"kind", "panels", "rows", "columns", "against", "wrap", "hue_labels", "symbols"}
@@ -25,14 +25,16 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
         for key in ("rows", "columns"):
             if key in plot:
                 raise MisplacedError((*path, key), "replaces `panels`; give one of the two")
-        written = [((*path, "panels", index), part) for index, part in enumerate(plot["panels"])]
+        written = [((*path, "panels", key), part) for key, part in entries(plot["panels"])]
     else:
         written = _table(plot, names, path)
         shared = {**_TRANSFER, **shared}
         own = {"wrap": len(written) // len(plot["rows"]), **own} if written else own
     panels = []
     for place, panel in written:
-        panels += _panels({**shared, **panel}, names, place)
+        panel = {**shared, **panel}
+        lines = {"lines": [line for _, line in entries(panel["lines"])]} if "lines" in panel else {}
+        panels += _panels({**panel, **lines}, names, place)
     return {**own, "panels": panels}
 
 
@@ -128,8 +130,9 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
     lines = panel.get("lines")
     if panel.get("of") is None:
         if lines:
+            axis = names.axis(lines[0].get("quantity"))
             lines = [_line(line, names, path) for line in lines]
-            panel = {**axis_words(lines[0].get("quantity")), **panel, "lines": lines}
+            panel = {**axis_words(lines[0].get("quantity")), **axis, **panel, "lines": lines}
         return panel
     of = ("of", "quantity", "beside")
     rest = {key: value for key, value in panel.items() if key not in of}
@@ -142,7 +145,7 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
         named = {} if rest.get("hue") else {"label": grid if title is None else title}
         lines.append({"grid": grid, "quantity": quantity, **named})
         lines += [{"grid": grid, **line} for line in beside]
-    return {**axis_words(quantity), **rest, "lines": lines}
+    return {**axis_words(quantity), **names.axis(panel.get("quantity")), **rest, "lines": lines}
 
 
 def _line(line: Written, names: Names, path: Path) -> Written:
