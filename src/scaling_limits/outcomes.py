@@ -88,10 +88,10 @@ def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
     >>> score(["fails", "inconclusive", "inconclusive"])
     ('not reproduced', '1 fails, 2 inconclusive')
     """
-    outcome, number = overall(outcomes), len(outcomes)
+    outcome, count = overall(outcomes), len(outcomes)
     if outcome == "not reproduced":
         return outcome, tally(outcomes)
-    return outcome, f"{outcomes.count('holds')} of {number} claim{'s' if number > 1 else ''}"
+    return outcome, f"{outcomes.count('holds')} of {count} claim{'s' if count > 1 else ''}"
 
 
 def to_see(see: str, outcomes: Sequence[Outcome]) -> str:

@@ -26,9 +26,6 @@ NOT_DRAWN: dict[str, set[str]] = {
         "figA10/does-not-arrive",
         "figA34/does-not-arrive",
     },
-    "second-order": {
-        "fig2/heuristic-damping-outgrows-the-input",
-    },
 }
 
 

@@ -135,6 +135,9 @@ class Names:
     def quantity(self, said: Any, path: Any) -> Any:
         return {"metric": said} if isinstance(said, str) else said
 
+    def axis(self, said: Any) -> dict[str, Any]:
+        return {}
+
 
 def expanded(**said: Any) -> list[dict[str, Any]]:
     plot = {"kind": "lines", "columns": "own", "x": "width", "hue": "depth", **said}
