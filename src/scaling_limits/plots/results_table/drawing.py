@@ -120,7 +120,7 @@ def _beside(whole: pd.DataFrame, paper: Printed) -> pd.DataFrame:
     return pd.DataFrame([entries for _, entries in lines], index=index, columns=wider.columns)
 
 
-def _with_papers(axis: pd.MultiIndex, printed: Iterable[str]) -> pd.MultiIndex:
+def _with_papers(axis: "pd.Index[Any]", printed: Iterable[str]) -> "pd.Index[Any]":
     """Return the headings of an axis, with the other ones that the paper prints if these include them."""
     own, places = axis.tolist(), [tuple(heading.split(", ")) for heading in printed]
     others = [place for place in places if place not in own]
