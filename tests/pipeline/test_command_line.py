@@ -86,7 +86,9 @@ def test_progress_results_and_errors_of_a_run(project: Project) -> None:
     project.edit(NOTEBOOK, "raise ValueError('no such colour')", CALL)
     output = command("run", "mupc/fig5")
     folder = "results/smoke/mupc/fig5"
-    assert output.splitlines() == [
+    # on a slow machine, progress is printed each minute
+    lines = [line for line in output.splitlines() if not line.startswith(("0 of 1", "1 of 1"))]
+    assert lines == [
         "mupc/fig5  1 holds  figures/mupc/fig5.png",
         "mupc/fig5",
         "  holds     The loss is a number.",
