@@ -24,17 +24,25 @@ class Settings(Strict):
     averaging_weight: float | None = Field(
         default=None, gt=0, le=1, description="of the newest batch; with accumulation: averaged"
     )
+    preconditioner_interval: int = Field(
+        default=1,
+        ge=1,
+        description="number of training steps between two decompositions of the factors; "
+        "the steps between reuse the stored preconditioner",
+    )
 
 
 class Spec(OptimiserSpec):
     """Numbers of a preconditioning optimiser.
 
     `accumulated` factors are `factor_decay` times the old factor plus `factor_weight` times the batch's. Without these
-    numbers, factors are those of one batch.
+    numbers, factors are those of one batch. `preconditioner_interval` is None if the factors are decomposed at every
+    step.
     """
 
     momentum: Traced
     accumulated: bool
+    preconditioner_interval: int | None = None
     factor_decay: TracedOrNone = None
     factor_weight: TracedOrNone = None
 
@@ -103,12 +111,14 @@ def refuse_kronecker(settings: CellSettings) -> None:
 
 
 def accumulation(settings: CellSettings) -> Fields:
-    """Return the numbers of `Spec` that define how factors accumulate (second-order S.75, S.79)."""
+    """Return the fields of `Spec` that define how factors accumulate (second-order S.75, S.79) and are decomposed."""
+    interval = settings.preconditioner_interval
+    result: Fields = {"preconditioner_interval": None if interval == 1 else interval}
     if settings.accumulation == "none":
-        return {"accumulated": False}
+        return {**result, "accumulated": False}
     tau = settings.averaging_weight
     decay, weight = (1.0, 1.0) if settings.accumulation == "summed" else (1.0 - tau, tau)
-    return {"accumulated": True, "factor_decay": decay, "factor_weight": weight}
+    return {**result, "accumulated": True, "factor_decay": decay, "factor_weight": weight}
 
 
 def kronecker_damping(settings: CellSettings) -> dict[str, float]:
