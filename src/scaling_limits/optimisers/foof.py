@@ -57,7 +57,7 @@ def refuse(settings: CellSettings) -> None:
     if settings.damping_rule == "heuristic":
         raise ConfigurationError(
             "damping_rule",
-            "'heuristic' weighs two factors, and foof has one; take rescaled or fixed",
+            "'heuristic' requires two factors, and foof has one; valid: rescaled, fixed",
         )
 
 

@@ -60,18 +60,25 @@ class Settings(KroneckerSettings):
     """
 
     output_damping: float | None = Field(
-        default=None, gt=0, description="rho_B', with damping_rule: fixed; damping if absent"
+        default=None,
+        gt=0,
+        description="damping constant of the output factor; only with damping_rule: fixed; `damping` if absent",
     )
     output_damping_exponent: float | None = Field(
-        default=None, description="d_B, with damping_rule: fixed; 1 if absent"
+        default=None,
+        description="d_B, minus the exponent of width in the damping of the output factor; only with "
+        "damping_rule: fixed; 1 if absent",
     )
     fisher: Literal["exact", "sampled"] = Field(
-        default="exact", description="all outputs, or one target drawn for each sample and step"
+        default="exact",
+        description="Fisher information over all outputs (`exact`), or from one target drawn for each sample and step "
+        "(`sampled`)",
     )
     kl_clip: float | None = Field(
         default=None,
         gt=0,
-        description="most that an update may change predictions, as twice their divergence; no bound if absent",
+        description="upper bound on twice the divergence between the predictions before and after an update; "
+        "no bound if absent",
     )
 
 

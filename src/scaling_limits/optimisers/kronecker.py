@@ -121,49 +121,64 @@ def preconditioned(
         A transformation with the extra arguments `inputs`, `cotangents` and, with e_B, `fisher` of all weights.
     """
     sides = [side for side, power in zip(("input", "output"), exponents, strict=True) if power]
-
-    def accumulated(
-        _: Array, operations: Operations, kept: Matrices, count: Array
-    ) -> Matrices:
-        if not kept:
-            return {}
-        roots = _roots(operations, factors, sides)
-        batch = {side: scale * root.T @ root for side, (root, scale) in roots.items()}
-        return {s: accumulate(kept[s], batch[s], count, numbers) for s in sides}
-
-    def damped(
-        operations: Operations, kept: Matrices
-    ) -> tuple[dict[str, Factor], dict[str, Array], Matrices]:
-        if kept:
-            result = {side: Factor.of_matrix(kept[side]) for side in sides}
-        else:
-            roots = _roots(operations, factors, sides)
-            result = {side: Factor.of(*root) for side, root in roots.items()}
-        damping = dampings(numbers, factors, {s: f.mean() for s, f in result.items()})
-        seen = {f"{side}_damping": damping[side] for side in sides}
-        seen |= {f"{side}_trace": result[side].trace for side in sides}
-        return result, damping, seen
-
-    def layer(
-        gradient: Array, operations: Operations, kept: Matrices, count: Array
-    ) -> Preconditioned:
-        kept = accumulated(gradient, operations, kept, count)
-        result, damping, seen = damped(operations, kept)
-        return Preconditioned(_direction(gradient, operations, result, damping), kept, seen)
-
-    def inverses(_: Array, operations: Operations, kept: Matrices) -> tuple[Matrices, Matrices]:
-        result, damping, seen = damped(operations, kept)
-        return {side: result[side].damped(damping[side]).inverse() for side in sides}, seen
-
+    own = _Layer(numbers, factors, sides)
+    layer = own.decomposed
     if "preconditioner_interval" in numbers:
         layer = periodic(
             numbers["preconditioner_interval"],
             sides,
-            accumulated=accumulated,
-            renew=inverses,
+            accumulated=own.accumulated,
+            renew=own.inverses,
             apply=_reused,
         )
     return layer_by_layer(layer, sides, numbers)
+
+
+class _Layer(NamedTuple):
+    """The computation of any layer, with the numbers of the optimiser, the factors of a role, and the used sides."""
+
+    numbers: Mapping[str, PyTree]
+    factors: Mapping[str, PyTree]
+    sides: list[str]
+
+    def decomposed(
+        self, gradient: Array, operations: Operations, kept: Matrices, count: Array
+    ) -> Preconditioned:
+        """Precondition a gradient by the factors of this update."""
+        kept = self.accumulated(gradient, operations, kept, count)
+        result, damping, seen = self._damped(operations, kept)
+        return Preconditioned(_direction(gradient, operations, result, damping), kept, seen)
+
+    def accumulated(
+        self, _: Array, operations: Operations, kept: Matrices, count: Array
+    ) -> Matrices:
+        """Return the accumulated factors after this update; none without accumulation."""
+        if not kept:
+            return {}
+        roots = _roots(operations, self.factors, self.sides)
+        batch = {side: scale * root.T @ root for side, (root, scale) in roots.items()}
+        return {s: accumulate(kept[s], batch[s], count, self.numbers) for s in self.sides}
+
+    def inverses(
+        self, _: Array, operations: Operations, kept: Matrices
+    ) -> tuple[Matrices, Matrices]:
+        """Return the inverses of the factors, each multiplied by its scale, and the traces and dampings."""
+        result, damping, seen = self._damped(operations, kept)
+        return {side: result[side].damped(damping[side]).inverse() for side in self.sides}, seen
+
+    def _damped(
+        self, operations: Operations, kept: Matrices
+    ) -> tuple[dict[str, Factor], dict[str, Array], Matrices]:
+        """Return the factors (accumulated, or of the batch) by side, their dampings, and what the state records."""
+        if kept:
+            result = {side: Factor.of_matrix(kept[side]) for side in self.sides}
+        else:
+            roots = _roots(operations, self.factors, self.sides)
+            result = {side: Factor.of(*root) for side, root in roots.items()}
+        damping = dampings(self.numbers, self.factors, {s: f.mean() for s, f in result.items()})
+        seen = {f"{side}_damping": damping[side] for side in self.sides}
+        seen |= {f"{side}_trace": result[side].trace for side in self.sides}
+        return result, damping, seen
 
 
 def dampings(

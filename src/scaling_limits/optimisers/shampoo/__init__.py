@@ -28,7 +28,7 @@ class Settings(preconditioned.Settings):
     """
 
     preconditioner_exponent: float = Field(
-        default=0.5, ge=0, description="e: each of both moments is taken to the power -e/2"
+        default=0.5, ge=0, description="exponent e; both moments are raised to the power -e/2"
     )
 
 

@@ -60,9 +60,7 @@ def build(
         seen |= {"input_damping": rho_r, "output_damping": rho_l}
         return Preconditioned(factors["multiplier"] * direction, kept, seen)
 
-    def accumulated(
-        gradient: Array, _: Operations, kept: Matrices, count: Array
-    ) -> Matrices:
+    def accumulated(gradient: Array, _: Operations, kept: Matrices, count: Array) -> Matrices:
         batch = _moments(gradient / factors["multiplier"])
         return {s: accumulate(kept[s], batch[s], count, numbers) for s in kept}
 
