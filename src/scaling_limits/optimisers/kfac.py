@@ -13,6 +13,9 @@ exchanged, with m the mean eigenvalues and f the row's factors:
 - `heuristic`: c = sqrt(damping), p = 1/2, q = -1/2 (14);
 - `fixed`: c = damping, or output_damping for B, p = q = 0 (7).
 
+With `preconditioner_interval: k`, step t applies the two inverses of step k floor(t / k) to its own gradient
+(`layers.periodic`).
+
 Source: second-order (2) with e_A = e_B = 1, (S.73)-(S.76); convolutions by Grosse & Martens 2016 (KFC).
 """
 

@@ -113,10 +113,12 @@ def periodic(
     """Build a layer whose preconditioners are recomputed at updates 0, `interval`, 2 `interval`, ... only.
 
     The other updates apply the stored preconditioners to their gradients. Factors that are accumulated over batches
-    still accumulate at every update; without accumulation, the batches between do not enter any factor. The authors'
-    library (ASDL, `preconditioner_upd_interval`, default 1) also reuses the inverses of one batch's factors. It
-    accumulates factors at the same updates as it inverts them unless `curvature_upd_interval` is 1, as it is here, so
-    that an averaging weight has the same meaning at all intervals.
+    still accumulate at every update, so that an averaging weight has the same meaning at all intervals. Without
+    accumulation, the batches between do not enter any factor.
+
+    The authors' library (ASDL, `preconditioner_upd_interval`, default 1) treats factors of one batch in the same way:
+    it applies the inverses of the last batch that it inverted. By default, it also accumulates factors at those updates
+    only; with `curvature_upd_interval: 1` it accumulates at every update, as here.
 
     The number of updates is the same for all cells of a batch. Under `vmap`, the condition is therefore not batched,
     and a decomposition that is not due is not computed.
