@@ -109,7 +109,7 @@ def refuse(settings: CellSettings) -> None:
     if not averaged and settings.averaging_weight is not None:
         raise ConfigurationError(
             "averaging_weight",
-            f"has no effect with accumulation: {settings.accumulation}; omit it, or set accumulation: averaged",
+            "has no effect without accumulation: averaged; leave it out",
         )
 
 
@@ -125,8 +125,7 @@ def refuse_kronecker(settings: CellSettings) -> None:
         for key in ("input_damping_exponent", "output_damping", "output_damping_exponent"):
             if getattr(settings, key, None) is not None:
                 raise ConfigurationError(
-                    key,
-                    f"has no effect with damping_rule: {settings.damping_rule}; omit it, or set damping_rule: fixed",
+                    key, "has no effect without damping_rule: fixed; leave it out"
                 )
 
 
