@@ -40,7 +40,7 @@ def test_figures_papers_and_presets_are_completed(monkeypatch: pytest.MonkeyPatc
     assert offered("show", "mupc/fig6") == ["mupc/fig6"]
     assert offered("audit", "no-such/") == []
     assert offered("list", "p") == ["pc-tp", "pcn-limits"]
-    presets = ["laptop", "paper", "smoke"]
+    presets = ["full", "laptop", "paper", "smoke"]
     assert offered("run", "--preset", "") == offered("lock", "") == presets
     assert offered("power", "smoke", "l") == ["laptop"]
 

@@ -415,7 +415,9 @@ def test_own_dataset_and_own_parameterisation(tmp_path: Path) -> None:
     assert cell.scaling["hidden"].learning_rate == rate / cell.network.width
 
 
-@pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize(
+    "preset", ["smoke", "laptop", "paper", pytest.param("full", marks=pytest.mark.slow)]
+)
 def test_every_preset_of_the_project_resolves(preset: str) -> None:
     configuration = load(PROJECT, {"preset": preset})
     resolve_all(configuration)

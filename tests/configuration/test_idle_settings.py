@@ -29,10 +29,13 @@ REFUSED = [
         {**KFAC, "damping_rule": "heuristics"},
         "unknown value 'heuristics'; did you mean 'heuristic'",
     ),
-    ({**KFAC, "optimiser": "foof", "damping_rule": "heuristic"}, "take rescaled or fixed"),
+    ({**KFAC, "optimiser": "foof", "damping_rule": "heuristic"}, "valid: rescaled, fixed"),
     ({**KFAC, "kl_clip": 0}, "kl_clip: Input should be greater than 0"),
-    ({**KFAC, "accumulation": "summed"}, "acts only with optimiser: shampoo"),
-    ({**KFAC, "accumulation": "averaged"}, "averaging_weight: accumulation: averaged needs it"),
+    ({**KFAC, "accumulation": "summed"}, "valid: none, averaged"),
+    (
+        {**KFAC, "accumulation": "averaged"},
+        "averaging_weight: is required with accumulation: averaged",
+    ),
     ({**KFAC, "damping": None}, "damping: is needed with optimiser: foof or kfac or shampoo"),
     (
         {**KFAC, "output_init_exponent": 2, "base_width": 8},
@@ -70,15 +73,15 @@ IDLE = [
     ({**SGD, "kl_clip": 0.1}, "kl_clip: 0.1 acts only with optimiser: kfac"),
     (
         {**KFAC, "output_damping": 0.1},
-        "output_damping: acts only with damping_rule: fixed",
+        "output_damping: has no effect without damping_rule: fixed",
     ),
     (
         {**KFAC, "input_damping_exponent": 1.0},
-        "input_damping_exponent: acts only with damping_rule: fixed",
+        "input_damping_exponent: has no effect without damping_rule: fixed",
     ),
     (
         {**KFAC, "averaging_weight": 0.1},
-        "averaging_weight: acts only with accumulation: averaged",
+        "averaging_weight: has no effect without accumulation: averaged",
     ),
     (
         {**SGD, **changed("hidden", "input_damping")},

@@ -43,6 +43,7 @@ PRECONDITIONED: dict[str, Any] = {
     "damping": 0.1,
 }
 AVERAGED = {"accumulation": "averaged", "averaging_weight": 0.1}
+RARELY = {"preconditioner_interval": 10}
 RESNET: dict[str, Any] = {
     **BACKPROPAGATION,
     "network": "resnet_basic",
@@ -168,6 +169,7 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
         cell(width=256, batch_size=64, **PRECONDITIONED, optimiser="kfac", fisher="sampled"),
         cell(width=64, batch_size=16, **PRECONDITIONED, optimiser="kfac"),
         cell(width=256, batch_size=64, **PRECONDITIONED, optimiser="shampoo", **AVERAGED),
+        cell(width=256, batch_size=64, **PRECONDITIONED, optimiser="kfac", **AVERAGED, **RARELY),
         cell(
             width=64,
             depth=16,
@@ -193,6 +195,7 @@ def test_later_layers_alone_are_evaluated_where_the_error_has_not_reached() -> N
         "kfac",
         "fisher",
         "shampoo",
+        "stored inverses",
         "exact",
         "blocks",
         "linearisation",
@@ -298,7 +301,7 @@ ON_A_GPU = {
 def test_estimates_are_near_the_times_of_a_gpu(name: str) -> None:
     figure, grid, width, depth, at_once, step, preparing = ON_A_GPU[name]
     resources = {"device": "gpu", "cells_per_batch": at_once, "gpu_mem_mb": 70_000}
-    configuration = load(ROOT, {"preset": "paper", "resources": resources})
+    configuration = load(ROOT, {"preset": "full", "resources": resources})
     paper, number = figure.split("/")
     points = configuration.points(paper, configuration.figure(paper, number).experiment)
     chosen = next(
@@ -310,6 +313,30 @@ def test_estimates_are_near_the_times_of_a_gpu(name: str) -> None:
     running = cell_seconds(chosen) * at_once
     assert 0.5 < 1e3 * running / chosen.num_steps / step < 2
     assert 0.5 < (shard_seconds([chosen]) - running) / preparing < 2
+
+
+@pytest.mark.parametrize("name", ["kfac", "foof", "shampoo"])
+def test_decompositions_count_once_in_an_interval(name: str) -> None:
+    """Other work does not depend on the interval: counts are linear in one over the interval."""
+    own = {**PRECONDITIONED, **AVERAGED, "optimiser": name, "width": 512}
+    first, second, rare = (
+        flops(optimised(**own, preconditioner_interval=each)) for each in (2, 4, 10**9)
+    )
+    assert first - rare == pytest.approx(2 * (second - rare))
+    assert rare < second < flops(optimised(**own))
+
+
+def test_stored_preconditioners_save_work_if_factors_accumulate() -> None:
+    """Without accumulation, inverses of all of weight space cost more than solutions in sample space."""
+    own = {**PRECONDITIONED, "width": 2048, "batch_size": 16}
+    for name in ("kfac", "shampoo"):
+        cells = [
+            [optimised(**own, **kind, optimiser=name, **more) for more in ({}, RARELY)]
+            for kind in (AVERAGED, {})
+        ]
+        (every, rare), (alone, stored) = [[flops(each) for each in pair] for pair in cells]
+        assert rare < 0.5 * every
+        assert stored > alone
 
 
 def test_a_program_is_optimised_as_far_as_it_pays() -> None:

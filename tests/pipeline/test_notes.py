@@ -79,7 +79,7 @@ def test_a_setting_at_its_default_is_so_in_all_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "seeds"), [("smoke", 'one seed (preset "paper": 3)'), ("paper", "mean of 3 seeds")]
+    ("preset", "seeds"), [("smoke", 'one seed (preset "full": 3)'), ("paper", "mean of 3 seeds")]
 )
 def test_one_line_under_the_picture_gives_its_scale(preset: str, seeds: str) -> None:
     configuration = load(PROJECT, {"preset": preset})
@@ -109,7 +109,7 @@ def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:
     assert configuration.stated("mupc", EXPERIMENT)["batch_size"] == "section 5"
     assert differences(configuration, "mupc", "fig5") == [
         "Differs from the paper: batch_size 32 instead of 64 (section 5).",
-        'Differs from the preset "paper", where the paper does not say: activation relu instead of tanh.',
+        'Differs from the preset "full", where the paper does not say: activation relu instead of tanh.',
         "Mean over 3 seeds.",
     ]
     wrong = {"mupc": {"stated": {"batch_sise": "section 5"}}}

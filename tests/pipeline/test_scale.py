@@ -42,7 +42,7 @@ def of_width(settings: dict[str, Any]) -> dict[str, Any]:
 def test_the_papers_values_are_in_parentheses_and_are_called_so_once() -> None:
     assert line(at("smoke")) == (
         f"Scale (smoke): $N$ = 16{DASH}128 (paper: 64{DASH}1024), $H$ = 8{DASH}32 (8{DASH}128), "
-        '40 updates (937), handwritten digits of scikit-learn (paper: MNIST), one seed (preset "paper": 3).'
+        '40 updates (937), handwritten digits of scikit-learn (paper: MNIST), one seed (preset "full": 3).'
     )
 
 
@@ -52,7 +52,7 @@ def test_the_papers_own_scale_has_no_parentheses() -> None:
     )
 
 
-def test_what_the_paper_does_not_state_is_that_of_the_preset_paper() -> None:
+def test_what_the_paper_does_not_state_is_that_of_the_preset_full() -> None:
     """Whose values they are is said again where it changes."""
     stated = load(PROJECT, {"preset": "paper"}).stated("mupc", EXPERIMENT)
     assert {"width", "depth", "num_steps", "batch_size"} <= set(stated)
@@ -60,12 +60,12 @@ def test_what_the_paper_does_not_state_is_that_of_the_preset_paper() -> None:
     grids = {"width": {"width": [128, 256]}, "control_width": {"width": [128, 256]}}
     text = changed({"grids": grids, "num_train": 1000, "batch_size": 32})
     assert f"$N$ = 128{DASH}512 (paper: 64{DASH}1024), $H$ = 8{DASH}128, 937 updates" in text
-    # the preset `paper` has all samples, which needs no words
+    # the preset `full` has all samples, which needs no words
     assert text.endswith("batch size 32 (64), 1000 training samples, MNIST, mean of 3 seeds.")
     smoke = line(at("smoke"), "pcn-limits", "fig4")
-    assert f'$N$ = 16{DASH}32 (preset "paper": 16{DASH}2048), $L$ = 4{DASH}8 (10{DASH}32)' in smoke
+    assert f'$N$ = 16{DASH}32 (preset "full": 16{DASH}2048), $L$ = 4{DASH}8 (10{DASH}32)' in smoke
     assert f"5 updates (paper: 100), batch size 16{DASH}64 (64{DASH}128)" in smoke
-    assert f'20{DASH}100 inference steps (preset "paper": 200{DASH}100,000)' in smoke
+    assert f'20{DASH}100 inference steps (preset "full": 200{DASH}100,000)' in smoke
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_settings_that_differ_are_named(settings: dict[str, Any], words: str) ->
 
 def test_rows_of_other_scale_are_named_with_what_they_do_not_share() -> None:
     assert line(at("laptop"), "second-order", "figS10").startswith(
-        f'Scale (laptop): $L$ = 3. MLP: $M$ = 64{DASH}512 (preset "paper": 64{DASH}16,384), 60 updates (160), '
+        f'Scale (laptop): $L$ = 3. MLP: $M$ = 64{DASH}512 (preset "full": 64{DASH}16,384), 60 updates (160), '
         f"14\N{MULTIPLICATION SIGN}14 pixels, MNIST"
     )
     text = line(at("laptop"), "second-order", "fig1")
@@ -123,7 +123,7 @@ def test_networks_that_are_not_trained_have_no_updates() -> None:
 
 def test_seeds_are_those_of_each_grid() -> None:
     grids = {"control_width": {"seed": [0]}}
-    assert changed({"grids": grids}).endswith(f'mean of 1{DASH}3 seeds (preset "paper": 3).')
+    assert changed({"grids": grids}).endswith(f'mean of 1{DASH}3 seeds (preset "full": 3).')
 
 
 def test_every_data_set_is_named_with_those_that_it_stands_for() -> None:
@@ -157,3 +157,14 @@ def test_a_figure_of_the_users_own_has_no_scale_to_compare_with(tmp_path: Path) 
     assert text.startswith("Scale (whole): $N$ = ")
     assert text.endswith("mean of 2 seeds.")
     assert "paper" not in text
+
+
+def test_smaller_widths_and_rarer_decompositions_are_named_at_paper() -> None:
+    """The original values are those of the preset `full`."""
+    assert line(at("paper"), "second-order", "figS13") == (
+        f'Scale (paper): $L$ = 8, CIFAR-10, one seed. K-FAC: $M$ = 1{DASH}8 (preset "full": 1{DASH}16), '
+        f"preconditioners recomputed every 10 updates (1); Shampoo: $M$ = 1{DASH}16."
+    )
+    assert "every 1 or 10 updates (preset" in line(at("paper"), "second-order", "figS14")
+    for preset in ("laptop", "full"):
+        assert "preconditioners" not in line(at(preset), "second-order", "figS13")

@@ -44,8 +44,8 @@ class _OfSnakemake(click.Command):
 def main() -> None:
     """Compute the figures of five papers on training in wide and deep networks, and judge their claims.
 
-    A figure is named <paper>/<figure>, for example mupc/fig5. A preset (smoke, laptop, paper) sets the size of its
-    networks.
+    A figure is named <paper>/<figure>, for example mupc/fig5. A preset (smoke, laptop, paper, full) sets the size of
+    its networks.
     """
 
 

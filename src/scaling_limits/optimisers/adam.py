@@ -35,9 +35,13 @@ READS = frozenset({"epsilon"})
 class Settings(Strict):
     """Decays of both moments, and epsilon before the row's factors for the roles."""
 
-    beta1: float = Field(default=0.9, ge=0, lt=1, description="decay of the mean of gradients")
-    beta2: float = Field(default=0.999, ge=0, lt=1, description="and of that of their squares")
-    epsilon: float = Field(default=1e-8, gt=0, description="times the row's, of each role")
+    beta1: float = Field(default=0.9, ge=0, lt=1, description="decay of the first moment")
+    beta2: float = Field(default=0.999, ge=0, lt=1, description="decay of the second moment")
+    epsilon: float = Field(
+        default=1e-8,
+        gt=0,
+        description="added to the root of the second moment; multiplied by the row's factor of each role",
+    )
 
 
 def build(

@@ -22,7 +22,7 @@ class Optimiser(Protocol):
         """Build the transformation of gradients to directions.
 
         Args:
-            numbers: the traced numbers of the cell's optimiser.
+            numbers: the numbers of the cell's optimiser: traced fields of its `Spec` as arrays, others as they are.
             factors: the factors that the parameterisation assigns to the role.
         """
 

@@ -15,6 +15,12 @@ def fisher_directions(cell: Cell) -> int:
 def kronecker(cell: Cell, count: Count, directions: int) -> None:
     """Add the work of the factors A and, if there are `directions`, B: their products, decompositions and solutions."""
     options = cell.optimiser
+    factors = 2 if directions else 1
+    if options.preconditioner_interval is not None:
+        _periodic(cell, count, directions)
+        count.operations((_FACTORS_OPERATIONS + _REUSE_OPERATIONS) * factors * len(count.updated))
+        _read(cell, count, 1 + factors)
+        return
     for layer in count.updated:
         rows = cell.batch_size * layer.positions
         size = _solved(rows, layer.inputs, options.accumulated)
@@ -25,8 +31,34 @@ def kronecker(cell: Cell, count: Count, directions: int) -> None:
             number += _factor(rows * directions, layer.outputs, own) + _SOLVING * own**2 * left
             number += 2.0 * own * left * layer.outputs if own < layer.outputs else 0.0
         count.multiply_adds(layer.count * number)
-    count.operations(_FACTORS_OPERATIONS * (2 if directions else 1) * len(count.updated))
-    _read(cell, count, 3 if directions else 2)
+    count.operations(_FACTORS_OPERATIONS * factors * len(count.updated))
+    _read(cell, count, 1 + factors)
+
+
+def _periodic(cell: Cell, count: Count, directions: int) -> None:
+    """Add the work of factors that are inverted once in `preconditioner_interval` steps.
+
+    Every step multiplies its gradient by the stored inverses and updates accumulated factors. Factors of one batch are
+    only computed where they are inverted.
+    """
+    options = cell.optimiser
+    for layer in count.updated:
+        rows = cell.batch_size * layer.positions
+        sides = [(rows, layer.inputs, layer.outputs)]
+        if directions:
+            sides.append((rows * directions, layer.outputs, layer.inputs))
+        always = renewed = 0.0
+        for each, size, other in sides:
+            always += float(size**2 * other)
+            if options.accumulated:
+                always += float(each * size**2)
+                renewed += (_DECOMPOSING + _SOLVING) * size**3
+            else:
+                solved = min(each, size)
+                renewed += _factor(each, size, solved) + _SOLVING * solved**2 * size
+                # the products on both sides of Woodbury's identity
+                renewed += 2.0 * solved * size**2 if solved < size else 0.0
+        count.multiply_adds(layer.count * (always + renewed / options.preconditioner_interval))
 
 
 def shampoo(cell: Cell, count: Count) -> None:
@@ -35,16 +67,20 @@ def shampoo(cell: Cell, count: Count) -> None:
     for layer in count.updated:
         rows = cell.batch_size * layer.positions
         sizes = (layer.inputs, layer.outputs)
-        if options.accumulated:
-            number = sum(_EIGENVECTORS * size**3 for size in sizes)
-            number += 2.0 * layer.inputs * layer.outputs * sum(sizes)
+        interval = options.preconditioner_interval
+        if options.accumulated or interval is not None:
+            number = sum(_EIGENVECTORS * size**3 for size in sizes) / (interval or 1)
+            moments = product = 1.0 * layer.inputs * layer.outputs * sum(sizes)
+            # moments of one batch are only computed where they are decomposed
+            number += product + (moments if options.accumulated else moments / (interval or 1))
         else:
             size = min(rows, *sizes)
             number = _EIGENVECTORS * size**3 + 2.0 * size * layer.inputs * layer.outputs
             if rows < min(sizes):
                 number += size**2 * (layer.inputs + layer.outputs) + _SOLVING * size**3
         count.multiply_adds(layer.count * number)
-    count.operations(_MOMENTS_OPERATIONS * len(count.updated))
+    reused = _REUSE_OPERATIONS if options.preconditioner_interval is not None else 0.0
+    count.operations((_MOMENTS_OPERATIONS + 2 * reused) * len(count.updated))
     _read(cell, count, 2)
 
 
@@ -61,9 +97,12 @@ def copies(cell: Cell, directions: int) -> float:
         factors = [(rows, layer.inputs)]
         factors += [(rows * max(directions, 1), layer.outputs)]
         for each, size in factors:
-            solved = _solved(each, size, options.accumulated)
+            reused = options.preconditioner_interval is not None
+            solved = _solved(each, size, options.accumulated or reused)
+            # accumulated factors and stored preconditioners, before and after the update
+            kept = 2 * (options.accumulated + reused)
             # stacked layers are solved one after the other
-            numbers += 3 * solved**2 + (layer.count * 2 * size**2 if options.accumulated else 0)
+            numbers += 3 * solved**2 + layer.count * kept * size**2
     return numbers / sum(layer.weights for layer in layers)
 
 
@@ -76,6 +115,8 @@ _EIGENVECTORS = 40.0
 # theirs
 _FACTORS_OPERATIONS = 9.0
 _MOMENTS_OPERATIONS = 5.0
+# and the condition with its branches, for each factor that is stored
+_REUSE_OPERATIONS = 2.0
 # copies of the cotangents for each direction
 _COTANGENTS = 2.0
 

@@ -8,6 +8,9 @@ and the role's learning rate eta,
 The damping is rho_A = max(c f m^p, smallest_damping), with m the mean eigenvalue of A, c the setting `damping` and f
 the row's factor. p = 1 with `damping_rule: rescaled` (second-order 15), and p = 0 with `fixed` (7).
 
+With `preconditioner_interval: k`, step t applies the inverse of step k floor(t / k) to its own gradient
+(`layers.periodic`).
+
 Source: second-order (2) with e_A = 1 and e_B = 0, (S.81); Benzing 2022.
 """
 
@@ -57,7 +60,7 @@ def refuse(settings: CellSettings) -> None:
     if settings.damping_rule == "heuristic":
         raise ConfigurationError(
             "damping_rule",
-            "'heuristic' weighs two factors, and foof has one; take rescaled or fixed",
+            "'heuristic' requires two factors, and foof has one; valid: rescaled, fixed",
         )
 
 

@@ -35,6 +35,7 @@ def rules(
         The rules by group, `forward` and `feedback`; both transform gradients to updates.
     """
     build = optimisers.registry.get(cell.optimiser.name).build
+    numbers = {**cell.static()["optimiser"], **numbers}
 
     def rule(segments: Sequence[Segment], schedule: PyTree, decay: PyTree | None) -> PyTree:
         def of(role: str) -> optax.GradientTransformation:

@@ -13,6 +13,9 @@ exchanged, with m the mean eigenvalues and f the row's factors:
 - `heuristic`: c = sqrt(damping), p = 1/2, q = -1/2 (14);
 - `fixed`: c = damping, or output_damping for B, p = q = 0 (7).
 
+With `preconditioner_interval: k`, step t applies the two inverses of step k floor(t / k) to its own gradient
+(`layers.periodic`).
+
 Source: second-order (2) with e_A = e_B = 1, (S.73)-(S.76); convolutions by Grosse & Martens 2016 (KFC).
 """
 
@@ -60,18 +63,25 @@ class Settings(KroneckerSettings):
     """
 
     output_damping: float | None = Field(
-        default=None, gt=0, description="rho_B', with damping_rule: fixed; damping if absent"
+        default=None,
+        gt=0,
+        description="damping constant of the output factor; only with damping_rule: fixed; `damping` if absent",
     )
     output_damping_exponent: float | None = Field(
-        default=None, description="d_B, with damping_rule: fixed; 1 if absent"
+        default=None,
+        description="d_B, minus the exponent of width in the damping of the output factor; only with "
+        "damping_rule: fixed; 1 if absent",
     )
     fisher: Literal["exact", "sampled"] = Field(
-        default="exact", description="all outputs, or one target drawn for each sample and step"
+        default="exact",
+        description="Fisher information over all outputs (`exact`), or from one target drawn for each sample and step "
+        "(`sampled`)",
     )
     kl_clip: float | None = Field(
         default=None,
         gt=0,
-        description="most that an update may change predictions, as twice their divergence; no bound if absent",
+        description="upper bound on twice the divergence between the predictions before and after an update; "
+        "no bound if absent",
     )
 
 

@@ -28,6 +28,7 @@ from scaling_limits.optimisers.layers import (
     accumulate,
     layer_by_layer,
     over,
+    periodic,
     rows,
     smallest,
 )
@@ -101,6 +102,10 @@ class Damped(NamedTuple):
         explained = over(self.solved(left @ self.factor.rows.T), self.factor.squares)
         return (left - self.share * explained @ self.factor.rows) / self.rho
 
+    def inverse(self) -> Float[Array, "size size"]:
+        """Compute `(share F + rho)^-1`."""
+        return self.times_inverse(jnp.eye(self.factor.size, dtype=self.factor.matrix.dtype))
+
 
 def preconditioned(
     numbers: Mapping[str, PyTree], factors: Mapping[str, PyTree], *, exponents: tuple[int, int]
@@ -116,23 +121,64 @@ def preconditioned(
         A transformation with the extra arguments `inputs`, `cotangents` and, with e_B, `fisher` of all weights.
     """
     sides = [side for side, power in zip(("input", "output"), exponents, strict=True) if power]
+    own = _Layer(numbers, factors, sides)
+    layer = own.decomposed
+    if "preconditioner_interval" in numbers:
+        layer = periodic(
+            numbers["preconditioner_interval"],
+            sides,
+            accumulated=own.accumulated,
+            renew=own.inverses,
+            apply=_reused,
+        )
+    return layer_by_layer(layer, sides, numbers)
 
-    def layer(
-        gradient: Array, operations: Operations, kept: Matrices, count: Array
+
+class _Layer(NamedTuple):
+    """The computation of any layer, with the numbers of the optimiser, the factors of a role, and the used sides."""
+
+    numbers: Mapping[str, PyTree]
+    factors: Mapping[str, PyTree]
+    sides: list[str]
+
+    def decomposed(
+        self, gradient: Array, operations: Operations, kept: Matrices, count: Array
     ) -> Preconditioned:
-        roots = _roots(operations, factors, sides)
-        if kept:
-            batch = {side: scale * root.T @ root for side, (root, scale) in roots.items()}
-            kept = {s: accumulate(kept[s], batch[s], count, numbers) for s in sides}
-            result = {side: Factor.of_matrix(kept[side]) for side in sides}
-        else:
-            result = {side: Factor.of(*root) for side, root in roots.items()}
-        damping = dampings(numbers, factors, {s: f.mean() for s, f in result.items()})
-        seen = {f"{side}_damping": damping[side] for side in sides}
-        seen |= {f"{side}_trace": result[side].trace for side in sides}
+        """Precondition a gradient by the factors of this update."""
+        kept = self.accumulated(gradient, operations, kept, count)
+        result, damping, seen = self._damped(operations, kept)
         return Preconditioned(_direction(gradient, operations, result, damping), kept, seen)
 
-    return layer_by_layer(layer, sides, numbers)
+    def accumulated(
+        self, _: Array, operations: Operations, kept: Matrices, count: Array
+    ) -> Matrices:
+        """Return the accumulated factors after this update; none without accumulation."""
+        if not kept:
+            return {}
+        roots = _roots(operations, self.factors, self.sides)
+        batch = {side: scale * root.T @ root for side, (root, scale) in roots.items()}
+        return {s: accumulate(kept[s], batch[s], count, self.numbers) for s in self.sides}
+
+    def inverses(
+        self, _: Array, operations: Operations, kept: Matrices
+    ) -> tuple[Matrices, Matrices]:
+        """Return the inverses of the factors, each multiplied by its scale, and the traces and dampings."""
+        result, damping, seen = self._damped(operations, kept)
+        return {side: result[side].damped(damping[side]).inverse() for side in self.sides}, seen
+
+    def _damped(
+        self, operations: Operations, kept: Matrices
+    ) -> tuple[dict[str, Factor], dict[str, Array], Matrices]:
+        """Return the factors (accumulated, or of the batch) by side, their dampings, and what the state records."""
+        if kept:
+            result = {side: Factor.of_matrix(kept[side]) for side in self.sides}
+        else:
+            roots = _roots(operations, self.factors, self.sides)
+            result = {side: Factor.of(*root) for side, root in roots.items()}
+        damping = dampings(self.numbers, self.factors, {s: f.mean() for s, f in result.items()})
+        seen = {f"{side}_damping": damping[side] for side in self.sides}
+        seen |= {f"{side}_trace": result[side].trace for side in self.sides}
+        return result, damping, seen
 
 
 def dampings(
@@ -187,4 +233,19 @@ def _direction(
     direction = left if right is None else left @ right
     for each in damped.values():
         direction = over(direction, each.scale)
+    return direction
+
+
+def _reused(
+    gradient: Float[Array, "out in"], inverses: Matrices, seen: Matrices
+) -> Float[Array, "out in"]:
+    """Compute the direction from stored inverses `(share F + rho)^-1`, which are divided by the scales afterwards."""
+    direction = gradient
+    if "input" in inverses:
+        direction = direction @ inverses["input"]
+    if "output" in inverses:
+        direction = inverses["output"] @ direction
+    for side in inverses:
+        scale = jnp.maximum(seen[f"{side}_trace"], seen[f"{side}_damping"])
+        direction = over(direction, scale)
     return direction

@@ -27,8 +27,8 @@ class State(NamedTuple):
     """The state of a preconditioning optimiser.
 
     `updates` is the number of updates. `factors` are the accumulated factors `[count, size, size]` of each side, empty
-    if factors are those of one batch. `seen` are the traces and dampings `[count]` of each layer in the last update.
-    All are trees like the weights.
+    if factors are those of one batch. With a `preconditioner_interval`, they also contain the entries of `periodic`.
+    `seen` are the traces and dampings `[count]` of each layer in the last update. All are trees like the weights.
     """
 
     updates: Array
@@ -47,9 +47,10 @@ def layer_by_layer(
 ) -> optax.GradientTransformationExtraArgs:
     """Build a transformation that applies `layer` to every weight, then momentum if `numbers` has it.
 
-    The factors of the `sides` (`input`, `output`) are stored only if they are accumulated over batches.
+    The factors of the `sides` (`input`, `output`) are stored only if they are accumulated over batches. Their
+    preconditioners are stored only with a `preconditioner_interval`, for which `layer` is built by `periodic`.
     """
-    accumulated = "factor_decay" in numbers
+    accumulated, reused = "factor_decay" in numbers, "preconditioner_interval" in numbers
 
     def init(params: PyTree) -> State:
         def zeros(side: str) -> PyTree:
@@ -59,10 +60,11 @@ def layer_by_layer(
             )
 
         numbers = jax.tree.map(lambda p: jnp.zeros(len(p), p.dtype), params)
-        seen = {f"{side}_{what}": numbers for side in sides for what in ("trace", "damping")}
-        return State(
-            jnp.int32(0), {side: zeros(side) for side in sides} if accumulated else {}, seen
-        )
+        seen = {name: numbers for side in sides for name in _seen(side)}
+        factors = {side: zeros(side) for side in sides} if accumulated else {}
+        if reused:
+            factors |= {_preconditioner(side): zeros(side) for side in sides} | seen
+        return State(jnp.int32(0), factors, seen)
 
     def update(
         gradients: PyTree, state: State, params: PyTree = None, **operations: PyTree
@@ -92,6 +94,73 @@ def layer_by_layer(
     if "momentum" not in numbers:
         return preconditioned
     return optax.chain(preconditioned, optax.trace(decay=numbers["momentum"]))
+
+
+Renew = Callable[[Array, Operations, Matrices], tuple[Matrices, Matrices]]
+"""Computes a layer's preconditioners by side, and its traces and dampings.
+
+Its arguments are the gradient `[out, in]`, the operations and the accumulated factors."""
+
+
+def periodic(
+    interval: int,
+    sides: Sequence[str],
+    *,
+    accumulated: Callable[[Array, Operations, Matrices, Array], Matrices],
+    renew: Renew,
+    apply: Callable[[Array, Matrices, Matrices], Array],
+) -> Layer:
+    """Build a layer whose preconditioners are recomputed at updates 0, `interval`, 2 `interval`, ... only.
+
+    The other updates apply the stored preconditioners to their gradients. Factors that are accumulated over batches
+    still accumulate at every update, so that an averaging weight has the same meaning at all intervals. Without
+    accumulation, the batches between do not enter any factor.
+
+    The authors' library (ASDL, `preconditioner_upd_interval`, default 1) treats factors of one batch in the same way:
+    it applies the inverses of the last batch that it inverted. By default, it also accumulates factors at those updates
+    only; with `curvature_upd_interval: 1` it accumulates at every update, as here.
+
+    The number of updates is the same for all cells of a batch. Under `vmap`, the condition is therefore not batched,
+    and a decomposition that is not due is not computed.
+
+    Args:
+        interval: the number of updates between two computations, at least 2.
+        sides: the sides that have factors.
+        accumulated: returns the accumulated factors by side, given the gradient, the operations, the previous factors
+            and the number of updates so far; no factors without accumulation.
+        renew: computes the preconditioners `[size, size]` by side, and the traces and dampings.
+        apply: applies the preconditioners to a gradient, given the gradient, the preconditioners, and the traces and
+            dampings of the update that computed them.
+
+    Returns:
+        The layer, whose `factors` contain the preconditioners, traces and dampings in addition to accumulated factors.
+    """
+    names = [name for side in sides for name in _seen(side)]
+
+    def layer(
+        gradient: Array, operations: Operations, kept: Matrices, count: Array
+    ) -> Preconditioned:
+        before = {side: kept[side] for side in sides if side in kept}
+        factors = accumulated(gradient, operations, before, count)
+        stored = (
+            {side: kept[_preconditioner(side)] for side in sides},
+            {name: kept[name] for name in names},
+        )
+        preconditioners, seen = jax.lax.cond(
+            count % interval == 0, lambda: renew(gradient, operations, factors), lambda: stored
+        )
+        kept = factors | {_preconditioner(side): m for side, m in preconditioners.items()} | seen
+        return Preconditioned(apply(gradient, preconditioners, seen), kept, seen)
+
+    return layer
+
+
+def _seen(side: str) -> tuple[str, str]:
+    return f"{side}_trace", f"{side}_damping"
+
+
+def _preconditioner(side: str) -> str:
+    return f"{side}_preconditioner"
 
 
 def _stacked(run: Callable[..., PyTree], *stacks: Array) -> PyTree:

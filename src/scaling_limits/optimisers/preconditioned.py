@@ -16,13 +16,28 @@ from scaling_limits.strict import Strict
 class Settings(Strict):
     """Damping, momentum, and the batches that enter both factors of every layer."""
 
-    momentum: float = Field(default=0.0, ge=0, lt=1, description="decay of the sum of directions")
-    damping: float = Field(gt=0, description="added to the factors, times what the rule says")
+    momentum: float = Field(
+        default=0.0, ge=0, lt=1, description="decay of the sum of past directions"
+    )
+    damping: float = Field(
+        gt=0, description="damping constant; the optimiser scales it to the size of the factors"
+    )
     accumulation: Literal["none", "averaged", "summed"] = Field(
-        default="none", description="factors of each batch alone, their moving average, their sum"
+        default="none",
+        description="factors of the current batch (`none`), their moving average (`averaged`), or their sum "
+        "(`summed`, Shampoo only)",
     )
     averaging_weight: float | None = Field(
-        default=None, gt=0, le=1, description="of the newest batch; with accumulation: averaged"
+        default=None,
+        gt=0,
+        le=1,
+        description="weight of the current batch in the moving average; required with accumulation: averaged",
+    )
+    preconditioner_interval: int = Field(
+        default=1,
+        ge=1,
+        description="number of training steps between two decompositions of the factors; "
+        "the steps in between apply the stored preconditioner",
     )
 
 
@@ -30,11 +45,13 @@ class Spec(OptimiserSpec):
     """Numbers of a preconditioning optimiser.
 
     `accumulated` factors are `factor_decay` times the old factor plus `factor_weight` times the batch's. Without these
-    numbers, factors are those of one batch.
+    numbers, factors are those of one batch. `preconditioner_interval` is None if the factors are decomposed at every
+    step.
     """
 
     momentum: Traced
     accumulated: bool
+    preconditioner_interval: int | None = None
     factor_decay: TracedOrNone = None
     factor_weight: TracedOrNone = None
 
@@ -49,13 +66,17 @@ class KroneckerSettings(Settings):
     """
 
     damping_rule: Literal["rescaled", "heuristic", "fixed"] = Field(
-        default="rescaled", description="by the trace, by both factors' mean eigenvalues, or given"
+        default="rescaled",
+        description="scaling of the damping: by the trace of the factor (`rescaled`), by the mean eigenvalues of both "
+        "factors (`heuristic`), or by a power of the width (`fixed`)",
     )
     input_damping_exponent: float | None = Field(
-        default=None, description="d_A, with damping_rule: fixed; -1 if absent"
+        default=None,
+        description="d_A, minus the exponent of width in the damping of the input factor; only with "
+        "damping_rule: fixed; -1 if absent",
     )
     smallest_damping: float = Field(
-        default=0.0, ge=0, description="of either factor, where the rule says less"
+        default=0.0, ge=0, description="lower bound of the damping of both factors"
     )
 
 
@@ -81,10 +102,14 @@ def refuse(settings: CellSettings) -> None:
     """
     averaged = settings.accumulation == "averaged"
     if averaged and settings.averaging_weight is None:
-        raise ConfigurationError("averaging_weight", "accumulation: averaged needs it")
+        raise ConfigurationError(
+            "averaging_weight",
+            "is required with accumulation: averaged; valid: a number above 0, at most 1",
+        )
     if not averaged and settings.averaging_weight is not None:
         raise ConfigurationError(
-            "averaging_weight", "acts only with accumulation: averaged; leave it out"
+            "averaging_weight",
+            "has no effect without accumulation: averaged; leave it out",
         )
 
 
@@ -94,21 +119,25 @@ def refuse_kronecker(settings: CellSettings) -> None:
     if settings.accumulation == "summed":
         raise ConfigurationError(
             "accumulation",
-            f"'summed' acts only with optimiser: shampoo, this is '{settings.optimiser}'; take averaged",
+            f"'summed' is not valid with optimiser: {settings.optimiser}; valid: none, averaged",
         )
     if settings.damping_rule != "fixed":
         for key in ("input_damping_exponent", "output_damping", "output_damping_exponent"):
             if getattr(settings, key, None) is not None:
-                raise ConfigurationError(key, "acts only with damping_rule: fixed; leave it out")
+                raise ConfigurationError(
+                    key, "has no effect without damping_rule: fixed; leave it out"
+                )
 
 
 def accumulation(settings: CellSettings) -> Fields:
-    """Return the numbers of `Spec` that define how factors accumulate (second-order S.75, S.79)."""
+    """Return the fields of `Spec` that define how factors accumulate (second-order S.75, S.79) and are decomposed."""
+    interval = settings.preconditioner_interval
+    result: Fields = {"preconditioner_interval": None if interval == 1 else interval}
     if settings.accumulation == "none":
-        return {"accumulated": False}
+        return {**result, "accumulated": False}
     tau = settings.averaging_weight
     decay, weight = (1.0, 1.0) if settings.accumulation == "summed" else (1.0 - tau, tau)
-    return {"accumulated": True, "factor_decay": decay, "factor_weight": weight}
+    return {**result, "accumulated": True, "factor_decay": decay, "factor_weight": weight}
 
 
 def kronecker_damping(settings: CellSettings) -> dict[str, float]:

@@ -27,7 +27,9 @@ __all__ = ["Settings", "Spec", "build"]
 class Settings(Strict):
     """Momentum, as in `optax.trace`."""
 
-    momentum: float = Field(default=0.0, ge=0, lt=1, description="decay of the sum of gradients")
+    momentum: float = Field(
+        default=0.0, ge=0, lt=1, description="decay of the sum of past gradients"
+    )
 
 
 def build(

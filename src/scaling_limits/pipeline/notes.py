@@ -75,7 +75,7 @@ def repeated(configuration: Configuration, paper: str, name: str) -> str | None:
 def differences(configuration: Configuration, paper: str, name: str) -> list[str]:
     """Return all differences of a figure from the paper's settings.
 
-    Values that the paper does not state are compared with the preset `paper`. Substituted data come first, then
+    Values that the paper does not state are compared with the preset `full`. Substituted data come first, then
     settings and seeds.
     """
     figure = configuration.figure(paper, name)
@@ -89,7 +89,7 @@ def differences(configuration: Configuration, paper: str, name: str) -> list[str
         stated = configuration.stated(paper, figure.experiment)
         for said, words in (
             (True, "Differs from the paper"),
-            (False, 'Differs from the preset "paper", where the paper does not say'),
+            (False, 'Differs from the preset "full", where the paper does not say'),
         ):
             found = _differences(original, used, shown, configuration.vocabulary, stated, said=said)
             notes += [f"{words}{difference}." for difference in found]

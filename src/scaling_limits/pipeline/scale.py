@@ -20,13 +20,14 @@ _IF_OTHER = {
     "num_train": "{} training samples",
     "input_shape": "{} pixels",
     "num_inference_steps": "{} inference steps",
+    "preconditioner_interval": "preconditioners recomputed every {} updates",
 }
 _SEPARATING = ("width", "depth", "num_steps", "batch_size", "num_train", "input_shape", "dataset")
 """Columns of the cells in whose values the parts of a figure may differ."""
 _MOST_ROWS = 4
 """Most parts of a figure whose values are given separately."""
 _UNSET = {"num_train": "all", "input_shape": "original"}
-_WHOSE = {True: "paper", False: 'preset "paper"'}
+_WHOSE = {True: "paper", False: 'preset "full"'}
 """The origin of the values in parentheses, by whether the paper states them."""
 _DASH = "\N{EN DASH}"
 
@@ -43,7 +44,7 @@ class _Part:
 def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.DataFrame) -> str:
     """Return the scale of a figure in one line.
 
-    Values in parentheses are those of the paper, or of the preset `paper` if the paper does not state them. Only grids
+    Values in parentheses are those of the paper, or of the preset `full` if the paper does not state them. Only grids
     that the figure shows are considered. Values that differ between parts of the figure, such as rows of networks, are
     given for each part.
 
@@ -234,6 +235,9 @@ def _values(experiment: Experiment, grids: Iterable[str], key: str, default: obj
 
 def _words(key: str, values: set[object]) -> str:
     numbers = sorted(value for value in values if isinstance(value, int | float))
+    if key == "preconditioner_interval":
+        # the networks between two intervals have one of them
+        return " or ".join(map(str, numbers))
     ends = [f"{value:,}" if value >= 10_000 else f"{value:g}" for value in numbers]
     span = ends[:1] if len(ends) < 2 else [f"{ends[0]}{_DASH}{ends[-1]}"]
     return " or ".join([*span, *sorted({_word(key, value) for value in values - {*numbers}})])

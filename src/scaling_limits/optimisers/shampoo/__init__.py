@@ -8,6 +8,9 @@ L = G G^T and R = G^T G, momentum mu and the role's learning rate eta,
 The dampings rho_L and rho_R are the setting `damping`, at least 16 machine epsilons, times the largest eigenvalue of L
 or R.
 
+With `preconditioner_interval: k`, step t applies the two inverse roots of step k floor(t / k) to its own gradient
+(`layers.periodic`).
+
 Source: second-order (3), (S.44)-(S.51), (S.77)-(S.80), with the moments of the batch's gradient.
 """
 
@@ -28,7 +31,7 @@ class Settings(preconditioned.Settings):
     """
 
     preconditioner_exponent: float = Field(
-        default=0.5, ge=0, description="e: each of both moments is taken to the power -e/2"
+        default=0.5, ge=0, description="exponent e; both moments are raised to the power -e/2"
     )
 
 

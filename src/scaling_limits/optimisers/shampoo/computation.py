@@ -25,6 +25,7 @@ from scaling_limits.optimisers.layers import (
     accumulate,
     layer_by_layer,
     over,
+    periodic,
     rows,
     smallest,
 )
@@ -59,7 +60,29 @@ def build(
         seen |= {"input_damping": rho_r, "output_damping": rho_l}
         return Preconditioned(factors["multiplier"] * direction, kept, seen)
 
+    def accumulated(gradient: Array, _: Operations, kept: Matrices, count: Array) -> Matrices:
+        batch = _moments(gradient / factors["multiplier"])
+        return {s: accumulate(kept[s], batch[s], count, numbers) for s in kept}
+
+    def renew(gradient: Array, _: Operations, kept: Matrices) -> tuple[Matrices, Matrices]:
+        moments = kept or _moments(gradient / factors["multiplier"])
+        roots, seen = {}, {}
+        for side in _SIDES:
+            roots[side], trace, damping = _root(moments[side], rho, exponent / 2)
+            seen |= {f"{side}_trace": trace, f"{side}_damping": damping}
+        return roots, seen
+
+    def apply(gradient: Array, roots: Matrices, _: Matrices) -> Array:
+        return roots["output"] @ gradient @ roots["input"]
+
+    if "preconditioner_interval" in numbers:
+        interval = numbers["preconditioner_interval"]
+        layer = periodic(interval, _SIDES, accumulated=accumulated, renew=renew, apply=apply)
     return layer_by_layer(layer, _SIDES, numbers)
+
+
+def _moments(gradient: Float[Array, "out in"]) -> Matrices:
+    return {"input": gradient.T @ gradient, "output": gradient @ gradient.T}
 
 
 def _of_batch(
