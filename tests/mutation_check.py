@@ -347,8 +347,8 @@ FAULTS = (
     Fault(
         name="no-curvature",
         file="limits/depth_recursion.py",
-        right="found += curvatures * turned",
-        wrong="found += 0 * curvatures * turned",
+        right="coefficients += curvatures * turned",
+        wrong="coefficients += 0 * curvatures * turned",
         why="a term of the backward pass that Def. E.1 of depth-mup drops",
         tests=("tests/limits/test_smooth_depth_recursion.py::test_reference_numbers",),
     ),

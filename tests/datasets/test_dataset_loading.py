@@ -69,7 +69,7 @@ def test_unit_interval(tmp_path: Path) -> None:
     arrays = load(spec(normalisation="unit_interval"), write(tmp_path, made()))
     assert arrays.x_train.min() == 0
     assert arrays.x_train.max() == 1
-    with pytest.raises(DatasetError, match="unit_interval is for images of 8 bits"):
+    with pytest.raises(DatasetError, match="unit_interval requires 8-bit images"):
         load(spec(normalisation="unit_interval"), write(tmp_path, made(dtype=np.float64)))
 
 
@@ -141,17 +141,17 @@ def test_grey_fills_the_channels(tmp_path: Path) -> None:
 def test_shapes_that_do_not_fit(
     tmp_path: Path, held: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:
-    with pytest.raises(DatasetError, match="cannot be given the shape"):
+    with pytest.raises(DatasetError, match="cannot be resampled to shape"):
         load(spec(input_shape=wanted), write(tmp_path, made(held)))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"num_train": 51}, "51 training samples asked for, but there are 50"),
-        ({"num_test": 10}, "10 test samples asked for, but there are 9"),
+        ({"num_train": 51}, "51 training samples are requested, but the dataset has 50"),
+        ({"num_test": 10}, "10 test samples are requested, but the dataset has 9"),
         ({"num_classes": 4}, "labels from 0 to 3"),
-        ({"targets": "scalar"}, "scalar targets need labels in"),
+        ({"targets": "scalar"}, "scalar requires the labels -1 and 1"),
         ({"checksum": "other"}, "prepared from other data: expected checksum other, found made"),
     ],
 )
@@ -188,7 +188,7 @@ def test_scalar_targets_of_the_toy_task(tmp_path: Path) -> None:
     assert arrays.y_train.shape == (20, 1)
     np.testing.assert_array_equal(arrays.y_train[:, 0], samples.y_train)
     np.testing.assert_array_equal(arrays.x_train, samples.x_train)
-    with pytest.raises(DatasetError, match="one_hot needs labels"):
+    with pytest.raises(DatasetError, match="one_hot requires labels"):
         load(spec(**(change | {"targets": "one_hot"})), path)
 
 

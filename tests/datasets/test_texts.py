@@ -99,7 +99,7 @@ class TestWikiText2:
         np.testing.assert_array_equal(samples.analogies, [[king, queen, man, woman]])
 
     def test_no_question_of_its_words_is_an_error(self) -> None:
-        with pytest.raises(DatasetError, match=r"^questions-words.txt: no question has all its"):
+        with pytest.raises(DatasetError, match=r"^questions-words.txt: no question consists of"):
             wikitext2.decode(payloads("a b c d", train="cat " * COMMON))
 
     def test_there_is_room_for_the_most_frequent(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_other_samples_stay_as_they_are() -> None:
             r"^targets: 'gaussian' .* use 'one_hot'",
         ),
         ({"limit": "linear_dmft"}, r"^limit: 'linear_dmft' .* leave it out"),
-        ({"network": "cnn", "width": 1, "depth": 3}, r"^input_shape: cnn is for images"),
+        ({"network": "cnn", "width": 1, "depth": 3}, r"^input_shape: cnn requires images"),
     ],
 )
 def test_what_is_of_images_is_refused(settings: dict[str, Any], problem: str) -> None:

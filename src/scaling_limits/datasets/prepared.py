@@ -69,14 +69,14 @@ def read(path: Path) -> tuple[Samples, str]:
             )
             checksum, expected = str(archive["checksum"]), str(archive["digest"])
     except FileNotFoundError as error:
-        raise DatasetError(f"{path} is missing: the dataset has not been prepared") from error
+        raise DatasetError(f"{path} is missing; the dataset has not been prepared") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:
-        itself = hashlib.sha256(path.read_bytes()).hexdigest()
-        found = f"a file that cannot be read ({error}; its sha256: {itself})"
-        raise corrupt(path, expected="a prepared dataset", found=found) from error
-    found = digest(samples)
-    if found != expected:
-        raise corrupt(path, expected=f"digest {expected}", found=found)
+        checksum_of_file = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = f"an unreadable file ({error}; its sha256: {checksum_of_file})"
+        raise corrupt(path, expected="a prepared dataset", found=content) from error
+    actual = digest(samples)
+    if actual != expected:
+        raise corrupt(path, expected=f"digest {expected}", found=actual)
     return samples, checksum
 
 

@@ -115,11 +115,11 @@ class Exponents:
     def value(self, exponent: Exponent) -> float:
         """Return the value of an exponent that is linear in the named ones."""
 
-        def given(name: str) -> float:
-            found: float | None = getattr(self, name)
-            return USUAL.get(name, 0.0) if found is None else found
+        def named(name: str) -> float:
+            own: float | None = getattr(self, name)
+            return USUAL.get(name, 0.0) if own is None else own
 
-        return exponent.constant + sum(c * given(name) for name, c in exponent.named.items())
+        return exponent.constant + sum(c * named(name) for name, c in exponent.named.items())
 
     def check(self, row: Row, *, skip: bool) -> None:
         """Reject values that the row does not use, and missing values that it uses.
@@ -128,13 +128,13 @@ class Exponents:
             ConfigurationError: naming the key.
         """
         for name in EXPONENTS:
-            given = getattr(self, name) is not None
-            if given and name not in row.exponents(skip=True):
+            is_set = getattr(self, name) is not None
+            if is_set and name not in row.exponents(skip=True):
                 raise ConfigurationError(
-                    name, f"parameterisation {row.scheme} has none; leave it unset"
+                    name, f"parameterisation {row.scheme} does not use it; leave it out"
                 )
-            if not given and name in row.exponents(skip=skip) - set(USUAL):
-                raise ConfigurationError(name, f"parameterisation {row.scheme} needs it")
+            if not is_set and name in row.exponents(skip=skip) - set(USUAL):
+                raise ConfigurationError(name, f"required by parameterisation {row.scheme}")
 
 
 @dataclass(frozen=True)
@@ -160,23 +160,23 @@ def find_row(scheme: str, update_rule: str, rows: Sequence[Row] = TABLE) -> Row:
     if scheme == "sp" and "sp" not in schemes:
         raise ConfigurationError(
             "parameterisation",
-            "'sp' is ambiguous: say sp_gaussian (variance 1/fan_in) or "
-            "sp_uniform (PyTorch's default, variance 1/(3 fan_in))",
+            "'sp' is ambiguous; use sp_gaussian (variance 1/fan_in) or sp_uniform (PyTorch's default, variance "
+            "1/(3 fan_in))",
         )
     if scheme not in schemes:
         raise ConfigurationError("parameterisation", unknown("parameterisation", scheme, schemes))
-    found = [row for row in rows if row.scheme == scheme and row.update_rule == update_rule]
-    if len(found) > 1:
+    matching = [row for row in rows if row.scheme == scheme and row.update_rule == update_rule]
+    if len(matching) > 1:
         raise ConfigurationError(
             "parameterisation",
-            f"{scheme} has two rows for {update_rule}; give yours another name",
+            f"{scheme} has two rows for {update_rule}; rename yours",
         )
-    if not found:
+    if not matching:
         rules = [row.update_rule for row in rows if row.scheme == scheme]
         raise ConfigurationError(
             "parameterisation", unknown(f"update rule of {scheme}", update_rule, rules)
         )
-    return found[0]
+    return matching[0]
 
 
 def resolve(
@@ -237,12 +237,12 @@ def resolve(
         others = sorted({r.scheme for r in rows if r.update_rule == optimiser and r.has_feedback})
         raise ConfigurationError(
             "parameterisation",
-            f"{scheme} has no feedback weights for {optimiser}; take {' or '.join(others)}",
+            f"{scheme} defines no feedback weights for {optimiser}; use {' or '.join(others)}",
         )
     exponents.check(row, skip=skip)
     if factors.output_scale != 1.0 and not any(power.output_scale for power in row.powers()):
         raise ConfigurationError(
-            "output_scale", f"parameterisation {scheme} has none; leave it at 1"
+            "output_scale", f"parameterisation {scheme} does not use it; leave it out"
         )
     fan_ins = {"input": input_dim, "hidden": width, "output": width}
     if feedback_dim is not None:
@@ -267,8 +267,8 @@ def resolve(
             beyond = "infinite" if number else "0"
             raise ConfigurationError(
                 "parameterisation",
-                f"{scheme}: {quantity} of the role {role} is {beyond} in double precision at width "
-                f"{width}, depth {depth}; exponents and exponent_changes should leave a number",
+                f"{scheme}: {quantity} of the role {role} is {beyond} in double precision at width {width}, depth "
+                f"{depth}; change exponents or exponent_changes",
             )
         return number
 

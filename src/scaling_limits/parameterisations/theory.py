@@ -204,8 +204,8 @@ def width_exponents(
     forward.append(forward[-1] + size["output"] + 0.5)
     output_error = max(0.0, forward[-1])
     energy_weight = power("output", "energy_weight")
-    given = exponents.preconditioner_exponent
-    preconditioner = 1.0 if given is None else given
+    exponent = exponents.preconditioner_exponent
+    preconditioner = 1.0 if exponent is None else exponent
     own = {
         "backpropagation": slope,
         "predictive_coding": [energy_weight + one for one in slope],
@@ -328,7 +328,7 @@ def depth_exponents_of(settings: Mapping[str, Any]) -> DepthExponents:
     optimiser = settings["optimiser"]
     if optimiser not in ("sgd", "adam"):
         raise ConfigurationError(
-            "optimiser", f"powers of depth are predicted for sgd and adam, not for {optimiser}"
+            "optimiser", f"powers of depth are predicted for sgd and adam, not for '{optimiser}'"
         )
     row = find_row(settings["parameterisation"], optimiser)
     # a table of cells has NaN for settings that a cell does not have
@@ -386,27 +386,27 @@ def block_exponents(
         moved = power(name, "multiplier") + step + entering + fan_in * coherent
         return WeightExponents(preactivation, gradient, moved)
 
-    found = {
+    weights = {
         "input": weight("input", 0.0, slope, 0.0),
         "output": weight("output", entering, max(0.0, output), 1.0),
     }
-    carried = [found["input"].update]
+    carried = [weights["input"].update]
     for chain in blocks.branches:
         below = entering
         for number, name in enumerate(chain, start=1):
             above = branch + sum(growth[other] for other in chain[number:])
-            found[name] = weight(name, below, slope + above, 1.0)
+            weights[name] = weight(name, below, slope + above, 1.0)
             # the same contribution comes from each of the L blocks
-            carried.append(found[name].update + above + (0.0 if axis == "width" else 1.0))
-            below = found[name].preactivation
+            carried.append(weights[name].update + above + (0.0 if axis == "width" else 1.0))
+            below = weights[name].preactivation
     for name, other in zip(blocks.scores, reversed(blocks.scores), strict=True):
         value, *_ = blocks.branches[0]
         above = branch + sum(growth[name] for name in blocks.branches[0][1:])
-        of_scores = slope + above + found[value].preactivation + independent
+        of_scores = slope + above + weights[value].preactivation + independent
         error = of_scores + entering + growth[other] - coherent
-        found[name] = weight(name, entering, error, 1.0)
+        weights[name] = weight(name, entering, error, 1.0)
     moved = max(carried) + size["output"] + entering - stream + coherent
-    return BlockExponents(found, stream, moved)
+    return BlockExponents(weights, stream, moved)
 
 
 def _powers(
