@@ -135,9 +135,7 @@ refused()
 """
     done = run(script)
     assert done.returncode == 0, done.stderr
-    assert [
-        line.removeprefix("JAX was imported with ") for line in done.stdout.splitlines()
-    ] == [
+    assert [line.removeprefix("JAX was imported with ") for line in done.stdout.splitlines()] == [
         "jax_default_prng_impl = 'rbg' ",
         "jax_threefry_partitionable = False ",
         "jax_random_seed_offset = 1 ",

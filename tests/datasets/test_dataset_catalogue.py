@@ -143,7 +143,10 @@ def test_floats_are_real_targets(tmp_path: Path, shape: tuple[int, ...]) -> None
             for large in (2**31, 2**32, 2**32 + 1, 2**63)
         ),
         ({"y_train": np.ones((6, 0))}, r"'y_train' must contain .*not float64 \(6, 0\)"),
-        ({"y_train": np.ones(6)}, "'y_train' contains 1 real targets .* but 'y_test' contains classes"),
+        (
+            {"y_train": np.ones(6)},
+            "'y_train' contains 1 real targets .* but 'y_test' contains classes",
+        ),
         (
             {"y_train": np.ones((6, 2)), "y_test": np.ones((3, 3))},
             "'y_train' contains 2 real targets of each sample, but 'y_test' contains 3",

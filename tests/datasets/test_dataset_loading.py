@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from scaling_limits.cells import DatasetSpec
-from scaling_limits.datasets import digits, gaussian_binary, prepared, scalar_regression
+from scaling_limits.datasets import (
+    digits,
+    gaussian_binary,
+    preparation,
+    prepared,
+    scalar_regression,
+)
 from scaling_limits.datasets.description import Samples
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.resample import bilinear_weights, resample
@@ -37,7 +43,7 @@ def made(shape: tuple[int, ...] = (6, 5, 3), dtype: type = np.uint8) -> Samples:
 
 
 def write(folder: Path, samples: Samples) -> Path:
-    prepared.write(folder / "made.npz", samples, "made")
+    preparation.write(folder / "made.npz", samples, "made")
     return folder / "made.npz"
 
 

@@ -420,7 +420,9 @@ def test_archives_that_break_off_lack_a_member_or_hold_a_wrong_one(
 def test_dataset_without_download_says_what_is_missing(run: Runner) -> None:
     with pytest.raises(DatasetError, match=r"(?s)no complete copy in .*expected cifar10_standin"):
         run("cifar10_standin", run.folder)
-    with pytest.raises(DatasetError, match=r"(?s)cannot be downloaded: .*data\.path .*cifar10_standin"):
+    with pytest.raises(
+        DatasetError, match=r"(?s)cannot be downloaded: .*data\.path .*cifar10_standin"
+    ):
         run("cifar10_standin")
 
 

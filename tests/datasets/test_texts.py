@@ -10,6 +10,7 @@ import pytest
 from scaling_limits.cells import DatasetSpec
 from scaling_limits.datasets import (
     attribute_words,
+    preparation,
     prepared,
     sentences,
     tiny_shakespeare,
@@ -125,7 +126,7 @@ class TestWikiText2:
 def test_words_are_kept_as_indices_with_their_analogies(tmp_path: Path) -> None:
     samples = attribute_words.decode({})
     spec = cell(**CBOW).dataset
-    prepared.write(tmp_path / "words.npz", samples, spec.checksum)
+    preparation.write(tmp_path / "words.npz", samples, spec.checksum)
     arrays = load(spec, tmp_path / "words.npz", "float64")
     np.testing.assert_array_equal(arrays.x_train, samples.x_train[: spec.num_train])
     np.testing.assert_array_equal(arrays.y_test, samples.y_test[: spec.num_test])
@@ -193,7 +194,7 @@ class TestSentences:
 
 def test_a_sequence_is_cut_into_samples_that_do_not_overlap(tmp_path: Path) -> None:
     samples = sentences.decode({})
-    prepared.write(tmp_path / "sentences.npz", samples, sentences.INFO.checksum)
+    preparation.write(tmp_path / "sentences.npz", samples, sentences.INFO.checksum)
     spec = cell(**BACKPROPAGATION | TRANSFORMER, num_train=64).dataset
     assert (spec.input_shape, spec.target_dim) == ((5, 15), 75)
     arrays = load(spec, tmp_path / "sentences.npz")

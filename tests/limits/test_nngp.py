@@ -206,6 +206,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("optimiser: .* requires 'foof' or 'kfac', not 'sgd'", {"optimiser": "sgd", "damping": None}),
     ("fisher: .* requires None or 'exact', not 'sampled'", {"fisher": "sampled"}),
     ("kl_clip: .* requires None, not 0.1", {"kl_clip": 0.1}),
+    ("smallest_damping: .* requires 0.0, not 1e-07", {"smallest_damping": 1e-7}),
     ("batch_size: .* requires 64, not 16", {"batch_size": 16}),
     ("learning_rate_schedule: .* requires 'constant'", {"learning_rate_schedule": "cosine"}),
     ("damping_rule: .* requires 'rescaled' or 'fixed', not 'heuristic'", {"damping_rule": "heuristic"}),
@@ -223,7 +224,9 @@ def test_refusals(message: str, changes: dict[str, Any]) -> None:
 
 def test_units_of_other_draws_are_no_gaussians() -> None:
     own = described(limit="nngp", width=64)
-    with pytest.raises(ConfigurationError, match=r"init_distribution: .* requires 'normal', not 'uni"):
+    with pytest.raises(
+        ConfigurationError, match=r"init_distribution: .* requires 'normal', not 'uni"
+    ):
         nngp.refuse(own.model_copy(update={"init_distribution": "uniform"}))
 
 

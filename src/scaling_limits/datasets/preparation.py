@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from scaling_limits.datasets import catalogue, keras_npz, local, prepared, verify
 from scaling_limits.datasets.corrupt import corrupt
 from scaling_limits.datasets.description import DatasetInfo, Payload, Samples, Source
 from scaling_limits.datasets.fetch import fetch
 from scaling_limits.errors import DatasetError
-from scaling_limits.files import unwritable
+from scaling_limits.files import writing
 
 
 def _print(message: str) -> None:
@@ -49,25 +52,39 @@ def prepare(
     """
     if name in user:
         info = catalogue.info(name, user)
-        _write(output, keras_npz.read(user[name]), info.checksum)
+        write(output, keras_npz.read(user[name]), info.checksum)
         return
     module = importlib.import_module(catalogue.module(name, user))
     info, sources = module.INFO, module.SOURCES
     samples = module.decode(_payloads(info, sources, data_path, downloads / name, wait, report))
-    if not sources and prepared.digest(samples) != info.checksum:
-        digest = prepared.digest(samples)
+    if not sources and (digest := prepared.digest(samples)) != info.checksum:
         raise DatasetError(
             f"{name}: expected digest {info.checksum}, found {digest}; another version of a library generated "
             "other samples"
         )
-    _write(output, samples, info.checksum)
+    write(output, samples, info.checksum)
 
 
-def _write(output: Path, samples: Samples, checksum: str) -> None:
-    try:
-        prepared.write(output, samples, checksum)
-    except OSError as error:
-        raise unwritable(output, error) from error
+def write(path: Path, samples: Samples, checksum: str) -> None:
+    """Write the prepared form of a dataset atomically.
+
+    Args:
+        path: the file to write; its folder is created if it is missing.
+        samples: the decoded samples.
+        checksum: checksum of the published content from which they were decoded.
+
+    Raises:
+        WriteError: the file cannot be written; no partial file is left, and an older file is unchanged.
+    """
+    arrays: dict[str, Any] = prepared.arrays(samples)
+    with writing(path) as file:
+        np.savez(
+            file,
+            **arrays,
+            maximum=np.float64(samples.maximum),
+            checksum=np.array(checksum),
+            digest=np.array(prepared.digest(samples)),
+        )
 
 
 def _payloads(

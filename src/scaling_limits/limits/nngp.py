@@ -62,7 +62,8 @@ def refuse(cell: Cell) -> None:
     """Reject cells without this limit.
 
     It describes fully connected networks whose output weights alone are trained, from zero, with full batches of K-FAC
-    or FOOF on the mean squared error.
+    or FOOF on the mean squared error. With the exponents of the table, rho_A grows like the width M, so that the
+    ridge n rho_A / M has a limit. A `smallest_damping` does not grow, so cells with one are rejected.
 
     Raises:
         ConfigurationError: naming what is different.
@@ -81,6 +82,8 @@ def refuse(cell: Cell) -> None:
         momentum=None,
         fisher=(getattr(cell.algorithm, "fisher", None), [None, "exact"]),
         kl_clip=(getattr(optimiser, "kl_clip", None), [None]),
+        # a floor that does not grow with the width gives a ridge that vanishes as 1 / M
+        smallest_damping=(getattr(optimiser, "smallest_damping", None), [0.0]),
         batch_size=(cell.batch_size, [cell.dataset.num_train]),
     )
     if optimiser.other_power:
@@ -294,7 +297,7 @@ def _step(cell: Cell, mean: float) -> tuple[float, float]:
     def damping(side: str, eigenvalue: float) -> float:
         own = getattr(optimiser, f"{side}_damping") * getattr(numbers, f"{side}_damping")
         rho: float = own * eigenvalue**optimiser.own_power
-        return rho if rho > optimiser.smallest_damping else float(optimiser.smallest_damping)
+        return rho
 
     rate = numbers.learning_rate * numbers.multiplier**2
     if optimiser.name == "kfac":
