@@ -672,7 +672,7 @@ def _data() -> Iterator[Case]:
     real = np.linspace(0, 1, 20)
     yield rings(
         "real targets taken as classes",
-        "targets: 'one_hot' is not for dataset 'rings', which has real targets; use 'real'",
+        "targets: 'one_hot' is not available for dataset 'rings', which has real targets; use 'real'",
         y_train=real,
         y_test=real,
     )
@@ -687,7 +687,10 @@ def _data() -> Iterator[Case]:
     yield rings("labels from 1", place, "subtract 1", y_train=ten + 1, y_test=ten + 1)
     yield rings("label beyond 32 bits", place, "4294967296", y_train=np.append(ten[1:], 2**32))
     yield rings(
-        "complex inputs", place, "'x_train' has to hold numbers", x_train=np.zeros((20, 6), complex)
+        "complex inputs",
+        place,
+        "'x_train' must contain numbers",
+        x_train=np.zeros((20, 6), complex),
     )
     yield rings(
         "pickled objects",

@@ -68,12 +68,14 @@ class Registry(Generic[Part]):
         if "jax" in sys.modules and not had_jax:
             raise ConfigurationError(
                 None,
-                f"{where} imports JAX when it is read; what declares imports it inside its functions",
+                f"{where} imports JAX at its top level; import JAX inside the functions of the declaring module",
             )
         for word in self.needed:
             if not hasattr(module, word):
                 raise ConfigurationError(
-                    None, f"{where} defines no '{word}'; a {self.kind} has {', '.join(self.needed)}"
+                    None,
+                    f"{where} defines no '{word}'; the module of a {self.kind} must define "
+                    f"{', '.join(self.needed)}",
                 )
         return module
 
@@ -98,26 +100,33 @@ class Registry(Generic[Part]):
     def _added(self) -> Mapping[str, EntryPoint]:
         """The entry points of installed packages, in alphabetical order."""
         added: dict[str, EntryPoint] = {}
-        found = entry_points(group=self.group) if self.group else ()
-        for entry in sorted(found, key=lambda entry: (entry.name, _package(entry))):
+        entries = entry_points(group=self.group) if self.group else ()
+        for entry in sorted(entries, key=lambda entry: (entry.name, _package(entry))):
             where = f"{self.group}: '{entry.name}' of the package '{_package(entry)}'"
             if entry.name in self.own:
                 raise ConfigurationError(
-                    None, f"{where} is one of the project; choose another name"
+                    None,
+                    f"{where} is already the name of a {self.kind} of scaling_limits; choose another name",
                 )
             if entry.name in added:
                 other = _package(added[entry.name])
-                raise ConfigurationError(None, f"{where} is one of the package '{other}' as well")
+                raise ConfigurationError(
+                    None,
+                    f"{where} is already the name of a {self.kind} of the package "
+                    f"'{other}'; uninstall one of the packages",
+                )
             if entry.attr or entry.extras:
                 raise ConfigurationError(
-                    None, f"'{entry.value}' should be a module's name", place=where
+                    None,
+                    f"the entry point must be the name of a module, not '{entry.value}'",
+                    place=where,
                 )
             added[entry.name] = entry
         return added
 
 
 def _package(entry: EntryPoint) -> str:
-    assert entry.dist is not None, "all that are found belong to one"
+    assert entry.dist is not None, "entry points of installed packages have a distribution"
     name: str = entry.dist.name
     return name
 

@@ -9,7 +9,6 @@ imported, so Snakemake sets it for the rule `run`.
 import importlib.metadata
 import os
 import sys
-from pathlib import Path
 from typing import Any, Literal
 
 from scaling_limits.errors import ConfigurationError
@@ -103,7 +102,10 @@ def isolate() -> None:
     os.environ["XLA_FLAGS"] = " ".join([_ENVIRONMENT["XLA_FLAGS"], *harmless])
     removed += [f"{flag} of XLA_FLAGS" for flag in deciding]
     if removed:
-        print(f"ignored, as they may decide numbers: {', '.join(removed)}", file=sys.stderr)
+        print(
+            f"ignored environment variables that may change results: {', '.join(removed)}",
+            file=sys.stderr,
+        )
 
 
 def _flags() -> tuple[list[str], list[str]]:
@@ -113,15 +115,12 @@ def _flags() -> tuple[list[str], list[str]]:
     return harmless, sorted(flags.difference(harmless))
 
 
-def configure(
-    *, dtype: str = "float32", device: str = "cpu", cache: Path | str | None = None
-) -> None:
+def configure(*, dtype: str = "float32", device: str = "cpu") -> None:
     """Configure this process for computing; if JAX is already imported, check that it is configured in the same way.
 
     Args:
         dtype: `float64` enables 64-bit numbers for the whole process, unless JAX is already imported.
         device: `cpu` or `gpu`.
-        cache: folder of XLA's persistent compilation cache; None disables it.
 
     Raises:
         ConfigurationError: JAX was imported with an option or an environment variable that may change results, or a GPU
@@ -137,13 +136,10 @@ def configure(
         for name in _OPTIONS.keys() & jax.config.values.keys():
             jax.config.update(name, _OPTIONS[name])
         jax.config.update("jax_enable_x64", dtype == "float64")
-        if cache is not None:
-            jax.config.update("jax_compilation_cache_dir", str(cache))
-            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-            jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     if device_class() != device:
         raise ConfigurationError(
-            "resources.device", f"{device}, but JAX computes on {device_class()}; see docs/gpu.md"
+            "resources.device",
+            f"is '{device}', but JAX computes on '{device_class()}'; see docs/gpu.md",
         )
 
 
@@ -160,8 +156,8 @@ def _compare() -> None:
         if own != value:
             raise ConfigurationError(
                 None,
-                f"JAX was imported before with {name} = {own!r}, which may decide other numbers than {value!r}; call "
-                "scaling_limits.train, or scaling_limits.runtime.configure, before importing JAX",
+                f"JAX was imported with {name} = {own!r} instead of {value!r}, which may change results; call "
+                "scaling_limits.train or scaling_limits.runtime.configure before importing JAX",
             )
 
 

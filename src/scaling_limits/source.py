@@ -83,7 +83,7 @@ def _distributions(needed: Mapping[str, frozenset[str]]) -> set[str]:
     unknown = packages - sys.stdlib_module_names - {PACKAGE}
     # the lookup takes a fifth of a second
     installed = packages_distributions() if unknown else {}
-    return {found for root in unknown for found in installed.get(root, ())} - {*NUMERICAL_LIBRARIES}
+    return {name for root in unknown for name in installed.get(root, ())} - {*NUMERICAL_LIBRARIES}
 
 
 def _is_inner(name: str) -> bool:
@@ -92,13 +92,13 @@ def _is_inner(name: str) -> bool:
 
 def _roots(name: str, needed: frozenset[str]) -> set[str]:
     """Return the packages from which a module imports, other than its own."""
-    found = set()
+    roots = set()
     for node in ast.walk(_parse(name, _text(name), needed)):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            roots |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            found.add(str(node.module).split(".")[0])
-    return found - {name.split(".")[0]}
+            roots.add(str(node.module).split(".")[0])
+    return roots - {name.split(".")[0]}
 
 
 @cache
@@ -218,7 +218,7 @@ def _tree_digest(name: str, text: str, needed: frozenset[str]) -> str:
 @cache
 def _references(name: str, text: str, needed: frozenset[str]) -> Mapping[str, frozenset[str]]:
     """The modules that a module imports, each with its declarations that are referred to."""
-    found: dict[str, set[str]] = {}
+    references: dict[str, set[str]] = {}
     local: dict[str, str] = {}  # modules by their local names
     tree = _parse(name, text, needed)
     for node in ast.walk(tree):
@@ -227,27 +227,27 @@ def _references(name: str, text: str, needed: frozenset[str]) -> Mapping[str, fr
                 # importing a.b.c also gives access to a and a.b
                 parts = alias.name.split(".")
                 for end in range(1, len(parts) + 1):
-                    found.setdefault(".".join(parts[:end]), set())
+                    references.setdefault(".".join(parts[:end]), set())
                 local[alias.asname or parts[0]] = alias.name if alias.asname else parts[0]
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(name, node)
             for alias in node.names:
                 submodule = f"{base}.{alias.name}"
                 if _counts(submodule, name):
-                    found.setdefault(submodule, set())
+                    references.setdefault(submodule, set())
                     local[alias.asname or alias.name] = submodule
                 else:
                     every = DECLARATIONS if alias.name == "*" else {alias.name}
-                    found.setdefault(base, set()).update(every & DECLARATIONS)
+                    references.setdefault(base, set()).update(every & DECLARATIONS)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in DECLARATIONS:
             root, *inner = ast.unparse(node.value).split(".")
             module = ".".join([local.get(root, root), *inner])
-            if module in found:
-                found[module].add(node.attr)
+            if module in references:
+                references[module].add(node.attr)
     return {
         module: frozenset(declarations)
-        for module, declarations in found.items()
+        for module, declarations in references.items()
         if module != name and _counts(module, name)
     }
 

@@ -169,6 +169,19 @@ def test_leftovers_are_counted_and_removed(project: Path) -> None:
     assert files(project) == {path, writing}
 
 
+def test_unfinished_datasets_of_killed_processes_are_removed(project: Path) -> None:
+    folder = project / load(project, {"preset": "whole"}).main.paths.datasets
+    folder.mkdir(parents=True)
+    names = ("mnist.npz", "mnist.npz.0123abcd.tmp", "digits.npz.0123abcd.tmp", "notes.tmp")
+    long_ago = time.time() - 2 * upkeep.SECONDS_OF_WRITING
+    for name in names:
+        (folder / name).write_bytes(b"half")
+        os.utime(folder / name, (long_ago, long_ago))
+    os.utime(folder / names[2])
+    prune(project)
+    assert {path.name for path in folder.iterdir()} == {names[0], *names[2:]}
+
+
 @pytest.mark.parametrize("configured", [True, False])
 @pytest.mark.parametrize("content", [b"", b"no checksum", b"0" * 64 + b"\nwrong"])
 def test_a_damaged_cell_is_removed(project: Path, content: bytes, configured: bool) -> None:

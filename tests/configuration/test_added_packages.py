@@ -313,7 +313,7 @@ def test_nothing_is_imported_for_a_name(site: Path) -> None:
 def test_a_name_of_the_project_is_refused(site: Path) -> None:
     install(site, "shadowing", {GROUP: {"mlp": "shadowing.mlp"}})
     with pytest.raises(
-        ConfigurationError, match="'mlp' of the package 'shadowing' is one of the project"
+        ConfigurationError, match="'mlp' of the package 'shadowing' is already the name"
     ):
         networks().part("mlp")
 
@@ -328,7 +328,7 @@ def test_a_name_of_two_packages_is_refused(site: Path) -> None:
 
 def test_what_is_no_module_is_refused(site: Path) -> None:
     install(site, "wrong", {GROUP: {"deep": "wrong.deep:build"}})
-    with pytest.raises(ConfigurationError, match=r"'wrong\.deep:build' should be a module's name"):
+    with pytest.raises(ConfigurationError, match=r"not 'wrong\.deep:build'"):
         networks().part("mlp")
 
 

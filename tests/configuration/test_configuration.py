@@ -276,7 +276,10 @@ def test_yaml_that_is_ambiguous_or_broken(tmp_path: Path, text: str, words: list
 
 IMPOSSIBLE = [
     ({**EXACT, "activation": "tanh"}, "exact"),
-    ({**EXACT, "inference": "equilibrium"}, "inference_tolerance: equilibrium inference needs it"),
+    (
+        {**EXACT, "inference": "equilibrium"},
+        "inference_tolerance: required by inference: equilibrium",
+    ),
     (
         {**EXACT, "inference": "equilibrium", "inference_tolerance": 1e-9},
         "inference_tolerance: 1e-09 is below what float32 reaches, 1e-06",

@@ -39,7 +39,7 @@ REFUSED = [
     ({**KFAC, "damping": None}, "damping: is needed with optimiser: foof or kfac or shampoo"),
     (
         {**KFAC, "output_init_exponent": 2, "base_width": 8},
-        "output_init_exponent: 2 acts on nothing",
+        "output_init_exponent: 2 has no effect",
     ),
     ({**KFAC, **EXACT, "activation": "linear"}, "only with algorithm: backpropagation"),
 ]
@@ -104,19 +104,19 @@ IDLE = [
     ),
     (
         {**EXACT, "activation": "linear", "inference_tolerance": 0.1},
-        "inference_tolerance: exact inference takes no steps",
+        "inference_tolerance: has no effect with inference: exact",
     ),
     (
         {**EXACT, "activation": "linear", "activity_decay": 0.1},
-        "activity_decay: exact inference takes no steps",
+        "activity_decay: has no effect with inference: exact",
     ),
     (
         {**EQUILIBRIUM, "inference_tolerance": 1e-5, "num_inference_steps": 10},
-        "num_inference_steps: equilibrium inference takes no steps",
+        "num_inference_steps: has no effect with inference: equilibrium",
     ),
     (
         {**EQUILIBRIUM, "inference_tolerance": 1e-5, "activity_decay": 0.1},
-        "activity_decay: equilibrium inference takes no steps",
+        "activity_decay: has no effect with inference: equilibrium",
     ),
     (
         {**BACKPROPAGATION, "output_energy_weight": 2},
@@ -190,11 +190,14 @@ REAL: dict[str, Any] = {
         ({**REAL, "targets": "one_hot"}, "targets: 'one_hot' .* has real targets; use 'real'"),
         ({**REAL, "targets": "scalar"}, "targets: 'scalar' .* has real targets; use 'real'"),
         ({"targets": "real"}, "targets: 'real' .* 'digits', which has classes; use 'one_hot'"),
-        ({**REAL, "loss": "cross_entropy"}, "loss: 'cross_entropy' needs targets: one_hot"),
-        ({**REAL, "target_dim": 2}, "target_dim: targets: 'real' have 1 here; leave it out"),
+        ({**REAL, "loss": "cross_entropy"}, "loss: 'cross_entropy' requires targets: one_hot"),
+        (
+            {**REAL, "target_dim": 2},
+            "target_dim: has no effect with targets: real, which have 1 outputs here; leave it out",
+        ),
         (
             {**REAL, "measure": {"training_performance": [0]}},
-            "measurements.training_performance: .* targets: 'real' .* use one_hot or scalar",
+            "measurements.training_performance: .* targets: real; use one_hot or scalar",
         ),
     ],
 )

@@ -304,7 +304,7 @@ def test_its_source_has_the_versions_of_packages_that_it_imports(tmp_path, monke
         forget_sources()
         assert (cell_key(cell) != before) == changes
     rewrite(file, text.replace("helpers.inner", "halpers"))
-    with pytest.raises(ConfigurationError, match="imports 'halpers', which is of no installed pac"):
+    with pytest.raises(ConfigurationError, match="imports 'halpers', which belongs to no instal"):
         own.check("copy", str(file))
 
 

@@ -139,5 +139,5 @@ def test_the_table_of_hugging_face(tmp_path: Path) -> None:
 
 def test_incomplete_records_are_refused() -> None:
     content = cifar100_binary()["train.bin"]
-    with pytest.raises(DatasetError, match="no whole number of images"):
+    with pytest.raises(DatasetError, match="not a whole number of images"):
         cifar100.decode({"train.bin": content[:-1], "test.bin": content})

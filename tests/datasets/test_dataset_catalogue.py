@@ -68,7 +68,7 @@ def test_unknown_name_is_refused_with_the_nearest() -> None:
 
 
 def test_user_dataset_may_not_take_a_name() -> None:
-    with pytest.raises(ConfigurationError, match="'mnist' is a dataset of the project"):
+    with pytest.raises(ConfigurationError, match="'mnist' is already the name of a dataset"):
         catalogue.names({"mnist": Path("mine.npz")})
 
 
@@ -101,36 +101,39 @@ def test_floats_are_real_targets(tmp_path: Path, shape: tuple[int, ...]) -> None
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"x_train": with_value(1e39)}, r"'x_train' is 1e\+39 at index \(4, 0, 3\): .*32 bits"),
+        ({"x_train": with_value(1e39)}, r"'x_train' is 1e\+39 at index \(4, 0, 3\); .*float32"),
         ({"x_test": np.full((3, 5, 4), np.inf)}, r"'x_test' is inf at index \(0, 0, 0\)"),
-        ({"x_test": np.zeros((3, 4, 4))}, r"shape \(5, 4\), those of 'x_test' \(4, 4\)"),
-        ({"x_train": np.zeros(6)}, "'x_train' has to hold numbers"),
-        ({"y_train": np.full(6, np.nan)}, "'y_train' is nan at index 0: "),
+        (
+            {"x_test": np.zeros((3, 4, 4))},
+            r"shape \(5, 4\), but samples of 'x_test' have shape \(4, 4\)",
+        ),
+        ({"x_train": np.zeros(6)}, "'x_train' must contain numbers"),
+        ({"y_train": np.full(6, np.nan)}, "'y_train' is nan at index 0; "),
         ({"y_test": np.full((3, 2), -np.inf)}, r"'y_test' is -inf at index \(0, 0\)"),
-        ({"y_train": np.ones((6, 1, 1))}, r"'y_train' has to hold .*holds float64 \(6, 1, 1\)"),
-        ({"y_train": np.ones((6, 2), int)}, r"'y_train' has to hold .*holds int64 \(6, 2\)"),
+        ({"y_train": np.ones((6, 1, 1))}, r"'y_train' must contain .*not float64 \(6, 1, 1\)"),
+        ({"y_train": np.ones((6, 2), int)}, r"'y_train' must contain .*not int64 \(6, 2\)"),
         (
             {"y_train": np.ones(6, bool)},
-            r"'y_train' holds bool \(6,\); expected are integers, .*: y_train\.astype\(int\)",
+            r"'y_train' contains bool \(6,\); expected integers, .*: y_train\.astype\(int\)",
         ),
         *(
             (
                 {"y_train": np.eye(3, dtype=kind)[[0, 1, 2, 0, 1, 2]]},
-                r"'y_train' holds one-hot rows \(6, 3\); expected .*: y_train\.argmax\(axis=1\)",
+                r"'y_train' contains one-hot rows \(6, 3\); expected .*: y_train\.argmax\(axis=1\)",
             )
             for kind in (bool, int, float)
         ),
         (
             {"y_train": np.arange(1, 7), "y_test": np.arange(4, 7)},
-            "labels in 'y_train' and 'y_test' go from 1 to 6; expected .* from 0: subtract 1",
+            "labels in 'y_train' and 'y_test' range from 1 to 6; expected .* from 0: subtract 1",
         ),
         (
             {"y_train": np.zeros(6, int), "y_test": np.zeros(3, int)},
-            "all labels in 'y_train' and 'y_test' are 0; expected are two classes at least",
+            "all labels in 'y_train' and 'y_test' are 0; expected at least two classes",
         ),
         (
             {"y_train": np.array([1, -1] * 3), "y_test": np.array([0, 1, 2])},
-            "'y_train' and 'y_test' have to hold labels from 0, or both -1 and 1 only",
+            "'y_train' and 'y_test' must both contain labels from 0, or both only -1 and 1",
         ),
         *(
             (
@@ -139,15 +142,18 @@ def test_floats_are_real_targets(tmp_path: Path, shape: tuple[int, ...]) -> None
             )
             for large in (2**31, 2**32, 2**32 + 1, 2**63)
         ),
-        ({"y_train": np.ones((6, 0))}, r"'y_train' has to hold .*holds float64 \(6, 0\)"),
-        ({"y_train": np.ones(6)}, "'y_train' has 1 real targets .* and 'y_test' classes"),
+        ({"y_train": np.ones((6, 0))}, r"'y_train' must contain .*not float64 \(6, 0\)"),
+        (
+            {"y_train": np.ones(6)},
+            "'y_train' contains 1 real targets .* but 'y_test' contains classes",
+        ),
         (
             {"y_train": np.ones((6, 2)), "y_test": np.ones((3, 3))},
-            "'y_train' has 2 real targets of each sample and 'y_test' 3",
+            "'y_train' contains 2 real targets of each sample, but 'y_test' contains 3",
         ),
         (
             {"y_train": np.ones(5), "y_test": np.ones(3)},
-            "'x_train' has 6 samples and 'y_train' 5",
+            "'x_train' has 6 samples, but 'y_train' has 5",
         ),
     ],
 )

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from scaling_limits.cells import DatasetSpec
-from scaling_limits.datasets import digits, gaussian_binary, prepared, scalar_regression
+from scaling_limits.datasets import (
+    digits,
+    gaussian_binary,
+    preparation,
+    prepared,
+    scalar_regression,
+)
 from scaling_limits.datasets.description import Samples
 from scaling_limits.datasets.loading import load
 from scaling_limits.datasets.resample import bilinear_weights, resample
@@ -37,7 +43,7 @@ def made(shape: tuple[int, ...] = (6, 5, 3), dtype: type = np.uint8) -> Samples:
 
 
 def write(folder: Path, samples: Samples) -> Path:
-    prepared.write(folder / "made.npz", samples, "made")
+    preparation.write(folder / "made.npz", samples, "made")
     return folder / "made.npz"
 
 
@@ -69,7 +75,7 @@ def test_unit_interval(tmp_path: Path) -> None:
     arrays = load(spec(normalisation="unit_interval"), write(tmp_path, made()))
     assert arrays.x_train.min() == 0
     assert arrays.x_train.max() == 1
-    with pytest.raises(DatasetError, match="unit_interval is for images of 8 bits"):
+    with pytest.raises(DatasetError, match="unit_interval requires 8-bit images"):
         load(spec(normalisation="unit_interval"), write(tmp_path, made(dtype=np.float64)))
 
 
@@ -141,17 +147,17 @@ def test_grey_fills_the_channels(tmp_path: Path) -> None:
 def test_shapes_that_do_not_fit(
     tmp_path: Path, held: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:
-    with pytest.raises(DatasetError, match="cannot be given the shape"):
+    with pytest.raises(DatasetError, match="cannot be resampled to shape"):
         load(spec(input_shape=wanted), write(tmp_path, made(held)))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"num_train": 51}, "51 training samples asked for, but there are 50"),
-        ({"num_test": 10}, "10 test samples asked for, but there are 9"),
+        ({"num_train": 51}, "51 training samples are requested, but the dataset has 50"),
+        ({"num_test": 10}, "10 test samples are requested, but the dataset has 9"),
         ({"num_classes": 4}, "labels from 0 to 3"),
-        ({"targets": "scalar"}, "scalar targets need labels in"),
+        ({"targets": "scalar"}, "scalar requires the labels -1 and 1"),
         ({"checksum": "other"}, "prepared from other data: expected checksum other, found made"),
     ],
 )
@@ -188,7 +194,7 @@ def test_scalar_targets_of_the_toy_task(tmp_path: Path) -> None:
     assert arrays.y_train.shape == (20, 1)
     np.testing.assert_array_equal(arrays.y_train[:, 0], samples.y_train)
     np.testing.assert_array_equal(arrays.x_train, samples.x_train)
-    with pytest.raises(DatasetError, match="one_hot needs labels"):
+    with pytest.raises(DatasetError, match="one_hot requires labels"):
         load(spec(**(change | {"targets": "one_hot"})), path)
 
 

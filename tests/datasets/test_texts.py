@@ -10,6 +10,7 @@ import pytest
 from scaling_limits.cells import DatasetSpec
 from scaling_limits.datasets import (
     attribute_words,
+    preparation,
     prepared,
     sentences,
     tiny_shakespeare,
@@ -99,7 +100,7 @@ class TestWikiText2:
         np.testing.assert_array_equal(samples.analogies, [[king, queen, man, woman]])
 
     def test_no_question_of_its_words_is_an_error(self) -> None:
-        with pytest.raises(DatasetError, match=r"^questions-words.txt: no question has all its"):
+        with pytest.raises(DatasetError, match=r"^questions-words.txt: no question consists of"):
             wikitext2.decode(payloads("a b c d", train="cat " * COMMON))
 
     def test_there_is_room_for_the_most_frequent(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +126,7 @@ class TestWikiText2:
 def test_words_are_kept_as_indices_with_their_analogies(tmp_path: Path) -> None:
     samples = attribute_words.decode({})
     spec = cell(**CBOW).dataset
-    prepared.write(tmp_path / "words.npz", samples, spec.checksum)
+    preparation.write(tmp_path / "words.npz", samples, spec.checksum)
     arrays = load(spec, tmp_path / "words.npz", "float64")
     np.testing.assert_array_equal(arrays.x_train, samples.x_train[: spec.num_train])
     np.testing.assert_array_equal(arrays.y_test, samples.y_test[: spec.num_test])
@@ -159,7 +160,7 @@ def test_other_samples_stay_as_they_are() -> None:
             r"^targets: 'gaussian' .* use 'one_hot'",
         ),
         ({"limit": "linear_dmft"}, r"^limit: 'linear_dmft' .* leave it out"),
-        ({"network": "cnn", "width": 1, "depth": 3}, r"^input_shape: cnn is for images"),
+        ({"network": "cnn", "width": 1, "depth": 3}, r"^input_shape: cnn requires images"),
     ],
 )
 def test_what_is_of_images_is_refused(settings: dict[str, Any], problem: str) -> None:
@@ -193,7 +194,7 @@ class TestSentences:
 
 def test_a_sequence_is_cut_into_samples_that_do_not_overlap(tmp_path: Path) -> None:
     samples = sentences.decode({})
-    prepared.write(tmp_path / "sentences.npz", samples, sentences.INFO.checksum)
+    preparation.write(tmp_path / "sentences.npz", samples, sentences.INFO.checksum)
     spec = cell(**BACKPROPAGATION | TRANSFORMER, num_train=64).dataset
     assert (spec.input_shape, spec.target_dim) == ((5, 15), 75)
     arrays = load(spec, tmp_path / "sentences.npz")

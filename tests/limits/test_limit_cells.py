@@ -345,17 +345,17 @@ def test_deep_networks_tend_to_the_recursion_of_their_activation():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"activation": "relu"}, "activation: .* is for 'erf' or 'gelu' or 'tanh', not 'relu'"),
+        ({"activation": "relu"}, "activation: .* requires 'erf' or 'gelu' or 'tanh', not 'relu'"),
         ({"activation": "abs"}, "activation: .* not 'abs'"),
         ({"activation": "linear"}, "activation: .* not 'linear'"),
-        ({"mean_subtraction": False}, "mean_subtraction: .* is for True, not False"),
+        ({"mean_subtraction": False}, "mean_subtraction: .* requires True, not False"),
         (
             {"activation_position": "before_weight"},
-            "activation_position: .* is for 'after_weight', not 'before_weight'",
+            "activation_position: .* requires 'after_weight', not 'before_weight'",
         ),
-        ({"block_depth": 2}, "block_depth: .* is for 1, not 2"),
-        ({"layer_norm": True}, "layer_norm: .* is for False, not True"),
-        ({"optimiser": Moments(name="adam")}, "optimiser: .* is for 'sgd', not 'adam'"),
+        ({"block_depth": 2}, "block_depth: .* requires 1, not 2"),
+        ({"layer_norm": True}, "layer_norm: .* requires False, not True"),
+        ({"optimiser": Moments(name="adam")}, "optimiser: .* requires 'sgd', not 'adam'"),
         ({"frozen": ()}, "frozen: "),
     ],
 )
@@ -435,53 +435,53 @@ def test_rows_of_the_table(width):
         same(result, computed("linear_dmft", cell(mean_field(1, 1.7), skip=skip)), rtol=1e-9)
     # the learning rate of inputs is D times that of mean_field, by Tensor Programs V as in standard parameterisation
     for scheme in ("mup", "sp_gaussian"):
-        with pytest.raises(ConfigurationError, match="the same learning rate in all weights"):
+        with pytest.raises(ConfigurationError, match="the same learning rate of all weights"):
             computed("linear_dmft", cell(row(scheme, width, 4, skip=False), width=width))
 
 
 REFUSED = {
-    "activation: limit .* is for 'linear', not 'tanh'": {"activation": "tanh"},
-    "mean_subtraction: .* is for False, not True": {"skip": True, "mean_subtraction": True},
-    "block_depth: .* is for 1, not 2": {"skip": True, "block_depth": 2},
-    "layer_norm: .* is for False, not True": {"skip": True, "layer_norm": True},
-    "init_distribution: .* is for 'normal' or 'uniform', not 'orthogonal'": {
+    "activation: limit .* requires 'linear', not 'tanh'": {"activation": "tanh"},
+    "mean_subtraction: .* requires False, not True": {"skip": True, "mean_subtraction": True},
+    "block_depth: .* requires 1, not 2": {"skip": True, "block_depth": 2},
+    "layer_norm: .* requires False, not True": {"skip": True, "layer_norm": True},
+    "init_distribution: .* requires 'normal' or 'uniform', not 'orthogonal'": {
         "init_distribution": "orthogonal"
     },
-    "loss: .* is for 'mean_squared_error', not 'cross_entropy'": {
+    "loss: .* requires 'mean_squared_error', not 'cross_entropy'": {
         "algorithm": AlgorithmSpec(name="backpropagation", loss="cross_entropy")
     },
-    "optimiser: .* is for 'sgd', not 'adam'": {"optimiser": Moments(name="adam")},
-    "augmentation: .* is for 'none', not \\('flip',\\)": {"augmentation": ("flip",)},
-    "learning_rate_schedule: .* is for 'constant', not 'cosine'": {
+    "optimiser: .* requires 'sgd', not 'adam'": {"optimiser": Moments(name="adam")},
+    "augmentation: .* requires 'none', not \\('flip',\\)": {"augmentation": ("flip",)},
+    "learning_rate_schedule: .* requires 'constant', not 'cosine'": {
         "learning_rate_schedule": "cosine"
     },
-    "momentum: .* is for 0.0, not 0.9": {"optimiser": Moments(name="sgd", momentum=0.9)},
+    "momentum: .* requires 0.0, not 0.9": {"optimiser": Moments(name="sgd", momentum=0.9)},
 }
 OF_DMFT = {
-    "inference: .* is for None or 'exact', not 'adam'": {
+    "inference: .* requires None or 'exact', not 'adam'": {
         "algorithm": PredictiveCoding(name="predictive_coding", inference="adam")
     },
     "algorithm: .* not 'target_propagation'": {
         "algorithm": AlgorithmSpec(name="target_propagation")
     },
-    "frozen: .* is for \\(\\), not \\('input',\\)": {"frozen": ("input",)},
-    "batch_size: .* is for 12, not 4": {"batch_size": 4},
-    "energy_weight: .* is for {1.0}, not": {
+    "frozen: .* requires \\(\\), not \\('input',\\)": {"frozen": ("input",)},
+    "batch_size: .* requires 12, not 4": {"batch_size": 4},
+    "energy_weight: .* requires {1.0}, not": {
         "scaling": {**mean_field(1), "output": role(energy_weight=0.5)}
     },
     # standard parameterisation, or a rate one half in the width's exponent off
-    "they are input 0.6, hidden 1.6, output 1.6": {
+    "the learning rates are input 0.6, hidden 1.6, output 1.6": {
         "width": 16,
         "scaling": {"input": role(INPUT_DIM**-0.5), "hidden": role(0.25), "output": role(0.25)},
     },
-    "they are input 1.6, hidden 1.6, output 0.4": {
+    "the learning rates are input 1.6, hidden 1.6, output 0.4": {
         "width": 16,
         "scaling": {**mean_field(16), "output": role(1.0, 1 / 16, 1.0, 4.0)},
     },
 }
 OF_RECURSION = {
-    "algorithm: .* is for 'backpropagation', not 'predictive_coding'": {"algorithm": EXACT},
-    "skip: .* is for True, not False": {"skip": False},
+    "algorithm: .* requires 'backpropagation', not 'predictive_coding'": {"algorithm": EXACT},
+    "skip: .* requires True, not False": {"skip": False},
     "frozen: .* not {'input'}": {"frozen": ("input",)},
     "at least one residual block": {"num_hidden_layers": 1},
     "deviation 1 / width, not 0.25 at width 16": {

@@ -200,18 +200,19 @@ CNN: dict[str, Any] = {
     "input_shape": [16, 16],
 }
 REFUSED: list[tuple[str, dict[str, Any]]] = [
-    ("network: limit nngp is for 'mlp'", CNN),
-    ("skip: limit nngp is for False, not True", {"skip": True}),
-    ("loss: .* is for 'mean_squared_error', not 'cross_entropy'", {"loss": "cross_entropy"}),
-    ("optimiser: .* is for 'foof' or 'kfac', not 'sgd'", {"optimiser": "sgd", "damping": None}),
-    ("fisher: .* is for None or 'exact', not 'sampled'", {"fisher": "sampled"}),
-    ("kl_clip: .* is for None, not 0.1", {"kl_clip": 0.1}),
-    ("batch_size: .* is for 64, not 16", {"batch_size": 16}),
-    ("learning_rate_schedule: .* is for 'constant'", {"learning_rate_schedule": "cosine"}),
-    ("damping_rule: .* for 'rescaled' or 'fixed', not 'heuristic'", {"damping_rule": "heuristic"}),
-    ("output_init_exponent: .* take 64, at more than the base width", {"output_init_exponent": 1}),
-    ("frozen: .* for num_steps: 1, not 5", {"frozen": None}),
-    ("frozen: .* trains the output weights", {"frozen": ["input", "hidden", "output"], "num_steps": 1}),
+    ("network: limit nngp requires 'mlp'", CNN),
+    ("skip: limit nngp requires False, not True", {"skip": True}),
+    ("loss: .* requires 'mean_squared_error', not 'cross_entropy'", {"loss": "cross_entropy"}),
+    ("optimiser: .* requires 'foof' or 'kfac', not 'sgd'", {"optimiser": "sgd", "damping": None}),
+    ("fisher: .* requires None or 'exact', not 'sampled'", {"fisher": "sampled"}),
+    ("kl_clip: .* requires None, not 0.1", {"kl_clip": 0.1}),
+    ("smallest_damping: .* requires 0.0, not 1e-07", {"smallest_damping": 1e-7}),
+    ("batch_size: .* requires 64, not 16", {"batch_size": 16}),
+    ("learning_rate_schedule: .* requires 'constant'", {"learning_rate_schedule": "cosine"}),
+    ("damping_rule: .* requires 'rescaled' or 'fixed', not 'heuristic'", {"damping_rule": "heuristic"}),
+    ("output_init_exponent: .* use 64 and a width above", {"output_init_exponent": 1}),
+    ("frozen: .* or num_steps: 1, not 5", {"frozen": None}),
+    ("frozen: .* requires trained output weights", {"frozen": ["input", "hidden", "output"], "num_steps": 1}),
 ]  # fmt: skip
 
 
@@ -223,7 +224,9 @@ def test_refusals(message: str, changes: dict[str, Any]) -> None:
 
 def test_units_of_other_draws_are_no_gaussians() -> None:
     own = described(limit="nngp", width=64)
-    with pytest.raises(ConfigurationError, match=r"init_distribution: .* for 'normal', not 'uni"):
+    with pytest.raises(
+        ConfigurationError, match=r"init_distribution: .* requires 'normal', not 'uni"
+    ):
         nngp.refuse(own.model_copy(update={"init_distribution": "uniform"}))
 
 

@@ -64,7 +64,7 @@ def test_diverged_embeddings_answer_nothing() -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        (BACKPROPAGATION, r"is of texts; dataset 'digits' has no analogies"),
+        (BACKPROPAGATION, r"requires a text with analogies, which dataset 'digits'"),
         ({**CBOW, "depth": 3}, r"two linear layers, .* depth 3 weight layers"),
         ({**CBOW, "activation": "relu"}, r"two linear layers, .* activation 'relu'"),
     ],

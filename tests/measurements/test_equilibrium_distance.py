@@ -125,5 +125,7 @@ def test_activities_that_are_not_numbers_end_in_no_equilibrium() -> None:
 
 
 def test_other_inference_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"^measurements.equilibrium_distance: is of algo"):
+    with pytest.raises(
+        ConfigurationError, match=r"^measurements.equilibrium_distance: requires algo"
+    ):
         cell(**EXACT, activation="linear", measure={"equilibrium_distance": [0]})

@@ -109,7 +109,7 @@ def test_what_is_defined_is_taken(measurement: str, settings: dict[str, Any]) ->
 def test_the_mean_rescaling_is_not_that_of_orthogonal_draws() -> None:
     settings = {"activation": "linear", "measure": {"rescaling": [0]}}
     assert cell(parameterisation="sp_gaussian", **settings).measurements
-    with pytest.raises(ConfigurationError, match=r"rescaling: .* those here are orthogonal"):
+    with pytest.raises(ConfigurationError, match=r"rescaling: .* not 'orthogonal'"):
         cell(parameterisation="orthogonal", **settings)
 
 

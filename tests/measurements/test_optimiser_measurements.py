@@ -58,7 +58,7 @@ def test_kfac(accumulation: Any) -> None:
 def test_factors_are_those_of_optimisers_that_have_both() -> None:
     given = {**BACKPROPAGATION, "skip": False, "parameterisation": "sp_gaussian"}
     for changes in ({"optimiser": "sgd"}, {"optimiser": "foof", "damping": 1.0}):
-        with pytest.raises(ConfigurationError, match="is of optimiser: kfac or shampoo"):
+        with pytest.raises(ConfigurationError, match="requires optimiser: kfac or shampoo"):
             cell(**given, **changes, measure={"curvature": [0]})
 
 

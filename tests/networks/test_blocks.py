@@ -320,7 +320,7 @@ def test_exact_inference_of_linear_blocks():
 
 
 def test_exact_inference_is_not_of_layer_norm():
-    with pytest.raises(ConfigurationError, match=r"^layer_norm: true .* 'exact' is of linear mlps"):
+    with pytest.raises(ConfigurationError, match=r"^layer_norm: true .* inference: exact"):
         cell(**SMALL | {"activation": "linear", "layer_norm": True} | EXACT)
 
 

@@ -143,8 +143,8 @@ PC = {
     [
         ({"depth": 4}, r"depth: cnn has 3 weight layers \(2 hidden_layers\), not 4"),
         ({"network": "vgg5", "depth": 5}, "depth: vgg5 has 7 weight layers"),
-        ({"input_shape": [8, 8]}, "cnn is for images of at least 16 x 16, the data have 8 x 8"),
-        ({"dataset": "gaussian_binary", "input_shape": None}, "cnn is for images .* data have 40"),
+        ({"input_shape": [8, 8]}, "cnn requires images of at least 16 x 16 pixels, not 8 x 8"),
+        ({"dataset": "gaussian_binary", "input_shape": None}, "cnn requires images .* not 40"),
         ({"skip": True, "parameterisation": "ntk"}, "skip: True acts only with network: mlp"),
         (
             {"activation_position": "after_weight"},

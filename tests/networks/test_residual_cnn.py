@@ -77,7 +77,7 @@ def test_frozen_and_sizes_go_by_roles() -> None:
         ({"width": 20}, r"^width: .* which 20 is not; the nearest is 18"),
         ({"depth": 9}, r"^depth: .* not 9 weight_layers; the nearest is 10 weight_layers"),
         ({"depth_kind": "blocks"}, r"^depth: .* not 7 blocks; the nearest is 7 weight_layers"),
-        ({"depth": 13}, r"^input_shape: residual_cnn is for images of at least 16 x 16"),
+        ({"depth": 13}, r"^input_shape: residual_cnn requires images of at least 16 x 16"),
         ({"input_shape": [10, 10]}, r"^input_shape: 2 poolings .* 10 x 10; use multiples of 4"),
         ({"dataset": "attribute_words", "normalisation": "none"}, r"^input_shape: .* for images"),
         ({"skip": True}, r"^skip: True acts only with network: mlp"),

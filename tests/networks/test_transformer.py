@@ -169,16 +169,16 @@ def _conditional_entropy(x: Any, y: Any) -> float:
         ({"loss": "mean_squared_error"}, r"^loss: .* use cross_entropy"),
         (
             {"dataset": "digits", "sequence_length": None},
-            r"^network: transformer is for sequences of tokens, dataset 'digits' is none",
+            r"^network: transformer requires sequences of tokens, which dataset 'digits'",
         ),
         (
             {"sequence_length": None},
-            r"^sequence_length: dataset 'sentences' needs it, at most 8192",
+            r"^sequence_length: required by dataset 'sentences', at most 8192",
         ),
         ({"sequence_length": 9000}, r"^sequence_length: 9000 is more than the 8192 tokens"),
         (
             {"network": "mlp", "num_heads": None, "depth_exponent": None},
-            r"^network: mlp takes no sequences of tokens, .* use transformer",
+            r"^network: mlp does not accept sequences of tokens, .* use transformer",
         ),
         (
             {
@@ -188,7 +188,7 @@ def _conditional_entropy(x: Any, y: Any) -> float:
                 "depth": 4,
                 "depth_kind": "weight_layers",
             },
-            r"^network: residual_cnn takes no sequences",
+            r"^network: residual_cnn does not accept sequences",
         ),
         ({"num_train": 20_000}, r"^num_train: 20000 is more than the 13107 of dataset 'sentences'"),
     ],

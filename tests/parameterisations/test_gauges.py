@@ -46,7 +46,9 @@ def test_moving_powers_between_weights_and_multipliers_changes_nothing(scheme):
 
 
 def test_refusals():
-    with pytest.raises(ConfigurationError, match="exponents of SGD"):
+    with pytest.raises(ConfigurationError, match="defined for sgd"):
         init_and_rate(find_row("mup", "adam"), "hidden")
-    with pytest.raises(ConfigurationError, match="gnt_mup: its output is not a hidden layer"):
+    with pytest.raises(
+        ConfigurationError, match="gnt_mup: the output weights are not hidden weights"
+    ):
         output_scaled(find_row("gnt_mup", "sgd"), 0.0)

@@ -277,31 +277,34 @@ def test_rows_are_unique_and_name_their_source():
         (lambda: numbers("sp"), "sp_gaussian .* or sp_uniform"),
         (lambda: numbers("mupcc"), "did you mean 'mupc'"),
         (lambda: find_row("mup", "adamw"), "did you mean 'adam'"),
-        (lambda: numbers("mup", factors=OUTPUT), r"output_scale: parameterisation \w+ has none"),
+        (
+            lambda: numbers("mup", factors=OUTPUT),
+            r"output_scale: parameterisation \w+ does not use it",
+        ),
         (
             lambda: numbers("mup", exponents=Exponents(0.5)),
-            r"depth_exponent: parameterisation \w+ has none",
+            r"depth_exponent: parameterisation \w+ does not use it",
         ),
         (
             lambda: numbers("mean_field", exponents=Exponents(0.5, 0.5)),
-            r"depth_lr_exponent: parameterisation \w+ has none",
+            r"depth_lr_exponent: parameterisation \w+ does not use it",
         ),
         (
             lambda: numbers("sp_uniform", exponents=Exponents(energy_weight_exponent=0.0)),
-            r"energy_weight_exponent: parameterisation \w+ has none",
+            r"energy_weight_exponent: parameterisation \w+ does not use it",
         ),
         (
             lambda: numbers("mean_field", skip=True),
-            "depth_exponent: parameterisation mean_field needs it",
+            "depth_exponent: required by parameterisation mean_field",
         ),
         (
             lambda: numbers("depth_mup", skip=True, exponents=Exponents(0.5)),
-            "depth_lr_exponent: parameterisation depth_mup needs it",
+            "depth_lr_exponent: required by parameterisation depth_mup",
         ),
-        (lambda: numbers("pc_mup"), "energy_weight_exponent: parameterisation pc_mup needs it"),
+        (lambda: numbers("pc_mup"), "energy_weight_exponent: required by parameterisation pc_mup"),
         (
             lambda: numbers("gnt_mup", feedback_dim=3),
-            "gnt_mup has no feedback weights for sgd; take sp_gaussian or sp_uniform or tp_mup",
+            "gnt_mup defines no feedback weights for sgd; use sp_gaussian or sp_uniform or tp_mup",
         ),
         (lambda: numbers("mup", exponent_changes={"hiden": {}}), "did you mean 'hidden'"),
         (

@@ -162,8 +162,8 @@ def test_a_stand_in_with_fewer_classes_is_said_and_gives_the_outputs(tmp_path: P
     (tmp_path / "cifar10" / "cifar10_standin.npz").touch()
     main = {"preset": "paper", "data": {"path": str(tmp_path)}}
     text = notes({"dataset": "cifar100"}, **main)
-    expected = "CIFAR-10 (stand-in) in place of CIFAR-100, with 10 classes instead of 100."
-    assert f"Data: {expected} Stand-in for CIFAR-10" in text
+    expected = "CIFAR-10 (subset) in place of CIFAR-100, with 10 classes instead of 100."
+    assert f"Data: {expected} Subset of CIFAR-10" in text
     changes = {"mupc": {"experiments": {EXPERIMENT: {"dataset": "cifar100"}}}}
     for path, outputs in ((str(tmp_path), 10), (None, 100)):
         configuration = load(

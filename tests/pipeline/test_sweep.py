@@ -122,7 +122,7 @@ def test_errors_in_data_name_the_argument(arrays: dict[str, Any], tmp_path: Path
         ConfigurationError, match=r"^data: 'y_train' cannot be read as an array of num"
     ):
         scaling_limits.train(SETTINGS, data=arrays | {"y_train": [object()] * 20})
-    with pytest.raises(ConfigurationError, match="'digits' is a dataset of the project"):
+    with pytest.raises(ConfigurationError, match="'digits' is already the name of a dataset"):
         scaling_limits.train(SETTINGS, data=arrays)
     with pytest.raises(ConfigurationError, match=r"data: .*nowhere is not there"):
         scaling_limits.train(SETTINGS, data=tmp_path / "nowhere")

@@ -169,7 +169,7 @@ def test_other_powers_are_written_out() -> None:
     ("name", "change", "message"),
     [
         ("pcn-limits/table2", entry("PC", "pc_mup", gauge=0), "pc_mup: its output is not"),
-        ("pc-tp/table1", entry("muP", "mup", "adam"), "exponents of SGD"),
+        ("pc-tp/table1", entry("muP", "mup", "adam"), "defined for sgd"),
         ("depth-mup/table2", entry("muP", "depth_mup"), "depth_mup, sgd: c is the exponent of"),
         ("mupc/table1", entry("muP", "mup"), "variance of weights depends on the layer"),
         ("mupc/table1", entry("muPC", "mupc"), "update rule of mupc"),

@@ -244,7 +244,7 @@ REFUSED = [
     ({"skip": True}, "feedback: .* without skips"),
     ({"activation_position": "before_weight"}, "feedback: .* after_weight"),
     ({"feedback_loss": "difference_reconstruction"}, "feedback_noise: difference_reconstruction"),
-    ({"parameterisation": "mup"}, "mup has no feedback weights for sgd; take sp_gaussian"),
+    ({"parameterisation": "mup"}, "mup defines no feedback weights for sgd; use sp_gaussian"),
     ({"optimiser": "adam", "momentum": None}, "update rule of tp_mup 'adam'"),
     ({"exponent_changes": {"feedback_hiden": {}}}, "did you mean 'feedback_hidden'"),
     (

@@ -309,7 +309,7 @@ def test_epochs_are_steps() -> None:
     [
         ({"num_epochs": 2}, "num_epochs: num_steps says .* leave one of them out"),
         ({"num_steps": None}, "num_steps: is needed, or num_epochs"),
-        ({"num_steps": 0}, "learning_rate: with num_steps: 0 nothing is trained; leave it out"),
+        ({"num_steps": 0}, "learning_rate: has no effect with num_steps: 0; leave it out"),
         ({"learning_rate": None}, "learning_rate: is needed, a number above 0"),
         (
             UNTRAINED,

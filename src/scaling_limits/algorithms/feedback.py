@@ -15,18 +15,22 @@ class FeedbackWeights(Strict):
     """Feedback nodes, which map a node's output back to the size of its input, and the training of their weights."""
 
     feedback: Activation = Field(
-        description="activation of feedback nodes, of an mlp without skips and with activation_position: after_weight"
+        description="activation function of the feedback nodes; requires network: mlp with skip: false and "
+        "activation_position: after_weight"
     )
     feedback_learning_rate: float = Field(
-        ge=0, description="in place of learning_rate, with the row's factors"
+        ge=0, description="learning rate of the feedback weights, before the row's factors"
     )
     feedback_weight_decay: float = Field(
-        default=1e-4, ge=0, description="added to the gradient, times the weight"
+        default=1e-4,
+        ge=0,
+        description="weight decay of the feedback weights: this number times the weight is "
+        "added to the gradient",
     )
     num_feedback_steps: int = Field(
         default=0,
         ge=0,
-        description="updates of feedback weights alone before step 0, on the first batches",
+        description="updates of the feedback weights alone, on the first batches, before step 0",
     )
 
 
@@ -41,5 +45,5 @@ def refuse(settings: CellSettings) -> None:
     if settings.network != "mlp" or not plain or settings.activation_position != "after_weight":
         raise ConfigurationError(
             "feedback",
-            "feedback nodes are those of an mlp without skips, with activation_position: after_weight",
+            "feedback nodes require network: mlp with skip: false and activation_position: after_weight",
         )

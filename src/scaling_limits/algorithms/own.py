@@ -44,7 +44,7 @@ def declaration(file: str) -> ModuleType | None:
     if "jax" in sys.modules and not imported:
         raise ConfigurationError(
             None,
-            "imports JAX when it is read; a file that declares Settings imports it inside its functions",
+            "imports JAX at its top level; a file that declares Settings must import JAX inside its functions",
             place=file,
         )
     return module
@@ -74,7 +74,7 @@ def _check(where: str, file: str, text: str) -> None:
         if function not in defined:
             raise ConfigurationError(
                 None,
-                f"defines no function '{function}'; an algorithm has {', '.join(FUNCTIONS)}",
+                f"defines no function '{function}'; an algorithm must define {', '.join(FUNCTIONS)}",
                 place=where,
             )
     beside = {path.stem for path in Path(file).parent.glob("*.py")}
@@ -82,7 +82,8 @@ def _check(where: str, file: str, text: str) -> None:
         if module.startswith(".") or module in beside:
             raise ConfigurationError(
                 None,
-                f"imports '{module}', a file beside it; cells depend on one file of an algorithm",
+                f"imports '{module}' from its own folder, but the keys of cells depend on the algorithm's file "
+                "only; move the code into this file",
                 place=where,
             )
     further = _imported(text) - sys.stdlib_module_names - {"scaling_limits", *NUMERICAL_LIBRARIES}
@@ -90,7 +91,8 @@ def _check(where: str, file: str, text: str) -> None:
     for module in sorted(further.difference(packages_distributions() if further else ())):
         raise ConfigurationError(
             None,
-            f"imports '{module}', which is of no installed package; cells would not depend on it",
+            f"imports '{module}', which belongs to no installed package, so the keys of cells could not depend on "
+            "its version; import only installed packages",
             place=where,
         )
 

@@ -61,6 +61,14 @@ class Invocation:
 
         return Store(self.root / self.configuration().main.paths.store)
 
+    def datasets(self) -> Path:
+        """Return the folder of prepared datasets named in the configuration.
+
+        Raises:
+            ConfigurationError: the configuration is invalid.
+        """
+        return self.root / self.configuration().main.paths.datasets
+
     def having(self, key: str, value: str, option: str) -> "Invocation":
         """Return the same options with an additional override, given by a dedicated option."""
         return replace(self, overrides=merge(self.overrides, _tree({key: value}, Origin(option))))

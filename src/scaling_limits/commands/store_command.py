@@ -27,6 +27,7 @@ def run(invocation: Invocation, *, prune: bool = False, yes: bool = False) -> No
     left_out = warn_of_faults(configurations)
     now = time.time()
     entries = upkeep.survey(invocation.store().folder, wanted, now)
+    entries += upkeep.unfinished_datasets(invocation.datasets(), now)
     print(upkeep.table(entries, now))
     stale = [entry for entry in entries if entry.state is upkeep.State.STALE]
     unconfigured = {entry for entry in stale if not entry.experiment}

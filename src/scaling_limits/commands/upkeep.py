@@ -29,6 +29,7 @@ from scaling_limits.pipeline.keys import cell_key
 # temporary files are renamed within seconds, so older ones belong to killed processes
 SECONDS_OF_WRITING = 3600.0
 NAME = re.compile(r"([0-9a-f]{16})\.(cell|corrupt|cell\.[0-9a-f]+\.tmp)")
+_DATASET = re.compile(r".+\.npz\.[0-9a-f]+\.tmp")
 
 
 class State(StrEnum):
@@ -125,6 +126,25 @@ def survey(folder: Path, wanted: Asked, now: float) -> list[Entry]:
             if judged is not None:
                 entries.append(Entry(path, *judged, status.st_size, status.st_mtime))
     return sorted(entries, key=lambda entry: entry.path)
+
+
+def unfinished_datasets(folder: Path, now: float) -> list[Entry]:
+    """Return the files that killed processes left behind while they prepared a dataset.
+
+    Args:
+        folder: the folder of prepared datasets, which need not exist.
+        now: the time in seconds since 1970.
+    """
+    entries = []
+    for path in sorted(folder.glob("*.tmp")):
+        try:
+            status = path.lstat()
+        except OSError:
+            continue  # removed in the meantime
+        is_old = now - status.st_mtime > SECONDS_OF_WRITING
+        if is_old and stat.S_ISREG(status.st_mode) and _DATASET.fullmatch(path.name):
+            entries.append(Entry(path, State.DAMAGED, "", status.st_size, status.st_mtime))
+    return entries
 
 
 def remove(entries: Collection[Entry]) -> None:

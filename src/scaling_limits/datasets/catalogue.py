@@ -50,13 +50,13 @@ def archives(data_path: Path | None) -> dict[str, Path]:
     """
     if data_path is None:
         return {}
-    found: dict[str, Path] = {}
+    result: dict[str, Path] = {}
     for name in _ARCHIVES:
         (source,) = registry.get(name).SOURCES
         (files,) = local.find(source, data_path).payloads.values()
         if files:
-            found[name] = files[0]
-    return found
+            result[name] = files[0]
+    return result
 
 
 def names(user: Mapping[str, Path]) -> list[str]:
@@ -68,7 +68,8 @@ def names(user: Mapping[str, Path]) -> list[str]:
     taken = sorted(set(user) & set(registry.modules) - set(_ARCHIVES))
     if taken:
         raise ConfigurationError(
-            "data.datasets", f"'{taken[0]}' is a dataset of the project; choose another name"
+            "data.datasets",
+            f"'{taken[0]}' is already the name of a dataset of scaling_limits; choose another name",
         )
     return sorted([*registry.modules, *user])
 
@@ -80,9 +81,9 @@ def info(name: str, user: Mapping[str, Path]) -> DatasetInfo:
         ConfigurationError: there is no such dataset.
         DatasetError: the user's file is missing or invalid.
     """
-    found = importlib.import_module(module(name, user))
+    declaring = importlib.import_module(module(name, user))
     if name not in user:
-        result: DatasetInfo = found.INFO
+        result: DatasetInfo = declaring.INFO
         return result
     read = keras_npz.info(name, user[name])
     return replace(read, title=registry.get(name).INFO.title) if name in _ARCHIVES else read

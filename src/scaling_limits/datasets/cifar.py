@@ -49,7 +49,9 @@ def encode(split: Columns, *labels: str) -> bytes:
 def _binary(name: str, content: bytes, label_bytes: int) -> Batch:
     size = label_bytes + _PIXELS
     if not content or len(content) % size:
-        raise DatasetError(f"{name}: {len(content)} bytes are no whole number of images")
+        raise DatasetError(
+            f"{name}: {len(content)} bytes are not a whole number of images of {size} bytes"
+        )
     rows = np.frombuffer(content, np.uint8).reshape(-1, size)
     return _images(rows[:, label_bytes:]), rows[:, label_bytes - 1]
 
@@ -59,9 +61,12 @@ def _pickled(name: str, content: bytes, label_key: bytes) -> Batch:
         batch = _ArraysOnly(io.BytesIO(content), encoding="bytes").load()
         pixels, labels = np.asarray(batch[b"data"]), np.asarray(batch[label_key])
     except (pickle.UnpicklingError, EOFError, KeyError, TypeError) as error:
-        raise DatasetError(f"{name} is no batch of images: {error}") from error
+        raise DatasetError(f"{name} is not a batch of images: {error}") from error
     if pixels.dtype != np.uint8 or pixels.shape != (len(labels), _PIXELS):
-        raise DatasetError(f"{name} is no batch of images: {pixels.dtype} {pixels.shape}")
+        raise DatasetError(
+            f"{name} is not a batch of images: expected uint8 ({len(labels)}, {_PIXELS}), found "
+            f"{pixels.dtype} {pixels.shape}"
+        )
     return _images(pixels), labels.astype(np.uint8)
 
 

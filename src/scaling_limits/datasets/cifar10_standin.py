@@ -12,14 +12,14 @@ _PAYLOAD = Payload(
 
 INFO = DatasetInfo(
     name="cifar10_standin",
-    title="CIFAR-10 (stand-in)",
+    title="CIFAR-10 (subset)",
     shape=(32, 32, 3),
     num_classes=10,
     num_train=10000,
     num_test=2000,
     checksum=_PAYLOAD.checksum.partition(":")[2],
-    note="Stand-in for CIFAR-10 with 10,000 + 2,000 of its images; all but the first 4,000 "
-    "training images went through JPEG compression (about 30 dB).",
+    note="Subset of CIFAR-10 with 10,000 training and 2,000 test images; all but the first 4,000 training images "
+    "are JPEG-compressed (about 30 dB).",
 )
 
 SOURCES = (Source((_PAYLOAD,), folder=r"cifar[-_ ]?10(?!\d)"),)

@@ -88,5 +88,5 @@ def _body(source: BinaryIO, total: int | None, name: str, report: Callable[[str]
             tenths = 10 * len(content) // total
             report(f"{name}: {10 * tenths} % of {total / 1e6:.1f} MB")
     if total is not None and len(content) != total:
-        raise ConnectionError(f"the connection broke off after {len(content)} of {total} bytes")
+        raise ConnectionError(f"the connection was closed after {len(content)} of {total} bytes")
     return bytes(content)

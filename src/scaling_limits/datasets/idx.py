@@ -22,11 +22,13 @@ def decode(name: str, content: bytes) -> NDArray[np.uint8]:
             header.
     """
     if len(content) < 4 or content[:3] != b"\x00\x00\x08":
-        raise DatasetError(f"{name} does not begin like an IDX file of unsigned bytes")
+        raise DatasetError(f"{name} is not an IDX file of unsigned bytes")
     start = 4 + 4 * content[3]
     if len(content) >= start:
         shape = struct.unpack(f">{content[3]}I", content[4:start])
         values = np.frombuffer(content, np.uint8, offset=start)
         if values.size == int(np.prod(shape, dtype=np.int64)):
             return values.reshape(shape)
-    raise DatasetError(f"{name} has {len(content)} bytes, which is not what its header says")
+    raise DatasetError(
+        f"{name} has {len(content)} bytes, which does not match the shape in its header"
+    )

@@ -42,7 +42,7 @@ def decode(name: str, content: bytes) -> Samples:
     """
     arrays: dict[str, NDArray[np.generic]] = {}
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise DatasetError(f"{name} is no .npz file")
+        raise DatasetError(f"{name} is not an .npz file")
     for key in ("x_train", "y_train", "x_test", "y_test"):
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -60,16 +60,18 @@ def decode(name: str, content: bytes) -> Samples:
         lengths = len(arrays[f"x_{split}"]), len(targets[split])
         if lengths[0] != lengths[1]:
             raise DatasetError(
-                f"{name}: 'x_{split}' has {lengths[0]} samples and 'y_{split}' {lengths[1]}"
+                f"{name}: 'x_{split}' has {lengths[0]} samples, but 'y_{split}' has {lengths[1]}"
             )
     if arrays["x_train"].shape[1:] != arrays["x_test"].shape[1:]:
         shapes = arrays["x_train"].shape[1:], arrays["x_test"].shape[1:]
         raise DatasetError(
-            f"{name}: samples of 'x_train' have shape {shapes[0]}, those of 'x_test' {shapes[1]}"
+            f"{name}: samples of 'x_train' have shape {shapes[0]}, but samples of 'x_test' have shape {shapes[1]}"
         )
     kinds = _kind(targets["train"]), _kind(targets["test"])
     if kinds[0] != kinds[1]:
-        raise DatasetError(f"{name}: 'y_train' has {kinds[0]} and 'y_test' {kinds[1]}")
+        raise DatasetError(
+            f"{name}: 'y_train' contains {kinds[0]}, but 'y_test' contains {kinds[1]}"
+        )
     if targets["train"].ndim == 1:
         _refuse_numbering(name, np.concatenate([targets["train"], targets["test"]]))
     is_bytes = arrays["x_train"].dtype == arrays["x_test"].dtype == np.uint8
@@ -114,8 +116,8 @@ def _content(path: Path) -> bytes:
 def _inputs(name: str, key: str, x: NDArray[np.generic]) -> NDArray[np.generic]:
     if x.dtype.kind not in "uif" or x.ndim not in (2, 3, 4) or 0 in x.shape:
         raise DatasetError(
-            f"{name}: '{key}' has to hold numbers [n, D], [n, H, W] or [n, H, W, C], "
-            f"and holds {x.dtype} {x.shape}"
+            f"{name}: '{key}' must contain numbers of shape [n, D], [n, H, W] or [n, H, W, C], not {x.dtype} "
+            f"{x.shape}"
         )
     _refuse_unfit(name, key, x)
     return x
@@ -126,31 +128,34 @@ def _targets(name: str, key: str, y: NDArray[np.generic]) -> NDArray[np.integer 
     is_real = y.dtype.kind == "f"
     if _is_one_hot(y):
         raise DatasetError(
-            f"{name}: '{key}' holds one-hot rows {y.shape}; expected are the numbers of the classes [n], from 0: "
+            f"{name}: '{key}' contains one-hot rows {y.shape}; expected integer classes [n] from 0: "
             f"{key}.argmax(axis=1)"
         )
     if y.dtype.kind == "b":
         raise DatasetError(
-            f"{name}: '{key}' holds {y.dtype} {y.shape}; expected are integers, 0 and 1 for two classes: "
+            f"{name}: '{key}' contains {y.dtype} {y.shape}; expected integers, 0 and 1 for two classes: "
             f"{key}.astype(int)"
         )
     if not is_real and y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.dtype.kind not in "uif" or y.ndim not in ((1, 2) if is_real else (1,)) or 0 in y.shape:
         raise DatasetError(
-            f"{name}: '{key}' has to hold integers [n] or [n, 1] for classes, or floating-point numbers [n] or [n, k] "
-            f"for real targets, and holds {y.dtype} {y.shape}"
+            f"{name}: '{key}' must contain integers [n] or [n, 1] for classes, or floating-point numbers [n] or "
+            f"[n, k] for real targets, not {y.dtype} {y.shape}"
         )
     if is_real:
         _refuse_unfit(name, key, y)
         return y.reshape(len(y), -1).astype(np.float64)
     if int(y.min()) < 0 and not np.isin(y, (-1, 1)).all():
-        raise DatasetError(f"{name}: '{key}' has to hold labels from 0, or -1 and 1 only")
+        raise DatasetError(
+            f"{name}: '{key}' must contain labels from 0, or only -1 and 1; its smallest label is "
+            f"{int(y.min())}"
+        )
     unfit = np.greater(y, np.iinfo(np.int32).max)
     if unfit.any():
         index = int(unfit.argmax())
         raise DatasetError(
-            f"{name}: '{key}' is {y[index]} at index {index}; expected are the numbers of the classes, from 0"
+            f"{name}: '{key}' is {y[index]} at index {index}; expected integer classes from 0"
         )
     return y.astype(np.int32)
 
@@ -167,16 +172,16 @@ def _refuse_numbering(name: str, labels: NDArray[np.number]) -> None:
     smallest, largest = int(labels.min()), int(labels.max())
     if smallest == largest:
         raise DatasetError(
-            f"{name}: all labels in 'y_train' and 'y_test' are {smallest}; expected are two classes at least"
+            f"{name}: all labels in 'y_train' and 'y_test' are {smallest}; expected at least two classes"
         )
     if smallest > 0:
         raise DatasetError(
-            f"{name}: the labels in 'y_train' and 'y_test' go from {smallest} to {largest}; expected are the numbers "
-            f"of the classes from 0: subtract {smallest}"
+            f"{name}: the labels in 'y_train' and 'y_test' range from {smallest} to {largest}; expected integer "
+            f"classes from 0: subtract {smallest}"
         )
     if smallest < 0 and not np.isin(labels, (-1, 1)).all():
         raise DatasetError(
-            f"{name}: 'y_train' and 'y_test' have to hold labels from 0, or both -1 and 1 only"
+            f"{name}: 'y_train' and 'y_test' must both contain labels from 0, or both only -1 and 1"
         )
 
 
@@ -192,5 +197,5 @@ def _refuse_unfit(name: str, key: str, values: NDArray[np.generic]) -> None:
         index = tuple(int(i) for i in np.argwhere(unfit)[0])
         where = index if len(index) > 1 else index[0]
         raise DatasetError(
-            f"{name}: '{key}' is {values[index]} at index {where}: its values have to be finite numbers of 32 bits"
+            f"{name}: '{key}' is {values[index]} at index {where}; its values must be finite in float32"
         )

@@ -60,20 +60,20 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
     samples, checksum = prepared.read(path)
     if checksum != spec.checksum:
         raise DatasetError(
-            f"{path} was prepared from other data: expected checksum {spec.checksum}, "
-            f"found {checksum}; remove it"
+            f"{path} was prepared from other data: expected checksum {spec.checksum}, found {checksum}; delete "
+            "the file"
         )
     length = spec.sequence_length or 1
-    for asked, held, kind in (
+    for requested, available, kind in (
         (spec.num_train, len(samples.x_train) // length, "training"),
         (spec.num_test, len(samples.x_test) // length, "test"),
     ):
-        if asked > held:
+        if requested > available:
             raise DatasetError(
-                f"{spec.name}: {asked} {kind} samples asked for, but there are {held}"
+                f"{spec.name}: {requested} {kind} samples are requested, but the dataset has {available}"
             )
     if spec.context_size is not None:
-        return _words(spec, samples)
+        return _word_indices(spec, samples)
     if spec.sequence_length is not None:
         return _sequences(spec, samples)
     x_train = _inputs(spec, samples.x_train[: spec.num_train], dtype)
@@ -90,14 +90,16 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
     )
 
 
-def _words(spec: DatasetSpec, samples: Samples) -> Arrays:
+def _word_indices(spec: DatasetSpec, samples: Samples) -> Arrays:
     """Return a text as word indices; as vectors of the vocabulary, it would take some hundred times the memory."""
     x_train, y_train = (
         v[: spec.num_train].astype(np.int32) for v in (samples.x_train, samples.y_train)
     )
     x_test, y_test = (v[: spec.num_test].astype(np.int32) for v in (samples.x_test, samples.y_test))
     if samples.analogies is None:
-        raise DatasetError(f"{spec.name}: a text needs analogies, and its prepared file has none")
+        raise DatasetError(
+            f"{spec.name}: a text of words requires analogies, but the prepared file has none"
+        )
     analogies = samples.analogies.astype(np.int32)
     return Arrays(x_train, y_train, y_train, x_test, y_test, y_test, analogies)
 
@@ -116,22 +118,22 @@ def _sequences(spec: DatasetSpec, samples: Samples) -> Arrays:
 
 def _inputs(spec: DatasetSpec, x: NDArray[np.generic], dtype: str) -> NDArray[np.floating]:
     """Return samples as [n, pixels, channels], in `dtype`."""
-    held, wanted = x.shape[1:], spec.input_shape
-    if held == wanted:
-        channels = _channels(held)
-        return x.reshape(len(x), math.prod(held) // channels, channels).astype(dtype)
-    held_channels, channels = _channels(held), _channels(wanted)
-    if len(held) < 2 or len(wanted) < 2 or held_channels not in (1, channels):
+    shape, wanted = x.shape[1:], spec.input_shape
+    if shape == wanted:
+        channels = _channels(shape)
+        return x.reshape(len(x), math.prod(shape) // channels, channels).astype(dtype)
+    own_channels, channels = _channels(shape), _channels(wanted)
+    if len(shape) < 2 or len(wanted) < 2 or own_channels not in (1, channels):
         raise DatasetError(
-            f"{spec.name}: samples of shape {held} cannot be given the shape {wanted}"
+            f"{spec.name}: samples of shape {shape} cannot be resampled to shape {wanted}"
         )
     height, width = wanted[:2]
     result = np.empty((len(x), height * width, channels), dtype)
     for start in range(0, len(x), _CHUNK):
-        images = x[start : start + _CHUNK].reshape(-1, held[0], held[1], held_channels)
+        images = x[start : start + _CHUNK].reshape(-1, shape[0], shape[1], own_channels)
         # a grey image is copied to all channels
         result[start : start + _CHUNK] = resample(images, height, width).reshape(
-            len(images), height * width, held_channels
+            len(images), height * width, own_channels
         )
     return result
 
@@ -149,7 +151,7 @@ def _normalisation(
     if spec.normalisation == "unit_interval":
         if not maximum:
             raise DatasetError(
-                f"{spec.name}: unit_interval is for images of 8 bits; use standardise or none"
+                f"{spec.name}: normalisation: unit_interval requires 8-bit images; use standardise or none"
             )
         scale = np.full(channels, maximum)
     elif spec.normalisation == "standardise":
@@ -161,7 +163,7 @@ def _normalisation(
         if constant.any():
             raise DatasetError(
                 f"{spec.name}: channel {constant.argmax()} of the training samples is constant and cannot be "
-                "standardised; remove it, or use normalisation none or unit_interval"
+                "standardised; remove the channel, or use normalisation: none or unit_interval"
             )
     return shift, scale
 
@@ -188,14 +190,18 @@ def _targets(
         key = int.from_bytes(hashlib.sha256(f"gaussian targets/{part}".encode()).digest()[:16])
         generator = np.random.Generator(np.random.Philox(key=key))
         # column by column, so that the targets for fewer outputs are a prefix of those for more
-        drawn = generator.standard_normal((spec.target_dim, len(labels))).T
-        return np.ascontiguousarray(drawn, dtype)
+        draws = generator.standard_normal((spec.target_dim, len(labels))).T
+        return np.ascontiguousarray(draws, dtype)
     if spec.targets == "scalar":
         if not np.isin(labels, (-1, 1)).all():
-            raise DatasetError(f"{spec.name}: scalar targets need labels in {{-1, 1}}; use one_hot")
+            raise DatasetError(
+                f"{spec.name}: targets: scalar requires the labels -1 and 1; use one_hot"
+            )
         return labels[:, None].astype(dtype)
     if len(labels) and not 0 <= labels.min() <= labels.max() < spec.num_classes:
-        raise DatasetError(f"{spec.name}: one_hot needs labels from 0 to {spec.num_classes - 1}")
+        raise DatasetError(
+            f"{spec.name}: targets: one_hot requires labels from 0 to {spec.num_classes - 1}"
+        )
     rows = np.zeros((len(labels), spec.num_classes), dtype)
     rows[np.arange(len(labels)), labels] = 1
     return rows

@@ -45,13 +45,13 @@ class Copies:
         return absent if len(absent) < len(self.payloads) else []
 
 
-def forms(source: Source) -> list[str]:
+def formats(source: Source) -> list[str]:
     """Describe the files for which `find` searches."""
     names = ", ".join(payload.name for payload in source.payloads)
     result = [f"{names} (each with or without .gz)", source.archive]
     if source.encode is not None:
         result += ["an .npz file named after the dataset", "train*.parquet with test*.parquet"]
-    return [form for form in result if form]
+    return [name for name in result if name]
 
 
 def find(source: Source, root: Path) -> Copies:

@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from scaling_limits.datasets import catalogue, keras_npz, local, prepared, verify
 from scaling_limits.datasets.corrupt import corrupt
 from scaling_limits.datasets.description import DatasetInfo, Payload, Samples, Source
 from scaling_limits.datasets.fetch import fetch
 from scaling_limits.errors import DatasetError
-from scaling_limits.files import unwritable
+from scaling_limits.files import writing
 
 
 def _print(message: str) -> None:
@@ -49,24 +52,39 @@ def prepare(
     """
     if name in user:
         info = catalogue.info(name, user)
-        _write(output, keras_npz.read(user[name]), info.checksum)
+        write(output, keras_npz.read(user[name]), info.checksum)
         return
     module = importlib.import_module(catalogue.module(name, user))
     info, sources = module.INFO, module.SOURCES
     samples = module.decode(_payloads(info, sources, data_path, downloads / name, wait, report))
-    if not sources and prepared.digest(samples) != info.checksum:
-        found = prepared.digest(samples)
+    if not sources and (digest := prepared.digest(samples)) != info.checksum:
         raise DatasetError(
-            f"{name}: expected {info.checksum}, found {found}: another version of a library made it"
+            f"{name}: expected digest {info.checksum}, found {digest}; another version of a library generated "
+            "other samples"
         )
-    _write(output, samples, info.checksum)
+    write(output, samples, info.checksum)
 
 
-def _write(output: Path, samples: Samples, checksum: str) -> None:
-    try:
-        prepared.write(output, samples, checksum)
-    except OSError as error:
-        raise unwritable(output, error) from error
+def write(path: Path, samples: Samples, checksum: str) -> None:
+    """Write the prepared form of a dataset atomically.
+
+    Args:
+        path: the file to write; its folder is created if it is missing.
+        samples: the decoded samples.
+        checksum: checksum of the published content from which they were decoded.
+
+    Raises:
+        WriteError: the file cannot be written; no partial file is left, and an older file is unchanged.
+    """
+    arrays: dict[str, Any] = prepared.arrays(samples)
+    with writing(path) as file:
+        np.savez(
+            file,
+            **arrays,
+            maximum=np.float64(samples.maximum),
+            checksum=np.array(checksum),
+            digest=np.array(prepared.digest(samples)),
+        )
 
 
 def _payloads(
@@ -105,25 +123,28 @@ def _absent(
 ) -> str:
     """Describe which files were searched and where, which files are unusable and why, and what to do."""
     wanted = "\n    or ".join(
-        dict.fromkeys(form for source in sources for form in local.forms(source))
+        dict.fromkeys(name for source in sources for name in local.formats(source))
     )
     is_published = any(source.mirrors for source in sources)
     if data_path is None:
-        return f"{info.name} has no download: put it into a folder and name that in data.path, as\n    {wanted}"
+        return (
+            f"{info.name} cannot be downloaded: put it into a folder and set data.path to this folder; "
+            f"expected\n    {wanted}"
+        )
     folders = dict.fromkeys(folder for copies in searched for folder in copies.folders)
     lines = [
         f"{info.name}: no complete copy in {data_path}{', and nothing was downloaded' if is_published else ''}",
-        f"  looked for {wanted}",
-        f"  looked in {', '.join(map(_readable, folders))}: there, and in folders there named after the dataset",
+        f"  expected {wanted}",
+        f"  searched: {', '.join(map(_readable, folders))}, and their subfolders named after the dataset",
         *(f"  not used: {reason}" for reason in reasons),
         *(f"  missing: {', '.join(copies.missing)}" for copies in searched if copies.missing),
     ]
-    download = ", or leave the folder out, and it is downloaded" if is_published else ""
-    return "\n".join([*lines, f"Put all files of one of these forms there{download}"])
+    download = ", or remove data.path to download the dataset" if is_published else ""
+    return "\n".join([*lines, f"Put all files of one of these formats there{download}"])
 
 
 def _readable(folder: Path) -> str:
-    return f"{folder}{'' if os.access(folder, os.R_OK | os.X_OK) else ' (which cannot be read)'}"
+    return f"{folder}{'' if os.access(folder, os.R_OK | os.X_OK) else ' (not readable)'}"
 
 
 def _filenames(source: Source) -> list[str]:

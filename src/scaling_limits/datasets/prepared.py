@@ -5,11 +5,9 @@ Its keys are `x_train`, `y_train`, `x_test`, `y_test`, for texts of words `analo
 """
 
 import hashlib
-import os
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,31 +22,10 @@ _ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 def digest(samples: Samples) -> str:
     """Return a SHA-256 checksum over the arrays (names, types, shapes, little-endian bytes) and `maximum`."""
     value = hashlib.sha256(f"maximum {float(samples.maximum)!r}\n".encode())
-    for name, array in _arrays(samples).items():
+    for name, array in arrays(samples).items():
         value.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         value.update(array.data)
     return value.hexdigest()
-
-
-def write(path: Path, samples: Samples, checksum: str) -> None:
-    """Write the samples atomically."""
-    arrays: dict[str, Any] = _arrays(samples)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(
-                file,
-                **arrays,
-                maximum=np.float64(samples.maximum),
-                checksum=np.array(checksum),
-                digest=np.array(digest(samples)),
-            )
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read(path: Path) -> tuple[Samples, str]:
@@ -69,22 +46,23 @@ def read(path: Path) -> tuple[Samples, str]:
             )
             checksum, expected = str(archive["checksum"]), str(archive["digest"])
     except FileNotFoundError as error:
-        raise DatasetError(f"{path} is missing: the dataset has not been prepared") from error
+        raise DatasetError(f"{path} is missing; the dataset has not been prepared") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:
-        itself = hashlib.sha256(path.read_bytes()).hexdigest()
-        found = f"a file that cannot be read ({error}; its sha256: {itself})"
-        raise corrupt(path, expected="a prepared dataset", found=found) from error
-    found = digest(samples)
-    if found != expected:
-        raise corrupt(path, expected=f"digest {expected}", found=found)
+        checksum_of_file = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = f"an unreadable file ({error}; its sha256: {checksum_of_file})"
+        raise corrupt(path, expected="a prepared dataset", found=content) from error
+    actual = digest(samples)
+    if actual != expected:
+        raise corrupt(path, expected=f"digest {expected}", found=actual)
     return samples, checksum
 
 
-def _arrays(samples: Samples) -> dict[str, NDArray[np.generic]]:
-    arrays = {name: np.asarray(getattr(samples, name)) for name in _ARRAYS}
+def arrays(samples: Samples) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of the samples by name, contiguous and little-endian."""
+    result = {name: np.asarray(getattr(samples, name)) for name in _ARRAYS}
     if samples.analogies is not None:
-        arrays["analogies"] = np.asarray(samples.analogies)
+        result["analogies"] = np.asarray(samples.analogies)
     return {
         name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-        for name, array in arrays.items()
+        for name, array in result.items()
     }

@@ -14,30 +14,33 @@ class Settings(Strict):
     """The samples in use, and how inputs and targets are computed from them."""
 
     num_train: int | None = Field(
-        default=None, ge=1, description="training samples used; all of them if absent"
+        default=None, ge=1, description="number of training samples used; all if absent"
     )
     num_test: int | None = Field(
-        default=None, ge=1, description="test samples used; all of them if absent"
+        default=None, ge=1, description="number of test samples used; all if absent"
     )
     input_shape: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
-        default=None, description="images are resampled to this shape; the data's own if absent"
+        default=None, description="shape to which images are resampled; their own shape if absent"
     )
     normalisation: Literal["none", "unit_interval", "standardise"] = Field(
         default="unit_interval",
-        description="of pixels; standardise: mean 0 and variance 1; none for texts",
+        description="scaling of the inputs: pixels to [0, 1], or each channel to mean 0 and variance 1 "
+        "(standardise); texts require none",
     )
     targets: Literal["one_hot", "scalar", "gaussian", "real"] = Field(
         default="one_hot",
-        description="one-hot rows, labels -1 and 1, or normal draws that do not depend on the data; real: the real "
-        "numbers of data that have no classes",
+        description="one-hot rows, the labels -1 and 1 (scalar), normal draws that do not depend on the data "
+        "(gaussian), or the real targets of data without classes (real)",
     )
     sequence_length: int | None = Field(
         default=None,
         ge=1,
-        description="tokens of a sample, needed by texts that are sequences: samples begin at its multiples",
+        description="number of tokens of a sample; samples begin at its multiples; required by texts of tokens",
     )
     target_dim: int | None = Field(
-        default=None, ge=1, description="outputs of gaussian targets; else the targets say"
+        default=None,
+        ge=1,
+        description="number of outputs with gaussian targets; other targets determine it",
     )
 
 
@@ -74,13 +77,15 @@ def _sequence_length(settings: CellSettings, info: DatasetInfo) -> int | None:
     if not info.is_sequence:
         if length is not None:
             raise ConfigurationError(
-                "sequence_length", f"dataset '{info.name}' is no text of tokens; leave it out"
+                "sequence_length",
+                f"has no effect for dataset '{info.name}', which is not a text of tokens; "
+                "leave it out",
             )
         return None
     shortest = min(info.num_train, info.num_test)
     if length is None:
         raise ConfigurationError(
-            "sequence_length", f"dataset '{info.name}' needs it, at most {shortest}"
+            "sequence_length", f"required by dataset '{info.name}', at most {shortest}"
         )
     if length > shortest:
         raise ConfigurationError(
@@ -92,7 +97,9 @@ def _sequence_length(settings: CellSettings, info: DatasetInfo) -> int | None:
 
 def _count(key: str, wanted: int | None, available: int, name: str) -> int:
     if wanted is not None and wanted > available:
-        raise ConfigurationError(key, f"{wanted} is more than the {available} of dataset '{name}'")
+        raise ConfigurationError(
+            key, f"{wanted} is more than the {available} samples of dataset '{name}'"
+        )
     return available if wanted is None else wanted
 
 
@@ -104,22 +111,22 @@ def _refuse_for_texts(settings: CellSettings, info: DatasetInfo) -> None:
             valid = "leave it out" if value is None else f"use '{value}'"
             raise ConfigurationError(
                 key,
-                f"{getattr(settings, key)!r} is not for texts, as dataset '{info.name}' is; {valid}",
+                f"{getattr(settings, key)!r} is not available for dataset '{info.name}', which is a text; {valid}",
             )
 
 
 def _target_dim(settings: CellSettings, info: DatasetInfo) -> int:
     has_classes = info.num_targets is None
     if (settings.targets == "real") == has_classes:
-        has, use = ("classes", "'one_hot'") if has_classes else ("real targets", "'real'")
+        kind, valid = ("classes", "'one_hot'") if has_classes else ("real targets", "'real'")
         raise ConfigurationError(
             "targets",
-            f"'{settings.targets}' is not for dataset '{info.name}', which has {has}; use {use}",
+            f"'{settings.targets}' is not available for dataset '{info.name}', which has {kind}; use {valid}",
         )
     if settings.targets == "scalar" and info.num_classes != 2:
         raise ConfigurationError(
             "targets",
-            f"'scalar' needs two classes, dataset '{info.name}' has {info.num_classes}; use 'one_hot'",
+            f"'scalar' requires two classes, but dataset '{info.name}' has {info.num_classes}; use 'one_hot'",
         )
     dims = {
         "one_hot": info.num_classes,
@@ -129,9 +136,11 @@ def _target_dim(settings: CellSettings, info: DatasetInfo) -> int:
     }
     target_dim = dims[settings.targets]
     if target_dim is None:
-        raise ConfigurationError("target_dim", "gaussian targets need it")
+        raise ConfigurationError("target_dim", "required by targets: gaussian")
     if settings.target_dim not in (None, target_dim):
         raise ConfigurationError(
-            "target_dim", f"targets: '{settings.targets}' have {target_dim} here; leave it out"
+            "target_dim",
+            f"has no effect with targets: {settings.targets}, which have {target_dim} outputs here; "
+            "leave it out",
         )
     return int(target_dim)

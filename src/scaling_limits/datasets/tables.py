@@ -34,7 +34,7 @@ def read(contents: Mapping[Path, bytes]) -> tuple[Columns, Columns]:
         if content.startswith(b"PK"):
             return _npz(file, content)
         if not content.startswith(b"PAR1"):
-            raise DatasetError(f"{file}: is neither an .npz nor a Parquet file")
+            raise DatasetError(f"{file} is neither an .npz nor a Parquet file")
     train, test = (
         [
             _parquet(file, content)
@@ -47,7 +47,7 @@ def read(contents: Mapping[Path, bytes]) -> tuple[Columns, Columns]:
         return _joined(train), _joined(test)
     except (KeyError, ValueError) as error:
         names = ", ".join(map(str, contents))
-        raise DatasetError(f"{names}: are not parts of one table: {error}") from error
+        raise DatasetError(f"{names} are not parts of one table: {error}") from error
 
 
 def _npz(file: Path, content: bytes) -> tuple[Columns, Columns]:
@@ -59,7 +59,7 @@ def _npz(file: Path, content: bytes) -> tuple[Columns, Columns]:
             )
     except (KeyError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DatasetError(
-            f"{file}: cannot be read as x_train, y_train, x_test, y_test: {error}"
+            f"{file} cannot be read as x_train, y_train, x_test, y_test: {error}"
         ) from error
     return train, test
 
@@ -83,7 +83,7 @@ def _parquet(file: Path, content: bytes) -> Columns:
         SyntaxError,
     ) as error:
         # Pillow raises SyntaxError for a broken PNG
-        raise DatasetError(f"{file}: cannot be read as images and labels: {error}") from error
+        raise DatasetError(f"{file} cannot be read as images and labels: {error}") from error
 
 
 def _column(values: list[Any]) -> NDArray[np.integer]:

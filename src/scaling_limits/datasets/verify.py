@@ -80,14 +80,14 @@ def read_payload(payload: Payload, path: Path) -> bytes:
         try:
             content = gzip.decompress(content)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            itself = f"the file itself: {_checksum(content, payload)}"
-            found = f"one that cannot be decompressed ({error}; {itself})"
+            file_text = f"the file itself: {_checksum(content, payload)}"
+            problem = f"a file that cannot be decompressed ({error}; {file_text})"
             raise MismatchError(
-                path, expected=f"payload {payload.checksum}", found=found
+                path, expected=f"payload {payload.checksum}", found=problem
             ) from error
-    found = _checksum(content, payload)
-    if found != payload.checksum:
-        raise MismatchError(path, expected=payload.checksum, found=found)
+    checksum = _checksum(content, payload)
+    if checksum != payload.checksum:
+        raise MismatchError(path, expected=payload.checksum, found=checksum)
     return content
 
 
@@ -96,8 +96,8 @@ def read_archive(source: Source, path: Path) -> dict[str, bytes]:
     content = _content(path)
     algorithm = source.archive_checksum.partition(":")[0]
     # only the payloads are verified, so a repacked archive is accepted, too
-    expected = f"the official archive ({source.archive_checksum}) or another with its files"
-    itself = f"the archive itself: {algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+    expected = f"the official archive ({source.archive_checksum}) or another archive of its files"
+    archive_text = f"the archive itself: {algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
     wanted = {payload.name: payload for payload in source.payloads}
     members: dict[str, bytes] = {}
     try:
@@ -109,15 +109,19 @@ def read_archive(source: Source, path: Path) -> dict[str, bytes]:
                     members[name] = stream.read()
     except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise MismatchError(
-            path, expected=expected, found=f"one that cannot be read ({error}; {itself})"
+            path, expected=expected, found=f"an unreadable archive ({error}; {archive_text})"
         ) from error
     for name, payload in wanted.items():
         if name not in members:
-            raise MismatchError(path, expected=expected, found=f"one without {name} ({itself})")
-        found = _checksum(members[name], payload)
-        if found != payload.checksum:
             raise MismatchError(
-                path, expected=f"{name} with {payload.checksum}", found=f"{found} ({itself})"
+                path, expected=expected, found=f"an archive without {name} ({archive_text})"
+            )
+        checksum = _checksum(members[name], payload)
+        if checksum != payload.checksum:
+            raise MismatchError(
+                path,
+                expected=f"{name} with {payload.checksum}",
+                found=f"{checksum} ({archive_text})",
             )
     return members
 
@@ -132,14 +136,14 @@ def read_table(source: Source, files: tuple[Path, ...]) -> dict[str, bytes]:
     try:
         payloads = source.encode(*tables.read({file: _content(file) for file in files}))
     except KeyError as error:
-        raise DatasetError(f"{files[0]}: has no column {error}") from error
+        raise DatasetError(f"{files[0]} has no column {error}") from error
     except (ValueError, TypeError) as error:
-        raise DatasetError(f"{files[0]}: holds no images with labels: {error}") from error
+        raise DatasetError(f"{files[0]} does not contain images with labels: {error}") from error
     for payload in source.payloads:
-        found = _checksum(payloads[payload.name], payload)
-        if found != payload.checksum:
-            expected = f"images and labels that make {payload.name} with {payload.checksum}"
-            raise MismatchError(files[0], expected=expected, found=found)
+        checksum = _checksum(payloads[payload.name], payload)
+        if checksum != payload.checksum:
+            expected = f"images and labels that give {payload.name} with {payload.checksum}"
+            raise MismatchError(files[0], expected=expected, found=checksum)
     return payloads
 
 
@@ -147,7 +151,7 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _checksum(content: bytes, payload: Payload) -> str:

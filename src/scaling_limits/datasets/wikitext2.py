@@ -63,8 +63,8 @@ def decode(payloads: Mapping[str, bytes]) -> Samples:
     analogies = _analogies(questions, ids)
     if not len(analogies):
         raise DatasetError(
-            f"{_QUESTIONS.name}: no question has all its words among those that appear more than {_MORE_THAN} times "
-            f"in {_TRAIN.name}"
+            f"{_QUESTIONS.name}: no question consists of words that appear more than {_MORE_THAN} times in "
+            f"{_TRAIN.name}"
         )
     (x_train, y_train), (x_test, y_test) = _samples(train, ids), _samples(test, ids)
     return Samples(

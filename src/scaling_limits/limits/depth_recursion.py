@@ -89,13 +89,15 @@ def refuse(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
         **own,
     )
     if cell.network.num_hidden_layers < 2:
-        raise ConfigurationError("depth", f"limit {cell.limit} is for at least one residual block")
+        raise ConfigurationError(
+            "depth", f"limit {cell.limit} requires at least one residual block"
+        )
     scale = weights(cell, "output").scale
     if not math.isclose(scale * cell.network.width, 1.0, rel_tol=1e-6):
         raise ConfigurationError(
             "parameterisation",
-            f"limit {cell.limit} is for output weights of standard deviation 1 / width, not "
-            f"{scale:.4g} at width {cell.network.width}",
+            f"limit {cell.limit} requires output weights of standard deviation 1 / width, not {scale:.4g} at "
+            f"width {cell.network.width}",
         )
 
 
@@ -325,27 +327,27 @@ class Kets:
         _, slopes, curvatures, curvature_values, third_slopes = (
             part[block, now, upto] for part in self.activation
         )
-        found = slopes * own
-        found[:, past] -= self.rate * (slopes * moments[now, upto])[:, past]
+        coefficients = slopes * own
+        coefficients[:, past] -= self.rate * (slopes * moments[now, upto])[:, past]
         if self.moments is not None:
             turned = moments[now, upto] * self.drives[block, now, upto]
-            found += curvatures * turned
+            coefficients += curvatures * turned
             itself = (curvature_values * own + third_slopes * turned).sum(axis=1)
-            found[range(len(found)), range(now.start, now.stop)] += itself
-        return found
+            coefficients[range(len(coefficients)), range(now.start, now.stop)] += itself
+        return coefficients
 
     def _activate(self, block: int, now: slice) -> None:
         """Compute the moments of the activation for the tokens `now` with all tokens up to them."""
         upto = slice(now.stop)
         covariances = self.x.moments[block]
         if self.moments is None:
-            found = ActivationMoments(
+            computed = ActivationMoments(
                 covariances[now, upto], *np.ones((1, 1, 1)), *np.zeros((3, 1, 1))
             )
         else:
             variances = np.diagonal(covariances)
-            found = self.moments(covariances[now, upto], variances[now], variances[upto])
-        for part, values in zip(self.activation, found, strict=True):
+            computed = self.moments(covariances[now, upto], variances[now], variances[upto])
+        for part, values in zip(self.activation, computed, strict=True):
             part[block, now, upto] = values
         for part in (self.activation.values, self.activation.slopes):
             part[block, upto, now] = part[block, now, upto].T

@@ -59,10 +59,10 @@ def require(cell: Cell, **own: tuple[Any, Sequence[Any]] | None) -> None:
     for name, fact in facts.items():
         if fact is None:
             continue
-        result, allowed = fact
-        if result not in allowed:
-            words = " or ".join(repr(value) for value in allowed)
-            raise ConfigurationError(name, f"limit {cell.limit} is for {words}, not {result!r}")
+        value, allowed = fact
+        if value not in allowed:
+            valid = " or ".join(repr(value) for value in allowed)
+            raise ConfigurationError(name, f"limit {cell.limit} requires {valid}, not {value!r}")
 
 
 def curve(cell: Cell, losses: np.ndarray) -> dict[str, Measured]:

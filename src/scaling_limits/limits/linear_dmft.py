@@ -73,8 +73,8 @@ def refuse(cell: Cell) -> None:
         )
         raise ConfigurationError(
             "parameterisation",
-            f"limit {cell.limit} is for the same learning rate in all weights, when these are "
-            f"scaled to unit variance (as in mean_field); they are {named}",
+            f"limit {cell.limit} requires the same learning rate of all weights after they are scaled to unit "
+            f"variance (as in mean_field); the learning rates are {named}",
         )
 
 

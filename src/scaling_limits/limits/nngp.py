@@ -62,7 +62,8 @@ def refuse(cell: Cell) -> None:
     """Reject cells without this limit.
 
     It describes fully connected networks whose output weights alone are trained, from zero, with full batches of K-FAC
-    or FOOF on the mean squared error.
+    or FOOF on the mean squared error. With the exponents of the table, rho_A grows like the width M, so that the
+    ridge n rho_A / M has a limit. A `smallest_damping` does not grow, so cells with one are rejected.
 
     Raises:
         ConfigurationError: naming what is different.
@@ -81,28 +82,32 @@ def refuse(cell: Cell) -> None:
         momentum=None,
         fisher=(getattr(cell.algorithm, "fisher", None), [None, "exact"]),
         kl_clip=(getattr(optimiser, "kl_clip", None), [None]),
+        # a floor that does not grow with the width gives a ridge that vanishes as 1 / M
+        smallest_damping=(getattr(optimiser, "smallest_damping", None), [0.0]),
         batch_size=(cell.batch_size, [cell.dataset.num_train]),
     )
     if optimiser.other_power:
         raise ConfigurationError(
             "damping_rule",
-            f"limit {cell.limit} is for 'rescaled' or 'fixed', not 'heuristic', by which damping of the "
-            "output's inputs vanishes relative to them as networks widen",
+            f"limit {cell.limit} requires 'rescaled' or 'fixed', not 'heuristic', whose damping of the output "
+            "layer's input factor vanishes relative to that factor at infinite width",
         )
     if start > LARGEST_OUTPUT:
         raise ConfigurationError(
             "output_init_exponent",
-            f"limit {cell.limit} starts at an output of zero, and that of width "
-            f"{cell.network.width} has {start:.3g} of its hidden units' size; take 64, at more than the base width",
+            f"limit {cell.limit} requires an initial output of zero, but at width {cell.network.width} it is "
+            f"{start:.3g} of the size of the hidden units; use 64 and a width above the base width",
         )
     if cell.num_steps > 1 and set(cell.frozen) != hidden:
         raise ConfigurationError(
             "frozen",
-            f"limit {cell.limit} is for {sorted(hidden)}, not {sorted(cell.frozen)}, or for num_steps: 1, "
-            f"not {cell.num_steps}: after the first step other weights move as well",
+            f"limit {cell.limit} requires {sorted(hidden)}, not {sorted(cell.frozen)}, or num_steps: 1, not "
+            f"{cell.num_steps}: after the first step, other weights change as well",
         )
     if "output" in cell.frozen:
-        raise ConfigurationError("frozen", f"limit {cell.limit} trains the output weights")
+        raise ConfigurationError(
+            "frozen", f"limit {cell.limit} requires trained output weights; remove output"
+        )
 
 
 def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
@@ -123,14 +128,16 @@ def compute(cell: Cell, arrays: Arrays) -> dict[str, Measured]:
         for spec in cell.measurements:
             chosen, labels = list(spec.steps), {"step": spec.steps}
             if spec.name == "performance":
-                found = np.einsum("nm,tmc->tnc", kernel_test, coefficients[chosen], optimize=True)
-                result["test_loss"] = Measured(_losses(found, y_test), ("step",), labels)
+                outputs_test = np.einsum(
+                    "nm,tmc->tnc", kernel_test, coefficients[chosen], optimize=True
+                )
+                result["test_loss"] = Measured(_losses(outputs_test, y_test), ("step",), labels)
                 if cell.dataset.targets != "real":
-                    shares = _accuracies(found, y_test)
-                    result["test_accuracy"] = Measured(shares, ("step",), labels)
+                    accuracies = _accuracies(outputs_test, y_test)
+                    result["test_accuracy"] = Measured(accuracies, ("step",), labels)
             elif spec.name == "training_performance":
-                shares = _accuracies(outputs[chosen], y)
-                result["train_accuracy"] = Measured(shares, ("step",), labels)
+                accuracies = _accuracies(outputs[chosen], y)
+                result["train_accuracy"] = Measured(accuracies, ("step",), labels)
     return result
 
 
@@ -166,14 +173,14 @@ def regression(
     values, vectors = np.linalg.eigh(kernel)
     values = np.maximum(values, 0.0)
     targets = vectors.T @ y
-    found = np.zeros((num_steps + 1, *y.shape))
+    coefficients = np.zeros((num_steps + 1, *y.shape))
     velocity = np.zeros_like(y)
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(num_steps):
-            errors = targets - values[:, None] * found[step]
+            errors = targets - values[:, None] * coefficients[step]
             velocity = momentum * velocity + rate * errors / (values + ridge)[:, None]
-            found[step + 1] = found[step] + velocity
-        result: Array = np.einsum("nm,tmc->tnc", vectors, found, optimize=True)
+            coefficients[step + 1] = coefficients[step] + velocity
+        result: Array = np.einsum("nm,tmc->tnc", vectors, coefficients, optimize=True)
     return result
 
 
@@ -207,10 +214,10 @@ def activated(units: Covariance, activation: str) -> Covariance:
     sizes = np.sqrt(np.outer(left, right))
     correlation = np.clip(np.divide(pairs, sizes, out=np.zeros_like(pairs), where=sizes > 0), -1, 1)
     ours, theirs = _coefficients(phi, left), _coefficients(phi, right)
-    found = np.zeros_like(pairs)
+    moments = np.zeros_like(pairs)
     for degree in reversed(range(_DEGREES)):
-        found = found * correlation + np.outer(ours[:, degree], theirs[:, degree])
-    return Covariance(found, _squares(phi, left), _squares(phi, right))
+        moments = moments * correlation + np.outer(ours[:, degree], theirs[:, degree])
+    return Covariance(moments, _squares(phi, left), _squares(phi, right))
 
 
 def _linear(pairs: ArrayLike, _left: ArrayLike, _right: ArrayLike) -> Array:
@@ -222,21 +229,21 @@ def _relu(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
     pairs, sizes = np.asarray(pairs), np.sqrt(np.multiply(left, right))
     cosine = np.clip(np.divide(pairs, sizes, out=np.zeros_like(sizes), where=sizes > 0), -1, 1)
     angle = np.arccos(cosine)
-    found: Array = sizes * (np.sin(angle) + (np.pi - angle) * cosine) / (2 * np.pi)
-    return found
+    moments: Array = sizes * (np.sin(angle) + (np.pi - angle) * cosine) / (2 * np.pi)
+    return moments
 
 
 def _abs(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
     """Compute the moments of |u| = relu(u) + relu(-u)."""
-    found: Array = 2.0 * (_relu(pairs, left, right) + _relu(np.negative(pairs), left, right))
-    return found
+    moments: Array = 2.0 * (_relu(pairs, left, right) + _relu(np.negative(pairs), left, right))
+    return moments
 
 
 def _erf(pairs: ArrayLike, left: ArrayLike, right: ArrayLike) -> Array:
     """Compute the arc-sine kernel (Williams 1997)."""
     sizes = np.sqrt(np.multiply(1 + 2 * np.asarray(left), 1 + 2 * np.asarray(right)))
-    found: Array = 2 / np.pi * np.arcsin(2 * np.asarray(pairs) / sizes)
-    return found
+    moments: Array = 2 / np.pi * np.arcsin(2 * np.asarray(pairs) / sizes)
+    return moments
 
 
 _CLOSED: dict[str, Callable[..., Array]] = {
@@ -255,24 +262,24 @@ def _coefficients(
     phi: Callable[[Array], Array], variances: Float[Array, " n"]
 ) -> Float[Array, "n degrees"]:
     """Compute E[phi(u) He_k(z)] / sqrt(k!) with u = sqrt(variance) z, by quadrature."""
-    nodes, shares = _quadrature()
+    nodes, probabilities = _quadrature()
     basis = np.empty((_DEGREES, _NODES))
     basis[0], basis[1] = 1.0, nodes
     for k in range(1, _DEGREES - 1):
         basis[k + 1] = (nodes * basis[k] - k**0.5 * basis[k - 1]) / (k + 1) ** 0.5
-    found: Array = (phi(np.sqrt(variances)[:, None] * nodes) * shares) @ basis.T
-    return found
+    coefficients: Array = (phi(np.sqrt(variances)[:, None] * nodes) * probabilities) @ basis.T
+    return coefficients
 
 
 def _squares(phi: Callable[[Array], Array], variances: Float[Array, " n"]) -> Float[Array, " n"]:
-    nodes, shares = _quadrature()
-    found: Array = phi(np.sqrt(variances)[:, None] * nodes) ** 2 @ shares
-    return found
+    nodes, probabilities = _quadrature()
+    squares: Array = phi(np.sqrt(variances)[:, None] * nodes) ** 2 @ probabilities
+    return squares
 
 
 def _quadrature() -> tuple[Array, Array]:
-    nodes, shares = np.polynomial.hermite_e.hermegauss(_NODES)
-    return nodes, shares / shares.sum()
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    return nodes, weights / weights.sum()
 
 
 def _scale(cell: Cell, role: str) -> float:
@@ -290,7 +297,7 @@ def _step(cell: Cell, mean: float) -> tuple[float, float]:
     def damping(side: str, eigenvalue: float) -> float:
         own = getattr(optimiser, f"{side}_damping") * getattr(numbers, f"{side}_damping")
         rho: float = own * eigenvalue**optimiser.own_power
-        return rho if rho > optimiser.smallest_damping else float(optimiser.smallest_damping)
+        return rho
 
     rate = numbers.learning_rate * numbers.multiplier**2
     if optimiser.name == "kfac":
@@ -310,8 +317,8 @@ def _accuracies(outputs: Float[Array, "times n out"], y: Float[Array, "n out"]) 
     else:
         right = outputs.argmax(axis=2) == y.argmax(axis=1)
     finite = np.isfinite(outputs).all(axis=(1, 2))
-    shares: Array = np.where(finite, right.mean(axis=1), np.nan)
-    return shares
+    accuracies: Array = np.where(finite, right.mean(axis=1), np.nan)
+    return accuracies
 
 
 def work(cell: Cell, count: Count) -> None:

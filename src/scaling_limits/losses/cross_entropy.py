@@ -22,7 +22,7 @@ def refuse(settings: CellSettings) -> None:
         ConfigurationError: naming the key.
     """
     if settings.targets != "one_hot":
-        raise ConfigurationError("loss", "'cross_entropy' needs targets: one_hot")
+        raise ConfigurationError("loss", "'cross_entropy' requires targets: one_hot")
 
 
 def summed(outputs: Array, targets: Array, tokens: int) -> Array:

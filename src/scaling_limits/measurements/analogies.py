@@ -58,24 +58,27 @@ def refuse(cell: Cell) -> None:
         ConfigurationError: naming the key and what is valid.
     """
     if cell.dataset.context_size is None:
-        raise lacking("analogies", f"is of texts; dataset '{cell.dataset.name}' has no analogies")
+        raise lacking(
+            "analogies",
+            f"requires a text with analogies, which dataset '{cell.dataset.name}' does not have",
+        )
     network = cell.network
     result = network.name, network.activation, network.num_hidden_layers
     if result != ("mlp", "linear", 1):
         raise lacking(
             "analogies",
-            "is of mlps of two linear layers, as CBOW is; network is "
-            f"'{network.name}', activation '{network.activation}', depth {network.num_hidden_layers + 1} weight layers",
+            f"requires an mlp of two linear layers (CBOW), not network: {network.name}, activation: "
+            f"{network.activation} and {network.num_hidden_layers + 1} weight layers",
         )
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Add the products of all questions with all words, assuming ten questions per word.
+    """Add the products of all questions with all vocabulary, assuming ten questions per word.
 
     Their actual number is known only from the data.
     """
-    words = cell.network.input_dim
-    count.multiply_adds(10.0 * words**2 * cell.network.width)
+    vocabulary = cell.network.input_dim
+    count.multiply_adds(10.0 * vocabulary**2 * cell.network.width)
 
 
 def memory(cell: Cell) -> dict[str, float]:

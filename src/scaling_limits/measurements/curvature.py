@@ -62,10 +62,10 @@ def refuse(cell: Cell) -> None:
     """Reject optimisers without both factors, and frozen weights, which have none; raises ConfigurationError."""
     if cell.optimiser.name not in _HAVING:
         raise lacking(
-            "curvature", f"is of optimiser: {' or '.join(_HAVING)}, this is '{cell.optimiser.name}'"
+            "curvature", f"requires optimiser: {' or '.join(_HAVING)}, not '{cell.optimiser.name}'"
         )
     if cell.frozen:
-        raise lacking("curvature", "is of weights that are trained; frozen should be empty")
+        raise lacking("curvature", "requires that all weights are trained; remove frozen")
 
 
 def work(cell: Cell, count: Count) -> None:

@@ -42,35 +42,21 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
     def apply(v: Array) -> Array:
         return product(v.reshape(like.shape)).reshape(size)
 
-    def clean(w: Array, basis: Array) -> Array:
-        # twice is enough (Parlett); rows that are still zero change nothing
-        w = w - (basis @ w) @ basis
-        return w - (basis @ w) @ basis
-
     def step(number: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         basis, images, v = state
         basis, image = basis.at[number].set(v), apply(v)
-        rest = clean(image, basis)
+        rest = _orthogonalised(image, basis)
         length = jnp.linalg.norm(rest)
         # an invariant subspace is exhausted, so continue in an independent direction
         exhausted = length <= 1e-12 * jnp.linalg.norm(image)
-        rest = jnp.where(exhausted, clean(jnp.roll(first, number + 1), basis), rest)
+        rest = jnp.where(exhausted, _orthogonalised(jnp.roll(first, number + 1), basis), rest)
         return basis, images.at[number].set(image), rest / jnp.linalg.norm(rest)
-
-    def ends(number: Array, basis: Array, images: Array) -> tuple[Array, Array]:
-        """Return the extreme eigenvalues of the projection on the directions so far, and their coefficients."""
-        inner = basis @ images.T
-        # directions that do not exist yet get an eigenvalue between the extremes
-        inner = inner + jnp.diag(jnp.where(jnp.arange(count) < number, 0.0, inner[0, 0]))
-        values, vectors = jnp.linalg.eigh((inner + inner.T) / 2)
-        both = jnp.asarray([0, -1])
-        return values[both], vectors[:, both].T
 
     def several(carried: PyTree) -> PyTree:
         number, state, *_ = carried
         until = jnp.minimum(number + CHECKED_EVERY, count)
         state = jax.lax.fori_loop(number, until, step, state)
-        values, coefficients = ends(until, *state[:2])
+        values, coefficients = _projected(until, *state[:2])
         larger = jnp.argmax(jnp.abs(values))
         value, chosen = values[larger], coefficients[larger]
         residual = jnp.linalg.norm(chosen @ state[1] - value * (chosen @ state[0]))
@@ -88,3 +74,31 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
     _, (basis, _, _), values, coefficients, _ = jax.lax.while_loop(going, several, start)
     result = (coefficients @ basis).reshape(2, *like.shape)
     return Extremes(values[0], values[1], result[0], result[1])
+
+
+def _orthogonalised(w: Float[Array, " size"], basis: Float[Array, "count size"]) -> Array:
+    """Return the part of a vector that is orthogonal to the rows of `basis`; rows of zeros change nothing."""
+    # twice is enough (Parlett)
+    w = w - (basis @ w) @ basis
+    return w - (basis @ w) @ basis
+
+
+def _projected(
+    number: Array, basis: Float[Array, "count size"], images: Float[Array, "count size"]
+) -> tuple[Float[Array, "2"], Float[Array, "2 count"]]:
+    """Compute the extreme eigenvalues of the matrix, projected on the first `number` rows of `basis`.
+
+    Args:
+        number: number of rows that are in use; the others are zero.
+        basis: orthonormal rows.
+        images: the rows, multiplied by the matrix.
+
+    Returns:
+        The smallest and the largest eigenvalue, and the coefficients of their eigenvectors in the rows.
+    """
+    inner = basis @ images.T
+    # rows that are not in use get an eigenvalue between the extremes
+    inner = inner + jnp.diag(jnp.where(jnp.arange(len(basis)) < number, 0.0, inner[0, 0]))
+    values, vectors = jnp.linalg.eigh((inner + inner.T) / 2)
+    both = jnp.asarray([0, -1])
+    return values[both], vectors[:, both].T

@@ -66,7 +66,7 @@ def refuse(cell: Cell) -> None:
     if cell.network.num_statistics is not None:
         raise lacking(
             "error_alignment",
-            f"takes each sample by itself, which network '{cell.network.name}' with its batch norm does not",
+            f"requires a network that treats samples independently; network '{cell.network.name}' has batch norm",
         )
 
 

@@ -43,7 +43,7 @@ def refuse(cell: Cell) -> None:
     """Reject networks whose layers differ in size; raises ConfigurationError."""
     name = cell.network.name
     if name != "mlp":
-        lack = f"is for layers of one size, as those of an mlp, network is '{name}'"
+        lack = f"requires layers of equal size, as in network: mlp, not '{name}'"
         raise lacking("feature_increments", lack)
 
 

@@ -34,7 +34,10 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
 def refuse(cell: Cell) -> None:
     """Reject networks without feedback weights; raises ConfigurationError."""
     if cell.network.feedback is None:
-        lack = f"is of feedback weights, algorithm '{cell.algorithm.name}' trains none"
+        lack = (
+            "requires an algorithm that trains feedback weights, such as target_propagation, not "
+            f"'{cell.algorithm.name}'"
+        )
         raise lacking("feedback_reconstruction", lack)
 
 

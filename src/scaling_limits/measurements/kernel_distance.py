@@ -92,16 +92,17 @@ def refuse(cell: Cell) -> None:
     }
     for name, (result, allowed) in facts.items():
         if result not in allowed:
-            words = " or ".join(repr(value) for value in allowed)
-            raise lacking("kernel_distance", f"is for {name}: {words}, this is {result!r}")
+            valid = " or ".join(repr(value) for value in allowed)
+            raise lacking("kernel_distance", f"requires {name}: {valid}, not {result!r}")
     if cell.network.num_statistics is not None:
         raise lacking(
             "kernel_distance",
-            "is of features that do not depend on the batch, not with batch norm, as in network: "
-            f"'{cell.network.name}'",
+            f"requires features that do not depend on the batch; network '{cell.network.name}' has batch norm",
         )
     if "output" in cell.frozen:
-        raise lacking("kernel_distance", "is of output weights that are trained; frozen has them")
+        raise lacking(
+            "kernel_distance", "requires trained output weights; remove output from frozen"
+        )
 
 
 def work(cell: Cell, count: Count) -> None:

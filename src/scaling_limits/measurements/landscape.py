@@ -82,7 +82,9 @@ def refuse(cell: Cell) -> None:
     stepwise_inference("landscape", cell)
     options = cell.algorithm
     if options.activity_decay is not None:
-        raise lacking("landscape", "is of the energy without activity_decay; leave that out")
+        raise lacking(
+            "landscape", "requires an energy without activity decay; remove activity_decay"
+        )
 
 
 memory = conditioning.memory

@@ -71,8 +71,8 @@ def refuse(cell: Cell) -> None:
     if not cell.network.has_branches:
         raise lacking(
             "linearisation",
-            "is of residual branches; use network: mlp with skip: true and at least one block, residual_cnn or "
-            f"transformer, not '{cell.network.name}' without",
+            f"requires residual branches, which network '{cell.network.name}' does not have here; use mlp with "
+            "skip: true and at least one block, residual_cnn or transformer",
         )
 
 

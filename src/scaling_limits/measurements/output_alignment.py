@@ -51,7 +51,7 @@ def refuse(cell: Cell) -> None:
     if below.outputs * below.positions != output.inputs:
         raise lacking(
             "output_alignment",
-            "is for output weights without pooling before them, as those of mlp and vgg5, network is "
+            "requires a network without pooling before its output weights, such as mlp or vgg5, not "
             f"'{cell.network.name}'",
         )
 

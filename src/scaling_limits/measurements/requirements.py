@@ -19,13 +19,11 @@ def linear_equilibrium(measurement: str, cell: Cell) -> None:
     if (network.name, network.activation, loss) != ("mlp", "linear", "mean_squared_error"):
         raise lacking(
             measurement,
-            "is of the equilibrium of linear mlps with mean_squared_error, network is "
-            f"'{network.name}', activation '{network.activation}', loss '{loss}'",
+            "requires network: mlp, activation: linear and loss: mean_squared_error, not network: "
+            f"{network.name}, activation: {network.activation} and loss: {loss}",
         )
     if network.layer_norm:
-        raise lacking(
-            measurement, "is of the equilibrium of linear mlps; layer_norm should be false"
-        )
+        raise lacking(measurement, "requires linear nodes; use layer_norm: false")
 
 
 def activity_hessian(measurement: str, cell: Cell) -> None:
@@ -36,12 +34,13 @@ def activity_hessian(measurement: str, cell: Cell) -> None:
     """
     if cell.network.name != "mlp":
         raise lacking(
-            measurement, f"is of layers of one size, network: mlp, this is '{cell.network.name}'"
+            measurement,
+            f"requires layers of equal size, as in network: mlp, not '{cell.network.name}'",
         )
     if cell.dtype != "float64":
         raise lacking(
             measurement,
-            f"needs dtype: float64, as eigenvalues far apart do, this is '{cell.dtype}'",
+            f"requires dtype: float64, because eigenvalues differ by orders of magnitude, not '{cell.dtype}'",
         )
 
 
@@ -53,14 +52,16 @@ def stepwise_inference(measurement: str, cell: Cell) -> None:
     """
     inference = getattr(cell.algorithm, "inference", None)
     if inference not in ("gradient_descent", "adam"):
-        result = "" if inference is None else f" with inference '{inference}'"
+        inference_text = "" if inference is None else f" with inference '{inference}'"
         raise lacking(
             measurement,
-            "is of algorithm: predictive_coding with inference: gradient_descent or adam, this is "
-            f"'{cell.algorithm.name}'{result}",
+            "requires algorithm: predictive_coding with inference: gradient_descent or adam, not "
+            f"'{cell.algorithm.name}'{inference_text}",
         )
     if getattr(cell.algorithm, "inference_tolerance", None) is not None:
-        raise lacking(measurement, "is of all steps; leave inference_tolerance out")
+        raise lacking(
+            measurement, "requires that inference takes all its steps; remove inference_tolerance"
+        )
 
 
 def exact_inference(loss: str) -> AlgorithmSpec:

@@ -63,14 +63,23 @@ def refuse(cell: Cell) -> None:
     """
     linear_equilibrium("rescaling", cell)
     if cell.init_distribution == "orthogonal":
-        lack = "its expected value is that of normal or uniform draws, those here are orthogonal"
+        lack = (
+            "its expected value is known for init_distribution: normal or uniform, not 'orthogonal'"
+        )
         raise lacking("rescaling", lack)
     if cell.network.mean_subtraction:
-        raise lacking("rescaling", "its expected value is that without mean_subtraction")
+        raise lacking(
+            "rescaling",
+            "its expected value is known without mean_subtraction only; use "
+            "mean_subtraction: false",
+        )
     if cell.network.block_depth > 1:
-        raise lacking("rescaling", "its expected value is that of block_depth: 1")
+        raise lacking(
+            "rescaling",
+            f"its expected value is known for block_depth: 1 only, not {cell.network.block_depth}",
+        )
     if cell.scaling["input"].energy_weight != cell.scaling["hidden"].energy_weight:
-        lack = "its expected value is that of one energy weight below the last layer"
+        lack = "its expected value is known only if all layers below the last have the same energy weight"
         raise lacking("rescaling", lack)
 
 

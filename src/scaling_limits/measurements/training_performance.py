@@ -36,7 +36,7 @@ def refuse(cell: Cell) -> None:
     if cell.dataset.targets == "real":
         raise lacking(
             "training_performance",
-            "is of outputs that are right or wrong, targets: 'real' have no classes; use one_hot or scalar",
+            "requires targets with classes, not targets: real; use one_hot or scalar",
         )
 
 

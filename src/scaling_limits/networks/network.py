@@ -159,8 +159,8 @@ class Network:
         """
         params, x = [], self._input(dtype)
         for segment in self.segments:
-            x, drawn = _draw(segment, "weights", x, key, scaling, distribution)
-            params.append(drawn)
+            x, segment_params = _draw(segment, "weights", x, key, scaling, distribution)
+            params.append(segment_params)
         return tuple(params)
 
     def init_feedback(

@@ -17,13 +17,19 @@ PIECEWISE_LINEAR = frozenset({"linear", "relu", "abs"})
 class Settings(Strict):
     """Size of a network. `depth` is the depth on the paper's axis, and `depth_kind` defines its unit."""
 
-    width: int = Field(ge=1, description="units of a hidden layer; of images, a factor of channels")
-    depth: int = Field(ge=1, description="as depth_kind counts it")
-    depth_kind: Literal["hidden_layers", "weight_layers", "blocks", "block_layers"] = Field(
-        description="what depth counts: hidden layers H (mupc), weight layers L = H + 1 (pc-tp, pcn-limits), "
-        "residual blocks L, where H = L + 1 (depth-mup), or the layers in these blocks, block_depth L"
+    width: int = Field(
+        ge=1,
+        description="units of a hidden layer; in networks for images, a factor of the "
+        "numbers of channels",
     )
-    activation: Activation
+    depth: int = Field(
+        ge=1, description="depth of the network, in the unit that depth_kind defines"
+    )
+    depth_kind: Literal["hidden_layers", "weight_layers", "blocks", "block_layers"] = Field(
+        description="unit of depth: hidden layers H (mupc), weight layers L = H + 1 (pc-tp, pcn-limits), "
+        "residual blocks L, with H = L + 1 (depth-mup), or the layers in these blocks, block_depth L"
+    )
+    activation: Activation = Field(description="activation function of the hidden layers")
 
     @property
     def num_weight_layers(self) -> int:
@@ -52,8 +58,8 @@ class LayerNorm(Strict):
 
     layer_norm: bool = Field(
         default=False,
-        description="what enters a residual branch is normalised over the units of each sample or token, without gain "
-        "and shift; of transformers what enters the output as well",
+        description="whether the input of each residual branch is normalised over the units of each sample or "
+        "token, without gain and shift; in transformers, also the input of the output layer",
     )
 
 
@@ -68,7 +74,7 @@ def structure(
     if dataset.sequence_length is not None and not of_sequences:
         raise ConfigurationError(
             "network",
-            f"{settings.network} takes no sequences of tokens, as dataset '{dataset.name}' has; "
+            f"{settings.network} does not accept sequences of tokens, which dataset '{dataset.name}' consists of; "
             "use transformer",
         )
     plain = {"activation_position": "before_weight", "skip": False, "mean_subtraction": False}
@@ -97,8 +103,8 @@ def refuse_batch_norm(settings: CellSettings) -> None:
     if settings.algorithm != "backpropagation":
         raise ConfigurationError(
             "algorithm",
-            f"'{settings.algorithm}' takes each sample by itself, and batch norm ties those of a batch "
-            f"together; with network: {settings.network} use backpropagation",
+            f"'{settings.algorithm}' treats samples independently, but network: {settings.network} normalises "
+            "them together (batch norm); use backpropagation",
         )
 
 
@@ -110,10 +116,11 @@ def refuse(settings: Settings) -> None:
     """
     if settings.num_hidden_layers < 1:
         raise ConfigurationError(
-            "depth", f"{settings.depth} {settings.depth_kind} leave no hidden layer"
+            "depth",
+            f"{settings.depth} {settings.depth_kind} leave no hidden layer; use a larger depth",
         )
     if settings.depth_kind == "block_layers" and not hasattr(settings, "block_depth"):
         raise ConfigurationError(
             "depth_kind",
-            "block_layers counts the layers in blocks of network: mlp; use blocks or weight_layers",
+            "'block_layers' is available only for network: mlp; use blocks or weight_layers",
         )

@@ -50,7 +50,8 @@ def init_and_rate(row: Row, role: str) -> InitAndRate:
     if row.update_rule not in PRECONDITIONED:
         raise ConfigurationError(
             None,
-            f"{row.scheme}, {row.update_rule}: (b, c) are exponents of SGD and of what preconditions its gradients",
+            f"{row.scheme}, {row.update_rule}: (b, c) are defined for sgd and for optimisers that precondition "
+            "its gradients",
         )
 
     def power(quantity: str) -> Exponent:
@@ -74,7 +75,8 @@ def variance_and_rate(row: Row, role: str) -> VarianceAndRate:
     if row.update_rule != "adam":
         raise ConfigurationError(
             None,
-            f"{row.scheme}, {row.update_rule}: c is the exponent of an effective learning rate, for rows of adam",
+            f"{row.scheme}, {row.update_rule}: c, the exponent of an effective learning rate, is defined for adam "
+            "only",
         )
 
     def power(quantity: str) -> Exponent:
@@ -101,7 +103,7 @@ def output_scaled(row: Row, gauge: float) -> OutputScaled:
     d = (last.c - hidden.c) * 0.5
     if last.b != hidden.b + d:
         raise ConfigurationError(
-            row.scheme, "its output is not a hidden layer over a power of the width"
+            row.scheme, "the output weights are not hidden weights divided by a power of the width"
         )
     c = hidden.c - a_l * 2.0 + d * 2.0
     a_1 = (first.c - c) * 0.5 + d

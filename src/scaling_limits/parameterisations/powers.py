@@ -86,8 +86,8 @@ class Power(Strict):
 
     def exponent(self, axis: str, *, skip: bool) -> Exponent:
         """Return the exponent of one of `AXES`."""
-        found: float | Exponent = getattr(self, axis)
-        exponent = found if isinstance(found, Exponent) else Exponent(constant=found)
+        value: float | Exponent = getattr(self, axis)
+        exponent = value if isinstance(value, Exponent) else Exponent(constant=value)
         return exponent if skip or axis == "width" or not exponent.named else Exponent()
 
 

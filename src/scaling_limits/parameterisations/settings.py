@@ -16,46 +16,74 @@ from scaling_limits.strict import Strict
 class Settings(Strict):
     """Base sizes, factors and named exponents of a row, and changes of its exponents (controls)."""
 
-    base_width: int = Field(default=1, ge=1, description="where powers of the width are 1")
-    base_depth: int = Field(default=1, ge=1, description="where powers of the depth are 1")
-    init_scale: float = Field(default=1.0, gt=0, description="multiplies all initial weights")
+    base_width: int = Field(default=1, ge=1, description="width at which powers of the width are 1")
+    base_depth: int = Field(default=1, ge=1, description="depth at which powers of the depth are 1")
+    init_scale: float = Field(default=1.0, gt=0, description="factor of all initial weights")
     input_init_scale: float = Field(
-        default=1.0, gt=0, description="multiplies the input's initial weights further"
+        default=1.0, gt=0, description="additional factor of the initial input weights"
     )
     output_init_scale: float = Field(
-        default=1.0, gt=0, description="multiplies the output's initial weights further"
+        default=1.0, gt=0, description="additional factor of the initial output weights"
     )
-    output_scale: float = Field(default=1.0, gt=0, description="gamma_0, where the row has one")
+    output_scale: float = Field(
+        default=1.0, gt=0, description="gamma_0, for parameterisations that use it"
+    )
     branch_multiplier: float = Field(
-        default=1.0, gt=0, description="of hidden residual branches; needs skip: true"
+        default=1.0,
+        gt=0,
+        description="factor of the hidden residual branches; requires a network with residual "
+        "branches, such as an mlp with skip: true",
     )
     depth_exponent: float | None = Field(
-        default=None, description="of residual networks, where the row has one"
+        default=None,
+        description="alpha: residual branches scale like depth^-alpha; for parameterisations that use it",
     )
     depth_lr_exponent: float | None = Field(
-        default=None, description="of residual networks, where the row has one"
+        default=None,
+        description="gamma: the learning rate of residual branches contains depth^-gamma (depth-mup Eq. 4); for "
+        "parameterisations that use it",
     )
-    energy_weight_exponent: float | None = Field(default=None, description="where the row has one")
+    energy_weight_exponent: float | None = Field(
+        default=None,
+        description="exponent of the width in the output "
+        "layer's energy weight (pc-tp "
+        "gamma_L), for parameterisations that "
+        "use it",
+    )
     output_init_exponent: float | None = Field(
-        default=None, description="of the width in the output's initial weights; 1 if absent"
+        default=None,
+        description="b_L, exponent of the width in the initial output weights; 1 if absent",
     )
     exponent_changes: dict[str, dict[str, dict[str, float]]] = Field(
         default_factory=dict,
-        description="added to the row's exponents: role or layer -> quantity -> width or depth (controls)",
+        description="numbers added to the row's exponents in controls: role or layer -> quantity -> width or "
+        "depth -> number",
     )
     pivot_width: int | None = Field(
-        default=None, ge=1, description="where width's changes are 1; the base width if absent"
+        default=None,
+        ge=1,
+        description="width at which exponent_changes of the width change nothing; base_width "
+        "if absent",
     )
     pivot_depth: int | None = Field(
-        default=None, ge=1, description="where depth's changes are 1; the base depth if absent"
+        default=None,
+        ge=1,
+        description="depth at which exponent_changes of the depth change nothing; base_depth "
+        "if absent",
     )
 
 
 class EnergyWeights(Strict):
     """Weights of predictive coding's errors, declared by parts that use an energy or its equilibrium."""
 
-    energy_weight: float = Field(default=1.0, gt=0, description="of all layers but the last")
-    output_energy_weight: float = Field(default=1.0, gt=0, description="of the last layer")
+    energy_weight: float = Field(
+        default=1.0,
+        gt=0,
+        description="weight of predictive coding's errors in all layers except the last",
+    )
+    output_energy_weight: float = Field(
+        default=1.0, gt=0, description="weight of predictive coding's error in the last layer"
+    )
 
 
 def refuse(settings: CellSettings) -> None:
@@ -72,19 +100,20 @@ def refuse(settings: CellSettings) -> None:
                 "acts only on the role hidden with skip: true; leave it out",
             )
     if not residual:
-        given = {
+        used = {
             "depth_exponent": settings.depth_exponent is not None,
             "depth_lr_exponent": settings.depth_lr_exponent is not None,
             "branch_multiplier": settings.branch_multiplier != 1.0,
         }
-        for key, is_given in given.items():
-            if is_given:
-                raise ConfigurationError(key, "scales residual branches; it needs skip: true")
+        for key, is_used in used.items():
+            if is_used:
+                raise ConfigurationError(
+                    key, "has no effect without residual branches; requires skip: true"
+                )
     if settings.output_init_exponent not in (None, 1.0) and settings.width == settings.base_width:
         raise ConfigurationError(
             "output_init_exponent",
-            f"{settings.output_init_exponent:g} acts on nothing at the base width "
-            f"{settings.base_width}; take 1 there",
+            f"{settings.output_init_exponent:g} has no effect at the base width {settings.base_width}; use 1",
         )
     if not hasattr(settings, "feedback"):
         for role in FEEDBACK_ROLES:

@@ -115,11 +115,11 @@ class Exponents:
     def value(self, exponent: Exponent) -> float:
         """Return the value of an exponent that is linear in the named ones."""
 
-        def given(name: str) -> float:
-            found: float | None = getattr(self, name)
-            return USUAL.get(name, 0.0) if found is None else found
+        def named(name: str) -> float:
+            own: float | None = getattr(self, name)
+            return USUAL.get(name, 0.0) if own is None else own
 
-        return exponent.constant + sum(c * given(name) for name, c in exponent.named.items())
+        return exponent.constant + sum(c * named(name) for name, c in exponent.named.items())
 
     def check(self, row: Row, *, skip: bool) -> None:
         """Reject values that the row does not use, and missing values that it uses.
@@ -128,13 +128,13 @@ class Exponents:
             ConfigurationError: naming the key.
         """
         for name in EXPONENTS:
-            given = getattr(self, name) is not None
-            if given and name not in row.exponents(skip=True):
+            is_set = getattr(self, name) is not None
+            if is_set and name not in row.exponents(skip=True):
                 raise ConfigurationError(
-                    name, f"parameterisation {row.scheme} has none; leave it unset"
+                    name, f"parameterisation {row.scheme} does not use it; leave it out"
                 )
-            if not given and name in row.exponents(skip=skip) - set(USUAL):
-                raise ConfigurationError(name, f"parameterisation {row.scheme} needs it")
+            if not is_set and name in row.exponents(skip=skip) - set(USUAL):
+                raise ConfigurationError(name, f"required by parameterisation {row.scheme}")
 
 
 @dataclass(frozen=True)
@@ -160,23 +160,23 @@ def find_row(scheme: str, update_rule: str, rows: Sequence[Row] = TABLE) -> Row:
     if scheme == "sp" and "sp" not in schemes:
         raise ConfigurationError(
             "parameterisation",
-            "'sp' is ambiguous: say sp_gaussian (variance 1/fan_in) or "
-            "sp_uniform (PyTorch's default, variance 1/(3 fan_in))",
+            "'sp' is ambiguous; use sp_gaussian (variance 1/fan_in) or sp_uniform (PyTorch's default, variance "
+            "1/(3 fan_in))",
         )
     if scheme not in schemes:
         raise ConfigurationError("parameterisation", unknown("parameterisation", scheme, schemes))
-    found = [row for row in rows if row.scheme == scheme and row.update_rule == update_rule]
-    if len(found) > 1:
+    matching = [row for row in rows if row.scheme == scheme and row.update_rule == update_rule]
+    if len(matching) > 1:
         raise ConfigurationError(
             "parameterisation",
-            f"{scheme} has two rows for {update_rule}; give yours another name",
+            f"{scheme} has two rows for {update_rule}; rename yours",
         )
-    if not found:
+    if not matching:
         rules = [row.update_rule for row in rows if row.scheme == scheme]
         raise ConfigurationError(
             "parameterisation", unknown(f"update rule of {scheme}", update_rule, rules)
         )
-    return found[0]
+    return matching[0]
 
 
 def resolve(
@@ -233,59 +233,22 @@ def resolve(
             number is not representable in double precision.
     """
     row = find_row(scheme, optimiser, rows)
-    if feedback_dim is not None and not row.has_feedback:
-        others = sorted({r.scheme for r in rows if r.update_rule == optimiser and r.has_feedback})
-        raise ConfigurationError(
-            "parameterisation",
-            f"{scheme} has no feedback weights for {optimiser}; take {' or '.join(others)}",
-        )
+    if feedback_dim is not None:
+        _require_feedback(row, rows)
     exponents.check(row, skip=skip)
     if factors.output_scale != 1.0 and not any(power.output_scale for power in row.powers()):
         raise ConfigurationError(
-            "output_scale", f"parameterisation {scheme} has none; leave it at 1"
+            "output_scale", f"parameterisation {scheme} does not use it; leave it out"
         )
-    fan_ins = {"input": input_dim, "hidden": width, "output": width}
-    if feedback_dim is not None:
-        fan_ins.update(feedback_hidden=width, feedback_output=feedback_dim)
     if weights is None:
-        weights = {role: (role, fan_in) for role, fan_in in fan_ins.items()}
+        weights = _by_role(input_dim, width, feedback_dim)
     check_changes(exponent_changes, weights)
-    ratios = {"width": width / base_width, "depth": depth / base_depth}
-    changed = {
-        "width": width / (pivot_width or base_width),
-        "depth": depth / (pivot_depth or base_depth),
-    }
-
-    def value(power: Power, role: str, name: str, fan_in: int, quantity: str) -> float:
-        try:
-            number = product(power, role, name, fan_in, quantity)
-        except OverflowError:
-            number = math.inf
-        # initial weights may be 0, the limit of small ones
-        lost = number == 0 and power.scale != 0 and quantity != "init_std"
-        if lost or math.isinf(number):
-            beyond = "infinite" if number else "0"
-            raise ConfigurationError(
-                "parameterisation",
-                f"{scheme}: {quantity} of the role {role} is {beyond} in double precision at width "
-                f"{width}, depth {depth}; exponents and exponent_changes should leave a number",
-            )
-        return number
-
-    def product(power: Power, role: str, name: str, fan_in: int, quantity: str) -> float:
-        number = (
-            power.scale
-            * fan_in**power.fan_in
-            * factors.output_scale**power.output_scale
-            * factors.of(role, quantity)
-        )
-        for axis, ratio in ratios.items():
-            number *= ratio ** exponents.value(power.exponent(axis, skip=skip))
-        for key in dict.fromkeys((role, name)):
-            for axis, change in exponent_changes.get(key, {}).get(quantity, {}).items():
-                number *= changed[axis] ** change
-        return float(number)
-
+    sizes = {"width": width, "depth": depth}
+    base = {"width": base_width, "depth": base_depth}
+    pivot = {"width": pivot_width or base_width, "depth": pivot_depth or base_depth}
+    value = _Evaluation(
+        scheme, sizes, base, pivot, skip, factors, exponents, exponent_changes
+    ).value
     scaling = {
         name: RoleScaling(
             **{q: value(row.role(role).power(q), role, name, fan_in, q) for q in QUANTITIES}
@@ -294,6 +257,81 @@ def resolve(
     }
     step = value(row.inference_step, "inference", "inference", 1, "step")
     return Parameterisation(scaling, step, row.init_distribution)
+
+
+def _by_role(input_dim: int, width: int, feedback_dim: int | None) -> dict[str, tuple[str, int]]:
+    """Return every role with its fan-in, by its name."""
+    fan_ins = {"input": input_dim, "hidden": width, "output": width}
+    if feedback_dim is not None:
+        fan_ins.update(feedback_hidden=width, feedback_output=feedback_dim)
+    return {role: (role, fan_in) for role, fan_in in fan_ins.items()}
+
+
+def _require_feedback(row: Row, rows: Sequence[Row]) -> None:
+    if not row.has_feedback:
+        rule = row.update_rule
+        others = sorted({r.scheme for r in rows if r.update_rule == rule and r.has_feedback})
+        raise ConfigurationError(
+            "parameterisation",
+            f"{row.scheme} defines no feedback weights for {rule}; use {' or '.join(others)}",
+        )
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """Evaluation of the powers of a row at one width and depth."""
+
+    scheme: str
+    sizes: Mapping[str, int]
+    base: Mapping[str, float]
+    pivot: Mapping[str, float]
+    skip: bool
+    factors: Factors
+    exponents: Exponents
+    changes: ExponentChanges
+
+    def value(self, power: Power, role: str, name: str, fan_in: int, quantity: str) -> float:
+        """Return the number of an entry of the row.
+
+        Args:
+            power: the entry.
+            role: role of the weights.
+            name: name of the weights; equal to the role if they have no numbers of their own.
+            fan_in: fan-in of the weights.
+            quantity: name of the entry.
+
+        Raises:
+            ConfigurationError: the number is not representable in double precision.
+        """
+        try:
+            number = self._product(power, role, name, fan_in, quantity)
+        except OverflowError:
+            number = math.inf
+        # initial weights may be 0, the limit of small ones
+        lost = number == 0 and power.scale != 0 and quantity != "init_std"
+        if lost or math.isinf(number):
+            beyond = "infinite" if number else "0"
+            raise ConfigurationError(
+                "parameterisation",
+                f"{self.scheme}: {quantity} of the role {role} is {beyond} in double precision at width "
+                f"{self.sizes['width']}, depth {self.sizes['depth']}; change exponents or exponent_changes",
+            )
+        return number
+
+    def _product(self, power: Power, role: str, name: str, fan_in: int, quantity: str) -> float:
+        number = (
+            power.scale
+            * fan_in**power.fan_in
+            * self.factors.output_scale**power.output_scale
+            * self.factors.of(role, quantity)
+        )
+        for axis, size in self.sizes.items():
+            exponent = self.exponents.value(power.exponent(axis, skip=self.skip))
+            number *= (size / self.base[axis]) ** exponent
+        for key in dict.fromkeys((role, name)):
+            for axis, change in self.changes.get(key, {}).get(quantity, {}).items():
+                number *= (self.sizes[axis] / self.pivot[axis]) ** change
+        return float(number)
 
 
 def check_changes(changes: ExponentChanges, layers: Iterable[str] = ()) -> None:

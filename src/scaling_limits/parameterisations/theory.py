@@ -39,6 +39,7 @@ by keys and divided by N, and keys likewise.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from scaling_limits.errors import ConfigurationError
@@ -56,6 +57,8 @@ PRECONDITIONERS = {"foof": (1.0, 0.0), "kfac": (1.0, 1.0)}
 """Powers (e_A, e_B) of both Kronecker factors."""
 SHAMPOO = 0.5
 """Shampoo's exponent e."""
+_SUMS = {"width": (0.5, 1.0), "depth": (0.0, 0.0)}
+"""Powers that sums over the units of a layer add, by axis: of independent and of coherent terms."""
 
 ROUNDING = 1e-9
 """Sums of exponents closer to zero than this are treated as zero."""
@@ -204,25 +207,16 @@ def width_exponents(
     forward.append(forward[-1] + size["output"] + 0.5)
     output_error = max(0.0, forward[-1])
     energy_weight = power("output", "energy_weight")
-    given = exponents.preconditioner_exponent
-    preconditioner = 1.0 if given is None else given
-    own = {
-        "backpropagation": slope,
-        "predictive_coding": [energy_weight + one for one in slope],
-        "gauss_newton_target": [one - preconditioner * (2 * one + 1) for one in slope],
-    }
-    error = [*(output_error + one for one in own[algorithm]), output_error]
+    relative = _relative_errors(algorithm, slope, energy_weight, exponents.preconditioner_exponent)
+    error = [*(output_error + one for one in relative), output_error]
     inputs = [0.0, *forward[:-1]]
 
     gradient, update = [], []
     for role, sent, entering, to_output in zip(roles, error, inputs, [*slope, 0.0], strict=True):
-        size_in, size_out = (0.0 if role == fixed else 1.0 for fixed in ("input", "output"))
-        coherent = entering + size_in
         gradient.append(multiplier[role] + sent + entering)
-        factors = (2 * entering + size_in, 2 * to_output + size_out)
-        of_weight = 2 * (sent + entering) + size_in + size_out
-        step = power(role, "learning_rate")
-        step += _direction(row.update_rule, gradient[-1], factors, of_weight)
+        direction = _direction(row.update_rule, role, gradient[-1], sent, entering, to_output)
+        step = power(role, "learning_rate") + direction
+        coherent = entering + _size(role, "input")
         update.append(multiplier[role] + step + coherent)
     carried = [update[i] + growth * (num_hidden_layers - 1 - i) for i in hidden]
     return WidthExponents(
@@ -235,14 +229,50 @@ def width_exponents(
     )
 
 
+def _relative_errors(
+    algorithm: Algorithm, slope: Sequence[float], energy_weight: float, exponent: float | None
+) -> list[float]:
+    """Return the powers of the hidden layers' errors relative to the output's error.
+
+    Args:
+        algorithm: the algorithm.
+        slope: powers of the derivatives of the output with respect to the hidden preactivations.
+        energy_weight: power of the energy weight of the output.
+        exponent: e_B of Gauss-Newton targets; 1 if None.
+    """
+    if algorithm == "predictive_coding":
+        return [energy_weight + one for one in slope]
+    if algorithm == "gauss_newton_target":
+        preconditioner = 1.0 if exponent is None else exponent
+        return [one - preconditioner * (2 * one + 1) for one in slope]
+    return list(slope)
+
+
+def _size(role: str, fixed: str) -> float:
+    """Return the power of a weight's fan-in or fan-out, which does not grow for the role `fixed`."""
+    return 0.0 if role == fixed else 1.0
+
+
 def _direction(
-    update_rule: str, gradient: float, factors: tuple[float, float], moment: float
+    update_rule: str, role: str, gradient: float, sent: float, entering: float, to_output: float
 ) -> float:
-    """Return the power of the direction's entries, given those of the gradient, A and B, and Shampoo's moments."""
+    """Return the power of the entries of the direction of a weight's update.
+
+    Args:
+        update_rule: the optimiser.
+        role: role of the weight.
+        gradient: power of the entries of the gradient.
+        sent: power of the error at the weight's node.
+        entering: power of the inputs of the weight.
+        to_output: power of the derivative of the output with respect to the weight's node.
+    """
     if update_rule == "adam":
         return 0.0
+    size_in, size_out = _size(role, "input"), _size(role, "output")
     if update_rule == "shampoo":
+        moment = 2 * (sent + entering) + size_in + size_out
         return gradient - SHAMPOO * moment
+    factors = (2 * entering + size_in, 2 * to_output + size_out)
     powers = PRECONDITIONERS.get(update_rule, (0.0, 0.0))
     return gradient - sum(e * order for e, order in zip(powers, factors, strict=True))
 
@@ -328,12 +358,12 @@ def depth_exponents_of(settings: Mapping[str, Any]) -> DepthExponents:
     optimiser = settings["optimiser"]
     if optimiser not in ("sgd", "adam"):
         raise ConfigurationError(
-            "optimiser", f"powers of depth are predicted for sgd and adam, not for {optimiser}"
+            "optimiser", f"powers of depth are predicted for sgd and adam, not for '{optimiser}'"
         )
     row = find_row(settings["parameterisation"], optimiser)
     # a table of cells has NaN for settings that a cell does not have
-    said = {name: settings.get(name) for name in EXPONENTS if name in row.exponents(skip=True)}
-    values = {name: value for name, value in said.items() if value is not None and value == value}
+    named = {name: settings.get(name) for name in EXPONENTS if name in row.exponents(skip=True)}
+    values = {name: value for name, value in named.items() if value is not None and value == value}
     return depth_exponents(row, exponents=Exponents(**values), exponent_changes={})
 
 
@@ -363,14 +393,12 @@ def block_exponents(
     """
     layers = [name for branch in blocks.branches for name in branch] + list(blocks.scores)
     power = _powers(axis, row, True, exponents, exponent_changes, layers)
-    independent, coherent = (0.5, 1.0) if axis == "width" else (0.0, 0.0)
+    independent, coherent = _SUMS[axis]
     branch = power("hidden", "branch")
     size = {name: power(name, "multiplier") + power(name, "init_std") for name in (*ROLES, *layers)}
     growth = {name: size[name] + independent for name in layers}
-    if any(
-        branch + sum(growth[name] for name in chain) > (0.0 if axis == "width" else -0.5)
-        for chain in blocks.branches
-    ):
+    largest = 0.0 if axis == "width" else -0.5
+    if any(branch + sum(growth[name] for name in chain) > largest for chain in blocks.branches):
         return None
     stream = size["input"]
     entering = 0.0 if blocks.normalised else stream
@@ -378,35 +406,58 @@ def block_exponents(
     # layer norm divides the derivative by the size of its input
     slope = size["output"] + entering - stream + max(0.0, output)
 
-    def weight(name: str, entering: float, error: float, fan_in: float) -> WeightExponents:
-        gradient = power(name, "multiplier") + error + entering
-        direction = 0.0 if row.update_rule == "adam" else gradient
-        step = direction + power(name, "learning_rate")
-        preactivation = entering + size[name] + fan_in * independent
-        moved = power(name, "multiplier") + step + entering + fan_in * coherent
-        return WeightExponents(preactivation, gradient, moved)
-
-    found = {
+    weight = partial(_weight_exponents, axis, row.update_rule, power)
+    weights = {
         "input": weight("input", 0.0, slope, 0.0),
         "output": weight("output", entering, max(0.0, output), 1.0),
     }
-    carried = [found["input"].update]
+    carried = [weights["input"].update]
     for chain in blocks.branches:
         below = entering
         for number, name in enumerate(chain, start=1):
             above = branch + sum(growth[other] for other in chain[number:])
-            found[name] = weight(name, below, slope + above, 1.0)
+            weights[name] = weight(name, below, slope + above, 1.0)
             # the same contribution comes from each of the L blocks
-            carried.append(found[name].update + above + (0.0 if axis == "width" else 1.0))
-            below = found[name].preactivation
+            carried.append(weights[name].update + above + (0.0 if axis == "width" else 1.0))
+            below = weights[name].preactivation
     for name, other in zip(blocks.scores, reversed(blocks.scores), strict=True):
         value, *_ = blocks.branches[0]
         above = branch + sum(growth[name] for name in blocks.branches[0][1:])
-        of_scores = slope + above + found[value].preactivation + independent
+        of_scores = slope + above + weights[value].preactivation + independent
         error = of_scores + entering + growth[other] - coherent
-        found[name] = weight(name, entering, error, 1.0)
+        weights[name] = weight(name, entering, error, 1.0)
     moved = max(carried) + size["output"] + entering - stream + coherent
-    return BlockExponents(found, stream, moved)
+    return BlockExponents(weights, stream, moved)
+
+
+def _weight_exponents(
+    axis: Literal["width", "depth"],
+    update_rule: str,
+    power: Callable[[str, str], float],
+    name: str,
+    entering: float,
+    error: float,
+    fan_in: float,
+) -> WeightExponents:
+    """Return the powers of one weight of a network of residual blocks.
+
+    Args:
+        axis: `width` or `depth`.
+        update_rule: `sgd` or `adam`.
+        power: the powers of the row, as returned by `_powers`.
+        name: role or layer of the weight.
+        entering: power of the inputs of the weight.
+        error: power of the derivative of the loss with respect to the weight's preactivation.
+        fan_in: 1 if the fan-in is the width, otherwise 0.
+    """
+    independent, coherent = _SUMS[axis]
+    gradient = power(name, "multiplier") + error + entering
+    direction = 0.0 if update_rule == "adam" else gradient
+    step = direction + power(name, "learning_rate")
+    size = power(name, "multiplier") + power(name, "init_std")
+    preactivation = entering + size + fan_in * independent
+    update = power(name, "multiplier") + step + entering + fan_in * coherent
+    return WeightExponents(preactivation, gradient, update)
 
 
 def _powers(

@@ -28,7 +28,7 @@ def check(cell: Cell, arrays: Arrays) -> None:
         return
     order = jax.ShapeDtypeStruct((1, cell.batch_size), jnp.int32)
 
-    def followed(numbers: dict[str, Any], order: Any, data: Data) -> None:
+    def traced(numbers: dict[str, Any], order: Any, data: Data) -> None:
         training = Training(cell, numbers, order, data)
         weights = initial_weights(cell, networks.build(cell.network), numbers)
         problem = training.problem(weights, jnp.int32(0), order[0])
@@ -37,18 +37,20 @@ def check(cell: Cell, arrays: Arrays) -> None:
         state = algorithm.init(problem)
         updated = algorithm.update(problem, state)
         if not (isinstance(updated, tuple) and len(updated) == 3):
-            raise _UnlikeError("update gives not three things: gradients, the next state, metrics")
+            raise _UnlikeError(
+                "update must return three values: gradients, the next state and metrics"
+            )
         gradients, next_state, metrics = updated
         if not isinstance(gradients, Weights):
-            raise _UnlikeError("gradients of update are no Weights(forward, feedback)")
+            raise _UnlikeError("update must return its gradients as Weights(forward, feedback)")
         for group in training.rules:
-            given, asked = getattr(gradients, group), getattr(weights, group)
-            _alike("update", f"{group} gradients", given, asked)
+            result, expected = getattr(gradients, group), getattr(weights, group)
+            _alike("update", f"{group} gradients", result, expected)
         _alike("update", "the next state", next_state, state)
         _scalars(metrics)
 
     try:
-        jax.eval_shape(followed, numbers_of(cell), order, data_of(cell, arrays))
+        jax.eval_shape(traced, numbers_of(cell), order, data_of(cell, arrays))
     except _UnlikeError as error:
         raise ConfigurationError(
             f"algorithms.{cell.algorithm.name}", f"{cell.algorithm.file}: {error}"
@@ -59,23 +61,26 @@ class _UnlikeError(Exception):
     """The algorithm returns something other than required."""
 
 
-def _alike(function: str, what: str, given: PyTree, asked: PyTree) -> None:
-    if _described(given) != _described(asked):
+def _alike(function: str, what: str, result: PyTree, expected: PyTree) -> None:
+    if _shapes(result) != _shapes(expected):
         raise _UnlikeError(
-            f"{function} gives {what} of shapes {_described(given)}; asked for are {_described(asked)}"
+            f"{function} returns {what} of shapes {_shapes(result)} instead of {_shapes(expected)}"
         )
 
 
-def _described(tree: PyTree) -> str:
+def _shapes(tree: PyTree) -> str:
     return str(jax.tree.map(lambda value: list(jnp.shape(value)), tree))
 
 
 def _scalars(metrics: PyTree) -> None:
     if not isinstance(metrics, dict) or "train_loss" not in metrics:
         result = ", ".join(sorted(metrics)) if isinstance(metrics, dict) else type(metrics).__name__
-        raise _UnlikeError(f"metrics of update have no train_loss, but {result or 'nothing'}")
+        raise _UnlikeError(
+            f"update must return the metric train_loss; its metrics are: {result or 'none'}"
+        )
     for name, value in metrics.items():
         if jnp.shape(value) != ():
             raise _UnlikeError(
-                f"the metric {name} of update has the shape {list(jnp.shape(value))}; asked for is a number"
+                f"update must return the metric {name} as a number, not as an array of shape "
+                f"{list(jnp.shape(value))}"
             )

@@ -18,31 +18,34 @@ class Settings(Strict):
         default=0.0,
         ge=0,
         lt=1,
-        description="share of each training target that all classes have alike",
+        description="fraction of each training target that is spread evenly over all classes",
     )
     learning_rate: float | None = Field(
-        default=None, gt=0, description="needed by training; before the roles' factors of the row"
+        default=None,
+        gt=0,
+        description="learning rate, before the row's factors for the roles; required by training",
     )
     augmentation: tuple[Literal["crop", "flip", "cutout"], ...] = Field(
-        default=(), description="of training images, drawn at every step"
+        default=(), description="random transformations of the training images, drawn at every step"
     )
     frozen: tuple[Literal["input", "hidden", "output"], ...] = Field(
-        default=(), description="roles of weights that stay as drawn"
+        default=(), description="roles of weights that keep their initial values"
     )
     seed: int = Field(
         default=0,
         ge=SEEDS.start,
         lt=SEEDS.stop,
-        description="of initial weights, and of the order of samples",
+        description="seed of the initial weights and of the order of samples",
     )
     learning_rate_schedule: Literal["constant", "cosine"] = Field(
-        default="constant", description="cosine: down to zero over all updates"
+        default="constant", description="constant, or cosine decay to zero over all updates"
     )
     warmup: float | None = Field(
         default=None,
         gt=0,
         lt=1,
-        description="share of the updates in which the rate rises linearly from 0, before cosine; none if absent",
+        description="fraction of the updates during which the learning rate rises linearly from 0, before its "
+        "cosine decay; none if absent",
     )
     outer_learning_rate: float | None = Field(
         default=None,
@@ -52,19 +55,22 @@ class Settings(Strict):
     averaged_records: int | None = Field(
         default=None,
         ge=1,
-        description="equal parts of training over which metrics of every update are averaged; each update if absent",
+        description="number of equal parts of training over which metrics of every update are averaged; no "
+        "averaging if absent",
     )
     num_steps: int | None = Field(
         default=None,
         ge=0,
-        description="updates, 0 for networks that stay as drawn; or say num_epochs",
+        description="number of updates, 0 for networks at initialisation; required unless num_epochs is set",
     )
     num_epochs: int | None = Field(
-        default=None, ge=1, description="passes over the training samples, in place of num_steps"
+        default=None, ge=1, description="passes over the training samples, instead of num_steps"
     )
-    batch_size: int = Field(ge=1, description="at most the training samples")
+    batch_size: int = Field(
+        ge=1, description="number of samples of each update; all training samples if larger"
+    )
     dtype: Literal["float32", "float64"] = Field(
-        default="float32", description="of all numbers in training; limits are in float64"
+        default="float32", description="floating-point type of training; limits use float64"
     )
 
 
@@ -81,33 +87,29 @@ def refuse(settings: CellSettings) -> None:
     if settings.label_smoothing and settings.loss != "cross_entropy":
         raise ConfigurationError(
             "label_smoothing",
-            f"acts on labels, with loss: cross_entropy, not '{settings.loss}'; leave it out",
+            f"acts only with loss: cross_entropy, not {settings.loss}; leave it out",
         )
     if settings.num_steps is None and settings.num_epochs is None:
-        raise ConfigurationError("num_steps", "is needed, or num_epochs")
+        raise ConfigurationError("num_steps", "required, unless num_epochs is set")
     if settings.num_steps is not None and settings.num_epochs is not None:
-        raise ConfigurationError(
-            "num_epochs", "num_steps says how many updates there are as well; leave one of them out"
-        )
+        raise ConfigurationError("num_epochs", "num_steps is set as well; remove one of them")
     if settings.num_steps == 0 and settings.learning_rate is not None:
-        raise ConfigurationError(
-            "learning_rate", "with num_steps: 0 nothing is trained; leave it out"
-        )
+        raise ConfigurationError("learning_rate", "has no effect with num_steps: 0; leave it out")
     if settings.num_steps != 0 and settings.learning_rate is None:
-        raise ConfigurationError("learning_rate", "is needed, a number above 0")
+        raise ConfigurationError("learning_rate", "required, a number > 0")
     if settings.warmup is not None and settings.learning_rate_schedule != "cosine":
         raise ConfigurationError(
             "warmup",
-            "acts before learning_rate_schedule: cosine, this is "
-            f"'{settings.learning_rate_schedule}'; leave it out",
+            f"acts only with learning_rate_schedule: cosine, not {settings.learning_rate_schedule}; leave it out",
         )
     if settings.averaged_records is not None and settings.limit is not None:
         raise ConfigurationError(
-            "averaged_records", "acts on training, not on a limit; leave it out"
+            "averaged_records", "has no effect on a limit, only on training; leave it out"
         )
     if settings.outer_learning_rate is not None and {"input", "output"} <= set(settings.frozen):
         raise ConfigurationError(
-            "outer_learning_rate", "input and output weights are frozen; leave it out"
+            "outer_learning_rate",
+            "has no effect, because input and output weights are frozen; leave it out",
         )
 
 
@@ -132,7 +134,8 @@ def averaged_records(settings: CellSettings, num_steps: int) -> int | None:
     parts: int | None = settings.averaged_records
     if parts is not None and parts > num_steps:
         raise ConfigurationError(
-            "averaged_records", f"{parts} parts of {num_steps} updates; valid are 1 to {num_steps}"
+            "averaged_records",
+            f"{parts} is more than the {num_steps} updates. Valid: 1 to {num_steps}",
         )
     return parts
 

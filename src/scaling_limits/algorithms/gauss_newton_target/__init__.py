@@ -14,7 +14,8 @@ class Settings(Strict):
         default=None,
         ge=0,
         le=1,
-        description="power of the preconditioner: 0 is backpropagation; 1, the target, if absent",
+        description="exponent e_B of the preconditioner: 0 is backpropagation and 1, the default, the "
+        "Gauss-Newton target",
     )
 
 

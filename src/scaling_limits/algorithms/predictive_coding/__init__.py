@@ -32,42 +32,53 @@ class Settings(EnergyWeights):
     """How activities are inferred. Symbols: `num_inference_steps` T, `activity_learning_rate` beta (mupc)."""
 
     inference: Literal["gradient_descent", "adam", "exact", "equilibrium"] = Field(
-        description="steps on the activities, the closed form of linear networks, or where steps would end in any"
+        description="how activities are inferred: gradient_descent or adam (steps), exact (closed form, linear "
+        "networks) or equilibrium (numerical solver)"
     )
     num_inference_steps: Annotated[int, Field(ge=0)] | Literal["num_hidden_layers"] | None = Field(
-        default=None, description="needed by steps"
+        default=None,
+        description="number T of inference steps, or num_hidden_layers for H steps; required by "
+        "gradient_descent and adam",
     )
     activity_gradient: Literal["batch_mean", "per_sample"] | None = Field(
         default=None,
-        description="needed by steps: activities descend the energy's batch mean, or their own sample's energy",
+        description="energy that activities descend: its mean over the batch, or each sample's own; required by "
+        "gradient_descent and adam",
     )
     activity_learning_rate: float | None = Field(
-        default=None, gt=0, description="needed by steps; times the row's inference step"
+        default=None,
+        gt=0,
+        description="learning rate beta of the activities, before the row's factor; required "
+        "by gradient_descent and adam",
     )
     activity_initialisation: Literal["forward", "zeros", "normal"] | None = Field(
-        default=None, description="forward if absent"
+        default=None,
+        description="initial activities: those of a forward pass, zeros or standard normal draws; "
+        "forward if absent",
     )
     inference_order: Literal["synchronous", "sequential"] | None = Field(
         default=None,
-        description="synchronous if absent; sequential: from the output down, each layer with the new values above it, "
-        "not with adam",
+        description="order of updates within a step; sequential updates the layers from the output down, each "
+        "with the new activities above it, and is not available with adam; synchronous if absent",
     )
     fixed_predictions: bool | None = Field(
         default=None,
-        description="false if absent; true: predictions and their derivatives stay those of the initial activities",
+        description="whether predictions and their derivatives keep their values at the initial activities; "
+        "false if absent",
     )
     inference_tolerance: float | None = Field(
         default=None,
         gt=0,
-        description="steps end, before there are num_inference_steps, with the first that follows a gradient with a "
-        "smaller norm: of all hidden layers and samples of the batch in one vector; needed by equilibrium: the largest "
-        "entry of a sample's own gradient",
+        description="for gradient_descent and adam: inference ends early, after the first step whose activity "
+        "gradient has a norm below this (over all hidden layers and samples of the batch); for "
+        "equilibrium (required): largest allowed entry of the activity gradient of a sample's own "
+        "energy",
     )
     activity_decay: float | None = Field(
         default=None,
         ge=0,
-        description="strength alpha of a decay that the energy of inference has besides: alpha/2 times the square of "
-        "all hidden activities",
+        description="strength alpha of activity decay: alpha/2 times the sum of squares of all hidden activities "
+        "is added to the energy of inference",
     )
 
 
@@ -94,8 +105,8 @@ class Options(AlgorithmSpec):
 
 def options(settings: CellSettings, inference_step: float) -> Fields:
     """Return the options of a cell; `inference_step` is the row's factor of the activity learning rate."""
-    given = {name: getattr(settings, name) for name in Settings.model_fields}
-    chosen = {name: value for name, value in given.items() if name in Options.model_fields}
+    values = {name: getattr(settings, name) for name in Settings.model_fields}
+    chosen = {name: value for name, value in values.items() if name in Options.model_fields}
     if settings.inference == "exact":
         return chosen
     kinks = settings.activation in KINKED
@@ -137,29 +148,30 @@ def refuse(settings: CellSettings) -> None:
         for key in idle:
             if getattr(settings, key) is not None:
                 raise ConfigurationError(
-                    key, f"{settings.inference} inference takes no steps; leave it out"
+                    key, f"has no effect with inference: {settings.inference}; leave it out"
                 )
     else:
         for key in required:
             if getattr(settings, key) is None:
-                raise ConfigurationError(key, f"{settings.inference} inference needs it")
+                raise ConfigurationError(key, f"required by inference: {settings.inference}")
         if settings.inference == "adam" and settings.inference_order == "sequential":
             raise ConfigurationError(
-                "inference_order", "adam moves all activities at once; use synchronous"
+                "inference_order",
+                "'sequential' is not available with inference: adam; use synchronous",
             )
         if settings.activity_initialisation == "zeros":
-            needed, given = steps_from_zeros(settings), settings.num_inference_steps
+            needed, steps = steps_from_zeros(settings), settings.num_inference_steps
             if needed is None:
                 raise ConfigurationError(
                     "fixed_predictions",
-                    "those of activity_initialisation: zeros are zeros, so only the lowest weights "
-                    "would ever learn; use forward or normal",
+                    "with activity_initialisation: zeros, fixed predictions are zero, so only the lowest weights "
+                    "learn; use activity_initialisation: forward or normal",
                 )
-            if given != "num_hidden_layers" and given < needed:
+            if steps != "num_hidden_layers" and steps < needed:
                 raise ConfigurationError(
                     "num_inference_steps",
-                    f"activity_initialisation: zeros needs {needed} here; {given} leave "
-                    "activities at zero, so the weights above them would never learn",
+                    f"{steps} steps from activity_initialisation: zeros leave activities at zero, so the weights "
+                    f"above them never learn; use at least {needed} steps",
                 )
 
 
@@ -168,28 +180,28 @@ def _refuse_exact(settings: CellSettings) -> None:
     if not linear or settings.loss != "mean_squared_error":
         raise ConfigurationError(
             "inference",
-            "'exact' is a closed form of linear mlps and mean_squared_error, network is "
-            f"'{settings.network}', activation '{settings.activation}', loss '{settings.loss}'; "
-            "use inference 'gradient_descent'",
+            "'exact' requires network: mlp, activation: linear and loss: mean_squared_error, not network: "
+            f"{settings.network}, activation: {settings.activation} and loss: {settings.loss}; use inference: "
+            "gradient_descent",
         )
     if settings.layer_norm:
         raise ConfigurationError(
             "layer_norm",
-            "true makes nodes that are not linear, and inference 'exact' is of linear mlps; use false, or "
-            "inference 'gradient_descent'",
+            "true is not available with inference: exact, which requires linear nodes; use false, or inference: "
+            "gradient_descent",
         )
     _refuse_step_changes(settings)
 
 
 def _refuse_equilibrium(settings: CellSettings) -> None:
     if settings.inference_tolerance is None:
-        raise ConfigurationError("inference_tolerance", "equilibrium inference needs it")
+        raise ConfigurationError("inference_tolerance", "required by inference: equilibrium")
     least = LEAST_TOLERANCES[settings.dtype]
     if settings.inference_tolerance < least:
         raise ConfigurationError(
             "inference_tolerance",
-            f"{settings.inference_tolerance:g} is below what {settings.dtype} reaches, {least:g}; "
-            "give a larger one, or dtype: float64",
+            f"{settings.inference_tolerance:g} is below {least:g}, the smallest residual that round-off allows in "
+            f"{settings.dtype}; use a larger tolerance, or dtype: float64",
         )
     _refuse_step_changes(settings)
 

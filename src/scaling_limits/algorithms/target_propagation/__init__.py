@@ -15,21 +15,24 @@ class Settings(feedback.FeedbackWeights):
 
     difference_correction: bool = Field(
         default=False,
-        description="difference target propagation (pc-tp S.13)",
+        description="whether targets have the correction of difference target propagation (pc-tp S.13)",
     )
     target_step: float = Field(
         default=0.01,
         gt=0,
-        description="etahat: how far the output's target lies down the gradient, so a factor of all errors",
+        description="etahat: step from the output to its target along the negative gradient; all errors are "
+        "proportional to it",
     )
     feedback_loss: Literal["reconstruction", "difference_reconstruction"] = Field(
         default="reconstruction",
-        description="of each node's input from its output, or of each hidden layer through the network's output",
+        description="loss of the feedback weights: reconstruction of each node's input from its output, or of "
+        "each hidden layer through the network's output",
     )
     feedback_noise: float | None = Field(
         default=None,
         gt=0,
-        description="standard deviation; no noise if absent; difference_reconstruction needs it",
+        description="standard deviation of the noise added to activities when feedback weights are trained; no "
+        "noise if absent; required by difference_reconstruction",
     )
 
 
@@ -55,7 +58,9 @@ def refuse(settings: CellSettings) -> None:
     """
     feedback.refuse(settings)
     if settings.feedback_loss == "difference_reconstruction" and settings.feedback_noise is None:
-        raise ConfigurationError("feedback_noise", "difference_reconstruction needs it")
+        raise ConfigurationError(
+            "feedback_noise", "required by feedback_loss: difference_reconstruction"
+        )
 
 
 def work(cell: Cell, count: Count) -> None:

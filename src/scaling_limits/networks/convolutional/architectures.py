@@ -178,10 +178,10 @@ def image_shape(spec: NetworkSpec, smallest: int) -> Shape:
     if len(shape) == 2:
         shape = (*shape, 1)
     if len(shape) != 3 or min(shape[:2]) < smallest:
-        words = " x ".join(map(str, spec.input_shape or (spec.input_dim,)))
+        shape_text = " x ".join(map(str, spec.input_shape or (spec.input_dim,)))
         raise ConfigurationError(
             "input_shape",
-            f"{spec.name} is for images of at least {smallest} x {smallest}, the data have {words}",
+            f"{spec.name} requires images of at least {smallest} x {smallest} pixels, not {shape_text}",
         )
     height, width, channels = shape
     return height, width, channels
@@ -189,8 +189,8 @@ def image_shape(spec: NetworkSpec, smallest: int) -> Shape:
 
 def nearest(wanted: int, depths: Sequence[int]) -> str:
     """Return a text with the available depths and the nearest one."""
-    words = ", ".join(map(str, depths))
-    return f"{words}; the nearest is {min(depths, key=lambda depth: abs(depth - wanted))}"
+    choices = ", ".join(map(str, depths))
+    return f"{choices}; the nearest is {min(depths, key=lambda depth: abs(depth - wanted))}"
 
 
 def _halved(shape: Shape) -> Shape:
@@ -204,9 +204,9 @@ def _of_depth(spec: NetworkSpec, variants: Sequence[tuple[Block, ...]]) -> tuple
         return result[spec.num_hidden_layers]
     wanted = spec.num_hidden_layers + 1
     if len(result) > 1:
-        there = nearest(wanted, [depth + 1 for depth in result])
+        valid = nearest(wanted, [depth + 1 for depth in result])
         raise ConfigurationError(
-            "depth", f"{spec.name} has no {wanted} weight layers. Valid: {there}"
+            "depth", f"{spec.name} has no variant with {wanted} weight layers. Valid: {valid}"
         )
     raise ConfigurationError(
         "depth",

@@ -18,14 +18,18 @@ class Settings(LayerNorm):
     """Position of activations, skips, and the form of residual branches."""
 
     activation_position: Literal["before_weight", "after_weight"] = Field(
-        default="before_weight", description="a W phi(x), or phi(a W x)"
+        default="before_weight",
+        description="where the activation function acts: before the weight, a W phi(x), "
+        "or after it, phi(a W x)",
     )
-    skip: bool = Field(default=False, description="hidden layers add their input (residual)")
+    skip: bool = Field(
+        default=False, description="whether hidden layers have skip connections (residual network)"
+    )
     block_depth: int = Field(
-        default=1, ge=1, description="k: layers of a residual branch (depth-mup Sec. 9)"
+        default=1, ge=1, description="number k of layers in a residual branch (depth-mup Sec. 9)"
     )
     mean_subtraction: bool = Field(
-        default=False, description="the mean over units is taken off residual branches"
+        default=False, description="whether residual branches subtract their mean over units"
     )
 
     @property
@@ -46,20 +50,22 @@ def refuse(settings: CellSettings) -> None:
         "layer_norm": settings.layer_norm,
         "block_depth": block_depth > 1,
     }
-    for key, is_given in branch.items():
-        if is_given and not settings.skip:
-            raise ConfigurationError(key, "acts on residual branches; it needs skip: true")
+    for key, is_used in branch.items():
+        if is_used and not settings.skip:
+            raise ConfigurationError(
+                key, "has no effect without residual branches; requires skip: true"
+            )
     if block_depth > 1 and kind not in ("blocks", "block_layers"):
         raise ConfigurationError(
             "depth_kind",
-            f"{kind} of blocks of {block_depth} layers is ambiguous; use blocks or block_layers",
+            f"'{kind}' is ambiguous with block_depth: {block_depth}; use blocks or block_layers",
         )
     if kind == "block_layers" and settings.depth % block_depth:
         nearest = max(round(settings.depth / block_depth), 1) * block_depth
         raise ConfigurationError(
             "depth",
-            f"{settings.depth} block_layers are no number of blocks of block_depth: {block_depth} layers; the "
-            f"nearest is {nearest}",
+            f"{settings.depth} block_layers are not a multiple of block_depth: {block_depth}; the nearest is "
+            f"{nearest}",
         )
 
 

@@ -48,15 +48,15 @@ def refuse(settings: CellSettings) -> None:
         nearest = max(round(settings.width / _KERNEL**2), 1) * _KERNEL**2
         raise ConfigurationError(
             "width",
-            f"that of {settings.network} is {_KERNEL} x {_KERNEL} positions times channels, which "
-            f"{settings.width} is not; the nearest is {nearest}",
+            f"{settings.width} is not a multiple of {_KERNEL**2}; the width of {settings.network} is {_KERNEL} x "
+            f"{_KERNEL} kernel positions times the number of channels; the nearest is {nearest}",
         )
     if settings.depth_kind != "weight_layers" or settings.depth % _OF_STAGE != 1:
         stages = max(round((settings.depth - 1) / _OF_STAGE), 1)
         raise ConfigurationError(
             "depth",
-            f"{settings.network} has {_OF_STAGE} layers a stage and one above, counted as weight_layers, not "
-            f"{settings.depth} {settings.depth_kind}; the nearest is {stages * _OF_STAGE + 1} weight_layers",
+            f"{settings.network} has {_OF_STAGE} layers per stage and an output layer, counted as weight_layers, "
+            f"not {settings.depth} {settings.depth_kind}; the nearest is {stages * _OF_STAGE + 1} weight_layers",
         )
 
 
@@ -83,8 +83,8 @@ def plan(spec: NetworkSpec) -> tuple[tuple[Stage, ...], ImageLayer]:
     if shape[0] % 2**number or shape[1] % 2**number:
         raise ConfigurationError(
             "input_shape",
-            f"{number} poolings of {spec.name} do not divide {shape[0]} x {shape[1]}; "
-            f"use multiples of {2**number}",
+            f"the {number} poolings of {spec.name} do not divide {shape[0]} x {shape[1]}; use multiples of "
+            f"{2**number}",
         )
     features, stages = spec.width // _KERNEL**2, []
     for stage in range(number):

@@ -14,7 +14,7 @@ class Settings(Strict):
     """The number of channels of a unit of width."""
 
     channels: int = Field(
-        default=16, ge=1, description="of the first stage, for each unit of width"
+        default=16, ge=1, description="channels of the first stage per unit of width"
     )
 
 
@@ -27,8 +27,8 @@ def refuse(settings: CellSettings) -> None:
     if settings.depth_kind != "blocks":
         raise ConfigurationError(
             "depth_kind",
-            f"the depth of {settings.network} counts its residual blocks, not "
-            f"{settings.depth_kind}; use blocks",
+            f"'{settings.depth_kind}' is not available for network: {settings.network}, whose depth counts "
+            "residual blocks; use blocks",
         )
     refuse_batch_norm(settings)
 

@@ -64,7 +64,7 @@ def plan(spec: Spec) -> tuple[ImageLayer, tuple[ResidualBlock, ...], ImageLayer]
     if num_blocks not in STAGES:
         raise ConfigurationError(
             "depth",
-            f"{spec.name} has no {num_blocks} blocks. Valid: {nearest(num_blocks, list(STAGES))}",
+            f"{spec.name} has no variant with {num_blocks} blocks. Valid: {nearest(num_blocks, list(STAGES))}",
         )
     shape = image_shape(spec, _SMALLEST)
     stem = ImageLayer(

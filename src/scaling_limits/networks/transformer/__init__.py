@@ -23,11 +23,14 @@ EXPANSION = 4
 class Settings(LayerNorm):
     """Attention heads, and choices in which the paper's text differs from other networks."""
 
-    num_heads: int = Field(default=8, ge=1, description="of attention; they divide the width")
+    num_heads: int = Field(
+        default=8, ge=1, description="number of attention heads, a divisor of the width"
+    )
     block_fan_ins: Literal["own", "printed"] = Field(
         default="own",
-        description="what weights of blocks are scaled by: their own, or those of pcn-limits Eq. 128 and 129, d for "
-        "queries, keys and values, 4 N for the first dense layer and N for the second",
+        description="fan-ins by which weights of blocks are scaled: their own, or those printed in pcn-limits "
+        "Eq. 128 and 129, which are d for queries, keys and values, 4 N for the first dense layer "
+        "and N for the second",
     )
 
     @property
@@ -53,17 +56,18 @@ def refuse(settings: CellSettings) -> None:
         nearest = max(round(settings.width / settings.num_heads), 1) * settings.num_heads
         raise ConfigurationError(
             "width",
-            f"{settings.num_heads} heads do not divide {settings.width}; the nearest is {nearest}",
+            f"{settings.width} is not divisible by num_heads: {settings.num_heads}; the nearest is {nearest}",
         )
     if settings.depth_kind != "blocks":
         raise ConfigurationError(
             "depth_kind",
-            f"the depth of transformer counts its blocks, not {settings.depth_kind}; use blocks",
+            f"'{settings.depth_kind}' is not available for network: transformer, whose depth counts blocks; use "
+            "blocks",
         )
     if settings.loss != "cross_entropy":
         raise ConfigurationError(
             "loss",
-            f"the outputs of transformer are for tokens, not '{settings.loss}'; use cross_entropy",
+            f"'{settings.loss}' is not available for network: transformer; use cross_entropy",
         )
 
 
@@ -76,8 +80,8 @@ def spec(settings: CellSettings, dataset: DatasetSpec) -> Spec:
     if dataset.sequence_length is None:
         raise ConfigurationError(
             "network",
-            f"transformer is for sequences of tokens, dataset '{dataset.name}' is none; "
-            "use tiny_shakespeare or sentences",
+            f"transformer requires sequences of tokens, which dataset '{dataset.name}' does not contain; use "
+            "tiny_shakespeare or sentences",
         )
     plain = structure(
         settings,
