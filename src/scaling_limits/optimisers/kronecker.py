@@ -22,6 +22,7 @@ from jax.lax.linalg import cholesky, triangular_solve
 from jaxtyping import Float, PyTree
 
 from scaling_limits.optimisers.layers import (
+    Layer,
     Matrices,
     Operations,
     Preconditioned,
@@ -122,7 +123,7 @@ def preconditioned(
     """
     sides = [side for side, power in zip(("input", "output"), exponents, strict=True) if power]
     own = _Layer(numbers, factors, sides)
-    layer = own.decomposed
+    layer: Layer = own.decomposed
     if "preconditioner_interval" in numbers:
         layer = periodic(
             numbers["preconditioner_interval"],

@@ -19,6 +19,7 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Float, PyTree
 
 from scaling_limits.optimisers.layers import (
+    Layer,
     Matrices,
     Operations,
     Preconditioned,
@@ -66,7 +67,8 @@ def build(
 
     def renew(gradient: Array, _: Operations, kept: Matrices) -> tuple[Matrices, Matrices]:
         moments = kept or _moments(gradient / factors["multiplier"])
-        roots, seen = {}, {}
+        roots: Matrices = {}
+        seen: Matrices = {}
         for side in _SIDES:
             roots[side], trace, damping = _root(moments[side], rho, exponent / 2)
             seen |= {f"{side}_trace": trace, f"{side}_damping": damping}
@@ -75,10 +77,11 @@ def build(
     def apply(gradient: Array, roots: Matrices, _: Matrices) -> Array:
         return roots["output"] @ gradient @ roots["input"]
 
+    chosen: Layer = layer
     if "preconditioner_interval" in numbers:
         interval = numbers["preconditioner_interval"]
-        layer = periodic(interval, _SIDES, accumulated=accumulated, renew=renew, apply=apply)
-    return layer_by_layer(layer, _SIDES, numbers)
+        chosen = periodic(interval, _SIDES, accumulated=accumulated, renew=renew, apply=apply)
+    return layer_by_layer(chosen, _SIDES, numbers)
 
 
 def _moments(gradient: Float[Array, "out in"]) -> Matrices:
