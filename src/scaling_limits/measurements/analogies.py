@@ -73,7 +73,7 @@ def refuse(cell: Cell) -> None:
 
 
 def work(cell: Cell, count: Count) -> None:
-    """Add the products of all questions with the whole vocabulary, assuming ten questions per word.
+    """Add the products of all questions with all words, assuming ten questions per word.
 
     Their actual number is known only from the data.
     """
