@@ -64,6 +64,7 @@ OTHER = {  # for fields that cannot be changed by their type alone
     "inference": "exact",
     "loss": "cross_entropy",
     "fisher": "exact",
+    "preconditioner_interval": 10,
     "activity_initialisation": "zeros",
     "inference_order": "sequential",
     "smooth": True,

@@ -76,7 +76,9 @@ def test_with_fewer_steps_some_weights_never_learn(
     assert all(learning(activation, position, skip, enough))
     assert not all(learning(activation, position, skip, few))
     assert cell(**settings(activation, position, skip, order, needed))
-    with pytest.raises(ConfigurationError, match=rf"^num_inference_steps: .* needs {needed} here"):
+    with pytest.raises(
+        ConfigurationError, match=rf"^num_inference_steps: .* use at least {needed}$"
+    ):
         cell(**settings(activation, position, skip, order, needed - 1))
 
 
@@ -96,6 +98,6 @@ def test_other_starts_take_any_number_of_steps() -> None:
 def test_the_refusal_says_where_it_stands(tmp_path) -> None:
     start = {"activity_initialisation": "zeros", "num_inference_steps": 0}
     root = write_project(tmp_path, paper=merged(PAPER, {"transfer": start}))
-    message = r"toy/transfer\.yaml:\d+: .*num_inference_steps: activity_initialisation: zeros"
+    message = r"toy/transfer\.yaml:\d+: .*num_inference_steps: 0 leaves activities at zero"
     with pytest.raises(ConfigurationError, match=message):
         load(root).points("toy", "transfer")

@@ -216,7 +216,7 @@ def test_exponents_of_a_transformers_layers():
     [
         (
             {"depth_kind": "block_layers", "depth": 7, "block_depth": 3},
-            r"^depth: 7 block_layers .* block_depth: 3 layers; the nearest is 6",
+            r"^depth: 7 block_layers .* block_depth: 3; the nearest is 6",
         ),
         (
             {"depth_kind": "block_layers", "depth": 1, "block_depth": 3},
@@ -257,13 +257,13 @@ def test_what_is_no_block_is_refused(settings, problem):
 @pytest.mark.parametrize(("key", "value"), [("block_depth", 2), ("layer_norm", True)])
 def test_blocks_need_skips(key, value):
     plain = {"skip": False, "parameterisation": "sp_gaussian", **BACKPROPAGATION}
-    with pytest.raises(ConfigurationError, match=rf"^{key}: .* needs skip: true"):
+    with pytest.raises(ConfigurationError, match=rf"^{key}: .* requires skip: true"):
         cell(**plain, **{key: value})
 
 
 @pytest.mark.parametrize("network", [TRANSFORMER, IMAGES | {"network": "cnn", "depth": 3}])
 def test_other_networks_do_not_count_layers_of_blocks(network):
-    with pytest.raises(ConfigurationError, match=r"^depth_kind: block_layers .* use blocks"):
+    with pytest.raises(ConfigurationError, match=r"^depth_kind: 'block_layers' .* use blocks"):
         cell(**{**BACKPROPAGATION, **network, "depth_kind": "block_layers"})
 
 

@@ -150,7 +150,7 @@ PC = {
             {"activation_position": "after_weight"},
             "activation_position: after_weight acts only with network: mlp",
         ),
-        (PC, "'exact' is a closed form of linear mlps and mean_squared_error, network is 'cnn'"),
+        (PC, "inference: 'exact' requires network: mlp, .* not network: cnn"),
     ],
 )
 def test_refusals(changes, message):

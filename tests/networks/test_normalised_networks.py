@@ -291,21 +291,29 @@ PC = {
         (
             resnet,
             {"depth_kind": "weight_layers"},
-            "depth_kind: .* counts its residual blocks, .* use blocks",
+            "depth_kind: .* counts residual blocks; use blocks",
         ),
         (
             vgg,
             {"depth": 19},
             "depth: vgg has no variant with 19 weight layers. Valid: 6, .* nearest is 17",
         ),
-        (vgg, {"input_shape": [28, 28]}, "vgg requires images of at least 32 x 32, .* 28 x 28"),
+        (
+            vgg,
+            {"input_shape": [28, 28]},
+            "vgg requires images of at least 32 x 32 pixels, not 28 x 28",
+        ),
         (resnet, {"input_shape": [8, 7]}, "resnet_basic requires images of at least 8 x 8"),
         (
             resnet,
             PC,
-            "algorithm: 'predictive_coding' treats samples independently .* use backpropagation",
+            "algorithm: 'predictive_coding' treats samples independently, .* use backpropagation",
         ),
-        (vgg, {"algorithm": "gauss_newton_target"}, "algorithm: .* vgg use backpropagation"),
+        (
+            vgg,
+            {"algorithm": "gauss_newton_target"},
+            "algorithm: .* network: vgg .* use backpropagation",
+        ),
         (resnet, {"measure": {"error_alignment": [0]}}, "error_alignment: .* batch norm"),
         (resnet, {"measure": {"output_alignment": [0]}, "input_shape": [16, 16]}, "pooling before"),
         (resnet, {"skip": True}, "skip: True acts only with network: mlp"),

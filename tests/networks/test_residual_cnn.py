@@ -74,12 +74,15 @@ def test_frozen_and_sizes_go_by_roles() -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"width": 20}, r"^width: .* which 20 is not; the nearest is 18"),
+        ({"width": 20}, r"^width: 20 is not a multiple of 9; .* the nearest is 18"),
         ({"depth": 9}, r"^depth: .* not 9 weight_layers; the nearest is 10 weight_layers"),
         ({"depth_kind": "blocks"}, r"^depth: .* not 7 blocks; the nearest is 7 weight_layers"),
         ({"depth": 13}, r"^input_shape: residual_cnn requires images of at least 16 x 16"),
-        ({"input_shape": [10, 10]}, r"^input_shape: 2 poolings .* 10 x 10; use multiples of 4"),
-        ({"dataset": "attribute_words", "normalisation": "none"}, r"^input_shape: .* for images"),
+        ({"input_shape": [10, 10]}, r"^input_shape: .* 2 poolings .* 10 x 10; use multiples of 4"),
+        (
+            {"dataset": "attribute_words", "normalisation": "none"},
+            r"^input_shape: residual_cnn requires images",
+        ),
         ({"skip": True}, r"^skip: True acts only with network: mlp"),
         (
             {"exponent_changes": {"output": {"branch": {"depth": 0.5}}}},
@@ -93,5 +96,7 @@ def test_other_shapes_are_refused(settings: dict[str, Any], problem: str) -> Non
 
 
 def test_a_network_without_branches_takes_no_depth_exponent() -> None:
-    with pytest.raises(ConfigurationError, match=r"^depth_exponent: scales residual branches"):
+    with pytest.raises(
+        ConfigurationError, match=r"^depth_exponent: has no effect without residual branches"
+    ):
         cell(skip=False, parameterisation="mean_field", depth_exponent=0.5)

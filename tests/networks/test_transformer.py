@@ -164,7 +164,10 @@ def _conditional_entropy(x: Any, y: Any) -> float:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"width": 10, "num_heads": 4}, r"^width: 4 heads do not divide 10; the nearest is 8"),
+        (
+            {"width": 10, "num_heads": 4},
+            r"^width: 10 is not divisible by num_heads: 4; the nearest is 8",
+        ),
         ({"depth_kind": "weight_layers"}, r"^depth_kind: .* use blocks"),
         ({"loss": "mean_squared_error"}, r"^loss: .* use cross_entropy"),
         (
@@ -190,7 +193,10 @@ def _conditional_entropy(x: Any, y: Any) -> float:
             },
             r"^network: residual_cnn does not accept sequences",
         ),
-        ({"num_train": 20_000}, r"^num_train: 20000 is more than the 13107 of dataset 'sentences'"),
+        (
+            {"num_train": 20_000},
+            r"^num_train: 20000 is more than the 13107 samples of dataset 'sentences'",
+        ),
     ],
 )
 def test_what_it_is_not_for_is_refused(settings: dict[str, Any], problem: str) -> None:
@@ -199,5 +205,7 @@ def test_what_it_is_not_for_is_refused(settings: dict[str, Any], problem: str) -
 
 
 def test_a_sequence_length_is_of_sequences() -> None:
-    with pytest.raises(ConfigurationError, match=r"^sequence_length: dataset 'digits' is no text"):
+    with pytest.raises(
+        ConfigurationError, match=r"^sequence_length: has no effect for dataset 'digits'"
+    ):
         backpropagated({"sequence_length": 4})

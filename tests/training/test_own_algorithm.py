@@ -37,30 +37,34 @@ FAULTS = {
     "a list of errors": (
         "return backward_pass(problem, problem.inputs(forward), problem.output_error(forward[-1][0]))",
         "return list(backward_pass(problem, problem.inputs(forward), problem.output_error(forward[-1][0])))",
-        r"errors gives errors of shapes \[\[.*; asked for are \(\[",
+        r"errors returns errors of shapes \[\[.* instead of \(\[",
     ),
     "the output's error alone": (
         "return backward_pass(problem, problem.inputs(forward), problem.output_error(forward[-1][0]))",
         "return (problem.output_error(forward[-1][0]),)",
-        "errors gives errors of shapes",
+        "errors returns errors of shapes",
     ),
     "bare gradients": (
         "Weights(gradients), state, {",
         "gradients, state, {",
-        r"gradients of update are no Weights\(forward, feedback\)",
+        r"update must return its gradients as Weights\(forward, feedback\)",
     ),
     "gradients of one segment": (
         "Weights(gradients)",
         "Weights(gradients[:1])",
-        "update gives forward gradients of shapes",
+        "update returns forward gradients of shapes",
     ),
-    "two things": ("state, {", "{", "update gives not three things"),
-    "another state": ("state, {", "loss, {", "update gives the next state of shapes"),
-    "no train_loss": ('"train_loss": loss', '"loss": loss', "have no train_loss, but loss"),
+    "two things": ("state, {", "{", "update must return three values"),
+    "another state": ("state, {", "loss, {", "update returns the next state of shapes"),
+    "no train_loss": (
+        '"train_loss": loss',
+        '"loss": loss',
+        "must return the metric train_loss; its metrics are: loss",
+    ),
     "a loss per sample": (
         '"train_loss": loss',
         '"train_loss": forward[-1][0]',
-        r"the metric train_loss of update has the shape \[",
+        r"metric train_loss as a number, not as an array of shape \[",
     ),
 }
 

@@ -92,7 +92,7 @@ def refuse(cell: Cell) -> None:
     }
     for name, (result, allowed) in facts.items():
         if result not in allowed:
-            valid = " or ".join(repr(value) for value in allowed)
+            valid = " or ".join("unset" if value is None else repr(value) for value in allowed)
             raise lacking("kernel_distance", f"requires {name}: {valid}, not {result!r}")
     if cell.network.num_statistics is not None:
         raise lacking(

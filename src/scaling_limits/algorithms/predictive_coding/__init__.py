@@ -170,8 +170,8 @@ def refuse(settings: CellSettings) -> None:
             if steps != "num_hidden_layers" and steps < needed:
                 raise ConfigurationError(
                     "num_inference_steps",
-                    f"{steps} steps from activity_initialisation: zeros leave activities at zero, so the weights "
-                    f"above them never learn; use at least {needed} steps",
+                    f"{steps} leaves activities at zero with activity_initialisation: zeros, so the weights above "
+                    f"them never learn; use at least {needed}",
                 )
 
 
