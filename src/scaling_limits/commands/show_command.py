@@ -46,7 +46,7 @@ def _experiment(
     settings = {grid: _substituted(node.settings, replaced) for grid, node in grids.items()}
     everywhere = _common(list(settings.values()))
     measured = _common([node.measurements for node in grids.values()])
-    yield f"experiment {name}: {composed.words.value('description')}"
+    yield f"experiment {name}: {composed.entries.value('description')}"
     yield "\nin all of its grids that the figure shows or judges"
     yield _table(everywhere)
     for grid, node in grids.items():
