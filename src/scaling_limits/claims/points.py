@@ -262,7 +262,7 @@ def table_of(
     for column in columns:
         require_column(claim, "columns", column, whole)
     key = [*columns, "seed"]
-    identity = list(dict.fromkeys(["cell_id", *quantity.kept, *key]))
+    identity = list(dict.fromkeys(["cell_id", *quantity.kept_axes, *key]))
     # select columns first: the power study tabulates thousands of records, and cells have some sixty columns
     table = whole[[*identity, "value", *whole.columns.intersection(["limit"])]]
     # a cell in several grids counts once, but several points may share a cell: at the base depth, exponents have no

@@ -9,7 +9,7 @@ from scaling_limits.cells import Cell, CellSettings
 from scaling_limits.configuration.axes import is_axis
 from scaling_limits.configuration.grids import Node
 from scaling_limits.configuration.trees import Origin, Tree
-from scaling_limits.figures import places
+from scaling_limits.figures import placeholders
 from scaling_limits.figures.needs import value_of
 
 
@@ -30,7 +30,7 @@ class GridCells:
     def columns(self) -> frozenset[str]:
         """The settings that at least one of the cells has."""
         models = {type(settings) for settings, _ in self.points}
-        return frozenset(places.COUNTS).union(*(model.model_fields for model in models))
+        return frozenset(placeholders.COUNTS).union(*(model.model_fields for model in models))
 
     @cached_property
     def axes(self) -> frozenset[str]:

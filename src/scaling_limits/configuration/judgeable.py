@@ -63,7 +63,7 @@ def _uses(figure: Figure) -> Iterator[Use]:
 
 
 def _use_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    kept_axes = use.quantity.kept
+    kept_axes = use.quantity.kept_axes
     record_columns = {
         *kept_axes,
         *(f"relative_{axis}" for axis in kept_axes if axis in ("layer", "index")),
@@ -168,7 +168,7 @@ def _axis_problems(use: Use) -> Iterator[MisplacedError]:
         )
         yield MisplacedError((*use.path, "quantity"), f"relative_to: {problem}")
     for axis in ("layer", "index", "inference_step"):
-        selected = getattr(use.quantity, axis) is not None or axis in use.quantity.kept
+        selected = getattr(use.quantity, axis) is not None or axis in use.quantity.kept_axes
         if selected and axis not in axes:
             problem = f"{axis}: the metric {use.quantity.metric} has none; leave it out"
             yield MisplacedError((*use.path, "quantity"), problem)

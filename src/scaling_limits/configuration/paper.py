@@ -247,7 +247,7 @@ class Paper:
 
 
 def _reached(entry: Entry, candidates: Sequence[Entry | None]) -> bool:
-    """Return whether an entry is one of the candidates; for a mapping, whether every value in it occurs in one of them."""
+    """Return whether an entry is among the candidates; for a mapping, whether every value in it is."""
     if isinstance(entry, Leaf):
         return any(other is entry for other in candidates)
     trees = [other for other in candidates if isinstance(other, Tree)]

@@ -13,7 +13,7 @@ from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
 from scaling_limits.configuration.validation import validate
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.figures import places
+from scaling_limits.figures import placeholders
 from scaling_limits.figures.metrics import METRICS
 from scaling_limits.figures.quantities import Axis
 from scaling_limits.figures.written import MisplacedError, Path
@@ -160,11 +160,11 @@ def _misplaced(figure: Figure, namespace: Namespace, paper: Paper) -> Iterator[M
     for path, column in _columns(figure):
         if column not in columns:
             yield MisplacedError(path, unknown("column", column, columns))
-    placeholders = {*settings, *places.COUNTS}
+    known = {*settings, *placeholders.COUNTS}
     for path, text in _texts(figure):
-        for setting in places.named(text):
-            if setting not in placeholders:
-                yield MisplacedError(path, unknown("setting", setting, placeholders))
+        for setting in placeholders.named(text):
+            if setting not in known:
+                yield MisplacedError(path, unknown("setting", setting, known))
 
 
 def _grids(figure: Figure) -> Iterator[tuple[Path, str]]:

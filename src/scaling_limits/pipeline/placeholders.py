@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from scaling_limits.figures import places
+from scaling_limits.figures import placeholders
 
 
 def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
@@ -25,4 +25,4 @@ def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
             return f"{words[0]} to {words[-1]}"
         return " and ".join(words) or "no"
 
-    return places.filled(text, value)
+    return placeholders.filled(text, value)
