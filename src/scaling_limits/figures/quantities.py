@@ -46,7 +46,7 @@ class Quantity(Strict):
 
     @property
     def kept_axes(self) -> tuple[Axis, ...]:
-        """The axes that are kept."""
+        """The axes of the records that become columns instead of being reduced."""
         return (self.per,) if isinstance(self.per, str) else self.per
 
     @property

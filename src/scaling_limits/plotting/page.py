@@ -337,7 +337,7 @@ def scale_ticks(
         scale: "linear" or "log".
         low: the smallest value.
         high: the largest value.
-        integers: whether values are counts, so that a linear axis has only whole numbers.
+        integers: whether values are counts, so that a linear axis has ticks only at integers.
         few: whether a logarithmic axis is short.
     """
     even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=integers)
