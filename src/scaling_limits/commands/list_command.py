@@ -31,7 +31,7 @@ def listed(invocation: Invocation, papers: Sequence[str]) -> str:
         for paper in papers or configuration.papers
         for row in _rows(invocation, configuration, paper)
     ]
-    return aligned([("figure", f"at {configuration.main.preset}", "title"), *rows], words=3)
+    return aligned([("figure", f"at {configuration.main.preset}", "title"), *rows], text_columns=3)
 
 
 def _rows(
