@@ -1256,7 +1256,7 @@ def print_all() -> None:
     for case in CASES:
         with tempfile.TemporaryDirectory() as folder:
             lines.append([case.id, case.message(Path(folder)).replace("\n", " | ") or "(accepted)"])
-    print(aligned(lines, words=2))
+    print(aligned(lines, text_columns=2))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,10 @@ def tally(outcomes: Iterable[Outcome]) -> str:
     '2 hold, 1 fails'
     """
     counts = Counter(outcomes)
-    return ", ".join(counted(one, counts[one]) for one in OUTCOMES if counts[one]) or "none"
+    return (
+        ", ".join(counted(outcome, counts[outcome]) for outcome in OUTCOMES if counts[outcome])
+        or "none"
+    )
 
 
 def overall(outcomes: Sequence[Outcome]) -> Overall:

@@ -99,14 +99,14 @@ class Results:
         )
         for axis in ("layer", "index", "inference_step"):
             chosen = getattr(quantity, axis)
-            if axis == "inference_step" and axis not in quantity.kept and chosen is None:
+            if axis == "inference_step" and axis not in quantity.kept_axes and chosen is None:
                 chosen = -1 if records.get(axis, pd.Series()).notna().any() else None
             if chosen is not None:
                 beyond = records.groupby("cell_id")[axis].transform("max") + 1
                 records = records[records[axis] == chosen + (beyond if chosen < 0 else 0)]
         if quantity.relative_to is not None:
             records = self._ratios(records, quantity.relative_to)
-        key = ["cell_id", *quantity.kept]
+        key = ["cell_id", *quantity.kept_axes]
         if quantity.growth:
             apart = records.groupby([name for name in key if name != "step"])["value"]
             records = records.assign(value=records["value"] / apart.transform("first"))
@@ -131,7 +131,7 @@ class Results:
             values = 1.0 - values
         ids = values.index.get_level_values("cell_id")
         lost = self.diverged.reindex(ids).to_numpy(float)
-        if "step" in quantity.kept:
+        if "step" in quantity.kept_axes:
             steps = values.index.get_level_values("step").to_numpy(float)
             values = values.mask(steps >= lost)
         elif quantity.during is not None:
@@ -139,7 +139,7 @@ class Results:
         elif quantity.reduce == "last":
             values = values.mask(~np.isnan(lost))
         table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
-        for axis in {"layer", "index"} & set(quantity.kept):
+        for axis in {"layer", "index"} & set(quantity.kept_axes):
             table[f"relative_{axis}"] = table[axis] / table["depth"]
         return table
 

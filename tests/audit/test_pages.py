@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from scaling_limits.audit.html import LARGEST, PICTURE, fitted
-from scaling_limits.audit.index import IN_REPORT, INDEX, WIDTH, write_drawn, write_index
+from scaling_limits.audit.index import IN_REPORT, INDEX, WIDTH, write_drawn_index, write_index
 from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.summary import settings_of, write_summary
 from scaling_limits.audit.table import (
@@ -319,6 +319,6 @@ def test_the_page_of_drawn_figures_says_whether_verdicts_are_confirmed(
     folder: Path, confirmed: bool
 ) -> None:
     root = folder.parents[1]
-    write_drawn(root, [("mupc", "fig5")], "smoke", confirmed=confirmed)
+    write_drawn_index(root, [("mupc", "fig5")], "smoke", confirmed=confirmed)
     page = (root / INDEX).read_text("utf-8")
     assert (CONFIRMED in page, EXPLORATORY in page) == (confirmed, not confirmed)

@@ -231,7 +231,7 @@ def test_durations(seconds: float, text: str) -> None:
 def test_operations_and_tables_are_readable() -> None:
     assert scaled(3.2e12, FLOP_UNITS) == "3.2 TFLOP"
     assert scaled(45e21, FLOP_UNITS) == "45000 EFLOP"
-    assert aligned([("a", "bb"), ("ccc", "d")], words=1) == "a    bb\nccc   d"
+    assert aligned([("a", "bb"), ("ccc", "d")], text_columns=1) == "a    bb\nccc   d"
 
 
 def test_configurations_of_the_project_are_within_what_a_job_may_take() -> None:

@@ -56,7 +56,7 @@ def keep(
 
 
 def survey(root: Path, **changes: Any) -> list[Entry]:
-    wanted = upkeep.asked(upkeep.configurations(root, changes))
+    wanted = upkeep.used_keys(upkeep.configurations(root, changes))
     return upkeep.survey(root / STORE, wanted, time.time())
 
 

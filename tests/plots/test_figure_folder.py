@@ -182,7 +182,7 @@ def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) ->
     words, heights, axes = [], [], []
     for page in (bare, full):
         page.bodies[0].axes(1, 1)[0, 0].set(xlabel="rate", ylabel="loss")
-        figure = page.settle()
+        figure = page.compute_layout()
         shown = (text.get_text() for text in figure.findobj(Text))
         words.append(
             {said for said in shown if any(word in said for word in ("rate", "claim", "smoke"))}

@@ -369,11 +369,11 @@ def test_optima_against_what_is_no_size_have_no_guides(tmp_path: Path) -> None:
 
 def test_a_track_is_that_of_the_arm_with_the_grid() -> None:
     claim = judged(TRAIN, "main", "control", optima={"main": STAYS, "control": MOVES})
-    main, control = (optima.track(claim, grid, 0, 0, "") for grid in ("main", "control"))
+    main, control = (optima.track_of(claim, grid, 0, 0, "") for grid in ("main", "control"))
     assert main is not None
     assert control is not None
     assert (main.points, control.points) == (tuple(STAYS), tuple(MOVES))
-    assert optima.track(claim, "other", 0, 0, "") is None
+    assert optima.track_of(claim, "other", 0, 0, "") is None
 
 
 # headers

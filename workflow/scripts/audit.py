@@ -15,7 +15,7 @@ with logged(snakemake.log[0]):
         snakemake.params.figures,
         Path(),
         Path(snakemake.input.json),
-        whole=snakemake.params.whole,
+        complete=snakemake.params.whole,
         allow_missing=configuration.main.allow_missing,
     )
     print_table(audit)

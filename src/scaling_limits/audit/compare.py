@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scaling_limits.audit.summary import flat
 from scaling_limits.audit.table import read_verdicts
-from scaling_limits.audit.verdicts import in_words
+from scaling_limits.audit.verdicts import verdict_text
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.names import natural
 
@@ -75,7 +75,7 @@ def _verdicts(left: Path, right: Path) -> list[str]:
     before, after = ({v.claim: v for v in read_verdicts(folder)} for folder in (left, right))
     lines = []
     for claim in sorted(before.keys() | after.keys()):
-        then, now = in_words(before.get(claim)), in_words(after.get(claim))
+        then, now = verdict_text(before.get(claim)), verdict_text(after.get(claim))
         if then != now:
             lines.append(f"claim {claim}: {then} -> {now}")
     return lines

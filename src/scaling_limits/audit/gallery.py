@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scaling_limits.audit.index import PICTURE
 from scaling_limits.audit.table import Audit, in_short, read_verdicts, score_by_paper, status
-from scaling_limits.audit.verdicts import Verdict, verdict_word
+from scaling_limits.audit.verdicts import Verdict, verdict_label
 from scaling_limits.figures import OWN
 from scaling_limits.figures.names import natural
 from scaling_limits.files import JsonObject, write_file
@@ -99,7 +99,7 @@ def _entry(figure: JsonObject, name: str, verdicts: Sequence[Verdict]) -> Iterat
 
 def _row(verdict: Verdict) -> str:
     value = "" if verdict.value is None else with_interval(verdict.value, verdict.interval)
-    cells = (verdict.statement, verdict_word(verdict), value, verdict.threshold)
+    cells = (verdict.statement, verdict_label(verdict), value, verdict.threshold)
     # an unescaped bar would end the cell
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 

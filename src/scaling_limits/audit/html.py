@@ -8,7 +8,7 @@ from html import escape
 from PIL import Image
 
 from scaling_limits.audit.mathematics import with_formulas
-from scaling_limits.audit.verdicts import Verdict, remarks, verdict_word
+from scaling_limits.audit.verdicts import Verdict, remarks, verdict_label
 from scaling_limits.outcomes import with_interval
 
 LARGEST = 1_500_000
@@ -72,12 +72,12 @@ def fitted(png: bytes) -> bytes:
     if len(png) <= PICTURE:
         return png
     with Image.open(io.BytesIO(png)) as image:
-        whole = image.convert("RGB")
+        rgb = image.convert("RGB")
     smaller, share = png, 1.0
     while len(smaller) > PICTURE:
-        size = (max(1, round(share * whole.width)), max(1, round(share * whole.height)))
+        size = (max(1, round(share * rgb.width)), max(1, round(share * rgb.height)))
         content = io.BytesIO()
-        whole.resize(size, Image.Resampling.LANCZOS).quantize(256).save(content, "png")
+        rgb.resize(size, Image.Resampling.LANCZOS).quantize(256).save(content, "png")
         smaller, share = content.getvalue(), 0.8 * share
     return smaller
 
@@ -107,7 +107,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> str:
         rows.append(
             f"<tr><td>{with_formulas(verdict.statement)}<br><small>{with_formulas(verdict.detail)}"
             f"{further}</small></td>"
-            f'<td class="verdict {verdict.verdict.replace(" ", "-")}"><strong>{verdict_word(verdict)}</strong></td>'
+            f'<td class="verdict {verdict.verdict.replace(" ", "-")}"><strong>{verdict_label(verdict)}</strong></td>'
             f"{_cell(value)}{_cell(verdict.threshold)}{_cell(verdict.source)}</tr>"
         )
     return tabulate(("claim", "verdict", "value", "threshold", "source"), rows)

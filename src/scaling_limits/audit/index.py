@@ -64,7 +64,7 @@ def write_index(audit: Audit, figures: Iterable[tuple[str, str]], folder: Path) 
         write_file(folder / file, _page(title, audit, papers, linked=linked))
 
 
-def write_drawn(
+def write_drawn_index(
     folder: Path, figures: Iterable[tuple[str, str]], preset: str, *, confirmed: bool
 ) -> None:
     """Write `INDEX` with the figures drawn so far, after a run of some figures only.

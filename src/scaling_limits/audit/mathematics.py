@@ -32,7 +32,7 @@ def with_formulas(text: str) -> str:
     parts = _DOLLAR.split(text)
     if len(parts) % 2 == 0:
         return escape(text)
-    html = [_formula(part) if place % 2 else _plain(part) for place, part in enumerate(parts)]
+    html = [_formula(part) if index % 2 else _plain(part) for index, part in enumerate(parts)]
     return "".join(html)
 
 

@@ -137,15 +137,15 @@ class _Study:
         quantities = steps_of(claim, self.own)
         if len(quantities) > STEPS:
             # a subset of the steps is never stricter than all steps, and each step takes time
-            kept = np.linspace(0, len(quantities) - 1, STEPS).round().astype(int)
-            quantities = [quantities[k] for k in kept]
+            indices = np.linspace(0, len(quantities) - 1, STEPS).round().astype(int)
+            quantities = [quantities[k] for k in indices]
             claim = claim.model_copy(update={"at": tuple(each.step for each in quantities)})
         self.claim = claim
         self.simulations = [
             claim.simulation(Recorded(self.own, self.compared, each)) for each in quantities
         ]
-        others = [each for key, each in claim.quantities.items() if key != "quantity"]
-        self.recorded = {each: self.own.quantity(each) for each in others}
+        further = [each for key, each in claim.quantities.items() if key != "quantity"]
+        self.recorded = {each: self.own.quantity(each) for each in further}
 
     def share(self, scenario: str, repeats: int, planned: int | None = None) -> float | None:
         """Return the fraction of simulated records that hold, or None if the scenario does not apply to the claim.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from scaling_limits.audit.verdicts import Verdict, is_weak, remarks, verdict_word
+from scaling_limits.audit.verdicts import Verdict, is_weak, remarks, verdict_label
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.figures import OWN
 from scaling_limits.files import write_file
@@ -175,7 +175,7 @@ def format_table(audit: Audit) -> str:
         (
             f"{v.paper}/{v.figure}",
             v.claim,
-            verdict_word(v),
+            verdict_label(v),
             _value(v),
             v.threshold,
             "" if v.verdict in DECIDED else v.detail,
@@ -228,8 +228,8 @@ def status(audit: Audit) -> str:
 
 def _marked(verdict: Verdict) -> str:
     """Return a verdict as text, with its power if this is below one half."""
-    word = verdict_word(verdict)
-    return f"{word}, power {verdict.power:.2f}" if is_weak(verdict) else word
+    outcome = verdict_label(verdict)
+    return f"{outcome}, power {verdict.power:.2f}" if is_weak(verdict) else outcome
 
 
 _JUNIT_COUNTS = {
@@ -251,7 +251,7 @@ def _junit(audit: Audit) -> ET.Element:
             if problem is not None:
                 ET.SubElement(case, "failure", message=_xml(problem)).text = _xml(verdict.statement)
             elif verdict.verdict not in DECIDED:
-                message = f"{verdict_word(verdict)}: {verdict.detail}"
+                message = f"{verdict_label(verdict)}: {verdict.detail}"
                 ET.SubElement(case, "skipped", message=_xml(message))
             else:
                 text = " ".join([verdict.detail, *remarks(verdict)])

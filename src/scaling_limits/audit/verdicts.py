@@ -42,21 +42,21 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def verdict_word(verdict: Verdict) -> str:
+def verdict_label(verdict: Verdict) -> str:
     """Return a verdict with its marks and reason: `fails (registered)`, `inconclusive (interval, amended)`."""
     registered = None if verdict.registered is None else "registered"
     amended = None if verdict.amended is None else "amended"
     return _marked(verdict.verdict, registered, verdict.reason, amended)
 
 
-def in_words(verdict: Verdict | None) -> str:
+def verdict_text(verdict: Verdict | None) -> str:
     """Return a verdict with the measured value as text, or `no claim` without a verdict."""
     if verdict is None:
         return "no claim"
-    word = _marked(verdict.verdict, verdict.reason)
+    outcome = _marked(verdict.verdict, verdict.reason)
     if verdict.value is None:
-        return word
-    return f"{word} {with_interval(verdict.value, verdict.interval)}"
+        return outcome
+    return f"{outcome} {with_interval(verdict.value, verdict.interval)}"
 
 
 def is_weak(verdict: Verdict) -> bool:
@@ -64,10 +64,10 @@ def is_weak(verdict: Verdict) -> bool:
     return verdict.power is not None and verdict.power < WEAK
 
 
-def _marked(word: str, *marks: str | None) -> str:
-    """Return a word followed by its marks in parentheses."""
+def _marked(outcome: str, *marks: str | None) -> str:
+    """Return an outcome followed by its marks in parentheses."""
     named = ", ".join(filter(None, marks))
-    return f"{word} ({named})" if named else word
+    return f"{outcome} ({named})" if named else outcome
 
 
 def remarks(verdict: Verdict) -> list[str]:

@@ -143,7 +143,7 @@ class Claim(ClaimBase):
                 f"{with_interval(value, interval)} times as much; it should be {threshold}"
             )
             judged.append((decide(value, interval, 0.0, 1 / self.factor), value, interval, detail))
-        holds = together([answer for answer, *_ in judged])
+        holds = together([holds_here for holds_here, *_ in judged])
         holds, value, interval, detail = max(
             (each for each in judged if each[0] is holds), key=lambda each: each[1]
         )
@@ -213,10 +213,10 @@ class _Simulation(NoisySimulation):
             best = [means.iloc[rows].groupby(column).min() for column in columns]
             least = best[0].min()
             excess = [(each / least - 1).pipe(lambda e: e.fillna(e.max())) for each in best]
-            places = [np.log2(each.index.to_numpy(float) / each.index.min()) for each in best]
+            doublings = [np.log2(each.index.to_numpy(float) / each.index.min()) for each in best]
             added = 0.0
-            for own, other in ((0, 1), (1, 0)):
-                at = np.log2(columns[own].to_numpy(float) / best[own].index.min())
-                added = added + np.interp(at, places[other], excess[other].to_numpy(float))
+            for side, other in ((0, 1), (1, 0)):
+                at = np.log2(columns[side].to_numpy(float) / best[side].index.min())
+                added = added + np.interp(at, doublings[other], excess[other].to_numpy(float))
             values[rows] = least * (1 + added)
         return values

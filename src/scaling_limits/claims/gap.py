@@ -65,13 +65,15 @@ class Claim(BestClaim):
     def problems(self, grids: Grids) -> Iterator[Problem]:
         """Yield problems of the claim, including those of the sizes of both sets of grids."""
         yield from ClaimBase.problems(self, grids)
-        wrong = list(size_problems(self, "along", self.along, grids, least=2 if self.grows else 1))
-        yield from wrong
+        problems_of_size = list(
+            size_problems(self, "along", self.along, grids, least=2 if self.grows else 1)
+        )
+        yield from problems_of_size
         ours, theirs = (
             numbers(values_of(self, self.along, names, grids))
             for names in (self.grids, self.reference)
         )
-        if not wrong and ours and theirs and max(theirs) != max(ours):
+        if not problems_of_size and ours and theirs and max(theirs) != max(ours):
             problem = (
                 f"the largest {self.along} of {' and '.join(self.reference)} is {max(theirs):g}"
             )

@@ -136,9 +136,9 @@ class Claim(ClaimBase):
             judged_slopes += [
                 (False, step) for step in steps if (step.interval or (step.value,))[-1] < -1e-9
             ]
-        holds = together([answer for answer, _ in judged_slopes])
+        holds = together([holds_here for holds_here, _ in judged_slopes])
         worst = max(
-            (slope for answer, slope in judged_slopes if answer is holds),
+            (slope for holds_here, slope in judged_slopes if holds_here is holds),
             key=lambda slope: allowed.beyond(slope.value, slope.interval),
         )
         x, y = self.over

@@ -176,12 +176,12 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     at = float(np.mean(ends))
     reason = None
     if low < high:
-        beside = (
+        location = (
             "next to diverged cells"
             if np.isfinite([low, high]).all()
             else "at the edge of the grid"
         )
-        reason = f"{_optimum_name(claim)}, {setting(float(f'{2**at:.3g}'))}, is {beside}"
+        reason = f"{_optimum_name(claim)}, {setting(float(f'{2**at:.3g}'))}, is {location}"
     sampled = located(points.draws(generator))
     anywhere = generator.uniform(*np.where(np.isfinite(sampled).all(axis=0), sampled, 0.0))
     return Optimum(at, np.where(np.isfinite(sampled).all(axis=0), anywhere, sampled), reason)

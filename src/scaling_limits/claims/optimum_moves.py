@@ -45,9 +45,11 @@ class Claim(OptimumClaim):
             return decide(sign * shift.value, (ends[0], ends[1]), needed, math.inf)
 
         shifts = shifts_of(self, results)
-        answers = [moves(shift) for shift in shifts]
-        holds = True if True in answers else None if None in answers else False
-        deciding = [shift for shift, answer in zip(shifts, answers, strict=True) if answer is holds]
+        decisions = [moves(shift) for shift in shifts]
+        holds = True if True in decisions else None if None in decisions else False
+        deciding = [
+            shift for shift, decision in zip(shifts, decisions, strict=True) if decision is holds
+        ]
         # among equal shifts, report the largest size
         most = max(deciding, key=lambda shift: (sign * shift.value, shift.sizes[1]))
         threshold = f"at least {octaves(self.min_shift)} {self.direction}"

@@ -35,9 +35,9 @@ class Claim(OptimumClaim):
         widest = max(shifts, key=lambda shift: shift.doublings)
         max_over_range = min(QUARTER * widest.doublings, self.max_shift)
         bound = self.max_shift + 1e-9
-        kept = [decide(shift.value, shift.interval, -bound, bound) for shift in shifts]
-        moved = [shift for shift, keeps in zip(shifts, kept, strict=True) if keeps is False]
-        unclear = [shift for shift, keeps in zip(shifts, kept, strict=True) if keeps is None]
+        decisions = [decide(shift.value, shift.interval, -bound, bound) for shift in shifts]
+        moved = [shift for shift, keeps in zip(shifts, decisions, strict=True) if keeps is False]
+        unclear = [shift for shift, keeps in zip(shifts, decisions, strict=True) if keeps is None]
         told_apart = decide(
             widest.value, widest.interval, -max_over_range - 1e-9, max_over_range + 1e-9
         )

@@ -253,22 +253,22 @@ def table_of(
             diverged.
     """
     quantity = quantity or claim.quantity
-    whole = results.quantity(quantity)
-    cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, whole))
+    all_rows = results.quantity(quantity)
+    cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, all_rows))
     if recorded < cells:
         raise UndecidedError(
             f"{prose(quantity.metric)} was recorded in {recorded} of {cells} cells"
         )
     for column in columns:
-        require_column(claim, "columns", column, whole)
+        require_column(claim, "columns", column, all_rows)
     key = [*columns, "seed"]
-    identity = list(dict.fromkeys(["cell_id", *quantity.kept, *key]))
+    identity = list(dict.fromkeys(["cell_id", *quantity.kept_axes, *key]))
     # select columns first: the power study tabulates thousands of records, and cells have some sixty columns
-    table = whole[[*identity, "value", *whole.columns.intersection(["limit"])]]
+    table = all_rows[[*identity, "value", *all_rows.columns.intersection(["limit"])]]
     # a cell in several grids counts once, but several points may share a cell: at the base depth, exponents have no
     # effect
     table = table.drop_duplicates(identity)
-    _refuse_several_values(claim, whole, table, key)
+    _refuse_several_values(claim, all_rows, table, key)
     exact = "limit" in table and bool(table["limit"].notna().all())
     table["lost"] = ~np.isfinite(table["value"])
     table["value"] = table["value"].mask(table["lost"], diverged)
@@ -283,13 +283,13 @@ def table_of(
 
 
 def _refuse_several_values(
-    claim: ClaimBase, whole: pd.DataFrame, table: pd.DataFrame, key: list[str]
+    claim: ClaimBase, all_rows: pd.DataFrame, table: pd.DataFrame, key: list[str]
 ) -> None:
     """Reject a table in which several rows have the same values of `key`.
 
     Args:
         claim: the claim.
-        whole: the table with all columns, to find those in which the rows differ.
+        all_rows: the table with all columns, to find those in which the rows differ.
         table: the rows.
         key: the columns that should distinguish the rows.
 
@@ -300,7 +300,7 @@ def _refuse_several_values(
     several = table.duplicated(key, keep=False)
     if not several.any():
         return
-    _, group = next(iter(whole.loc[table.index[several]].groupby(key, dropna=False)))
+    _, group = next(iter(all_rows.loc[table.index[several]].groupby(key, dropna=False)))
     identifying = {*key, "cell_id", "grid", "value"}
     differ = [str(c) for c in group if c not in identifying and group[c].astype(str).nunique() > 1]
     raise ConfigurationError(
@@ -376,19 +376,21 @@ def _wide(
         for key, part in parts:
             yield key, pd.DataFrame(index=[0]), part["value"].to_numpy(float)[None, :]
         return
-    whole = rows.set_index([*groups, *columns, "seed"])["value"].unstack("seed")
-    settings = whole.index.to_frame(index=False)
-    array = whole.to_numpy(float)
+    wide = rows.set_index([*groups, *columns, "seed"])["value"].unstack("seed")
+    settings = wide.index.to_frame(index=False)
+    array = wide.to_numpy(float)
     # rows are sorted by group
-    places = settings.groupby(groups, sort=True).indices if groups else {(): np.arange(len(array))}
-    own = settings[columns]
-    for group, place in places.items():
+    positions = (
+        settings.groupby(groups, sort=True).indices if groups else {(): np.arange(len(array))}
+    )
+    columns_table = settings[columns]
+    for group, position in positions.items():
         key = group if isinstance(group, tuple) else (group,)
-        values = array[place]
+        values = array[position]
         values = values[:, ~np.isnan(values).any(axis=0)]
         if values.shape[1] == 0:
             raise UndecidedError("no seed was run at every point")
-        yield key, own.iloc[place].reset_index(drop=True), values
+        yield key, columns_table.iloc[position].reset_index(drop=True), values
 
 
 def ratio_of(values: np.ndarray | float, references: np.ndarray | float) -> np.ndarray:
@@ -459,7 +461,7 @@ def _inside(claim: ClaimBase, region: Region | None, rows: pd.DataFrame) -> pd.D
     chosen = ratio_column(claim, rows, region.ratio)
     low = -np.inf if region.at_least is None else region.at_least
     high = np.inf if region.at_most is None else region.at_most
-    kept = rows[(low <= chosen) & (chosen <= high)]
-    if kept.empty:
+    inside = rows[(low <= chosen) & (chosen <= high)]
+    if inside.empty:
         raise UndecidedError(f"no point has such a {' / '.join(map(prose, region.ratio))}")
-    return kept
+    return inside

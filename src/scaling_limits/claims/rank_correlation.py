@@ -113,9 +113,9 @@ class Claim(SteppedClaim):
             f"the rank correlation of {quantity_name(self)} with {named} over {num_points} points is "
             f"{with_interval(value, interval)}{lowest}; it should be {threshold}"
         )
-        of_power = together([answer for answer, *_ in powers])
+        of_power = together([decision for decision, *_ in powers])
         if powers:
-            detail += _in_words(named, powers, of_power)
+            detail += _powers_text(named, powers, of_power)
         return Measurement(
             holds=together((decide(value, interval, self.above, np.inf), of_power)),
             value=value,
@@ -163,10 +163,10 @@ def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.asarray((a * b).sum(axis=1) / np.where(norm > 0, norm, 1.0))
 
 
-def _in_words(named: str, powers: Sequence[_Power], of_power: bool | None) -> str:
+def _powers_text(named: str, powers: Sequence[_Power], of_power: bool | None) -> str:
     """Describe the power farthest from 1 among the steps that decide."""
     power, ends = max(
-        ((value, ends) for answer, value, ends in powers if answer is of_power),
+        ((value, ends) for decision, value, ends in powers if decision is of_power),
         key=lambda each: abs(np.log(each[0])),
     )
     low, high = map(number, ALLOWED_POWERS)

@@ -176,16 +176,16 @@ class Claim(ClaimBase):
                 f"{prose(column)} {setting(value)}" for column, value in named_group.items()
             )
             where = f" at {where}" if where else ""
-            kept = of_group[tuple(v for c, v in named_group.items() if c in results.cells)]
+            allowed = of_group[tuple(v for c, v in named_group.items() if c in results.cells)]
             if not np.isfinite(points.means).all():
-                return diverged(str(kept), f"training diverged{where}, so there is no slope")
+                return diverged(str(allowed), f"training diverged{where}, so there is no slope")
             if min(points.means.min(), sizes.min()) <= 0:
                 what = quantity_name(self) if sizes.min() > 0 else prose(self.along)
                 raise UndecidedError(f"{what} is not positive{where}, so it has no logarithm")
             slope, interval = fit_log_slope(points, sizes, generator)
             span = f" from {setting(sizes[0])} to {setting(sizes[-1])}{where}"
             fits.append(
-                Fit(named_group, slope, decide(slope, interval, *kept), interval, kept, span)
+                Fit(named_group, slope, decide(slope, interval, *allowed), interval, allowed, span)
             )
         if not fits:
             raise UndecidedError(f"there is only one {prose(self.along)}", "sizes")

@@ -123,12 +123,12 @@ class Claim(ClaimBase):
 
     @model_validator(mode="after")
     def _one_rule(self) -> Self:
-        others = [
+        conflicting = [
             bool(self.reference),
             self.reference_quantity is not None,
             bool(self.growing_along),
         ]
-        if sum(others) != 1:
+        if sum(conflicting) != 1:
             raise ValueError("give one of reference, reference_quantity and growing_along")
         if (self.at_least is None) == (self.at_most is None):
             raise ValueError("give either at_least or at_most")
@@ -170,10 +170,10 @@ class Claim(ClaimBase):
         reference = compared[0] if compared else None
         allowed = Bounds.between(self.at_least, self.at_most)
         threshold = str(allowed)
-        own, other = sides(self, results, reference)
-        if not np.isfinite(own.rows["value"]).all():
+        minuend, subtrahend = sides(self, results, reference)
+        if not np.isfinite(minuend.rows["value"]).all():
             return diverged(threshold, "training diverged, so there is no slope")
-        if not np.isfinite(other.rows["value"]).all():
+        if not np.isfinite(subtrahend.rows["value"]).all():
             if reference is None:
                 return diverged(
                     threshold, "training diverged, so there is no slope to compare with"
@@ -183,11 +183,11 @@ class Claim(ClaimBase):
             )
         judged = [
             (decide(each.mean, each.interval, *allowed), each)
-            for each in differences(self, own, other)
+            for each in differences(self, minuend, subtrahend)
         ]
-        holds = together([answer for answer, _ in judged])
+        holds = together([decision for decision, _ in judged])
         worst = max(
-            (each for answer, each in judged if answer is holds),
+            (each for decision, each in judged if decision is holds),
             key=lambda each: allowed.beyond(each.mean, each.interval),
         )
         where = "".join(
@@ -221,47 +221,49 @@ def sides(claim: Claim, results: Results, reference: Results | None) -> tuple[Ta
     Raises:
         UndecidedError: there is a single value of `growing_along`; see also `table_of`.
     """
-    own = table_of(claim, results, claim.columns, where=claim.where)
+    minuend = table_of(claim, results, claim.columns, where=claim.where)
     if claim.growing_along:
-        sizes = own.rows[claim.growing_along]
+        sizes = minuend.rows[claim.growing_along]
         if sizes.nunique() < 2:
             raise UndecidedError(f"there is only one {prose(claim.growing_along)}", "sizes")
         first, last = (
-            replace(own, rows=own.rows[sizes == end]) for end in (sizes.min(), sizes.max())
+            replace(minuend, rows=minuend.rows[sizes == end]) for end in (sizes.min(), sizes.max())
         )
         return last, first
     cells = results if reference is None else reference
     quantity = claim.reference_quantity or claim.quantity
-    other = table_of(
+    subtrahend = table_of(
         claim, cells, claim.columns, quantity=quantity, where=claim.where, may_diverge=True
     )
     points = [*claim.each, claim.along]
-    shared = own.rows[points].merge(other.rows[points]).drop_duplicates()
-    own, other = (replace(table, rows=table.rows.merge(shared)) for table in (own, other))
-    return own, other
+    shared = minuend.rows[points].merge(subtrahend.rows[points]).drop_duplicates()
+    minuend, subtrahend = (
+        replace(table, rows=table.rows.merge(shared)) for table in (minuend, subtrahend)
+    )
+    return minuend, subtrahend
 
 
-def differences(claim: Claim, own: Table, other: Table) -> list[Difference]:
+def differences(claim: Claim, minuend: Table, subtrahend: Table) -> list[Difference]:
     """Return the differences of slopes, for each combination of values of `each` that has two sizes in both tables.
 
     With one seed, the deviation is computed for values with the relative spread `ONE_SEED_OWN`.
 
     Args:
         claim: the claim.
-        own: the values of the first slope.
-        other: the values of the second slope.
+        minuend: the values of the first slope.
+        subtrahend: the values of the second slope.
 
     Raises:
         UndecidedError: no group has two sizes in both tables, no seed was run in both, or a value is not positive.
     """
-    fits = [seed_slopes(claim, table) for table in (own, other)]
+    fits = [seed_slopes(claim, table) for table in (minuend, subtrahend)]
     formed = []
     for group in [key for key in fits[0] if key in fits[1]]:
         pairs = [fit[group] for fit in fits]
         values = (pairs[0].slopes - pairs[1].slopes).dropna().to_numpy(float)
         if not len(values):
             raise UndecidedError("no seed was run in both, so there is no difference within a seed")
-        if own.exact and other.exact:
+        if minuend.exact and subtrahend.exact:
             formed.append(Difference(group, values, 0.0, ONE_SEED_DEGREES))
         elif len(values) == 1:
             scatter = ONE_SEED_OWN * float(np.hypot(pairs[0].per_scatter, pairs[1].per_scatter))
@@ -334,9 +336,9 @@ class _Simulation(Simulation):
 
     def __init__(self, claim: Claim, recorded: Recorded) -> None:
         super().__init__(claim, recorded)
-        own, other = sides(claim, self.results, self.reference)
-        slopes = seed_slopes(claim, other)
-        by_group = {each.group: each for each in differences(claim, own, other)}
+        minuend, subtrahend = sides(claim, self.results, self.reference)
+        slopes = seed_slopes(claim, subtrahend)
+        by_group = {each.group: each for each in differences(claim, minuend, subtrahend)}
         judged = self.table
         if claim.growing_along:
             judged = judged[judged[claim.growing_along] == judged[claim.growing_along].max()]

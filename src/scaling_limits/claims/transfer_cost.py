@@ -58,7 +58,7 @@ class Claim(BestClaim):
         sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
         if min(points.values.min() for points in sizes.values()) <= 0:
             raise UndecidedError(f"{quantity_name(self)} is not positive, so it has no ratios")
-        reference, *others = sizes
+        reference, *larger = sizes
         start = sizes[reference]
         if not np.isfinite(start.means[start.best]):
             raise UndecidedError(
@@ -67,27 +67,23 @@ class Claim(BestClaim):
         generator = generator_of(self)
         sampled_best = start.draws(generator).argmin(axis=0)
         costs: dict[float, _Cost] = {}
-        for size in others:
+        for size in larger:
             rows = _same_settings(
                 start, sizes[size], columns, f"{prose(self.along)} {setting(size)}"
             )
             costs[size] = _cost(sizes[size], rows[start.best], rows[sampled_best], generator)
-        far = max(others, key=lambda size: (costs[size].ratio, size))
-        value = costs[far].ratio
+        costliest = max(larger, key=lambda size: (costs[size].ratio, size))
+        value = costs[costliest].ratio
         interval = extreme_of(value, np.max([c.sampled for c in costs.values()], axis=0), least=1.0)
         holds = decide(value, interval, 0.0, 1 + self.tolerance)
-        if holds and costs[far].typical <= 1 + self.tolerance:
+        if holds and costs[costliest].typical <= 1 + self.tolerance:
             raise UndecidedError(
-                f"at {prose(self.along)} {setting(far)} half of the grid may cost as little, "
+                f"at {prose(self.along)} {setting(costliest)} half of the grid may cost as little, "
                 "so that any choice would do"
             )
         # an optimum beyond the edge at another size would increase the cost, so it cannot change a claim that fails
         for size in (reference,) if holds is False else sizes:
-            reason = open_edge(sizes[size], columns, self.tolerance)
-            if reason is not None:
-                raise UndecidedError(
-                    f"at {prose(self.along)} {setting(size)}, {reason}", "optimum at the edge"
-                )
+            self._require_closed(sizes[size], size)
         best = start.settings.iloc[start.best]
         settings = ", ".join(f"{prose(column)} {setting(best[column])}" for column in columns)
         return Measurement(
@@ -97,8 +93,16 @@ class Claim(BestClaim):
             threshold=f"at most {setting(1 + self.tolerance)}",
             detail=f"the best of {prose(self.along)} {setting(reference)} ({settings}) gives "
             f"{with_interval(value, interval)} times the smallest {quantity_name(self)} "
-            f"at {setting(far)}; allowed {setting(1 + self.tolerance)}",
+            f"at {setting(costliest)}; allowed {setting(1 + self.tolerance)}",
         )
+
+    def _require_closed(self, points: Points, size: float) -> None:
+        """Raise UndecidedError if the optimum of a size may lie outside its grid."""
+        reason = open_edge(points, list(self.over), self.tolerance)
+        if reason is not None:
+            raise UndecidedError(
+                f"at {prose(self.along)} {setting(size)}, {reason}", "optimum at the edge"
+            )
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of optima that do not move."""

@@ -62,7 +62,7 @@ def audit(
         figures,
         invocation.root,
         None if single else invocation.root / written,
-        whole=target is None and not configuration.main.allow_missing,
+        complete=target is None and not configuration.main.allow_missing,
         allow_missing=configuration.main.allow_missing,
     )
     print_table(audit)

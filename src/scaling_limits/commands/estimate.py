@@ -200,7 +200,7 @@ def table(estimates: Estimates) -> str:
     lines = [head, *(_line(name, each) for name, each in estimates.figures.items())]
     if len(estimates.figures) > 1:
         lines.append(_line("all", estimates.total))
-    return aligned(lines, words=1)
+    return aligned(lines, text_columns=1)
 
 
 def _line(name: str, each: Estimate) -> tuple[str, ...]:

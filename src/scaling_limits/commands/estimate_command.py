@@ -26,7 +26,7 @@ def run(
         ConfigurationError: a figure is unknown, or the configuration is invalid.
     """
     configuration = invocation.configuration()
-    figures = _asked_for(configuration, names)
+    figures = _requested_figures(configuration, names)
     device = configuration.main.resources.device
     # resolves all cells, so that errors are reported before the store is read
     refused = too_large(configuration, figures)
@@ -56,7 +56,7 @@ def check(invocation: Invocation, names: Sequence[str], budget: float) -> None:
         ConfigurationError: the figures cost more; or as in `run`.
     """
     configuration = invocation.configuration()
-    estimates = estimate(configuration, _asked_for(configuration, names), store=None)
+    estimates = estimate(configuration, _requested_figures(configuration, names), store=None)
     print(table(estimates))
     seconds, count = estimates.total.seconds, len(estimates.figures)
     each = seconds / max(1, count)
@@ -72,7 +72,7 @@ def check(invocation: Invocation, names: Sequence[str], budget: float) -> None:
     print(f"Within the budget: {totals}.")
 
 
-def _asked_for(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
+def _requested_figures(configuration: Configuration, names: Sequence[str]) -> list[tuple[str, str]]:
     if not names:
         warn_of_faults([configuration])
     return chosen(configuration, names)

@@ -33,7 +33,7 @@ def run(invocation: Invocation, preset: str, path: Path) -> None:
     if path.is_dir():
         raise ConfigurationError(None, f"{path}: is a folder; name a file, as {path / preset}.zip")
     configuration = invocation.having("preset", preset, "PRESET").configuration()
-    wanted = upkeep.asked([configuration])
+    wanted = upkeep.used_keys([configuration])
     warn_of_faults([configuration])
     results = invocation.root / RESULTS
     stored = [

@@ -36,7 +36,7 @@ def run(invocation: Invocation, paths: Sequence[Path]) -> None:
     presets = {each.manifest.preset for each in archives}
     # reading all presets takes a minute, and the presets of the archives usually suffice
     configurations.sort(key=lambda each: each.main.preset not in presets)
-    unused = _asked_by_nothing(configurations, cells)
+    unused = _unused_keys(configurations, cells)
     store = invocation.store()
     new = sum(_add_cells(each, store) for each in archives)
     print(f"{counted(len(cells), 'cell')}: {new:,} new, {len(cells) - new:,} already there.")
@@ -53,16 +53,16 @@ def run(invocation: Invocation, paths: Sequence[Path]) -> None:
                 print(f"{each.path} was computed with {', '.join(differing)}.")
 
 
-def _asked_by_nothing(configurations: Sequence[Configuration], cells: set[str]) -> set[str]:
+def _unused_keys(configurations: Sequence[Configuration], cells: set[str]) -> set[str]:
     """Return the keys of `cells` that no configuration uses; configurations are read until none is left."""
-    left = set(cells)
-    for each in configurations:
-        if not left:
+    unused = set(cells)
+    for configuration in configurations:
+        if not unused:
             break
-        left -= upkeep.asked([each]).keys.keys()
-    if left:
+        unused -= upkeep.used_keys([configuration]).keys.keys()
+    if unused:
         warn_of_faults(configurations)
-    return left
+    return unused
 
 
 def _add_cells(source: Archive, store: Store) -> int:
@@ -81,7 +81,7 @@ def _is_stored(path: Path) -> bool:
 def _add_figures(archives: Sequence[Archive], results: Path) -> None:
     """Write the missing files of figures; print the number of figures, and the folders that differ."""
     new = there = 0
-    kept = []
+    conflicts = []
     for each in archives:
         for folder, names in each.figures.items():
             files = dict(zip(names, each.contents(names), strict=True))
@@ -94,8 +94,10 @@ def _add_figures(archives: Sequence[Archive], results: Path) -> None:
                 for name in files.keys() - here.keys():
                     _write_old(results / name, files[name])
             else:
-                kept.append(f"{results / folder}: kept, it differs from the figure in {each.path}")
-    print(f"Figures: {new:,} new, {there:,} already there.", *kept, sep="\n")
+                conflicts.append(
+                    f"{results / folder}: kept, it differs from the figure in {each.path}"
+                )
+    print(f"Figures: {new:,} new, {there:,} already there.", *conflicts, sep="\n")
 
 
 def _write_old(path: Path, content: bytes) -> None:

@@ -91,33 +91,7 @@ def configured(*, preset: bool = True) -> Callable[[Callable[..., None]], Callab
     Args:
         preset: whether to add `--preset`, for commands about a single preset.
     """
-    options = [
-        in_directory,
-        click.option(
-            "--configfile",
-            "files",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            multiple=True,
-            help="YAML file that overrides config/config.yaml; later files override earlier ones.",
-        ),
-        click.option(
-            "--set",
-            "entries",
-            metavar="KEY=VALUE",
-            multiple=True,
-            help="Override one value, for example data.path=DIR; takes precedence over files.",
-        ),
-    ]
-    if preset:
-        options.append(
-            click.option(
-                "--preset",
-                metavar="NAME",
-                help="The preset; takes precedence over --set preset=NAME.",
-                shell_complete=completion.presets,
-            )
-        )
+    options = _options(preset=preset)
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -148,6 +122,38 @@ in_directory = click.option(
     default=Path(),
     help="The project's folder; by default the working directory.",
 )
+
+
+def _options(*, preset: bool) -> Sequence[Callable[[Callable[..., None]], Callable[..., None]]]:
+    """Return the decorators of the common options, with `--preset` if requested."""
+    options = [
+        in_directory,
+        click.option(
+            "--configfile",
+            "files",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            multiple=True,
+            help="YAML file that overrides config/config.yaml; later files override earlier ones.",
+        ),
+        click.option(
+            "--set",
+            "entries",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="Override one value, for example data.path=DIR; takes precedence over files.",
+        ),
+    ]
+    if preset:
+        options.append(
+            click.option(
+                "--preset",
+                metavar="NAME",
+                help="The preset; takes precedence over --set preset=NAME.",
+                shell_complete=completion.presets,
+            )
+        )
+    return options
 
 
 def require_project(root: Path) -> None:

@@ -8,7 +8,7 @@ from scaling_limits.audit.table import read_verdicts
 from scaling_limits.commands.invocation import Invocation, refuse_figure_alone, warn_of_faults
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import Configuration
-from scaling_limits.figures import places
+from scaling_limits.figures import placeholders
 from scaling_limits.outcomes import tally
 
 
@@ -31,7 +31,7 @@ def listed(invocation: Invocation, papers: Sequence[str]) -> str:
         for paper in papers or configuration.papers
         for row in _rows(invocation, configuration, paper)
     ]
-    return aligned([("figure", f"at {configuration.main.preset}", "title"), *rows], words=3)
+    return aligned([("figure", f"at {configuration.main.preset}", "title"), *rows], text_columns=3)
 
 
 def _rows(
@@ -56,4 +56,4 @@ def _title(configuration: Configuration, paper: str, name: str, folder: Path) ->
     if computed.exists():
         return str(json.loads(computed.read_bytes())["title"])
     written, _ = configuration.paper(paper).figure(name)
-    return places.filled(str(written.value("title")), lambda setting: setting)
+    return placeholders.filled(str(written.value("title")), lambda setting: setting)

@@ -73,7 +73,7 @@ def run(invocation: Invocation, presets: Sequence[str], jobs: int) -> None:
             fresh = rows(preset, claims, invocation.root, jobs)
             powers |= {row[:2]: row for row in fresh}
         sections.append(_section(preset, [powers[claim] for claim in claims if claim in powers]))
-    page = "\n".join([_HEAD, *sections, *_kept(old)])
+    page = "\n".join([_HEAD, *sections, *_benchmark_section(old)])
     print(page)
     write_file(path, page)
 
@@ -136,7 +136,7 @@ def _written(page: str) -> dict[str, list[Row]]:
     return rows
 
 
-def _kept(page: str) -> list[str]:
+def _benchmark_section(page: str) -> list[str]:
     """Return the section of the benchmark, which `benchmarks/false_holds.py` writes."""
     _, heading, text = page.partition(BENCHMARK)
     return [heading + text] if heading else [""]

@@ -62,7 +62,7 @@ class Progress:
             console: the console for output.
         """
         self._root, self._preset, self._console = root, preset, console
-        self._asked = len(figures)
+        self._num_requested = len(figures)
         self._width = max((len(f"{paper}/{name}") for paper, name in figures), default=0)
         self._store = Store(root / "results" / "cells")
         self._workload = Workload()
@@ -117,7 +117,7 @@ class Progress:
         """Return the progress line: figures and cells done, and the remaining time."""
         if self.planned is None:
             return "planning"
-        parts = [f"{self._asked - self.figures_left:,} of {self._asked:,} figures"]
+        parts = [f"{self._num_requested - self.figures_left:,} of {self._num_requested:,} figures"]
         if self._workload.cells:
             cells = self._workload.cells
             parts.append(f"{cells - len(self._left):,} of {cells:,} cells")

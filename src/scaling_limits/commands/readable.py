@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 
-def aligned(lines: Sequence[Sequence[str]], *, words: int) -> str:
+def aligned(lines: Sequence[Sequence[str]], *, text_columns: int) -> str:
     """Return lines with equally many cells as a table.
 
-    The first `words` columns are left-aligned, the others right-aligned.
+    The first `text_columns` columns are left-aligned, the others right-aligned.
     """
     from tabulate import tabulate
 
-    sides = ["left" if column < words else "right" for column in range(len(lines[0]))]
+    sides = ["left" if column < text_columns else "right" for column in range(len(lines[0]))]
     text: str = tabulate(
         lines, tablefmt="plain", colalign=sides, disable_numparse=True, preserve_whitespace=True
     )
@@ -44,8 +44,8 @@ def duration(seconds: float) -> str:
 
 
 def _pair(count: int, base: int, large: str, small: str) -> str:
-    whole, rest = divmod(count, base)
-    return f"{whole:,} {large} {rest} {small}" if rest else f"{whole:,} {large}"
+    quotient, rest = divmod(count, base)
+    return f"{quotient:,} {large} {rest} {small}" if rest else f"{quotient:,} {large}"
 
 
 def counted(number: int, noun: str) -> str:

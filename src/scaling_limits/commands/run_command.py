@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from scaling_limits.audit.index import INDEX, write_drawn
+from scaling_limits.audit.index import INDEX, write_drawn_index
 from scaling_limits.audit.table import DECIDED, read_verdicts
-from scaling_limits.audit.verdicts import verdict_word
+from scaling_limits.audit.verdicts import verdict_label
 from scaling_limits.commands import workflow
 from scaling_limits.commands.console import Console
-from scaling_limits.commands.following import started
+from scaling_limits.commands.following import Followed, started
 from scaling_limits.commands.invocation import Invocation, chosen
 from scaling_limits.commands.progress import Progress
 from scaling_limits.commands.signals import signals_left_to
@@ -66,7 +66,7 @@ def run(
         # a complete and successful run writes this page as the output of a rule
         every = [(p, name) for p in configuration.papers for name in configuration.sound_figures(p)]
         confirmed = configuration.preset.seeds.confirming
-        write_drawn(invocation.root / "results" / preset, every, preset, confirmed=confirmed)
+        write_drawn_index(invocation.root / "results" / preset, every, preset, confirmed=confirmed)
     if code == 0 and not quiet:
         print(*_outcomes(invocation.root, preset, figures if names else ()), sep="\n")
     return code
@@ -111,14 +111,7 @@ def with_progress(
         # Snakemake is planning at the same time and reports the same errors
         with suppress(ScalingLimitsError):
             progress.expect(workload(configuration, figures, invocation.store()))
-        running = True
-        while running:
-            running = followed.wait()
-            for event in followed.events():
-                progress.handle(event, interrupted=bool(signals))
-            for warning in followed.warnings():
-                console.problem(warning)
-            progress.update()
+        _follow(followed, progress, console, signals)
         console.clear()
         code = followed.process.returncode
         if signals:
@@ -137,18 +130,39 @@ def with_progress(
     return code, bool(progress.finished)
 
 
+def _follow(
+    followed: Followed, progress: Progress, console: Console, signals: Sequence[object]
+) -> None:
+    """Report Snakemake's events and warnings until it ends.
+
+    Args:
+        followed: the running Snakemake.
+        progress: the progress to update.
+        console: the terminal.
+        signals: the interrupts received so far; the list grows while Snakemake runs.
+    """
+    running = True
+    while running:
+        running = followed.wait()
+        for event in followed.events():
+            progress.handle(event, interrupted=bool(signals))
+        for warning in followed.warnings():
+            console.problem(warning)
+        progress.update()
+
+
 def _counted(figures: Sequence[tuple[str, str]]) -> str:
     if len(figures) == 1:
         return f"{'/'.join(figures[0])} is"
     return f"all {len(figures):,} figures are"
 
 
-def _plan(progress: Progress, asked: int) -> str:
+def _plan(progress: Progress, requested: int) -> str:
     """Return a sentence on what a dry run would do."""
     computed, cells = progress.to_compute()
     figures = progress.to_draw()
-    which = f": {', '.join(figures)}" if 0 < len(figures) < asked or asked == 1 else ""
-    return f"Would compute {computed:,} of {cells:,} cells and draw {len(figures):,} of {asked:,} figures{which}."
+    listing = f": {', '.join(figures)}" if 0 < len(figures) < requested or requested == 1 else ""
+    return f"Would compute {computed:,} of {cells:,} cells and draw {len(figures):,} of {requested:,} figures{listing}."
 
 
 def _targets(name: str) -> list[str]:
@@ -162,7 +176,7 @@ def _outcomes(root: Path, preset: str, figures: Sequence[tuple[str, str]]) -> It
         folder = f"results/{preset}/{paper}/{name}"
         yield f"{paper}/{name}"
         for verdict in read_verdicts(root / folder):
-            yield f"  {verdict_word(verdict):8}  {verdict.statement}"
+            yield f"  {verdict_label(verdict):8}  {verdict.statement}"
             if verdict.verdict not in DECIDED:
                 yield f"  {'':8}  ({verdict.detail})"
         yield f"  picture   figures/{paper}/{name}.png"

@@ -46,15 +46,15 @@ def _experiment(
     settings = {grid: _substituted(node.settings, replaced) for grid, node in grids.items()}
     everywhere = _common(list(settings.values()))
     measured = _common([node.measurements for node in grids.values()])
-    yield f"experiment {name}: {composed.words.value('description')}"
+    yield f"experiment {name}: {composed.entries.value('description')}"
     yield "\nin all of its grids that the figure shows or judges"
     yield _table(everywhere)
     for grid, node in grids.items():
         cells = sum(point.grid == grid for point in points)
         title = node.title()
         yield f"\ngrid {grid}{f' ({title})' if title else ''}, {cells} cells"
-        own = {k: v for k, v in _values(settings[grid]).items() if k not in everywhere}
-        yield _table(own)
+        specific = {k: v for k, v in _values(settings[grid]).items() if k not in everywhere}
+        yield _table(specific)
         if further := {k: v for k, v in _values(node.measurements).items() if k not in measured}:
             yield "  measured here after how many updates"
             yield _table(further)
@@ -92,13 +92,13 @@ def _table(values: Mapping[str, tuple[object, Origin]]) -> str:
     if not values:
         return "  nothing else"
     lines = [
-        (f"  {'*' if is_axis(value, key) else ' '} {key}", _words(value), str(origin))
+        (f"  {'*' if is_axis(value, key) else ' '} {key}", _as_yaml(value), str(origin))
         for key, (value, origin) in values.items()
     ]
-    return aligned(lines, words=3)
+    return aligned(lines, text_columns=3)
 
 
-def _words(value: object) -> str:
+def _as_yaml(value: object) -> str:
     text = yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True)
     return text.removesuffix("\n").removesuffix("\n...")
 

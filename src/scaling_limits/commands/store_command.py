@@ -23,7 +23,7 @@ def run(invocation: Invocation, *, prune: bool = False, yes: bool = False) -> No
         StoreError: a file cannot be removed.
     """
     configurations = upkeep.configurations(invocation.root, invocation.changes)
-    wanted = upkeep.asked(configurations)
+    wanted = upkeep.used_keys(configurations)
     left_out = warn_of_faults(configurations)
     now = time.time()
     entries = upkeep.survey(invocation.store().folder, wanted, now)

@@ -43,7 +43,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Asked:
+class UsedCells:
     """The cells that configurations use.
 
     An experiment is named `<paper>/<experiment>`; a cell shared by several experiments belongs to the first one.
@@ -81,7 +81,7 @@ def configurations(root: Path, overrides: Mapping[str, object]) -> list[Configur
     return [load(root, {**layer, "preset": preset}) for layer in layers for preset in presets]
 
 
-def asked(wanted: Iterable[Configuration]) -> Asked:
+def used_keys(wanted: Iterable[Configuration]) -> UsedCells:
     """Return the keys of all cells of all experiments of these configurations, except invalid experiments of the user.
 
     Raises:
@@ -97,10 +97,10 @@ def asked(wanted: Iterable[Configuration]) -> Asked:
                     experiment = f"{slug}/{name}"
                     cells.setdefault(digest(cell.canonical()), experiment)
                     keys.setdefault(cell_key(cell), experiment)
-    return Asked(keys, cells)
+    return UsedCells(keys, cells)
 
 
-def survey(folder: Path, wanted: Asked, now: float) -> list[Entry]:
+def survey(folder: Path, wanted: UsedCells, now: float) -> list[Entry]:
     """Return every file of the store with its state, without changing files or following links.
 
     Files that do not belong to the store, cannot be read, or may be in the process of being written are omitted.
@@ -172,7 +172,7 @@ def table(entries: Sequence[Entry], now: float) -> str:
         members = list(group)
         lines.append(_line(members[0].experiment or "-", members[0].state, members, now))
     lines.append(_line("all", "", entries, now))
-    return aligned(lines, words=2)
+    return aligned(lines, text_columns=2)
 
 
 def _age(seconds: float) -> str:
@@ -191,7 +191,7 @@ def _line(
     return experiment, state, f"{len(members):,}", total, newest, oldest
 
 
-def _judge(path: Path, folder: Path, wanted: Asked, age: float) -> tuple[State, str] | None:
+def _judge(path: Path, folder: Path, wanted: UsedCells, age: float) -> tuple[State, str] | None:
     """Return state and experiment of a file.
 
     The result is None for files that are not part of the store, or that a process may be writing.

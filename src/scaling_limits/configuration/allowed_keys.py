@@ -1,10 +1,10 @@
-"""The keys that are valid in each place of a configuration file, and the errors about other keys."""
+"""The keys that are valid in each section of a configuration file, and the errors about other keys."""
 
 import re
 from collections.abc import Collection, Iterable
 
 from scaling_limits.configuration.ranges import expanded
-from scaling_limits.configuration.trees import Leaf, Tree, Word, origin_at, plain
+from scaling_limits.configuration.trees import Entry, Leaf, Tree, origin_at, plain
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.shapes import SYMBOLS, Shape, misfits
 
@@ -58,10 +58,10 @@ _MOVED = {
 
 
 def refuse_unknown(tree: Tree, kind: str, valid: Collection[str], path: str = "") -> None:
-    """Reject invalid keys in a place of a file, and suggest the nearest valid key.
+    """Reject invalid keys in a section of a file, and suggest the nearest valid key.
 
     Args:
-        tree: the keys and values of the place.
+        tree: the keys and values of the section.
         kind: the term for a key in error messages, such as `word` or `setting`.
         valid: the valid keys.
         path: the prefix of the key in error messages, such as `stated.`; empty at the top of a file.
@@ -69,10 +69,10 @@ def refuse_unknown(tree: Tree, kind: str, valid: Collection[str], path: str = ""
     Raises:
         ConfigurationError: a key is invalid; the message names file and line.
     """
-    for key, word in tree.items():
+    for key, entry in tree.items():
         if key not in valid:
             problem = _MOVED.get(key) or unknown(kind, key, valid)
-            raise ConfigurationError(f"{path}{key}", problem, place=word.origin)
+            raise ConfigurationError(f"{path}{key}", problem, place=entry.origin)
 
 
 def refuse_misfits(tree: Tree, path: str = "") -> None:
@@ -89,24 +89,24 @@ def refuse_misfits(tree: Tree, path: str = "") -> None:
         raise ConfigurationError(None, "\n".join(lines))
 
 
-def mapping(word: Word, path: str) -> Tree:
+def mapping(entry: Entry, path: str) -> Tree:
     """Return a value that must be a mapping; a missing value counts as an empty mapping.
 
     Raises:
         ConfigurationError: the value is not a mapping.
     """
-    if isinstance(word, Tree):
-        return word
-    if word.value is None:
-        return Tree(word.origin)
+    if isinstance(entry, Tree):
+        return entry
+    if entry.value is None:
+        return Tree(entry.origin)
     raise ConfigurationError(
-        path, f"should be a mapping, not {word.value!r:.80}", place=word.origin
+        path, f"should be a mapping, not {entry.value!r:.80}", place=entry.origin
     )
 
 
-def place(
+def checked_section(
     tree: Tree,
-    words: frozenset[str],
+    keys: frozenset[str],
     settings: frozenset[str],
     path: str,
     presets: Iterable[str] = (),
@@ -114,91 +114,95 @@ def place(
     """Return a base, an experiment, a grid, or a change to one, with keys checked and ranges expanded.
 
     Args:
-        tree: the keys and values of the place.
-        words: the valid keys other than settings.
+        tree: the keys and values of the section.
+        keys: the valid keys other than settings.
         settings: the names of all settings.
         path: the prefix of keys in error messages.
-        presets: the presets that the place may change.
+        presets: the presets that the section may change.
 
     Raises:
         ConfigurationError: a key, a type or a range is invalid.
     """
-    refuse_unknown(tree, "word or setting", words | settings, path)
-    refuse_misfits(tree.only(words), path)
+    refuse_unknown(tree, "word or setting", keys | settings, path)
+    refuse_misfits(tree.only(keys), path)
     checked = Tree(tree.origin)
-    for key, word in tree.items():
+    for key, entry in tree.items():
         if key == "grids":
-            inner = GRID if "extends" in words else CHANGED_GRID
-            checked[key] = _grids(word, inner, settings, f"{path}grids.")
+            inner = GRID if "extends" in keys else CHANGED_GRID
+            checked[key] = _grids(entry, inner, settings, f"{path}grids.")
         elif key == "presets":
-            changed = CHANGED_EXPERIMENT if "grids" in words else CHANGED_BASE
-            checked[key] = _presets(word, changed, settings, f"{path}presets.", tuple(presets))
-        elif key in words:
-            checked[key] = word
+            changed = CHANGED_EXPERIMENT if "grids" in keys else CHANGED_BASE
+            checked[key] = _presets(entry, changed, settings, f"{path}presets.", tuple(presets))
+        elif key in keys:
+            checked[key] = entry
         else:
-            checked[key] = _setting(word, path + key)
+            checked[key] = _setting(entry, path + key)
     return checked
 
 
-def _setting(word: Word, path: str) -> Word:
-    if isinstance(word, Leaf):
-        return word
-    content = plain(word)
+def _setting(entry: Entry, path: str) -> Entry:
+    if isinstance(entry, Leaf):
+        return entry
+    content = plain(entry)
     try:
         value = expanded(content)
     except ValueError as error:
-        raise ConfigurationError(path, error, place=word.origin) from None
-    return word if value is content else Leaf(value, word.origin)
+        raise ConfigurationError(path, error, place=entry.origin) from None
+    return entry if value is content else Leaf(value, entry.origin)
 
 
-def _grids(word: Word, words: frozenset[str], settings: frozenset[str], path: str) -> Tree:
+def _grids(entry: Entry, keys: frozenset[str], settings: frozenset[str], path: str) -> Tree:
     """Return the nodes of a tree of grids.
 
     A list of names is short for one node for each name, which extends the base of this name.
     """
-    if isinstance(word, Leaf) and isinstance(word.value, list) and words is GRID:
+    if isinstance(entry, Leaf) and isinstance(entry.value, list) and keys is GRID:
         extending = {
-            name: Tree(word.origin, {"extends": Leaf(name, word.origin)}) for name in word.value
+            name: Tree(entry.origin, {"extends": Leaf(name, entry.origin)}) for name in entry.value
         }
-        return Tree(word.origin, extending)
-    nodes = Tree(word.origin)
-    for name, node in mapping(word, path.removesuffix(".")).items():
-        gone = isinstance(node, Leaf) and node.value is None and words is CHANGED_GRID
+        return Tree(entry.origin, extending)
+    nodes = Tree(entry.origin)
+    for name, node in mapping(entry, path.removesuffix(".")).items():
+        gone = isinstance(node, Leaf) and node.value is None and keys is CHANGED_GRID
         inner = f"{path}{name}."
-        nodes[name] = node if gone else place(mapping(node, path + name), words, settings, inner)
+        nodes[name] = (
+            node if gone else checked_section(mapping(node, path + name), keys, settings, inner)
+        )
     return nodes
 
 
 def _presets(
-    word: Word,
-    words: frozenset[str],
+    entry: Entry,
+    keys: frozenset[str],
     settings: frozenset[str],
     path: str,
     presets: Collection[str],
 ) -> Tree:
-    changes = mapping(word, path.removesuffix("."))
+    changes = mapping(entry, path.removesuffix("."))
     checked = Tree(changes.origin)
     for name, change in changes.items():
         if name not in presets:
             raise ConfigurationError(
                 f"{path}{name}", unknown("preset", name, presets), place=change.origin
             )
-        checked[name] = place(mapping(change, path + name), words, settings, f"{path}{name}.")
+        checked[name] = checked_section(
+            mapping(change, path + name), keys, settings, f"{path}{name}."
+        )
     return checked
 
 
-def refuse_new_grids(place: Tree, change: Tree, path: str = "") -> None:
+def refuse_new_grids(section: Tree, change: Tree, path: str = "") -> None:
     """Reject changes to grids that do not exist, which are probably misspelt.
 
     Args:
-        place: the place that is changed.
+        section: the section that is changed.
         change: the change.
         path: the prefix of keys in error messages.
 
     Raises:
         ConfigurationError: a grid does not exist; the message names file, line and the nearest grid.
     """
-    nodes = place.tree("grids")
+    nodes = section.tree("grids")
     for name, node in change.tree("grids").items():
         if name not in nodes:
             problem = unknown("grid", name, nodes)
@@ -210,9 +214,9 @@ def refuse_new_grids(place: Tree, change: Tree, path: str = "") -> None:
 
 def named(tree: Tree, part: str, path: str = "") -> Tree:
     """Return a part of a file that maps names to mappings."""
-    words = mapping(tree.get(part, Leaf(None, tree.origin)), path + part)
-    items = {name: mapping(word, f"{path}{part}.{name}") for name, word in words.items()}
-    return Tree(words.origin, items)
+    entries = mapping(tree.get(part, Leaf(None, tree.origin)), path + part)
+    items = {name: mapping(entry, f"{path}{part}.{name}") for name, entry in entries.items()}
+    return Tree(entries.origin, items)
 
 
 def figures(tree: Tree, known: Collection[str] | None = None, path: str = "") -> Tree:
@@ -221,9 +225,9 @@ def figures(tree: Tree, known: Collection[str] | None = None, path: str = "") ->
     Raises:
         ConfigurationError: a name or key is invalid; the message names file and line.
     """
-    found = named(tree, "figures", path)
-    for name, word in found.items():
-        figure = mapping(word, name)
+    checked = named(tree, "figures", path)
+    for name, entry in checked.items():
+        figure = mapping(entry, name)
         if known is not None and name not in known:
             raise ConfigurationError(
                 f"{path}figures", unknown("figure", name, known), place=figure.origin
@@ -233,4 +237,4 @@ def figures(tree: Tree, known: Collection[str] | None = None, path: str = "") ->
         where = f"{path}figures.{name}."
         refuse_unknown(figure, "word", FIGURE, where)
         refuse_misfits(figure, where)
-    return found
+    return checked

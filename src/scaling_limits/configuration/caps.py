@@ -9,32 +9,32 @@ from scaling_limits.configuration.trees import Leaf, Tree
 _BOUNDED = ("width", "depth", "num_steps", "batch_size")
 
 
-def shrunk(place: Tree, caps: Caps, way: str) -> Tree:
-    """Return a place, and the grids below it, with the caps applied.
+def shrunk(section: Tree, caps: Caps, way: str) -> Tree:
+    """Return a section, and the grids below it, with the caps applied.
 
     Values of an axis above a cap are removed (if none remain, the cap itself is used); single values are reduced to the
     cap. `seeds` keeps the first seeds; `points` thins other axes evenly, including both ends.
 
     Args:
-        place: the settings of a base, an experiment or a grid.
+        section: the settings of a base, an experiment or a grid.
         caps: the caps.
         way: the name of the caps in the origin of changed values.
     """
-    inside = Tree(place.origin, place)
-    for key, word in place.items():
-        if isinstance(word, Leaf):
-            value = _within(key, word.value, caps)
-            if value != word.value:
-                inside[key] = Leaf(value, word.origin._replace(way=(*word.origin.way, way)))
-    if "grids" in place:
-        inside["grids"] = Tree(
-            place.tree("grids").origin,
+    capped = Tree(section.origin, section)
+    for key, entry in section.items():
+        if isinstance(entry, Leaf):
+            value = _within(key, entry.value, caps)
+            if value != entry.value:
+                capped[key] = Leaf(value, entry.origin._replace(way=(*entry.origin.way, way)))
+    if "grids" in section:
+        capped["grids"] = Tree(
+            section.tree("grids").origin,
             {
                 name: shrunk(node, caps, way) if isinstance(node, Tree) else node
-                for name, node in place.tree("grids").items()
+                for name, node in section.tree("grids").items()
             },
         )
-    return inside
+    return capped
 
 
 def _within(key: str, value: object, caps: Caps) -> object:

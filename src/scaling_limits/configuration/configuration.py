@@ -47,7 +47,7 @@ from scaling_limits.training.settings import SEEDS
 # as in the Snakefile: the wildcard of papers, and the targets with which a paper's name must not collide
 _SLUG = re.compile(r"[a-z-]+")
 _RULES = ("all", "audit", "collect", "dataset", "draw", "figures", "publish", "run")
-_GIVEN = Origin("--config or --configfile")
+_COMMAND_LINE = Origin("--config or --configfile")
 
 
 @dataclass(frozen=True)
@@ -138,12 +138,12 @@ class Configuration:
     @cached_property
     def faults(self) -> dict[str, str]:
         """The errors in the user's own experiments, by experiment; they stop only the experiments concerned."""
-        found = {}
+        faults = {}
         for name in self.experiments(OWN) if OWN in self.papers else ():
-            wrong = own_parts.problem(name, partial(self._check_own, name))
-            if wrong is not None:
-                found[name] = wrong
-        return found
+            error = own_parts.problem(name, partial(self._check_own, name))
+            if error is not None:
+                faults[name] = error
+        return faults
 
     def _check_own(self, name: str) -> None:
         """Check an experiment of the user, and raise a ConfigurationError with all its problems."""
@@ -156,13 +156,13 @@ class Configuration:
         if slug != OWN:
             return self.figures(slug)
         library = self.paper(OWN).library
-        found = {
+        names = {
             figure
             for name in library.experiments
             if name not in self.faults
             for figure in library.figures(name)
         }
-        return sorted(found, key=natural)
+        return sorted(names, key=natural)
 
     @cache
     def paper(self, slug: str) -> Paper:
@@ -194,18 +194,18 @@ class Configuration:
         paper = self.paper(slug)
         _, experiment = paper.figure(name)
         other_metrics = bool(self.user_algorithms)
-        found: Figure
-        found, _ = raise_together(
+        resolved: Figure
+        resolved, _ = raise_together(
             [
                 lambda: resolved_figure.figure(paper, name, other_metrics=other_metrics),
                 lambda: self.points(slug, experiment),
             ]
         )
-        grids = self._grid_cells(slug, found.experiment)
+        grids = self._grid_cells(slug, resolved.experiment)
         resolved_figure.refuse_all(
-            paper, name, [*unrecorded(found, grids), *judgeable.problems(found, grids)]
+            paper, name, [*unrecorded(resolved, grids), *judgeable.problems(resolved, grids)]
         )
-        return found
+        return resolved
 
     @cache
     def _grid_cells(self, slug: str, experiment: str | None) -> dict[str, GridCells]:
@@ -219,27 +219,28 @@ class Configuration:
         spec = self.experiment(slug, experiment)
         return {
             name: GridCells(
-                found,
+                cells,
                 spec.grids[name].settings,
                 {key: plan.steps for key, plan in spec.grids[name].measurements.items()},
                 written.get(name),
             )
-            for name, found in points.items()
+            for name, cells in points.items()
         }
 
     def warnings(self, slug: str, name: str) -> list[str]:
         """Return the warnings about a valid figure, one line each."""
-        found, paper = self.figure(slug, name), self.paper(slug)
-        grids = self._grid_cells(slug, found.experiment)
-        said, experiment = paper.figure(name)
+        figure, paper = self.figure(slug, name), self.paper(slug)
+        grids = self._grid_cells(slug, figure.experiment)
+        tree, experiment = paper.figure(name)
         lines = [
-            resolved_figure.located(said, name, each) for each in judgeable.warnings(found, grids)
+            resolved_figure.located(tree, name, warning)
+            for warning in judgeable.warnings(figure, grids)
         ]
-        for grid in sorted(found.grids):
+        for grid in sorted(figure.grids):
             node = paper.experiment(str(experiment)).grids[grid]
             for key, problem in grids[grid].warnings:
-                place = origin_at(merge(node.measurements, node.settings), (key,))
-                lines.append(f"{place}: experiments.{experiment}.grids.{grid}.{key}: {problem}")
+                origin = origin_at(merge(node.measurements, node.settings), (key,))
+                lines.append(f"{origin}: experiments.{experiment}.grids.{grid}.{key}: {problem}")
         return list(dict.fromkeys(lines))
 
     @cache
@@ -249,14 +250,14 @@ class Configuration:
             return ()
         grids = self.experiment(slug, experiment).grids
         checks: list[Callable[[], object]] = [
-            partial(self._of_grid, slug, experiment, grid) for grid in grids
+            partial(self._grid_points, slug, experiment, grid) for grid in grids
         ]
         if slug == OWN:
             checks.append(
                 partial(resolved_figure.refuse_unused_grids, self.paper(slug), experiment)
             )
-        found = raise_together(checks)
-        return tuple(itertools.chain.from_iterable(found[: len(grids)]))
+        results = raise_together(checks)
+        return tuple(itertools.chain.from_iterable(results[: len(grids)]))
 
     @cache
     def cells(self, slug: str, experiment: str | None) -> list[Cell]:
@@ -279,9 +280,9 @@ class Configuration:
         Raises:
             ConfigurationError: a name is not a setting; the message suggests the nearest one.
         """
-        said = self.paper(slug).shared(experiment).tree("stated")
-        allowed_keys.refuse_unknown(said, "setting", self.vocabulary.names, "stated.")
-        return {key: str(value) for key, value in plain(said).items()}
+        tree = self.paper(slug).shared(experiment).tree("stated")
+        allowed_keys.refuse_unknown(tree, "setting", self.vocabulary.names, "stated.")
+        return {key: str(value) for key, value in plain(tree).items()}
 
     def paper_dataset(self, slug: str, experiment: str, grid: str) -> str | None:
         """Return the paper's dataset of a grid for which the files give another one, or None."""
@@ -330,7 +331,7 @@ class Configuration:
             )
         return self._substitute(slug, stand_in)
 
-    def _of_grid(self, slug: str, experiment: str, grid: str) -> list[Point]:
+    def _grid_points(self, slug: str, experiment: str, grid: str) -> list[Point]:
         """Return the cells of a grid."""
         composed = self.paper(slug).experiment(experiment)
         spec = self.experiment(slug, experiment)
@@ -366,10 +367,10 @@ class Configuration:
         """
 
         def refuse(error: ConfigurationError) -> ConfigurationError:
-            said = merge(composed.grids[grid].measurements, composed.grids[grid].settings)
+            tree = merge(composed.grids[grid].measurements, composed.grids[grid].settings)
             path = (error.key or "").removeprefix("measurements.").split(".")
-            place = origin_at(said, path) if path[0] in said else said.origin.file
-            return ConfigurationError(f"experiments.{experiment}.grids.{grid}", error, place=place)
+            origin = origin_at(tree, path) if path[0] in tree else tree.origin.file
+            return ConfigurationError(f"experiments.{experiment}.grids.{grid}", error, place=origin)
 
         try:
             dataset = values.get("dataset")
@@ -409,34 +410,34 @@ def load(root: Path | str, overrides: Mapping[str, object] | None = None) -> Con
             None,
             "config/config.yaml: is not there; run this in the project's folder, or name that with --directory",
         )
-    said = read_tree(root / "config" / "config.yaml", "config/config.yaml")
-    given = located(overrides or {}, _GIVEN)
-    said = merge(said, allowed_keys.mapping(given, "--config"))
-    main = validate(Main, said.only(said.keys() - {"papers"}))
-    _refuse_data_path(root, main, said)
-    own = OwnParts(root, own_parts.parts(root, said, main))
+    tree = read_tree(root / "config" / "config.yaml", "config/config.yaml")
+    command_line = located(overrides or {}, _COMMAND_LINE)
+    tree = merge(tree, allowed_keys.mapping(command_line, "--config"))
+    main = validate(Main, tree.only(tree.keys() - {"papers"}))
+    _refuse_data_path(root, main, tree)
+    own = OwnParts(root, own_parts.parts(root, tree, main))
     presets = _presets(root)
     if main.preset not in presets:
         problem = unknown("preset", main.preset, presets)
-        raise ConfigurationError(None, problem, place=origin_at(said, ("preset",)))
+        raise ConfigurationError(None, problem, place=origin_at(tree, ("preset",)))
     file = f"config/presets/{main.preset}.yaml"
     written = read_tree(root / file, file)
     allowed_keys.refuse_unknown(written, "key", Preset.model_fields)
-    user = allowed_keys.mapping(said.get("papers", Leaf(None, said.origin)), "papers")
+    user = allowed_keys.mapping(tree.get("papers", Leaf(None, tree.origin)), "papers")
     configuration = Configuration(root, main, validate(Preset, written), user, own)
-    for slug, word in user.items():
+    for slug, entry in user.items():
         if slug not in configuration.papers:
             problem = unknown("paper", slug, configuration.papers)
-            raise ConfigurationError("papers", problem, place=word.origin)
+            raise ConfigurationError("papers", problem, place=entry.origin)
     return configuration
 
 
-def _refuse_data_path(root: Path, main: Main, said: Tree) -> None:
+def _refuse_data_path(root: Path, main: Main, tree: Tree) -> None:
     path = main.data.path
     if path is not None and not (root / path).is_dir():
         problem = "is a file, not a folder" if (root / path).exists() else "is not there"
         raise ConfigurationError(
-            "data.path", f"{path} {problem}", place=origin_at(said, ("data", "path"))
+            "data.path", f"{path} {problem}", place=origin_at(tree, ("data", "path"))
         )
 
 
@@ -453,21 +454,21 @@ def _changes(changes: Tree, settings: frozenset[str], path: str) -> Tree:
         "bases": allowed_keys.CHANGED_BASE,
         "experiments": allowed_keys.CHANGED_EXPERIMENT - {"figures"},
     }
-    for part, words in kinds.items():
+    for part, keys in kinds.items():
         checked[part] = allowed_keys.named(changes, part, path)
-        for name, word in checked.tree(part).items():
-            inner = allowed_keys.mapping(word, name)
+        for name, entry in checked.tree(part).items():
+            inner = allowed_keys.mapping(entry, name)
             where = f"{path}{part}.{name}."
-            checked.tree(part)[name] = allowed_keys.place(inner, words, settings, where)
+            checked.tree(part)[name] = allowed_keys.checked_section(inner, keys, settings, where)
     checked["figures"] = allowed_keys.figures(changes, path=path)
     return checked
 
 
 def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
     """Return the typed model of an experiment."""
-    words = composed.words
+    entries = composed.entries
     content = {
-        **plain(words.only(("description",))),
+        **plain(entries.only(("description",))),
         "grids": {
             name: {
                 "title": node.title(),
@@ -477,11 +478,11 @@ def _experiment(composed: Composed, settings: frozenset[str]) -> Experiment:
             for name, node in composed.grids.items()
         },
     }
-    if not composed.grids and words.only(settings):
-        raise ConfigurationError("grids", "an experiment needs one at least", place=words.origin)
+    if not composed.grids and entries.only(settings):
+        raise ConfigurationError("grids", "an experiment needs one at least", place=entries.origin)
     for name, node in composed.grids.items():
-        _refuse_axes(name, node.settings)
-    return validate(Experiment, words, content)
+        _refuse_invalid_axes(name, node.settings)
+    return validate(Experiment, entries, content)
 
 
 def _reseeded(experiment: Experiment, first: int) -> Experiment:
@@ -494,7 +495,7 @@ def _reseeded(experiment: Experiment, first: int) -> Experiment:
 
     def added(seed: object) -> object:
         if isinstance(seed, list):
-            return [added(each) for each in seed]
+            return [added(item) for item in seed]
         return seed + first if type(seed) is int else seed
 
     grids = {
@@ -519,13 +520,13 @@ def _plans(measurements: Tree) -> dict[str, object]:
     }
 
 
-def _refuse_axes(grid: str, settings: Tree) -> None:
+def _refuse_invalid_axes(grid: str, settings: Tree) -> None:
     """Reject axes without values or with repeated values."""
     for key, values in plain(settings).items():
         problem = axes.problem(key, values)
         if problem is not None:
-            place = origin_at(settings, (key,))
-            raise ConfigurationError(f"grids.{grid}.{key}", problem, place=place)
+            origin = origin_at(settings, (key,))
+            raise ConfigurationError(f"grids.{grid}.{key}", problem, place=origin)
 
 
 def _product(spec: Experiment) -> Iterator[tuple[str, dict[str, object]]]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import yaml
 
-from scaling_limits.configuration.trees import Leaf, Origin, Tree, Word
+from scaling_limits.configuration.trees import Entry, Leaf, Origin, Tree
 from scaling_limits.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -50,25 +50,25 @@ class _Loader(yaml.CSafeLoader):
         seen.add(key)
         return key
 
-    def words(self, node: object, file: str, way: tuple[str, ...], line: int) -> Word:
+    def entry(self, node: object, file: str, inheritance: tuple[str, ...], line: int) -> Entry:
         """Convert a YAML node to values with the lines of their keys; all items of a list have the list's line.
 
         Args:
             node: the YAML node.
             file: the path of the file, for error messages.
-            way: the inheritance path of the values, for error messages (`Origin`).
+            inheritance: the inheritance path of the values, for error messages (`Origin`).
             line: the line of the node's key, from 1.
 
         Returns:
             A tree if the node is a mapping, otherwise a leaf.
         """
-        origin = Origin(file, line, way)
+        origin = Origin(file, line, inheritance)
         if not isinstance(node, yaml.MappingNode):
             return Leaf(self.construct_object(node, deep=True), origin)
         tree, seen = Tree(origin), set[str]()
         for key_node, value in node.value:
             key = self.key(key_node, seen)
-            tree[key] = self.words(value, file, way, key_node.start_mark.line + 1)
+            tree[key] = self.entry(value, file, inheritance, key_node.start_mark.line + 1)
         return tree
 
 
@@ -97,9 +97,9 @@ def _schema() -> None:
         raise yaml.YAMLError(f"line {line}: {node.value!r:.80} is no {node.tag.rpartition(':')[2]}")
 
     for tag, pattern, first, _ in _SCALARS:
-        whole = re.compile(rf"(?:{pattern})\Z")
+        full_pattern = re.compile(rf"(?:{pattern})\Z")
         name = f"tag:yaml.org,2002:{tag}"
-        _Loader.add_implicit_resolver(name, whole, ["" if c == "\0" else c for c in first])
+        _Loader.add_implicit_resolver(name, full_pattern, ["" if c == "\0" else c for c in first])
         _Loader.add_constructor(name, scalar)
     for kind in ("str", "seq", "map"):
         name = f"tag:yaml.org,2002:{kind}"
@@ -125,11 +125,11 @@ def yaml_files(root: Path, folder: str) -> list[Path]:
     Raises:
         ConfigurationError: a file ends in `.yml` and would be overlooked.
     """
-    there = [path for path in (root / folder).glob("*.y*ml") if path.name[0] != "."]
-    for path in there:
+    files = [path for path in (root / folder).glob("*.y*ml") if path.name[0] != "."]
+    for path in files:
         if path.suffix == ".yml":
             raise ConfigurationError(None, f"{folder}/{path.name}: rename it to {path.stem}.yaml")
-    return sorted(path for path in there if path.suffix == ".yaml" and not path.is_dir())
+    return sorted(path for path in files if path.suffix == ".yaml" and not path.is_dir())
 
 
 def read_tree(path: Path, file: str) -> Tree:
@@ -143,15 +143,15 @@ def read_tree(path: Path, file: str) -> Tree:
         ConfigurationError: as in `read_yaml`.
     """
 
-    def words(text: str) -> Word:
+    def parsed(text: str) -> Entry:
         loader = _Loader(text)
         try:
             node = loader.get_single_node()
-            return Leaf(None, Origin(file)) if node is None else loader.words(node, file, (), 1)
+            return Leaf(None, Origin(file)) if node is None else loader.entry(node, file, (), 1)
         finally:
             loader.dispose()
 
-    return _mapping(path, file, words, Tree)
+    return _mapping(path, file, parsed, Tree)
 
 
 def _mapping(path: Path, file: str, parse: Callable[[str], object], kind: type[T]) -> T:

@@ -9,7 +9,7 @@ from scaling_limits.cells import Cell, CellSettings
 from scaling_limits.configuration.axes import is_axis
 from scaling_limits.configuration.grids import Node
 from scaling_limits.configuration.trees import Origin, Tree
-from scaling_limits.figures import places
+from scaling_limits.figures import placeholders
 from scaling_limits.figures.needs import value_of
 
 
@@ -30,7 +30,7 @@ class GridCells:
     def columns(self) -> frozenset[str]:
         """The settings that at least one of the cells has."""
         models = {type(settings) for settings, _ in self.points}
-        return frozenset(places.COUNTS).union(*(model.model_fields for model in models))
+        return frozenset(placeholders.COUNTS).union(*(model.model_fields for model in models))
 
     @cached_property
     def axes(self) -> frozenset[str]:
@@ -44,12 +44,12 @@ class GridCells:
         It is infinite if the file leaves the number to the data.
         """
         written = Tree(Origin("")) if self.written is None else self.written.settings
-        found: float = max((cell.num_steps for _, cell in self.points), default=0)
+        largest: float = max((cell.num_steps for _, cell in self.points), default=0)
         if written.value("num_epochs") not in (None, self.settings.get("num_epochs")):
             return math.inf
-        said = written.value("num_steps")
-        numbers = said if isinstance(said, list) else [said]
-        return max(found, *(n for n in numbers if isinstance(n, int | float)), 0)
+        num_steps = written.value("num_steps")
+        numbers = num_steps if isinstance(num_steps, list) else [num_steps]
+        return max(largest, *(n for n in numbers if isinstance(n, int | float)), 0)
 
     def recorded(self, measurement: str | None) -> range | frozenset[int]:
         """Return the training steps at which a measurement or the algorithm records, as configured and as written.
@@ -63,46 +63,48 @@ class GridCells:
         if measurement is None:
             return range(int(last))
         written = None if self.written is None else self.written.measurements.value(measurement)
-        said = [
+        planned = [
             *self.plans.get(measurement, ()),
             *(written if isinstance(written, list) else [written]),
         ]
         ends = {cell.num_steps for _, cell in self.points} | {int(last)}
-        steps = {step for step in said if isinstance(step, int) and step <= last}
-        return frozenset(steps | ends if "end" in said else steps)
+        steps = {step for step in planned if isinstance(step, int) and step <= last}
+        return frozenset(steps | ends if "end" in planned else steps)
 
     @property
     def warnings(self) -> Iterator[tuple[str, str]]:
         """Yield settings and measurements that have less effect than written, each with the reason."""
         for settings, cell in self.points:
-            samples, said = cell.dataset.num_train, settings.batch_size
+            samples, batch_size = cell.dataset.num_train, settings.batch_size
             written = None if self.written is None else self.written.settings.value("dataset")
-            if said > samples and written in (None, settings.dataset):
+            if batch_size > samples and written in (None, settings.dataset):
                 yield (
                     "batch_size",
-                    f"{said} is more than the {samples} training samples: all are one batch",
+                    f"{batch_size} is more than the {samples} training samples: all are one batch",
                 )
                 break
         for name, steps in self.plans.items():
             late = [step for step in steps if isinstance(step, int) and step > self.last_step]
             if late:
-                told = ", ".join(map(str, late))
-                problem = f"steps {told} never come, as training ends after {self.last_step:g}"
+                late_steps = ", ".join(map(str, late))
+                problem = (
+                    f"steps {late_steps} never come, as training ends after {self.last_step:g}"
+                )
                 yield name, f"{problem}: nothing is measured there"
 
     def configured(self, column: str, only: Mapping[str, Hashable]) -> set[Hashable]:
         """Return the values of a column as configured, in the cells with the values `only` of other columns."""
-        kept = (
+        matching = (
             settings
             for settings, _ in self.points
             if all(value_of(settings, c) == value for c, value in only.items())
         )
-        return {value_of(settings, column) for settings in kept}
+        return {value_of(settings, column) for settings in matching}
 
     def written_values(self, column: str) -> set[Hashable] | None:
         """Return the values that the file lists for a column, or None if it lists none."""
-        said = None if self.written is None else self.written.settings.value(column)
-        return set(said) if isinstance(said, list) else None
+        written = None if self.written is None else self.written.settings.value(column)
+        return set(written) if isinstance(written, list) else None
 
     def values(self, column: str) -> set[Hashable]:
         """Return all values of a column, both as configured and as written in the file."""
@@ -110,10 +112,10 @@ class GridCells:
             # a setting of the grid that is not an axis has the same value in all cells
             single = column in self.settings and column not in self.axes
             points = self.points[:1] if single else self.points
-            found = {value_of(settings, column) for settings, _ in points}
-            said = None if self.written is None else self.written.settings.value(column)
-            for value in said if isinstance(said, list) else [said]:
+            values = {value_of(settings, column) for settings, _ in points}
+            written = None if self.written is None else self.written.settings.value(column)
+            for value in written if isinstance(written, list) else [written]:
                 if isinstance(value, Hashable):
-                    found.add(value)
-            self._values[column] = found - {None}
+                    values.add(value)
+            self._values[column] = values - {None}
         return self._values[column]

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scaling_limits.configuration.trees import Leaf, Tree, Word, merge
+from scaling_limits.configuration.trees import Entry, Leaf, Tree, merge
 from scaling_limits.errors import ConfigurationError
 
-Base = Callable[[str, Word, Tree], Tree]
+Base = Callable[[str, Entry, Tree], Tree]
 """Returns the base of a name, given the value that refers to it and the grids that it might mean."""
 
 
@@ -22,10 +22,10 @@ class Node(NamedTuple):
     grids: tuple[str, ...]
     paper_dataset: str | None = None
 
-    def title(self, below: "Node | None" = None) -> str | None:
+    def title(self, ancestor: "Node | None" = None) -> str | None:
         """Return the titles of the path joined by commas, starting below another node if one is given."""
-        way = self.titles[len(below.titles) if below else 0 :]
-        return ", ".join(title for title in way if title) or None
+        titles = self.titles[len(ancestor.titles) if ancestor else 0 :]
+        return ", ".join(title for title in titles if title) or None
 
 
 def flattened(experiment: Tree, settings: frozenset[str], base: Base) -> dict[str, Node]:
@@ -40,54 +40,54 @@ def flattened(experiment: Tree, settings: frozenset[str], base: Base) -> dict[st
         ConfigurationError: a grid extends something that is neither a sibling nor a base, or two grids have one name.
     """
     nodes: dict[str, Node] = {}
-    above = Node(experiment.only(settings), experiment.tree("measurements"), (), ())
-    _walk(experiment.tree("grids"), settings, above, (), base, nodes)
+    root = Node(experiment.only(settings), experiment.tree("measurements"), (), ())
+    _walk(experiment.tree("grids"), settings, root, (), base, nodes)
     return nodes
 
 
 def _walk(
-    beside: Tree,
+    siblings: Tree,
     settings: frozenset[str],
-    above: Node,
+    parent: Node,
     path: tuple[str, ...],
     base: Base,
     nodes: dict[str, Node],
 ) -> tuple[str, ...]:
-    below: list[str] = []
-    for key, word in beside.items():
-        if isinstance(word, Leaf):
+    names: list[str] = []
+    for key, entry in siblings.items():
+        if isinstance(entry, Leaf):
             continue  # removed
         name = "_".join((*path, key))
         if name in nodes:
-            raise ConfigurationError("grids", f"two grids are called '{name}'", place=word.origin)
-        own = _inherited(key, beside, base, ())
-        said = merge(above.settings, own.only(settings))
-        measured = merge(above.measurements, own.tree("measurements"))
-        titles = (*above.titles, own.value("title"))
-        dataset = own.value("paper_dataset") or above.paper_dataset
-        node = Node(said, measured, titles, (name,), dataset)
+            raise ConfigurationError("grids", f"two grids are called '{name}'", place=entry.origin)
+        entries = _inherited(key, siblings, base, ())
+        node_settings = merge(parent.settings, entries.only(settings))
+        node_measurements = merge(parent.measurements, entries.tree("measurements"))
+        titles = (*parent.titles, entries.value("title"))
+        dataset = entries.value("paper_dataset") or parent.paper_dataset
+        node = Node(node_settings, node_measurements, titles, (name,), dataset)
         nodes[name] = node
-        if own.tree("grids"):
-            found = _walk(own.tree("grids"), settings, node, (*path, key), base, nodes)
-            nodes[name] = node._replace(grids=found)
-            below += found
+        if entries.tree("grids"):
+            inner = _walk(entries.tree("grids"), settings, node, (*path, key), base, nodes)
+            nodes[name] = node._replace(grids=inner)
+            names += inner
         else:
-            below.append(name)
-    return tuple(below)
+            names.append(name)
+    return tuple(names)
 
 
-def _inherited(key: str, beside: Tree, base: Base, chain: tuple[str, ...]) -> Tree:
+def _inherited(key: str, siblings: Tree, base: Base, chain: tuple[str, ...]) -> Tree:
     """Return the entries of a grid merged over those of the sibling or base that it extends."""
-    own = beside.tree(key)
-    if "extends" not in own:
-        return own
-    word, name = own["extends"], str(own.value("extends"))
+    entries = siblings.tree(key)
+    if "extends" not in entries:
+        return entries
+    entry, name = entries["extends"], str(entries.value("extends"))
     if name in chain:
         circle = " -> ".join((*chain, key, name))
-        raise ConfigurationError("extends", f"{circle} never ends", place=word.origin)
-    if name != key and isinstance(beside.get(name), Tree):
-        below = _inherited(name, beside, base, (*chain, key))
+        raise ConfigurationError("extends", f"{circle} never ends", place=entry.origin)
+    if name != key and isinstance(siblings.get(name), Tree):
+        inherited = _inherited(name, siblings, base, (*chain, key))
     else:
-        below = base(name, word, beside.without(key))
-    own = own.without("extends")
-    return merge(below.without("grids") if "grids" in own else below, own)
+        inherited = base(name, entry, siblings.without(key))
+    entries = entries.without("extends")
+    return merge(inherited.without("grids") if "grids" in entries else inherited, entries)

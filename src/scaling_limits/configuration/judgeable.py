@@ -19,7 +19,7 @@ from scaling_limits.figures.written import MisplacedError, Path
 def problems(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
     """Yield the problems of a figure's claims and plots with the cells of its grids, each with its path."""
     for use in _uses(figure):
-        yield from _of_use(use, grids)
+        yield from _use_problems(use, grids)
     for claim in figure.claims:
         for key, text in claim.problems(grids):
             yield MisplacedError(("claims", claim.id, claim.kind, *key), text)
@@ -32,7 +32,7 @@ def warnings(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Misplac
     """
     for use in _uses(figure):
         if use.path[0] == "claims":
-            yield from _left_out(use, grids)
+            yield from _absent_values(use, grids)
     for path, grid, quantity in quantities(figure):
         last = grids[grid].last_step
         if quantity.window > 1 and last < quantity.window:
@@ -40,7 +40,7 @@ def warnings(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Misplac
             yield MisplacedError(path, f"{problem}: all of them are averaged")
 
 
-def _left_out(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+def _absent_values(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
     for name in use.grids:
         for column, value in use.only.items():
             known = grids[name].configured(column, {}) - {None}
@@ -62,13 +62,16 @@ def _uses(figure: Figure) -> Iterator[Use]:
     yield from figure.plot.uses()
 
 
-def _of_use(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
-    kept = use.quantity.kept
-    made = {*kept, *(f"relative_{axis}" for axis in kept if axis in ("layer", "index"))}
-    known = made.union(*(grids[name].columns for name in use.grids))
+def _use_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+    kept_axes = use.quantity.kept_axes
+    record_columns = {
+        *kept_axes,
+        *(f"relative_{axis}" for axis in kept_axes if axis in ("layer", "index")),
+    }
+    known = record_columns.union(*(grids[name].columns for name in use.grids))
     named = f"the grid{'s' if len(use.grids) > 1 else ''} {' and '.join(use.grids)}"
     for column in dict.fromkeys((*use.columns, *use.only)):
-        if column in AXES and column not in made:
+        if column in AXES and column not in record_columns:
             yield MisplacedError(use.path, f"{column}: the quantity has no `per: {column}`")
         elif column not in known:
             yield MisplacedError(use.path, f"{named}: {unknown('column', column, known)}")
@@ -77,15 +80,15 @@ def _of_use(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
         yield MisplacedError(use.path, f"{', '.join(twice)} is named twice; name it once")
-    for axis in kept:
+    for axis in kept_axes:
         chosen = getattr(use.quantity, axis, None) is not None
         if not chosen and not {axis, f"relative_{axis}"} & set(use.columns):
             problem = f"the quantity is `per: {axis}`, which nothing here tells apart: name {axis}, or choose one"
             yield MisplacedError(use.path, problem)
-    yield from _of_metric(use)
-    yield from _of_steps(use, grids)
-    yield from _of_part(use, grids)
-    differing = _untold(use, grids)
+    yield from _axis_problems(use)
+    yield from _step_problems(use, grids)
+    yield from _period_problems(use, grids)
+    differing = _ambiguous_settings(use, grids)
     if differing:
         points = ", ".join(dict.fromkeys((*use.columns, "seed")))
         problem = (
@@ -95,7 +98,7 @@ def _of_use(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError
         yield MisplacedError(use.path, problem)
 
 
-def _of_steps(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+def _step_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
     """Yield training steps at which no cell records the quantity, neither as configured nor as written."""
     quantity, path = use.quantity, (*use.path, "quantity")
     known = [_recorded(use, grids[name]) for name in use.grids]
@@ -122,7 +125,7 @@ def _recorded(use: Use, grid: GridCells) -> range | frozenset[int]:
     return frozenset(step for step in fewest if all(step in other for other in steps))
 
 
-def _of_part(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+def _period_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
     """Yield parts of training that contain no record, or that begin or end inside a recorded mean."""
     during, metric = use.quantity.during, use.quantity.metric
     if during is None:
@@ -130,8 +133,8 @@ def _of_part(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedErro
     path = (*use.path, "quantity")
     of_algorithm = measured_by(metric) is None
     for name in use.grids:
-        parts = {c.averaged_records for _, c in grids[name].points if c.averaged_records}
-        split = [n for n in parts if any(abs(x * n - round(x * n)) > 1e-9 for x in during)]
+        numbers = {c.averaged_records for _, c in grids[name].points if c.averaged_records}
+        split = [n for n in numbers if any(abs(x * n - round(x * n)) > 1e-9 for x in during)]
         if of_algorithm and split:
             problem = f"during: the grid '{name}' records means over {listed(split)} equal parts of training"
             yield MisplacedError(
@@ -139,7 +142,7 @@ def _of_part(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedErro
             )
         last = grids[name].last_step
         if math.isfinite(last):
-            start, end = (share * last for share in during)
+            start, end = (fraction * last for fraction in during)
             steps = grids[name].recorded(measured_by(metric))
             if not any(start <= step < end for step in steps):
                 problem = f"during: {metric} has no record in steps {start:g} to {end:g} of the grid '{name}'"
@@ -152,7 +155,7 @@ def _steps(steps: range | frozenset[int]) -> str:
     return listed(steps)
 
 
-def _of_metric(use: Use) -> Iterator[MisplacedError]:
+def _axis_problems(use: Use) -> Iterator[MisplacedError]:
     """Yield axes of the metric that the quantity neither keeps nor selects from, and axes that the metric lacks."""
     axes, divisor = axes_of(use.quantity.metric), use.quantity.relative_to
     if axes is None:
@@ -165,21 +168,21 @@ def _of_metric(use: Use) -> Iterator[MisplacedError]:
         )
         yield MisplacedError((*use.path, "quantity"), f"relative_to: {problem}")
     for axis in ("layer", "index", "inference_step"):
-        said = getattr(use.quantity, axis) is not None or axis in use.quantity.kept
-        if said and axis not in axes:
+        selected = getattr(use.quantity, axis) is not None or axis in use.quantity.kept_axes
+        if selected and axis not in axes:
             problem = f"{axis}: the metric {use.quantity.metric} has none; leave it out"
             yield MisplacedError((*use.path, "quantity"), problem)
-        if not said and axis in axes and axis != "inference_step":
+        if not selected and axis in axes and axis != "inference_step":
             problem = (
                 f"{use.quantity.metric} has one number for each {axis}: choose one by `{axis}`"
             )
             yield MisplacedError((*use.path, "quantity"), f"{problem}, or keep them by `per`")
 
 
-def _untold(use: Use, grids: Mapping[str, GridCells]) -> list[str]:
+def _ambiguous_settings(use: Use, grids: Mapping[str, GridCells]) -> list[str]:
     """Return the settings in which the cells of one point differ; empty if each point has one cell."""
-    settled = {*use.columns, *use.only, "seed"}
-    if len(use.grids) == 1 and grids[use.grids[0]].axes <= settled:
+    fixed = {*use.columns, *use.only, "seed"}
+    if len(use.grids) == 1 and grids[use.grids[0]].axes <= fixed:
         return []
     columns = [c for c in dict.fromkeys((*use.columns, "seed")) if c not in AXES]
     columns = [column for column in columns if not column.startswith("relative_")]
@@ -189,8 +192,10 @@ def _untold(use: Use, grids: Mapping[str, GridCells]) -> list[str]:
             if any(value_of(settings, column) != value for column, value in use.only.items()):
                 continue
             key = tuple(value_of(settings, column) for column in columns)
-            other, twin = seen.setdefault(key, (settings, cell))
-            if twin is not cell and twin != cell:
-                fields = {*type(settings).model_fields, *type(other).model_fields}
-                return sorted(c for c in fields if value_of(settings, c) != value_of(other, c))
+            first_settings, first_cell = seen.setdefault(key, (settings, cell))
+            if first_cell is not cell and first_cell != cell:
+                fields = {*type(settings).model_fields, *type(first_settings).model_fields}
+                return sorted(
+                    c for c in fields if value_of(settings, c) != value_of(first_settings, c)
+                )
     return []

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from scaling_limits.claims import models
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration.namespace import Namespace
-from scaling_limits.configuration.trees import Tree, Word, origin_at, plain
+from scaling_limits.configuration.trees import Entry, Tree, origin_at, plain
 from scaling_limits.configuration.validation import as_written, explained
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.shapes import RULE, misfits
@@ -26,21 +26,21 @@ def refuse_unknown(judging: Tree) -> None:
         ConfigurationError: a key or value is invalid; the message names file and line.
     """
     fields = {kind: set(model.model_fields) - _OWN for kind, model in models().items()}
-    for key, word in judging.items():
+    for key, entry in judging.items():
         if key not in fields:
-            _refuse(key, word, {*fields}.union(*fields.values()))
+            _refuse(key, entry, {*fields}.union(*fields.values()))
             continue
-        for inner, part in judging.tree(key).items():
-            _refuse(inner, part, fields[key])
+        for inner, field_entry in judging.tree(key).items():
+            _refuse(inner, field_entry, fields[key])
     shape = {**RULE, **dict.fromkeys(fields, RULE)}
     for problem in misfits(plain(judging, nulls=True), shape, ()):
         key = ".".join(map(str, problem.path))
         raise ConfigurationError(f"judging.{key}", problem, place=origin_at(judging, problem.path))
 
 
-def _refuse(key: str, word: Word, valid: Collection[str]) -> None:
+def _refuse(key: str, entry: Entry, valid: Collection[str]) -> None:
     if key not in valid:
-        raise ConfigurationError("judging", unknown("word", key, valid), place=word.origin)
+        raise ConfigurationError("judging", unknown("word", key, valid), place=entry.origin)
 
 
 def combined(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
@@ -54,30 +54,30 @@ def combined(below: Mapping[str, object], above: Mapping[str, object]) -> dict[s
 
 
 def claims(
-    entries: Mapping[str, object], words: Namespace
+    entries: Mapping[str, object], namespace: Namespace
 ) -> tuple[list[ClaimBase], list[MisplacedError]]:
     """Return the valid claims of a figure and the problems of the others; entries that are None are omitted."""
     valid: list[ClaimBase] = []
-    wrong: list[MisplacedError] = []
+    errors: list[MisplacedError] = []
     for name, entry in entries.items():
         if entry is None:
             continue
         try:
-            kind, content = _expanded(name, entry, words)
+            kind, content = _expanded(name, entry, namespace)
         except MisplacedError as error:
-            wrong.append(error)
+            errors.append(error)
             continue
         model = models()[kind]
         try:
             valid.append(model.model_validate(content))
         except ValidationError as error:
-            for place, problem in explained(model, error, content):
-                path = ("claims", name, kind, *as_written(place))
-                wrong.append(MisplacedError(path, problem))
-    return valid, wrong
+            for location, problem in explained(model, error, content):
+                path = ("claims", name, kind, *as_written(location))
+                errors.append(MisplacedError(path, problem))
+    return valid, errors
 
 
-def _expanded(name: str, entry: object, words: Namespace) -> tuple[str, dict[str, object]]:
+def _expanded(name: str, entry: object, namespace: Namespace) -> tuple[str, dict[str, object]]:
     """Return the kind of a claim and its fields, with its id and all defaults that the entry does not override.
 
     Raises:
@@ -101,20 +101,20 @@ def _expanded(name: str, entry: object, words: Namespace) -> tuple[str, dict[str
     for problem in misfits(entry, {"statement": str, "source": str, kind: RULE}, path):
         raise problem
     fields = kinds[kind].model_fields
-    defaults = {key: value for key, value in words.judging.items() if key in fields}
-    rule = {**defaults, **(words.judging.get(kind) or {}), **rule}
+    defaults = {key: value for key, value in namespace.judging.items() if key in fields}
+    rule = {**defaults, **(namespace.judging.get(kind) or {}), **rule}
     rule = {key: value for key, value in rule.items() if value is not None}
     for key in _GRIDS & set(rule):
-        rule[key] = words.grids(_listed(rule[key]), (*path, kind, key))
+        rule[key] = namespace.grids(_listed(rule[key]), (*path, kind, key))
     for key in _QUANTITIES & set(rule):
-        rule[key] = words.quantity(rule[key], (*path, kind, key))
+        rule[key] = namespace.quantity(rule[key], (*path, kind, key))
     for key, field in fields.items():
         if key != "at" and isinstance(rule.get(key), str) and "tuple" in str(field.annotation):
             rule[key] = _listed(rule[key])
-    source = str(entry.get("source", "{figure}")).replace("{figure}", words.label)
-    own = {"id": name, "kind": kind, "source": source}
+    source = str(entry.get("source", "{figure}")).replace("{figure}", namespace.label)
+    identity = {"id": name, "kind": kind, "source": source}
     statement = {"statement": entry["statement"]} if "statement" in entry else {}
-    return kind, {**rule, **statement, **own}
+    return kind, {**rule, **statement, **identity}
 
 
 def _listed(value: object) -> object:

@@ -63,10 +63,10 @@ class Library:
         if name in self._faults:
             raise ConfigurationError(None, self._faults[name])
         if name not in self._read:
-            besides = allowed_keys.SHARED | allowed_keys.OWN if self.slug == OWN else frozenset()
-            words = allowed_keys.EXPERIMENT | besides
+            extra = allowed_keys.SHARED | allowed_keys.OWN if self.slug == OWN else frozenset()
+            keys = allowed_keys.EXPERIMENT | extra
             tree = read_tree(self._path(name), f"{self.folder}/{name}.yaml")
-            checked = allowed_keys.place(tree, words, self.settings, "", self._presets)
+            checked = allowed_keys.checked_section(tree, keys, self.settings, "", self._presets)
             self._read[name] = self._with_parts(checked.without(*allowed_keys.OWN))
         return self._read[name]
 
@@ -80,12 +80,12 @@ class Library:
             return self._paper
         if experiment is None:
             return Tree(self._paper.origin)
-        own = self.experiment(experiment)
-        extended = own.value("extends")
-        words = own.only(allowed_keys.SHARED)
-        if extended in self.experiments and extended not in (experiment, *own.tree("bases")):
-            return merge(self.shared(extended), words)
-        return words
+        tree = self.experiment(experiment)
+        extended = tree.value("extends")
+        entries = tree.only(allowed_keys.SHARED)
+        if extended in self.experiments and extended not in (experiment, *tree.tree("bases")):
+            return merge(self.shared(extended), entries)
+        return entries
 
     @cached_property
     def head(self) -> Head | None:
@@ -111,10 +111,10 @@ class Library:
         if "bases" in tree:
             bases = allowed_keys.named(tree, "bases")
             for name, base in bases.items():
-                words = allowed_keys.mapping(base, name)
+                entries = allowed_keys.mapping(base, name)
                 path = f"bases.{name}."
-                bases[name] = allowed_keys.place(
-                    words, allowed_keys.BASE, self.settings, path, self._presets
+                bases[name] = allowed_keys.checked_section(
+                    entries, allowed_keys.BASE, self.settings, path, self._presets
                 )
             checked["bases"] = bases
         checked["figures"] = allowed_keys.figures(tree)

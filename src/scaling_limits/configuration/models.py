@@ -17,11 +17,11 @@ UserPath = Annotated[PurePath, AfterValidator(lambda path: PurePath(os.path.expa
 """A path as written by the user; `~` is expanded to the home folder."""
 
 
-def _refuse_no_step(said: object) -> object:
-    whole = isinstance(said, int) and not isinstance(said, bool) and said >= 0
+def _refuse_no_step(step: object) -> object:
+    is_count = isinstance(step, int) and not isinstance(step, bool) and step >= 0
     # the command line passes numbers as text
-    if whole or said == "end" or (isinstance(said, str) and said.isdecimal()):
-        return said
+    if is_count or step == "end" or (isinstance(step, str) and step.isdecimal()):
+        return step
     raise ValueError("should be the number of updates before it, 0 or more, or 'end'")
 
 

@@ -24,46 +24,46 @@ class Namespace:
     nodes: Mapping[str, Node]
     metrics: frozenset[str] | None
 
-    def quantity(self, said: object, path: Path) -> object:
+    def quantity(self, reference: object, path: Path) -> object:
         """Return the definition of a quantity that is given by name, by name with changes, or in full."""
-        if isinstance(said, str):
-            said = {"quantity": said}
-        if not isinstance(said, Mapping):
-            return said
-        if "quantity" in said:
-            word = said["quantity"]
-            if word not in self.quantities:
-                raise MisplacedError(path, unknown("quantity", word, self.quantities))
-            changes = {key: value for key, value in said.items() if key != "quantity"}
-            defined = {k: value for k, value in self.quantities[word].items() if k != "axis"}
-            said = {**defined, **changes}
-        metric = said.get("metric")
+        if isinstance(reference, str):
+            reference = {"quantity": reference}
+        if not isinstance(reference, Mapping):
+            return reference
+        if "quantity" in reference:
+            name = reference["quantity"]
+            if name not in self.quantities:
+                raise MisplacedError(path, unknown("quantity", name, self.quantities))
+            changes = {key: value for key, value in reference.items() if key != "quantity"}
+            defined = {k: value for k, value in self.quantities[name].items() if k != "axis"}
+            reference = {**defined, **changes}
+        metric = reference.get("metric")
         if self.metrics is not None and isinstance(metric, str) and metric not in self.metrics:
             raise MisplacedError(path, unknown("metric", metric, self.metrics))
-        return said
+        return reference
 
-    def axis(self, said: object) -> dict[str, Any]:
+    def axis(self, reference: object) -> dict[str, Any]:
         """Return the keys of a panel that the definition of a quantity given by name states under `axis`."""
-        word = said.get("quantity") if isinstance(said, Mapping) else said
+        name = reference.get("quantity") if isinstance(reference, Mapping) else reference
         return (
-            dict(self.quantities.get(word, {}).get("axis") or {}) if isinstance(word, str) else {}
+            dict(self.quantities.get(name, {}).get("axis") or {}) if isinstance(name, str) else {}
         )
 
-    def grids(self, said: object, path: Path) -> list[str]:
+    def grids(self, selector: object, path: Path) -> list[str]:
         """Return the grids below a node, or below several."""
-        return [grid for grid, _ in self.titled(said, path)]
+        return [grid for grid, _ in self.titled(selector, path)]
 
-    def titled(self, said: object, path: Path) -> list[tuple[str, str | None]]:
+    def titled(self, selector: object, path: Path) -> list[tuple[str, str | None]]:
         """Return grids with their titles.
 
         Titles are relative to a single node, complete for a list of nodes, and as written for a mapping.
         """
-        if isinstance(said, Mapping):
-            return [(self._node(name, path).grids[0], title) for name, title in said.items()]
-        if isinstance(said, list):
-            nodes = [self._node(name, path) for name in said]
+        if isinstance(selector, Mapping):
+            return [(self._node(name, path).grids[0], title) for name, title in selector.items()]
+        if isinstance(selector, list):
+            nodes = [self._node(name, path) for name in selector]
             return [(grid, self.nodes[grid].title()) for node in nodes for grid in node.grids]
-        node = self._node(said, path)
+        node = self._node(selector, path)
         return [(grid, self.nodes[grid].title(node)) for grid in node.grids]
 
     def every_grid(self) -> list[str]:
@@ -99,8 +99,8 @@ def identity(authors: str, year: int, figure: str) -> str:
     *others, last = authors.split(", ")
     names = f"{', '.join(others)} & {last}" if others else last
     kind, number = _numbered(figure)
-    which = "not in the paper" if kind is None else f"{kind} {number}"
-    return f"{names} {year} \N{MIDDLE DOT} {which}"
+    number_in_paper = "not in the paper" if kind is None else f"{kind} {number}"
+    return f"{names} {year} \N{MIDDLE DOT} {number_in_paper}"
 
 
 def _numbered(figure: str) -> tuple[str | None, str]:

@@ -37,38 +37,38 @@ class OwnPart(NamedTuple):
     origin: Origin
 
 
-def _named(row: Row) -> str:
+def _row_name(row: Row) -> str:
     return f"{row.scheme} with {row.update_rule}"
 
 
-def _taken(kind: str) -> Collection[str]:
+def _reserved_names(kind: str) -> Collection[str]:
     """Return the names that user-defined parts must not have: those of the project and of installed packages."""
     if kind == _ROWS:
-        return [_named(row) for row in TABLE]
+        return [_row_name(row) for row in TABLE]
     return {_DATASETS: catalogue.registry, _ALGORITHMS: algorithms.registry}[kind].modules
 
 
-def parts(root: Path, said: Tree, names: OwnNames) -> list[OwnPart]:
+def parts(root: Path, tree: Tree, names: OwnNames) -> list[OwnPart]:
     """Return the parts that a file names, with their origins; paths are relative to `root`.
 
     Raises:
         ConfigurationError: a name contains invalid characters, or belongs to a part of the project.
     """
-    found = []
+    declared = []
     for kind, paths in ((_DATASETS, names.data.datasets), (_ALGORITHMS, names.algorithms)):
         for name, path in paths.items():
-            origin = origin_at(said, (*kind.split("."), name))
+            origin = origin_at(tree, (*kind.split("."), name))
             if not allowed_keys.NAME.fullmatch(name):
                 raise ConfigurationError(kind, f"'{name}': {allowed_keys.NAMED}", place=origin)
-            found.append(OwnPart(kind, name, root / Path(path), origin))
-    rows = origin_at(said, (_ROWS,))
-    found += [OwnPart(_ROWS, _named(row), row, rows) for row in names.parameterisations]
-    for kind, name, _, origin in found:
-        if name in _taken(kind):
+            declared.append(OwnPart(kind, name, root / Path(path), origin))
+    rows = origin_at(tree, (_ROWS,))
+    declared += [OwnPart(_ROWS, _row_name(row), row, rows) for row in names.parameterisations]
+    for kind, name, _, origin in declared:
+        if name in _reserved_names(kind):
             raise ConfigurationError(
                 kind, f"'{name}' is one of the project; choose another name", place=origin
             )
-    return found
+    return declared
 
 
 def problem(experiment: str, check: Callable[[], object]) -> str | None:
@@ -92,9 +92,9 @@ class OwnParts:
     Experiments' files are read when they are first needed.
     """
 
-    def __init__(self, root: Path, given: Sequence[OwnPart]) -> None:
+    def __init__(self, root: Path, main_parts: Sequence[OwnPart]) -> None:
         self._root = root
-        self._given = given
+        self._main_parts = main_parts
 
     @property
     def datasets(self) -> dict[str, Path]:
@@ -109,9 +109,9 @@ class OwnParts:
     @property
     def rows(self) -> list[Row]:
         """The user-defined rows of exponents; equal rows in two files count once."""
-        given = [part.value for part in self._given if isinstance(part.value, Row)]
-        others = {p.name: p.value for p in self._of_experiments if isinstance(p.value, Row)}
-        return given + [row for row in others.values() if row not in given]
+        rows = [part.value for part in self._main_parts if isinstance(part.value, Row)]
+        further = {p.name: p.value for p in self._experiment_parts if isinstance(p.value, Row)}
+        return rows + [row for row in further.values() if row not in rows]
 
     @property
     def faults(self) -> dict[str, str]:
@@ -119,39 +119,41 @@ class OwnParts:
         return self._read[1]
 
     def _files(self, kind: str) -> Iterator[tuple[str, Path]]:
-        for part in (*self._given, *self._of_experiments):
+        for part in (*self._main_parts, *self._experiment_parts):
             if part.kind == kind and isinstance(part.value, Path):
                 yield part.name, part.value
 
     @property
-    def _of_experiments(self) -> Iterator[OwnPart]:
+    def _experiment_parts(self) -> Iterator[OwnPart]:
         return chain.from_iterable(self._read[0].values())
 
     @cached_property
     def _read(self) -> tuple[dict[str, list[OwnPart]], dict[str, str]]:
         """The parts of valid files, and the errors of the others."""
-        found: dict[str, list[OwnPart]] = {}
+        by_experiment: dict[str, list[OwnPart]] = {}
         faults: dict[str, str] = {}
         for path in yaml_files(self._root, FOLDER):
-            named: list[OwnPart] = []
-            wrong = problem(path.stem, partial(self._of_file, path, named))
-            if wrong is not None:
-                faults[path.stem] = wrong
+            declared: list[OwnPart] = []
+            error = problem(path.stem, partial(self._append_declared, path, declared))
+            if error is not None:
+                faults[path.stem] = error
             else:
-                found[path.stem] = named
-        everywhere = [*self._given, *chain.from_iterable(found.values())]
-        for experiment, named in found.items():
-            clashes = [_clash(part, everywhere) for part in named]
+                by_experiment[path.stem] = declared
+        all_parts = [*self._main_parts, *chain.from_iterable(by_experiment.values())]
+        for experiment, declared in by_experiment.items():
+            clashes = [_clash(part, all_parts) for part in declared]
             if any(clashes):
                 faults[experiment] = "\n".join(filter(None, clashes))
-        return {name: named for name, named in found.items() if name not in faults}, faults
+        return {
+            name: declared for name, declared in by_experiment.items() if name not in faults
+        }, faults
 
-    def _of_file(self, path: Path, named: list[OwnPart]) -> None:
-        """Append the parts that a file names to `named`."""
-        said = read_tree(path, f"{FOLDER}/{path.name}").only(allowed_keys.OWN)
-        for part in parts(self._root, said, validate(OwnNames, said)):
+    def _append_declared(self, path: Path, declared: list[OwnPart]) -> None:
+        """Append the parts that a file names to `declared`."""
+        tree = read_tree(path, f"{FOLDER}/{path.name}").only(allowed_keys.OWN)
+        for part in parts(self._root, tree, validate(OwnNames, tree)):
             refuse_unusable(part)
-            named.append(part)
+            declared.append(part)
 
 
 def refuse_unusable(part: OwnPart) -> None:
@@ -177,9 +179,9 @@ def refuse_unusable(part: OwnPart) -> None:
             raise ConfigurationError(f"{kind}.{name}", problem, place=origin) from error
 
 
-def _clash(part: OwnPart, everywhere: Sequence[OwnPart]) -> str | None:
+def _clash(part: OwnPart, all_parts: Sequence[OwnPart]) -> str | None:
     """Return an error if another part has the same kind and name, but another value."""
-    for other in everywhere:
+    for other in all_parts:
         if (other.kind, other.name) == (part.kind, part.name) and other.value != part.value:
             return (
                 f"{part.origin}: {part.kind}: '{part.name}' is something else at {other.origin}; "

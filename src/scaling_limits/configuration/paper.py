@@ -1,7 +1,7 @@
 """One paper as written in its files, changed by a preset and the user, with inheritance resolved layer by layer.
 
-The nearest entry wins in every preset: the entries of a place override those of what it extends. Within one place,
-later layers win, in the order file, caps, `presets` of the place, changes of the user.
+The nearest entry wins in every preset: the entries of a section override those of what it extends. Within one section,
+later layers win, in the order file, caps, `presets` of the section, changes of the user.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -13,7 +13,7 @@ from scaling_limits.configuration.caps import shrunk
 from scaling_limits.configuration.grids import Base, Node, flattened
 from scaling_limits.configuration.library import Library
 from scaling_limits.configuration.models import Caps
-from scaling_limits.configuration.trees import Leaf, Origin, Tree, Word, merge, via
+from scaling_limits.configuration.trees import Entry, Leaf, Origin, Tree, merge, via
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.names import natural, unknown_figure
 
@@ -34,7 +34,7 @@ class Changes(NamedTuple):
 class Composed(NamedTuple):
     """An experiment with everything it inherits: its entries, and its grids by name."""
 
-    words: Tree
+    entries: Tree
     nodes: dict[str, Node]
 
     @property
@@ -60,9 +60,9 @@ class Paper:
         """
         self._check_changes()
         if name not in self._composed:
-            words = self._experiment(name, ())
-            nodes = flattened(words, self.library.settings, self._for_grids(name))
-            self._composed[name] = Composed(words, nodes)
+            entries = self._experiment(name, ())
+            nodes = flattened(entries, self.library.settings, self._grid_base(name))
+            self._composed[name] = Composed(entries, nodes)
             self._refuse_idle(name)
         return self._composed[name]
 
@@ -74,17 +74,17 @@ class Paper:
 
     def chain(self, experiment: str) -> list[str]:
         """Return an experiment and those that it extends, one after the other."""
-        found: list[str] = []
+        chain: list[str] = []
         name: str | None = experiment
-        while name in self.library.experiments and name not in found:
-            found.append(name)
+        while name in self.library.experiments and name not in chain:
+            chain.append(name)
             name = self.library.experiment(name).value("extends")
-        return found
+        return chain
 
     def shared(self, experiment: str | None) -> Tree:
         """Return the entries that figures and grids of an experiment may use, after changes."""
-        own = self.library.shared(experiment)
-        return merge(own, self._changes.user.only(allowed_keys.SHARED - {"bases"}))
+        shared = self.library.shared(experiment)
+        return merge(shared, self._changes.user.only(allowed_keys.SHARED - {"bases"}))
 
     def figure(self, name: str) -> tuple[Tree, str | None]:
         """Return a figure with everything it inherits, and its experiment, if it has one.
@@ -98,38 +98,38 @@ class Paper:
     @cached_property
     def figures(self) -> dict[str, str | None]:
         """All figures with their experiments, in the natural order of their names."""
-        found: dict[str, str | None] = {}
+        experiments: dict[str, str | None] = {}
         for experiment in (*self.library.experiments, None):
             for name, figure in self.library.figures(experiment).items():
-                if name in found:
+                if name in experiments:
                     raise ConfigurationError(
                         None, f"figure '{name}' is defined twice", place=figure.origin
                     )
-                found[name] = experiment
-        return {name: found[name] for name in sorted(found, key=natural)}
+                experiments[name] = experiment
+        return {name: experiments[name] for name in sorted(experiments, key=natural)}
 
     def _figure(
-        self, name: str, chain: tuple[str, ...], said: Origin | None = None
+        self, name: str, chain: tuple[str, ...], reference: Origin | None = None
     ) -> tuple[Tree, str | None]:
-        experiment = self._holder(name, said)
+        experiment = self._holder(name, reference)
         written = self.library.figures(experiment).tree(name)
         figure = written.without("extends")
         if "extends" in written:
             extended = str(written.value("extends"))
             _refuse_circle(written["extends"], extended, (*chain, name))
-            below, _ = self._figure(extended, (*chain, name), written["extends"].origin)
-            figure = merge(below, figure)
+            inherited, _ = self._figure(extended, (*chain, name), written["extends"].origin)
+            figure = merge(inherited, figure)
         if experiment is not None:
             change = self._preset(self.library.experiment(experiment)).tree("figures")
             figure = merge(figure, change.tree(name))
         return merge(figure, self._changes.user.tree("figures").tree(name)), experiment
 
-    def _holder(self, name: str, said: Origin | None) -> str | None:
+    def _holder(self, name: str, reference: Origin | None) -> str | None:
         """Return the experiment in whose file a figure is defined, or None for `paper.yaml`.
 
         Args:
             name: the figure.
-            said: where the figure is named, if this is in a file.
+            reference: where the figure is named, if this is in a file.
 
         Raises:
             ConfigurationError: the figure does not exist.
@@ -143,62 +143,64 @@ class Paper:
                 faults.append(error)  # another file may define the figure
         if faults:
             raise faults[0]
-        where = said or self.library.folder
+        where = reference or self.library.folder
         raise ConfigurationError(None, unknown_figure(name, self.figures), place=where)
 
     def _experiment(self, name: str, chain: tuple[str, ...]) -> Tree:
         written = self.library.experiment(name)
         change = self._changes.user.tree("experiments").tree(name)
-        below = self._below(written, name, (*chain, name))
-        own = written.without("figures", *allowed_keys.SHARED - {"judging"})
-        return self._layers(below, own, change)
+        inherited = self._inherited(written, name, (*chain, name))
+        entries = written.without("figures", *allowed_keys.SHARED - {"judging"})
+        return self._layers(inherited, entries, change)
 
     def _base(self, name: str, experiment: str, chain: tuple[str, ...]) -> Tree:
         """Return a base that an experiment, or a grid in it, extends."""
         bases = self.library.shared(experiment).tree("bases")
         written = bases.tree(name)
         change = self._changes.user.tree("bases").tree(name)
-        below = self._below(written, experiment, (*chain, name))
-        named = [via(part, name) for part in (written, change)]
-        return self._layers(below, *named)  # type: ignore[arg-type]
+        inherited = self._inherited(written, experiment, (*chain, name))
+        layers = [via(part, name) for part in (written, change)]
+        return self._layers(inherited, *layers)  # type: ignore[arg-type]
 
-    def _for_grids(self, experiment: str) -> Base:
-        def base(name: str, word: Word, beside: Tree) -> Tree:
+    def _grid_base(self, experiment: str) -> Base:
+        def base(name: str, entry: Entry, siblings: Tree) -> Tree:
             bases = self.library.shared(experiment).tree("bases")
             if name not in bases:
-                valid = (*bases, *beside)
-                raise ConfigurationError("extends", unknown("base", name, valid), place=word.origin)
+                valid = (*bases, *siblings)
+                raise ConfigurationError(
+                    "extends", unknown("base", name, valid), place=entry.origin
+                )
             return self._base(name, experiment, ())
 
         return base
 
-    def _below(self, written: Tree, experiment: str, chain: tuple[str, ...]) -> Tree:
-        """Return the entries that a place extends."""
+    def _inherited(self, written: Tree, experiment: str, chain: tuple[str, ...]) -> Tree:
+        """Return the entries that a section extends."""
         if "extends" not in written:
             return Tree(written.origin)
-        word, name = written["extends"], str(written.value("extends"))
-        _refuse_circle(word, name, chain)
+        entry, name = written["extends"], str(written.value("extends"))
+        _refuse_circle(entry, name, chain)
         bases = self.library.shared(experiment).tree("bases")
         if name in bases:
             return self._base(name, experiment, chain)
         if name in self.library.experiments:
             return self._experiment(name, chain).without("description")
         valid = (*bases, *self.library.experiments)
-        raise ConfigurationError("extends", unknown("base", name, valid), place=word.origin)
+        raise ConfigurationError("extends", unknown("base", name, valid), place=entry.origin)
 
-    def _layers(self, below: Tree, written: Tree, change: Tree) -> Tree:
-        own = written.without("extends", "presets")
-        if "grids" in own:
-            below = below.without("grids")
+    def _layers(self, inherited: Tree, written: Tree, change: Tree) -> Tree:
+        entries = written.without("extends", "presets")
+        if "grids" in entries:
+            inherited = inherited.without("grids")
         caps = f"caps of {self._changes.way}"
-        place = merge(below, shrunk(own, self._changes.caps, caps))
+        merged = merge(inherited, shrunk(entries, self._changes.caps, caps))
         for layer in (self._preset(written).without("figures"), change):
-            allowed_keys.refuse_new_grids(place, layer)
-            place = merge(place, layer)
-        return place
+            allowed_keys.refuse_new_grids(merged, layer)
+            merged = merge(merged, layer)
+        return merged
 
     def _preset(self, written: Tree) -> Tree:
-        """Return the preset's changes to a place."""
+        """Return the preset's changes to a section."""
         if self._changes.preset is None:
             return Tree(written.origin)
         named = via(written.tree("presets").tree(self._changes.preset), self._changes.way)
@@ -209,20 +211,20 @@ class Paper:
         change = self._changes.user.tree("experiments").tree(name)
         # a preset may override a setting of the file in all grids
         if self is self.written:
-            place, said = "", self.library.experiment(name)
+            prefix, tree = "", self.library.experiment(name)
         else:
             self.written.experiment(name)
-            place, said = f"experiments.{name}.", change
+            prefix, tree = f"experiments.{name}.", change
         grids = self._composed[name].grids
         if not grids:
             return  # rejected elsewhere
-        for key, word in said.only(self.library.settings).items():
-            if not _reached(word, [node.settings.get(key) for node in grids.values()]):
+        for key, entry in tree.only(self.library.settings).items():
+            if not _reached(entry, [node.settings.get(key) for node in grids.values()]):
                 raise ConfigurationError(
-                    f"{place}{key}",
+                    f"{prefix}{key}",
                     f"changes nothing, as every grid says {key} itself; "
                     f"say it under `grids`, of {', '.join(grids)}",
-                    place=word.origin,
+                    place=entry.origin,
                 )
 
     def _check_changes(self) -> None:
@@ -238,21 +240,21 @@ class Paper:
             "figure": lambda: self.figures,
         }
         for kind, names in known.items():
-            for name, word in user.tree(f"{kind}s").items():
+            for name, entry in user.tree(f"{kind}s").items():
                 if name not in names():
-                    where = f"{word.origin}: papers.{library.slug}.{kind}s"
+                    where = f"{entry.origin}: papers.{library.slug}.{kind}s"
                     raise ConfigurationError(None, unknown(kind, name, names()), place=where)
 
 
-def _reached(word: Word, found: Sequence[Word | None]) -> bool:
-    """Return whether a value occurs at one of these places; for a mapping, whether every value in it does."""
-    if isinstance(word, Leaf):
-        return any(other is word for other in found)
-    below = [other for other in found if isinstance(other, Tree)]
-    return all(_reached(inner, [other.get(key) for other in below]) for key, inner in word.items())
+def _reached(entry: Entry, candidates: Sequence[Entry | None]) -> bool:
+    """Return whether an entry is among the candidates; for a mapping, whether every value in it is."""
+    if isinstance(entry, Leaf):
+        return any(other is entry for other in candidates)
+    trees = [other for other in candidates if isinstance(other, Tree)]
+    return all(_reached(inner, [other.get(key) for other in trees]) for key, inner in entry.items())
 
 
-def _refuse_circle(word: Word, name: str, chain: tuple[str, ...]) -> None:
+def _refuse_circle(entry: Entry, name: str, chain: tuple[str, ...]) -> None:
     if name in chain:
-        circle = " -> ".join((*chain, name))
-        raise ConfigurationError("extends", f"{circle} never ends", place=word.origin)
+        chain_text = " -> ".join((*chain, name))
+        raise ConfigurationError("extends", f"{chain_text} never ends", place=entry.origin)

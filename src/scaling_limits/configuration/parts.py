@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from scaling_limits import algorithms, limits, losses, measurements, networks, optimisers
 from scaling_limits.cells import CellSettings
-from scaling_limits.configuration.validation import dotted, explain, told
+from scaling_limits.configuration.validation import dotted, explain, reported_errors
 from scaling_limits.datasets import settings as dataset_settings
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.networks import settings as network_settings
@@ -106,23 +106,23 @@ def choose(
             valid = ", ".join(_REGISTRIES[key].modules)
             raise ConfigurationError(key, f"is needed. Valid: {valid}")
     file = _own_file(str(names["algorithm"]), user_algorithms)
-    found = {
+    modules = {
         key: _part(key, registry, str(names[key]))
         for key, registry in _REGISTRIES.items()
         if key in names and not (key == "algorithm" and file)
     }
-    if hasattr(found["loss"], "Settings"):
+    if hasattr(modules["loss"], "Settings"):
         # a loss cannot have settings, since its functions only receive outputs and targets
         raise ConfigurationError(
             "loss", f"'{names['loss']}' declares Settings, and a loss has none"
         )
-    algorithm = found["algorithm"] if file is None else algorithms.own.declaration(file)
+    algorithm = modules["algorithm"] if file is None else algorithms.own.declaration(file)
     return Parts(
-        found["network"],
+        modules["network"],
         algorithm,
-        found.get("limit"),
-        found["loss"],
-        found["optimiser"],
+        modules.get("limit"),
+        modules["loss"],
+        modules["optimiser"],
         tuple(_part(name, measurements.registry, name) for name in sorted(measured)),
         file,
     )
@@ -161,13 +161,13 @@ def compose(values: Mapping[str, object], parts: Parts) -> CellSettings:
     for key in values:
         if key not in model.model_fields:
             raise ConfigurationError(key, _idle(key, values[key]))
-    whole = _whole_numbers(model)
+    integers = _integer_settings(model)
     try:
         settings = model.model_validate(
-            {key: _written_out(value) if key in whole else value for key, value in values.items()}
+            {key: _as_integer(value) if key in integers else value for key, value in values.items()}
         )
     except ValidationError as error:
-        entry = told(error)[0]
+        entry = reported_errors(error)[0]
         key = dotted(entry["loc"])
         problem = explain(entry, "setting", model.model_fields)
         if entry["type"] == "missing":
@@ -186,7 +186,7 @@ def compose(values: Mapping[str, object], parts: Parts) -> CellSettings:
 
 
 @cache
-def _whole_numbers(model: type[Strict]) -> frozenset[str]:
+def _integer_settings(model: type[Strict]) -> frozenset[str]:
     """Return the settings that accept whole numbers."""
 
     def has(kind: object) -> bool:
@@ -195,7 +195,7 @@ def _whole_numbers(model: type[Strict]) -> frozenset[str]:
     return frozenset(name for name, field in model.model_fields.items() if has(field.annotation))
 
 
-def _written_out(value: object) -> object:
+def _as_integer(value: object) -> object:
     """Return a text such as `1e5` as a whole number; numbers arrive as text on the command line."""
     if not isinstance(value, str):
         return value
@@ -208,8 +208,12 @@ def _written_out(value: object) -> object:
 
 def _declared(parts: Iterable[ModuleType]) -> list[type[Strict]]:
     """Return the `Settings` of these parts, without classes from which another one is derived."""
-    found = dict.fromkeys(p.Settings for p in (*COMMON, *parts) if hasattr(p, "Settings"))
-    return [each for each in found if not any(o is not each and issubclass(o, each) for o in found)]
+    classes = dict.fromkeys(p.Settings for p in (*COMMON, *parts) if hasattr(p, "Settings"))
+    return [
+        declared
+        for declared in classes
+        if not any(other is not declared and issubclass(other, declared) for other in classes)
+    ]
 
 
 @cache
@@ -254,11 +258,11 @@ def _idle(key: str, value: object) -> str:
 
 def _owners(wanted: Callable[..., bool]) -> str:
     """Return the parts for which `wanted` holds, as 'algorithm: a or b'."""
-    found: dict[str, list[str]] = {}
+    names_by_key: dict[str, list[str]] = {}
     for key, name, part in every_part():
         if wanted(part):
-            found.setdefault(key, []).append(name)
-    return ", or ".join(f"{key}: {' or '.join(names)}" for key, names in found.items())
+            names_by_key.setdefault(key, []).append(name)
+    return ", or ".join(f"{key}: {' or '.join(names)}" for key, names in names_by_key.items())
 
 
 def _refuse_unobserved(parts: Parts, settings: CellSettings) -> None:

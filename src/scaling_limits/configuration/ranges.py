@@ -17,16 +17,16 @@ def expanded(value: object) -> object:
     """
     if not isinstance(value, Mapping) or not {"octaves", "count"} & set(value):
         return value
-    words = set(value)
-    if words == {"count"}:
-        return list(range(_whole(value["count"], 1, _MOST)))
-    if words - {"of"} != {"octaves"}:
+    keys = set(value)
+    if keys == {"count"}:
+        return list(range(_integer(value["count"], 1, _MOST)))
+    if keys - {"of"} != {"octaves"}:
         raise ValueError("a range is {octaves: [from, to, step], of: factor} or {count: number}")
     ends = value["octaves"]
     if not isinstance(ends, list) or len(ends) not in (2, 3):
         raise ValueError("octaves: [from, to] or [from, to, step]")
-    first, last = (_whole(end, -1000, 1000) for end in ends[:2])
-    step = _whole(ends[2], 1, 1000) if len(ends) == 3 else 1
+    first, last = (_integer(end, -1000, 1000) for end in ends[:2])
+    step = _integer(ends[2], 1, 1000) if len(ends) == 3 else 1
     if last < first:
         raise ValueError(f"octaves: from {first} to {last} there is nothing")
     powers = [2**exponent for exponent in range(first, last + 1, step)]
@@ -38,7 +38,7 @@ def expanded(value: object) -> object:
         raise ValueError(f"of: should be a number, not {value['of']!r}") from None
 
 
-def _whole(value: object, least: int, most: int) -> int:
+def _integer(value: object, least: int, most: int) -> int:
     # the command line passes numbers as text
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:

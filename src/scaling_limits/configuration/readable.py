@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from scaling_limits.configuration.configuration import Configuration
 from scaling_limits.configuration.resolved_figure import misplaced
-from scaling_limits.figures import places
+from scaling_limits.figures import placeholders
 from scaling_limits.figures.written import MisplacedError, Path
 from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.mathematics import problem_of
@@ -34,9 +34,9 @@ def refuse_unreadable(configuration: Configuration, slug: str, name: str) -> Non
                 problem = f"has characters that the font of figures, {FONT}, lacks: {lacking}"
                 raise MisplacedError(path, f"'{text}' {problem}")
             # placeholders are filled with a number or a name
-            wrong = problem_of(places.filled(text, lambda _: "1"))
-            if wrong is not None:
-                raise MisplacedError(path, f"the mathematics of '{text}' cannot be set: {wrong}")
+            error = problem_of(placeholders.filled(text, lambda _: "1"))
+            if error is not None:
+                raise MisplacedError(path, f"the mathematics of '{text}' cannot be set: {error}")
 
 
 def _texts(content: object, path: Path) -> Iterator[tuple[Path, str]]:

@@ -30,8 +30,8 @@ def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Mispl
         cells = [cell for _, cell in grids[grid].points]
         if grid not in known:
             known[grid] = metrics(cells)
-        found = known[grid]
-        if found is not None and metric not in found:
+        recorded = known[grid]
+        if recorded is not None and metric not in recorded:
             measurement = measured_by(metric)
             plan = None if measurement is None else grids[grid].plans.get(measurement)
             if plan is not None:
@@ -42,7 +42,7 @@ def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Mispl
                 valid = f"name steps from 0 to {last}, or end"
                 yield MisplacedError(path, f"{problem}, but training ends after {last}; {valid}")
                 continue
-            problem = unknown("metric", metric, found)
+            problem = unknown("metric", metric, recorded)
             files = sorted({cell.algorithm.file for cell in cells if cell.algorithm.file})
             declared = "".join(f"; metrics(cell) in {file} says what it records" for file in files)
             yield MisplacedError(
@@ -52,17 +52,17 @@ def unrecorded(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[Mispl
 
 def metrics(cells: Iterable[Cell]) -> frozenset[str] | None:
     """Return the metrics that any of these cells records, or None if they are unknown, as for limits."""
-    found: set[str] = set()
+    recorded: set[str] = set()
     for cell in cells:
         if cell.limit is not None:
             return None
         if cell.num_steps:
-            found |= getattr(algorithm(cell.algorithm), "metrics", _usual)(cell)
+            recorded |= getattr(algorithm(cell.algorithm), "metrics", _usual)(cell)
         for spec in cell.measurements:
             measurement = measurements.registry.part(spec.name)
             declared = getattr(measurement, "metrics", None)
-            found |= set(measurement.AXES) if declared is None else declared(cell)
-    return frozenset(found)
+            recorded |= set(measurement.AXES) if declared is None else declared(cell)
+    return frozenset(recorded)
 
 
 @cache

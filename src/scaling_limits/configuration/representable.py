@@ -36,11 +36,11 @@ def refuse_settings(settings: Strict, dtype: str) -> None:
     Raises:
         ConfigurationError: a setting is invalid; the error carries its key and states the valid numbers.
     """
-    said = vars(settings)
+    values = vars(settings)
     for name, valid in _bounds(type(settings), dtype):
-        value = said[name]
+        value = values[name]
         if value is not None and not _inside(value, valid, dtype):
-            raise ConfigurationError(name, _told(value, valid, dtype))
+            raise ConfigurationError(name, _explanation(value, valid, dtype))
 
 
 def refuse_scaling(scaling: dict[str, RoleScaling], settings: CellSettings, dtype: str) -> None:
@@ -59,7 +59,7 @@ def refuse_scaling(scaling: dict[str, RoleScaling], settings: CellSettings, dtyp
             if value and not _inside(abs(value), least, dtype):
                 keys = " or ".join(_entering(settings)) or "parameterisation"
                 raise ConfigurationError(
-                    keys, f"{name} of the role {role}: {_told(value, least, dtype)}"
+                    keys, f"{name} of the role {role}: {_explanation(value, least, dtype)}"
                 )
 
 
@@ -83,13 +83,13 @@ def refuse_numbers(
         ConfigurationError: a number is invalid; the error carries its key and states the valid numbers.
     """
     valid = _normal(dtype)
-    said = vars(settings)
+    values = vars(settings)
     for part in (cell.algorithm, cell.optimiser):
         for name, value in vars(part).items():
             # numbers equal to a setting were already checked against its bounds
-            own = not isinstance(value, float) or value == said.get(name)
-            if not (own or value == 0 or _inside(abs(value), valid, dtype)):
-                raise ConfigurationError(_key(settings, name), _told(value, valid, dtype))
+            skipped = not isinstance(value, float) or value == values.get(name)
+            if not (skipped or value == 0 or _inside(abs(value), valid, dtype)):
+                raise ConfigurationError(_key(settings, name), _explanation(value, valid, dtype))
     for name, value, role, factor in _products(cell, settings, factors, rates):
         if not _inside(value * factor, valid, dtype):
             product = f"{value:g} times {factor:g}, the row's factor of the role {role},"
@@ -125,26 +125,30 @@ def _bounds(model: type[Strict], dtype: str) -> list[tuple[str, Interval]]:
 
     Settings in (0, 1] are fractions: 1 minus the setting must be less than 1.
     """
-    kind, found = np.dtype(dtype).type, []
+    kind, bounds = np.dtype(dtype).type, []
     for name, field in model.model_fields.items():
         if float not in (field.annotation, *typing.get_args(field.annotation)):
             continue
-        said = {key: bound for each in field.metadata for key, bound in _said(each)}
+        constraints = {
+            key: bound for constraint in field.metadata for key, bound in _constraints(constraint)
+        }
         most = float(np.finfo(kind).max)
-        low, high = float(said.get("ge", -most)), float(said.get("le", most))
-        if "gt" in said:
+        low, high = float(constraints.get("ge", -most)), float(constraints.get("le", most))
+        if "gt" in constraints:
             low = (
-                float(np.nextafter(kind(said["gt"]), kind(np.inf))) if said["gt"] else _tiny(dtype)
+                float(np.nextafter(kind(constraints["gt"]), kind(np.inf)))
+                if constraints["gt"]
+                else _tiny(dtype)
             )
-            if (said["gt"], high) == (0, 1.0):
+            if (constraints["gt"], high) == (0, 1.0):
                 low = 1.0 - float(np.nextafter(kind(1), kind(0)))
-        if "lt" in said:
-            high = float(np.nextafter(kind(said["lt"]), kind(-np.inf)))
-        found.append((name, Interval(low, high)))
-    return found
+        if "lt" in constraints:
+            high = float(np.nextafter(kind(constraints["lt"]), kind(-np.inf)))
+        bounds.append((name, Interval(low, high)))
+    return bounds
 
 
-def _said(constraint: object) -> Iterator[tuple[str, float]]:
+def _constraints(constraint: object) -> Iterator[tuple[str, float]]:
     for key in ("gt", "ge", "lt", "le"):
         if hasattr(constraint, key):
             yield key, getattr(constraint, key)
@@ -169,11 +173,11 @@ def _inside(value: float, valid: Interval, dtype: str) -> bool:
 def _rounded(value: float, dtype: str) -> float:
     """Return a number rounded to the dtype, with subnormal numbers flushed to 0."""
     with np.errstate(over="ignore"):
-        found = float(np.dtype(dtype).type(value))
-    return found if abs(found) >= _tiny(dtype) else 0.0
+        rounded = float(np.dtype(dtype).type(value))
+    return rounded if abs(rounded) >= _tiny(dtype) else 0.0
 
 
-def _told(value: float, valid: Interval, dtype: str) -> str:
+def _explanation(value: float, valid: Interval, dtype: str) -> str:
     lost = _counts_as(value, dtype)
     if 0 < _rounded(value, dtype) < valid.low:
         lost = f"leaves all of 1 in {dtype}"  # a fraction
@@ -190,8 +194,8 @@ def _valid(valid: Interval) -> str:
 
 def _key(settings: CellSettings, name: str) -> str:
     """Return the setting of a number: the one with its name, or one with which its name ends, as `input_damping`."""
-    given = (key for key in type(settings).model_fields if getattr(settings, key) is not None)
-    return max((key for key in given if name.endswith(key)), key=len, default=name)
+    present = (key for key in type(settings).model_fields if getattr(settings, key) is not None)
+    return max((key for key in present if name.endswith(key)), key=len, default=name)
 
 
 def _entering(settings: CellSettings) -> list[str]:

@@ -1,7 +1,7 @@
 """Resolution of the user's settings to the cells that are computed."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -74,9 +74,9 @@ class Resolver:
             ConfigurationError: a name is unknown, or settings are incompatible or would have no effect. The error
                 carries the key of the setting at fault, if there is one.
         """
-        given = {key: value for key, value in values.items() if value is not None}
-        parts = choose(given, plans, self.user_algorithms)
-        settings = compose(given, parts)
+        specified = {key: value for key, value in values.items() if value is not None}
+        parts = choose(specified, plans, self.user_algorithms)
+        settings = compose(specified, parts)
         # limits compute in float64
         dtype = settings.dtype if settings.limit is None else "float64"
         representable.refuse_settings(settings, dtype)
@@ -114,12 +114,8 @@ class Resolver:
         network: NetworkSpec = parts.network.spec(settings, dataset)
         layers = _layers(network, parts)
         parameterisation = self._parameterisation(settings, network, layers, parts.optimiser, dtype)
-        frozen = tuple(sorted({each.name for each in layers if each.role in settings.frozen}))
-        rates = {
-            layer.name: training_settings.rate_key(settings, layer.role)
-            for layer in layers
-            if layer.name not in frozen
-        }
+        frozen = tuple(sorted({layer.name for layer in layers if layer.role in settings.frozen}))
+        rates = _rate_keys(settings, layers, frozen)
         cell = Cell(
             limit=settings.limit,
             dataset=dataset,
@@ -160,7 +156,7 @@ class Resolver:
         dtype: str,
     ) -> table.Parameterisation:
         """Return the numbers of a row, cached by everything on which they depend."""
-        given = {
+        inputs = {
             "scheme": settings.parameterisation,
             "optimiser": settings.optimiser,
             "width": settings.width,
@@ -177,7 +173,7 @@ class Resolver:
         }
         factors = _declared(settings, table.Factors.__dataclass_fields__)
         exponents = _exponents(settings, optimiser)
-        key = json.dumps([given, factors, exponents, dtype], sort_keys=True)
+        key = json.dumps([inputs, factors, exponents, dtype], sort_keys=True)
         if key not in self._known:
             rows = [*self.rows, *table.TABLE]
             row = table.find_row(settings.parameterisation, settings.optimiser, rows)
@@ -186,14 +182,14 @@ class Resolver:
                 *row.exponents(skip=network.skip),
                 *parameterisation_settings.Settings.model_fields,
             }
-            found = table.resolve(
-                **given,
+            parameterisation = table.resolve(
+                **inputs,
                 factors=table.Factors(**factors),
                 exponents=table.Exponents(**{k: v for k, v in exponents.items() if k in used}),
                 rows=rows,
             )
-            representable.refuse_scaling(found.scaling, settings, dtype)
-            self._known[key] = found
+            representable.refuse_scaling(parameterisation.scaling, settings, dtype)
+            self._known[key] = parameterisation
         return self._known[key]
 
 
@@ -248,6 +244,17 @@ def _layers(network: NetworkSpec, parts: Parts) -> tuple[Layer, ...]:
     """Return the layers of forward and feedback weights."""
     feedback = () if network.feedback is None else parts.network.feedback_layers(network)
     return (*parts.network.layers(network), *feedback)
+
+
+def _rate_keys(
+    settings: CellSettings, layers: Iterable[Layer], frozen: Collection[str]
+) -> dict[str, str]:
+    """Return the setting of the learning rate of each trained layer."""
+    return {
+        layer.name: training_settings.rate_key(settings, layer.role)
+        for layer in layers
+        if layer.name not in frozen
+    }
 
 
 def _at_rates(

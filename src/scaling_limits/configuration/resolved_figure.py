@@ -13,7 +13,7 @@ from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
 from scaling_limits.configuration.validation import validate
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.figures import places
+from scaling_limits.figures import placeholders
 from scaling_limits.figures.metrics import METRICS
 from scaling_limits.figures.quantities import Axis
 from scaling_limits.figures.written import MisplacedError, Path
@@ -32,31 +32,33 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
         ConfigurationError: the figure does not exist or is invalid; for each problem, the message names file, line, key
             and valid entries.
     """
-    said, holder = paper.figure(name)
+    tree, holder = paper.figure(name)
     composed = paper.experiment(holder) if holder is not None else None
     experiment = holder if composed is not None and composed.nodes else None
-    words = _words(paper, name, holder, composed, None if other_metrics else _recorded())
-    plot, wrong = _expanded(_plot(said.tree("plot")), words)
-    claims, wrong_claims = judging.claims(plain(said.tree("claims"), nulls=True), words)
-    wrong += wrong_claims
+    namespace = _namespace(paper, name, holder, composed, None if other_metrics else _recorded())
+    plot, errors = _expanded(_plot(tree.tree("plot")), namespace)
+    claims, claim_errors = judging.claims(plain(tree.tree("claims"), nulls=True), namespace)
+    errors += claim_errors
     content = {
-        **plain(said.only(("title", "see", "caption"))),
+        **plain(tree.only(("title", "see", "caption"))),
         "plot": plot,
         "claims": claims,
         "experiment": experiment,
     }
-    lines = [located(said, name, error) for error in wrong]
-    found = None
+    lines = [located(tree, name, error) for error in errors]
+    resolved = None
     try:
-        told_of = {error.path[:1] for error in wrong} - {("claims",)}
-        found = validate(Figure, said, content, f"figures.{name}.", told_of=told_of)
+        reported = {error.path[:1] for error in errors} - {("claims",)}
+        resolved = validate(Figure, tree, content, f"figures.{name}.", reported=reported)
     except ConfigurationError as error:
         lines += str(error).splitlines()
-    if found is not None:
-        lines += [located(said, name, each) for each in _misplaced(found, words, paper)]
-    if found is None or lines:
+    if resolved is not None:
+        lines += [
+            located(tree, name, problem) for problem in _misplaced(resolved, namespace, paper)
+        ]
+    if resolved is None or lines:
         raise ConfigurationError(None, "\n".join(dict.fromkeys(lines)))
-    return found
+    return resolved
 
 
 def _plot(written: Tree) -> dict[str, object]:
@@ -70,19 +72,19 @@ def _plot(written: Tree) -> dict[str, object]:
     return {**plain(written), "panels": panels} if named else plain(written)
 
 
-def _expanded(plot: dict[str, object], words: Namespace) -> tuple[object, list[MisplacedError]]:
+def _expanded(plot: dict[str, object], namespace: Namespace) -> tuple[object, list[MisplacedError]]:
     """Return a plot with its names expanded, and the errors in its written form."""
-    wrong = list(options.PlotOptions.of_content(plot).misfits(plot, ("plot",)))
+    errors = list(options.PlotOptions.of_content(plot).misfits(plot, ("plot",)))
     try:
-        return (plot if wrong else options.expand(plot, words, ("plot",))), wrong
+        return (plot if errors else options.expand(plot, namespace, ("plot",))), errors
     except MisplacedError as error:
         return plot, [error]
 
 
-def located(said: Tree, name: str, error: MisplacedError) -> str:
+def located(tree: Tree, name: str, error: MisplacedError) -> str:
     """Return a line about a problem of a figure, with file, line and key."""
     where = ".".join(map(str, ("figures", name, *error.path)))
-    return f"{origin_at(said, error.path)}: {where}: {error}"
+    return f"{origin_at(tree, error.path)}: {where}: {error}"
 
 
 def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> None:
@@ -92,8 +94,8 @@ def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> N
         ConfigurationError: there are problems; the message has one line for each.
     """
     if problems:
-        said, _ = paper.figure(name)
-        lines = dict.fromkeys(located(said, name, problem) for problem in problems)
+        tree, _ = paper.figure(name)
+        lines = dict.fromkeys(located(tree, name, problem) for problem in problems)
         raise ConfigurationError(None, "\n".join(lines))
 
 
@@ -107,8 +109,8 @@ def misplaced(paper: Paper, name: str) -> Iterator[None]:
     try:
         yield
     except MisplacedError as error:
-        said, _ = paper.figure(name)
-        raise ConfigurationError(None, located(said, name, error)) from None
+        tree, _ = paper.figure(name)
+        raise ConfigurationError(None, located(tree, name, error)) from None
 
 
 def refuse_unused_grids(paper: Paper, experiment: str) -> None:
@@ -122,9 +124,11 @@ def refuse_unused_grids(paper: Paper, experiment: str) -> None:
     used: set[str] = set()
     for name in paper.library.experiments:
         try:
-            heir = experiment in paper.chain(name)
-            figures = paper.library.figures(name) if heir else ()
-            used.update(*(figure(paper, each, other_metrics=True).grids for each in figures))
+            extends = experiment in paper.chain(name)
+            figures = paper.library.figures(name) if extends else ()
+            used.update(
+                *(figure(paper, figure_name, other_metrics=True).grids for figure_name in figures)
+            )
         except ConfigurationError:
             if name == experiment:
                 raise
@@ -139,16 +143,16 @@ def refuse_unused_grids(paper: Paper, experiment: str) -> None:
                 )
 
 
-def _misplaced(figure: Figure, words: Namespace, paper: Paper) -> Iterator[MisplacedError]:
+def _misplaced(figure: Figure, namespace: Namespace, paper: Paper) -> Iterator[MisplacedError]:
     """Yield names of grids, columns and settings that do not exist, with the nearest valid ones."""
     # only grids without further grids below them have cells
-    grids = words.every_grid()
+    grids = namespace.every_grid()
     for path, grid in _grids(figure):
         if grid not in grids:
             yield MisplacedError(path, unknown("grid", grid, grids))
     for path, grid, column in _best_over(figure):
-        if grid in words.nodes and words.nodes[grid].settings.value(column) is None:
-            axes = words.nodes[grid].settings
+        if grid in namespace.nodes and namespace.nodes[grid].settings.value(column) is None:
+            axes = namespace.nodes[grid].settings
             problem = f"the grid '{grid}' has no '{column}': {unknown('column', column, axes)}"
             yield MisplacedError((*path, "over"), problem)
     settings = paper.library.settings
@@ -156,11 +160,11 @@ def _misplaced(figure: Figure, words: Namespace, paper: Paper) -> Iterator[Mispl
     for path, column in _columns(figure):
         if column not in columns:
             yield MisplacedError(path, unknown("column", column, columns))
-    filled = {*settings, *places.COUNTS}
+    known = {*settings, *placeholders.COUNTS}
     for path, text in _texts(figure):
-        for setting in places.named(text):
-            if setting not in filled:
-                yield MisplacedError(path, unknown("setting", setting, filled))
+        for setting in placeholders.named(text):
+            if setting not in known:
+                yield MisplacedError(path, unknown("setting", setting, known))
 
 
 def _grids(figure: Figure) -> Iterator[tuple[Path, str]]:
@@ -184,8 +188,8 @@ def _columns(figure: Figure) -> Iterator[tuple[Path, str]]:
     yield from figure.plot.named_columns()
     for claim in figure.claims:
         for key in ("along", "by", "ratio", "where", "only", "decided_at"):
-            said = getattr(claim, key, None)
-            named = _names(getattr(said, "ratio", said))
+            value = getattr(claim, key, None)
+            named = _names(getattr(value, "ratio", value))
             yield from ((("claims", claim.id, claim.kind, key), name) for name in named)
 
 
@@ -196,9 +200,9 @@ def _recorded() -> frozenset[str]:
     return frozenset(METRICS).union(*(module.AXES for module in modules))
 
 
-def _names(said: str | Iterable[str] | None) -> tuple[str, ...]:
+def _names(value: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the names in an entry: a single name, a list of names, or the keys of a mapping."""
-    return (said,) if isinstance(said, str) else tuple(said or ())
+    return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 def _texts(figure: Figure) -> Iterator[tuple[Path, str]]:
@@ -209,7 +213,7 @@ def _texts(figure: Figure) -> Iterator[tuple[Path, str]]:
     yield from figure.plot.named_texts()
 
 
-def _words(
+def _namespace(
     paper: Paper,
     name: str,
     holder: str | None,
@@ -217,15 +221,15 @@ def _words(
     metrics: frozenset[str] | None,
 ) -> Namespace:
     shared = paper.shared(holder)
-    said = composed.words.tree("judging") if composed else Tree(shared.origin)
+    overrides = composed.entries.tree("judging") if composed else Tree(shared.origin)
     judging.refuse_unknown(shared.tree("judging"))
-    judging.refuse_unknown(said)
-    usual: dict[str, object] = plain(shared.tree("judging"), nulls=True)
+    judging.refuse_unknown(overrides)
+    defaults: dict[str, object] = plain(shared.tree("judging"), nulls=True)
     return Namespace(
         label=label(paper.library.slug, name),
         symbols={key: str(value) for key, value in plain(shared.tree("symbols")).items()},
         quantities=plain(shared.tree("quantities")),
-        judging=judging.combined(usual, plain(said, nulls=True)),
+        judging=judging.combined(defaults, plain(overrides, nulls=True)),
         nodes=composed.nodes if composed else {},
         metrics=metrics,
     )

@@ -35,7 +35,7 @@ def schemas() -> dict[str, dict[str, object]]:
     return {
         "config": Main.model_json_schema(),
         "experiment": _experiment(),
-        "paper": {**_words(allowed_keys.PAPER), "required": sorted(Head.model_fields)}
+        "paper": {**_mapping(allowed_keys.PAPER), "required": sorted(Head.model_fields)}
         | {"$defs": _parts()},
         "preset": Preset.model_json_schema(),
         "settings": every_setting().model_json_schema(),
@@ -44,35 +44,35 @@ def schemas() -> dict[str, dict[str, object]]:
 
 def _experiment() -> dict[str, object]:
     """Return the schema of an experiment's file, including the entries of the user's own experiments."""
-    own = OwnNames.model_json_schema()
-    place = _place(allowed_keys.EXPERIMENT | allowed_keys.SHARED)
-    place["properties"] |= own["properties"]
-    return {**place, "$defs": {**own["$defs"], **_parts()}}
+    user_schema = OwnNames.model_json_schema()
+    schema = _section(allowed_keys.EXPERIMENT | allowed_keys.SHARED)
+    schema["properties"] |= user_schema["properties"]
+    return {**schema, "$defs": {**user_schema["$defs"], **_parts()}}
 
 
 def _parts() -> dict[str, object]:
     """Return the schemas to which others refer."""
     return {
-        "base": _place(allowed_keys.BASE),
-        "grid": _place(allowed_keys.GRID),
-        "changed_base": _place(allowed_keys.CHANGED_BASE),
-        "changed_grid": _place(allowed_keys.CHANGED_GRID, grid="changed_grid"),
-        "changed_experiment": _place(allowed_keys.CHANGED_EXPERIMENT, grid="changed_grid"),
+        "base": _section(allowed_keys.BASE),
+        "grid": _section(allowed_keys.GRID),
+        "changed_base": _section(allowed_keys.CHANGED_BASE),
+        "changed_grid": _section(allowed_keys.CHANGED_GRID, grid="changed_grid"),
+        "changed_experiment": _section(allowed_keys.CHANGED_EXPERIMENT, grid="changed_grid"),
         "settings": _settings(),
-        "figure": _words(allowed_keys.FIGURE),
+        "figure": _mapping(allowed_keys.FIGURE),
         "claim": _claim(),
         "range": _RANGE_OF,
     }
 
 
-def _place(words: Iterable[str], grid: str = "grid") -> dict[str, object]:
-    """Return the schema of a place with settings."""
-    place = _words(words, grid)
-    if "presets" in place["properties"]:
-        changed = "changed_experiment" if "grids" in place["properties"] else "changed_base"
-        place["properties"]["presets"] = _named(changed)
-    del place["additionalProperties"]
-    return {**place, "$ref": "#/$defs/settings", "unevaluatedProperties": False}
+def _section(keys: Iterable[str], grid: str = "grid") -> dict[str, object]:
+    """Return the schema of a section with settings."""
+    schema = _mapping(keys, grid)
+    if "presets" in schema["properties"]:
+        changed = "changed_experiment" if "grids" in schema["properties"] else "changed_base"
+        schema["properties"]["presets"] = _named(changed)
+    del schema["additionalProperties"]
+    return {**schema, "$ref": "#/$defs/settings", "unevaluatedProperties": False}
 
 
 def _settings() -> dict[str, object]:
@@ -84,7 +84,7 @@ def _settings() -> dict[str, object]:
     return {"type": "object", "properties": properties}
 
 
-def _words(words: Iterable[str], grid: str = "grid") -> JsonSchemaValue:
+def _mapping(keys: Iterable[str], grid: str = "grid") -> JsonSchemaValue:
     known: dict[str, object] = {
         "grids": {"anyOf": [_named(grid), {"type": "array", "items": _TEXT}]},
         "measurements": _MAPPING,
@@ -101,17 +101,17 @@ def _words(words: Iterable[str], grid: str = "grid") -> JsonSchemaValue:
     }
     # null removes an inherited text
     text = {"type": ["string", "null"]}
-    properties = {word: known.get(word, text) for word in sorted(words)}
+    properties = {key: known.get(key, text) for key in sorted(keys)}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _claim() -> dict[str, object]:
-    own = {"statement", "source"}
+    texts = {"statement", "source"}
     kinds = {
         kind: {"type": "object", "propertyNames": {"enum": sorted(model.model_fields)}}
         for kind, model in claims.models().items()
     }
-    properties = {**dict.fromkeys(sorted(own), _TEXT), **kinds}
+    properties = {**dict.fromkeys(sorted(texts), _TEXT), **kinds}
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
 
 

@@ -41,7 +41,7 @@ def _parts() -> str:
         known.setdefault(kind, []).append(f"`{name}`")
     known["parameterisation"] = [f"`{s}`" for s in dict.fromkeys(row.scheme for row in TABLE)]
     for name, info in Names.model_fields.items():
-        default = "needed" if info.is_required() else _word(info.default)
+        default = "needed" if info.is_required() else _default(info.default)
         lines.append(f"| `{name}` | {', '.join(known[name])} | {default} | {info.description} |")
     return "\n".join([*lines, ""])
 
@@ -51,22 +51,24 @@ def _section(title: str, declared: type[Strict]) -> str:
     needed = schema.get("required", [])
     lines = [f"## {title}\n", "| setting | values | default | says |", "| --- | --- | --- | --- |"]
     for name, about in schema["properties"].items():
-        default = "needed" if name in needed else _word(about.get("default"))
-        words = (f"`{name}`", _values(about), default, about.get("description", ""))
-        lines.append("| " + " | ".join(words) + " |")
+        default = "needed" if name in needed else _default(about.get("default"))
+        columns = (f"`{name}`", _values(about), default, about.get("description", ""))
+        lines.append("| " + " | ".join(columns) + " |")
     return "\n".join([*lines, ""])
 
 
 def _values(about: JsonSchemaValue) -> str:
     """Return the valid values of a setting as text, from a property of a JSON schema."""
     if "anyOf" in about:
-        return " or ".join(_values(each) for each in about["anyOf"] if each.get("type") != "null")
+        return " or ".join(
+            _values(member) for member in about["anyOf"] if member.get("type") != "null"
+        )
     if "enum" in about or "const" in about:
         return ", ".join(f"`{value}`" for value in about.get("enum", [about.get("const")]))
     kind: str = about["type"]
     if kind == "array":
         return f"list of {_values(about['items'])}"
-    words = {"integer": "whole number", "boolean": "`true`, `false`", "object": "mapping"}
+    type_names = {"integer": "whole number", "boolean": "`true`, `false`", "object": "mapping"}
     bounds = (
         ("minimum", "≥"),
         ("exclusiveMinimum", ">"),
@@ -74,11 +76,11 @@ def _values(about: JsonSchemaValue) -> str:
         ("exclusiveMaximum", "<"),
     )
     limits = [f"{sign} {about[key]}" for key, sign in bounds if key in about]
-    word = words.get(kind, kind)
-    return " ".join([word, ", ".join(limits)]).strip()
+    type_name = type_names.get(kind, kind)
+    return " ".join([type_name, ", ".join(limits)]).strip()
 
 
-def _word(default: object) -> str:
+def _default(default: object) -> str:
     if default is None:
         return "none"
     if isinstance(default, bool):

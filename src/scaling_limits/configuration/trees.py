@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Union, overload
 
 
 class Origin(NamedTuple):
-    """The place at which a value is written, and the bases and presets through which it was inherited.
+    """The file and line at which a value is written, and the bases and presets through which it was inherited.
 
     An example is `paper.yaml:57 (tanh_mlp, preset smoke)`.
     """
@@ -15,8 +15,8 @@ class Origin(NamedTuple):
     way: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return f"{place} ({', '.join(self.way)})" if self.way else place
+        location = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{location} ({', '.join(self.way)})" if self.way else location
 
 
 class Leaf(NamedTuple):
@@ -35,13 +35,13 @@ class Tree(dict[str, Union[Leaf, "Tree"]]):
 
     def tree(self, key: str) -> "Tree":
         """Return the mapping at a key, or an empty one."""
-        found = self.get(key)
-        return found if isinstance(found, Tree) else Tree(self.origin)
+        entry = self.get(key)
+        return entry if isinstance(entry, Tree) else Tree(self.origin)
 
     def value(self, key: str) -> Any:
         """Return the plain value at a key, or None."""
-        found = self.get(key)
-        return None if found is None else plain(found)
+        entry = self.get(key)
+        return None if entry is None else plain(entry)
 
     def without(self, *keys: str) -> "Tree":
         """Return the mapping without these keys."""
@@ -49,14 +49,14 @@ class Tree(dict[str, Union[Leaf, "Tree"]]):
 
     def only(self, keys: Iterable[str]) -> "Tree":
         """Return the mapping restricted to these keys."""
-        kept = frozenset(keys)
-        return Tree(self.origin, {key: value for key, value in self.items() if key in kept})
+        selected = frozenset(keys)
+        return Tree(self.origin, {key: value for key, value in self.items() if key in selected})
 
 
-Word = Leaf | Tree
+Entry = Leaf | Tree
 
 
-def located(content: object, origin: Origin) -> Word:
+def located(content: object, origin: Origin) -> Entry:
     """Return plain content as values with a single origin.
 
     Parts of the content that already have an origin keep it. On the command line, `null` arrives as text.
@@ -75,43 +75,43 @@ def merge(below: Tree, above: Tree) -> Tree:
     Mappings are merged key by key; other values in `above` replace those in `below`.
     """
     merged = Tree(above.origin if above else below.origin, below)
-    for key, word in above.items():
+    for key, entry in above.items():
         under = below.get(key)
-        both = isinstance(under, Tree) and isinstance(word, Tree)
-        merged[key] = merge(under, word) if both else word  # type: ignore[arg-type]
+        both = isinstance(under, Tree) and isinstance(entry, Tree)
+        merged[key] = merge(under, entry) if both else entry  # type: ignore[arg-type]
     return merged
 
 
 @overload
-def plain(word: Tree, *, nulls: bool = False) -> dict[str, object]: ...
+def plain(entry: Tree, *, nulls: bool = False) -> dict[str, object]: ...
 
 
 @overload
-def plain(word: Word, *, nulls: bool = False) -> object: ...
+def plain(entry: Entry, *, nulls: bool = False) -> object: ...
 
 
-def plain(word: Word, *, nulls: bool = False) -> object:
+def plain(entry: Entry, *, nulls: bool = False) -> object:
     """Return the values without origins; values that `null` removes are omitted unless `nulls` is true."""
-    if isinstance(word, Leaf):
-        return word.value
+    if isinstance(entry, Leaf):
+        return entry.value
     return {
         key: plain(inner, nulls=nulls)
-        for key, inner in word.items()
+        for key, inner in entry.items()
         if nulls or isinstance(inner, Tree) or inner.value is not None
     }
 
 
-def via(word: Word, *way: str) -> Word:
+def via(entry: Entry, *way: str) -> Entry:
     """Return the same values with an extended inheritance path."""
-    origin = word.origin._replace(way=(*word.origin.way, *way))
-    if isinstance(word, Leaf):
-        return Leaf(word.value, origin)
-    return Tree(origin, {key: via(inner, *way) for key, inner in word.items()})
+    origin = entry.origin._replace(way=(*entry.origin.way, *way))
+    if isinstance(entry, Leaf):
+        return Leaf(entry.value, origin)
+    return Tree(origin, {key: via(inner, *way) for key, inner in entry.items()})
 
 
-def origin_at(word: Word, path: Iterable[str | int]) -> Origin:
+def origin_at(entry: Entry, path: Iterable[str | int]) -> Origin:
     """Return the origin of the value at `path`, or of the nearest value above it."""
     for part in path:
-        if isinstance(word, Tree) and str(part) in word:
-            word = word[str(part)]
-    return word.origin
+        if isinstance(entry, Tree) and str(part) in entry:
+            entry = entry[str(part)]
+    return entry.origin

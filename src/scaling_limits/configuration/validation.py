@@ -1,4 +1,4 @@
-"""Validation of values as models, and error messages with the place of an invalid value."""
+"""Validation of values as models, and error messages with the location of an invalid value."""
 
 import re
 import types
@@ -20,21 +20,21 @@ _INTERNAL = re.compile(r"constrained-\w+|function-.*|\w+\[.*\]|\[key\]|int|float
 
 def validate(
     model: type[M],
-    said: Tree,
+    tree: Tree,
     content: object = None,
     path: str = "",
     written: Callable[[Location], Location] = lambda location: location,
-    told_of: Iterable[Location] = (),
+    reported: Iterable[Location] = (),
 ) -> M:
     """Validate part of a configuration as a model.
 
     Args:
         model: the pydantic model.
-        said: the keys and values as written, with their files and lines.
-        content: the content to validate if it differs from `said`; None for `said` itself.
+        tree: the keys and values as written, with their files and lines.
+        content: the content to validate if it differs from `tree`; None for `tree` itself.
         path: the prefix of keys in error messages; empty at the top of a file.
-        written: maps a location in `content` to the corresponding location in `said`; by default they are equal.
-        told_of: locations whose problems were already reported and are omitted here.
+        written: maps a location in `content` to the corresponding location in `tree`; by default they are equal.
+        reported: locations whose problems were already reported and are omitted here.
 
     Returns:
         The validated model.
@@ -43,16 +43,16 @@ def validate(
         ConfigurationError: the content is invalid; for each problem, the message names file, line, key and valid
             values.
     """
-    whole = plain(said) if content is None else content
+    values = plain(tree) if content is None else content
     try:
-        return model.model_validate(whole)
+        return model.model_validate(values)
     except ValidationError as error:
         lines = []
-        for place_in_content, problem in explained(model, error, whole):
-            location = written(place_in_content)
-            if any(location[: len(place)] == place for place in told_of):
+        for content_location, problem in explained(model, error, values):
+            location = written(content_location)
+            if any(location[: len(prefix)] == prefix for prefix in reported):
                 continue
-            lines.append(f"{origin_at(said, location)}: {path}{dotted(location)}: {problem}")
+            lines.append(f"{origin_at(tree, location)}: {path}{dotted(location)}: {problem}")
         raise ConfigurationError(None, "\n".join(dict.fromkeys(lines))) from None
 
 
@@ -60,18 +60,18 @@ def explained(
     model: type[BaseModel], error: ValidationError, content: object
 ) -> Iterator[tuple[Location, str]]:
     """Yield the location and explanation of each problem found when validating `content` as a model."""
-    for entry in told(error):
+    for entry in reported_errors(error):
         fields = _fields_at(model, entry["loc"][:-1], content)
         yield entry["loc"], explain(entry, "key", fields)
 
 
-def validated(model: type[M], content: object, place: str) -> M:
+def validated(model: type[M], content: object, prefix: str) -> M:
     """Validate the content of a data file as a model.
 
     Args:
         model: the pydantic model.
         content: the content, or a part of it.
-        place: the file and the location of the part, as a prefix of keys in messages.
+        prefix: the file and the location of the part, as a prefix of keys in messages.
 
     Returns:
         The validated model.
@@ -84,7 +84,7 @@ def validated(model: type[M], content: object, place: str) -> M:
         return model.model_validate(content)
     except ValidationError as error:
         lines = [
-            f"{place}{'.'.join(map(str, key))}: {problem}"
+            f"{prefix}{'.'.join(map(str, key))}: {problem}"
             for key, problem in explained(model, error, content)
         ]
         raise ConfigurationError(None, "\n".join(lines)) from None
@@ -97,11 +97,11 @@ def raise_together(checks: Iterable[Callable[[], object]]) -> list[Any]:
         ScalingLimitsError: the error of the only check that failed.
         ConfigurationError: the messages of all failed checks, with repeated lines removed.
     """
-    found: list[object] = []
+    results: list[object] = []
     errors: dict[str, ScalingLimitsError] = {}
     for check in checks:
         try:
-            found.append(check())
+            results.append(check())
         except ScalingLimitsError as error:
             errors.setdefault(str(error), error)
     if len(errors) == 1:
@@ -109,10 +109,10 @@ def raise_together(checks: Iterable[Callable[[], object]]) -> list[Any]:
     if errors:
         lines = (line for text in errors for line in text.splitlines())
         raise ConfigurationError(None, "\n".join(dict.fromkeys(lines)))
-    return found
+    return results
 
 
-def told(error: ValidationError) -> list[ErrorDetails]:
+def reported_errors(error: ValidationError) -> list[ErrorDetails]:
     """Return the entries of a validation error that are reported to the user.
 
     If a value may be a keyword, only the list of valid keywords is reported, and not that the value is no number.
@@ -120,10 +120,14 @@ def told(error: ValidationError) -> list[ErrorDetails]:
     entries = [_at_tag(entry) for entry in error.errors()]
     # report a misspelt key before the key that is therefore missing
     entries.sort(key=lambda entry: entry["type"] != "extra_forbidden")
-    words = {dotted(entry["loc"]) for entry in entries if entry["type"] == "literal_error"}
-    told = [e for e in entries if e["type"] == "literal_error" or dotted(e["loc"]) not in words]
+    keywords = {dotted(entry["loc"]) for entry in entries if entry["type"] == "literal_error"}
+    reported = [
+        e for e in entries if e["type"] == "literal_error" or dotted(e["loc"]) not in keywords
+    ]
     # pydantic reports a list with invalid items as too short
-    return [e for e in told if not (e["type"] == "too_short" and _has_inner(e["loc"], told))]
+    return [
+        e for e in reported if not (e["type"] == "too_short" and _has_inner(e["loc"], reported))
+    ]
 
 
 def _has_inner(location: Location, entries: Iterable[ErrorDetails]) -> bool:
@@ -142,7 +146,7 @@ def as_written(location: Location) -> Location:
 
 
 def explain(entry: ErrorDetails, kind: str, fields: Iterable[str]) -> str:
-    """Return the explanation of one entry of a validation error, with the nearest valid word if there are valid words.
+    """Return the explanation of one entry of a validation error, with the nearest valid name if there are valid names.
 
     Args:
         entry: an entry of `ValidationError.errors()`.

@@ -43,21 +43,21 @@ def fit_level_set(x: np.ndarray, y: np.ndarray, values: np.ndarray, level: float
     heights = np.log(values) - np.log(level)
     along_rows = _first_crossings(log_x, heights.swapaxes(0, 1))
     along_columns = _first_crossings(log_y, heights)
-    rows, columns = (np.isfinite(found) for found in (along_rows, along_columns))
+    rows, columns = (np.isfinite(crossings) for crossings in (along_rows, along_columns))
     at_x = np.concatenate([along_rows, np.where(columns, log_x[:, None], np.nan)])
     at_y = np.concatenate([np.where(rows, log_y[:, None], np.nan), along_columns])
     counts = np.isfinite(at_x).sum(axis=0)
     few = counts < MIN_CROSSINGS
-    there = np.isfinite(at_x)
+    defined = np.isfinite(at_x)
     mean_x, mean_y = (
-        np.where(there, at, 0).sum(axis=0) / np.maximum(counts, 1) for at in (at_x, at_y)
+        np.where(defined, at, 0).sum(axis=0) / np.maximum(counts, 1) for at in (at_x, at_y)
     )
-    dx, dy = (np.where(there, at - mean, 0) for at, mean in ((at_x, mean_x), (at_y, mean_y)))
+    dx, dy = (np.where(defined, at - mean, 0) for at, mean in ((at_x, mean_x), (at_y, mean_y)))
     angle = 0.5 * np.arctan2(2 * (dx * dy).sum(axis=0), (dx**2 - dy**2).sum(axis=0))
     direction = np.stack([np.cos(angle), np.sin(angle)])
-    places = dx * direction[0] + dy * direction[1]
-    reach = np.stack([places.min(axis=0), places.max(axis=0)])
-    ends = np.exp(np.stack([mean_x, mean_y]) + reach[:, None] * direction)
+    coordinates = dx * direction[0] + dy * direction[1]
+    extent = np.stack([coordinates.min(axis=0), coordinates.max(axis=0)])
+    ends = np.exp(np.stack([mean_x, mean_y]) + extent[:, None] * direction)
     return LevelSetFit(np.where(few, np.nan, np.tan(angle)), counts, np.where(few, np.nan, ends))
 
 
@@ -71,6 +71,6 @@ def _first_crossings(positions: np.ndarray, heights: np.ndarray) -> np.ndarray:
     low, high = (np.take_along_axis(heights, k[None], axis=0)[0] for k in (first, before))
     crosses &= np.isfinite(high)
     low, high = np.where(crosses, low, -1.0), np.where(crosses, high, 0.0)
-    share = high / (high - low)
-    found = positions[before] + share * (positions[first] - positions[before])
-    return np.where(crosses, found, np.nan)
+    fraction = high / (high - low)
+    crossings = positions[before] + fraction * (positions[first] - positions[before])
+    return np.where(crosses, crossings, np.nan)

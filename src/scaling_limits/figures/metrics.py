@@ -94,16 +94,16 @@ def metric_info(quantity: Quantity) -> MetricInfo:
     A label of the quantity takes precedence. A ratio of two metrics has no best value. A complement reverses the
     direction and is small. For the number of steps until a value is small, the smallest number is best.
     """
-    words, *others = (
+    info, *divisors = (
         METRICS.get(metric, MetricInfo(metric.replace("_", " "))) for metric in quantity.metrics
     )
-    for other in others:
-        words = MetricInfo(f"{words.label} over {other.label}", best=None)
+    for divisor in divisors:
+        info = MetricInfo(f"{info.label} over {divisor.label}", best=None)
     if quantity.growth:
-        words = words._replace(label=f"{words.label}, over the first")
+        info = info._replace(label=f"{info.label}, over the first")
     if quantity.complement:
         best: dict[Best | None, Best] = {"min": "max", "max": "min"}
-        words = MetricInfo(f"1 - {words.label}", "log", best.get(words.best))
+        info = MetricInfo(f"1 - {info.label}", "log", best.get(info.best))
     if quantity.below is not None:
-        words = MetricInfo(f"updates until {words.label} < {quantity.below:g}")
-    return words if quantity.label is None else words._replace(label=quantity.label)
+        info = MetricInfo(f"updates until {info.label} < {quantity.below:g}")
+    return info if quantity.label is None else info._replace(label=quantity.label)

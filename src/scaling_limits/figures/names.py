@@ -22,5 +22,5 @@ def unknown_figure(name: str, valid: Iterable[str]) -> str:
     "unknown figure 'fig3'; did you mean 'fig2'? Valid: fig2, fig10"
     """
     names = sorted(valid, key=natural)
-    said, valid_, _ = unknown("figure", name, names).partition(" Valid: ")
-    return f"{said}{valid_}{', '.join(names)}"
+    message, valid_, _ = unknown("figure", name, names).partition(" Valid: ")
+    return f"{message}{valid_}{', '.join(names)}"

@@ -84,10 +84,10 @@ def logarithm_problem(column: str, values: Iterable[Hashable], names: Sequence[s
         The problem, or None if the values are at least two positive numbers.
     """
     values = set(values)
-    wrong = [value for value in values if not (is_number(value) and value > 0)]
+    invalid = [value for value in values if not (is_number(value) and value > 0)]
     named = " and ".join(names)
-    if wrong:
-        return f"{column} should be a positive number; {named} has {listed(wrong)}"
+    if invalid:
+        return f"{column} should be a positive number; {named} has {listed(invalid)}"
     if len(values) == 1:
         return f"{named} has a single {column}, {listed(values)}; two are needed"
     return None

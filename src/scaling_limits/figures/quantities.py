@@ -45,8 +45,8 @@ class Quantity(Strict):
     label: str | None = None
 
     @property
-    def kept(self) -> tuple[Axis, ...]:
-        """The axes that are kept."""
+    def kept_axes(self) -> tuple[Axis, ...]:
+        """The axes of the records that become columns instead of being reduced."""
         return (self.per,) if isinstance(self.per, str) else self.per
 
     @property
@@ -56,7 +56,7 @@ class Quantity(Strict):
 
     @model_validator(mode="after")
     def _steps_are_kept_or_reduced(self) -> "Quantity":
-        if "step" in self.kept and {"reduce", "step", "window"} & self.model_fields_set:
+        if "step" in self.kept_axes and {"reduce", "step", "window"} & self.model_fields_set:
             raise ValueError(
                 "with `per: step` there is nothing to reduce: no `reduce`, `step` or `window`"
             )
@@ -67,14 +67,14 @@ class Quantity(Strict):
             if not 0 <= start < end <= 1:
                 raise ValueError("`during` gives two rising fractions of training, from 0 to 1")
             clash = {"reduce", "step", "window", "below"} & self.model_fields_set
-            if clash or "step" in self.kept:
+            if clash or "step" in self.kept_axes:
                 raise ValueError(
                     "`during` is a mean over steps: no `per: step`, `reduce`, `step`, `window` or `below`"
                 )
         if (self.reduce == "at") != (self.step is not None):
             raise ValueError("`reduce: at` takes the records of a `step`: give both, or neither")
         taken = {"reduce", "step", "window", "complement"} & self.model_fields_set
-        if self.below is not None and (taken or "step" in self.kept):
+        if self.below is not None and (taken or "step" in self.kept_axes):
             raise ValueError(
                 "`below` gives a training step: no `per: step`, `reduce`, `step`, `window` or `complement`"
             )

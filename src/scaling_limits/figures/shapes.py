@@ -44,7 +44,7 @@ def misfits(value: object, shape: Shape, path: Path) -> Iterator[MisplacedError]
                 if inner is not None and item is not None:
                     yield from misfits(item, inner, (*path, key))
     else:
-        *names, last = (_name(each) for each in _alternatives(shape))
+        *names, last = (_name(alternative) for alternative in _alternatives(shape))
         valid = f"{', '.join(names)} or {last}" if names else last
         text = str in _alternatives(shape) and not isinstance(value, dict | list)
         hint = "; put it in quotes to have it as text" if text else ""

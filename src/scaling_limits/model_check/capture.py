@@ -82,13 +82,13 @@ def shape_of(model: Model, x: Array) -> ModelShape:
         return list(features.values())
 
     traced, arrays = jax.make_jaxpr(forward, return_shape=True)(params, state)
-    place = {
+    position = {
         id(variable): number
         for number, equation in enumerate(traced.jaxpr.eqns)
         for variable in equation.outvars
     }
     variables = dict(zip(names, traced.jaxpr.outvars, strict=True))
-    order = {name: place.get(id(variable), -1) for name, variable in variables.items()}
+    order = {name: position.get(id(variable), -1) for name, variable in variables.items()}
     shapes = dict(zip(names, (tuple(array.shape) for array in arrays), strict=True))
     parameters = {path: tuple(leaf.shape) for path, leaf in by_path(params).items()}
     owners = {layer_of(path) for path in parameters}
@@ -131,8 +131,8 @@ def _layers(
     for name in (*(n for n in names if n not in (OUTPUT, output)), output):
         captured = OUTPUT if name == output else name
         weights = {p: s for p, s in parameters.items() if layer_of(p) == name and len(s) > 1}
-        own = sources.get(captured, frozenset()) | sources.get(name, frozenset())
-        yield LayerShape(name, captured, shapes[captured], weights, own - {name})
+        origins = sources.get(captured, frozenset()) | sources.get(name, frozenset())
+        yield LayerShape(name, captured, shapes[captured], weights, origins - {name})
 
 
 def fan_in(kernel: Shape, inputs: Shape) -> int:
@@ -161,30 +161,30 @@ def require_comparable(shapes: Mapping[int, ModelShape]) -> None:
     """
     if len(shapes) < 2:
         return
-    narrow, *others = sorted(shapes)
+    narrow, *wider = sorted(shapes)
     first = shapes[narrow]
-    for width in others:
+    for width in wider:
         for a, b in ((narrow, width), (width, narrow)):
             _require_subset(shapes[a], shapes[b], a, b)
-    if first == shapes[others[-1]]:
+    if first == shapes[wider[-1]]:
         layer = first.layers[0]
         raise ConfigurationError(
             "build",
-            f"layer '{layer.name}' has the same shape {layer.shape} at the widths {narrow} and {others[-1]}, and so "
+            f"layer '{layer.name}' has the same shape {layer.shape} at the widths {narrow} and {wider[-1]}, and so "
             "has every other layer; the sizes of hidden layers must follow the argument width",
         )
 
 
-def _require_subset(own: ModelShape, other: ModelShape, width: int, lacking: int) -> None:
+def _require_subset(shape: ModelShape, other: ModelShape, width: int, lacking: int) -> None:
     """Refuse layers and parameters of one width that another one lacks."""
     problem = f"at width {width} and not at width {lacking}; all widths must have the same"
-    for path in own.parameters:
+    for path in shape.parameters:
         if path not in other.parameters:
             raise ConfigurationError(
                 "build",
                 f"layer '{layer_of(path)}': parameter '{path}' exists {problem} parameters",
             )
     known = {layer.name for layer in other.layers}
-    for layer in own.layers:
+    for layer in shape.layers:
         if layer.name not in known:
             raise ConfigurationError("build", f"layer '{layer.name}' exists {problem} layers")

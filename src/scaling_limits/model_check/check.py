@@ -132,11 +132,11 @@ def _judged(
     )
     layers = []
     for match in matches:
-        own = slopes[match]
+        layer_slopes = slopes[match]
         if match.repeated is not None and match.repeated in moves:
             # a branch may fade with depth as long as the stream does not
-            own = [replace(s, bounds=AT_MOST) if s.judged else s for s in own]
-        layers.append(judge(match.name, axis, _kind(match), own, output_moves))
+            layer_slopes = [replace(s, bounds=AT_MOST) if s.judged else s for s in layer_slopes]
+        layers.append(judge(match.name, axis, _kind(match), layer_slopes, output_moves))
     return layers
 
 

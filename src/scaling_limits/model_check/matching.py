@@ -80,12 +80,12 @@ def over_depth(shapes: Mapping[int, ModelShape]) -> list[Match]:
     matches = []
     for signature, smallest in groups[0].items():
         counts = [len(group[signature]) for group in groups]
-        for place in range(len(smallest)):
+        for position in range(len(smallest)):
             names = tuple(
-                group[signature][(place + 1) * count // counts[0] - 1]
+                group[signature][(position + 1) * count // counts[0] - 1]
                 for group, count in zip(groups, counts, strict=True)
             )
-            repeated = place if len(set(counts)) > 1 else None
+            repeated = position if len(set(counts)) > 1 else None
             matches.append(Match(names[-1], names, repeated, signature == output, False))
     order = {layer.name: number for number, layer in enumerate(shapes[depths[-1]].layers)}
     return sorted(matches, key=lambda match: order[match.name])

@@ -89,19 +89,19 @@ def slope_of(
     """
     import pandas as pd
 
-    array, places = np.stack(values), tuple(sizes)
+    array, sizes_measured = np.stack(values), tuple(sizes)
     if not array.any():
         return None
     finite = np.array([np.isfinite(at_size).all() for at_size in values])
     if not finite.all():
         value = np.inf if finite[0] and not finite[-1] else np.nan
-        return Slope(quantity, step, places, array, value, None, bounds)
+        return Slope(quantity, step, sizes_measured, array, value, None, bounds)
     positive = np.array([(at_size > 0).all() for at_size in values])
     if not positive.all():
         value = -np.inf if positive[0] and not array[-1].any() else np.nan
-        return Slope(quantity, step, places, array, value, None, bounds)
+        return Slope(quantity, step, sizes_measured, array, value, None, bounds)
     (spread,) = spreads_of([array], Scale.of([array], None), exact=False, competing=False)
     points = Points(pd.DataFrame({"size": list(sizes)}), array, spread)
     # the same draws for all quantities, so that a report is reproducible
     value, interval = fit_log_slope(points, np.array(sizes, float), np.random.default_rng(0))
-    return Slope(quantity, step, places, array, value, interval, bounds)
+    return Slope(quantity, step, sizes_measured, array, value, interval, bounds)

@@ -171,9 +171,9 @@ def _sweep_values(
 
     def trained(value: Array, key: Array, data: tuple[Array, Array]) -> Array:
         width, depth = size
-        given = {hyperparameter: value}
-        model = model_of(build, width, depth, **_taken(build, given))
-        transformation = optimiser_at(optimiser, size, **_taken(optimiser, given))
+        fixed = {hyperparameter: value}
+        model = model_of(build, width, depth, **_taken(build, fixed))
+        transformation = optimiser_at(optimiser, size, **_taken(optimiser, fixed))
         params, state = model.init(key, data[0])
         rule = transformation(params)
 

@@ -137,22 +137,24 @@ def culprit_of(layers: Sequence[Layer], steps: int) -> Layer | None:
             if initial is not None and initial.grows:
                 return layer
     for step in (1, steps):
-        own = {layer: layer.slope("update", step) for layer in suspects}
-        wrong = {layer: s for layer, s in own.items() if s is not None and s.holds is False}
-        if wrong:
-            return _earliest(wrong)
+        own_slopes = {layer: layer.slope("update", step) for layer in suspects}
+        deviating = {
+            layer: s for layer, s in own_slopes.items() if s is not None and s.holds is False
+        }
+        if deviating:
+            return _earliest(deviating)
     return suspects[0]
 
 
-def _earliest(wrong: dict[Layer, Slope]) -> Layer:
+def _earliest(deviating: dict[Layer, Slope]) -> Layer:
     """Return the first layer whose exponent cannot be told apart from the one that is farthest beyond its bounds."""
-    farthest = max(wrong.values(), key=lambda slope: slope.beyond)
+    farthest = max(deviating.values(), key=lambda slope: slope.beyond)
     if farthest.interval is None:
-        return next(layer for layer, slope in wrong.items() if slope.interval is None)
+        return next(layer for layer, slope in deviating.items() if slope.interval is None)
     low, high = farthest.interval
     return next(
         layer
-        for layer, slope in wrong.items()
+        for layer, slope in deviating.items()
         if slope.interval and slope.interval[0] <= high and low <= slope.interval[1]
     )
 

@@ -58,9 +58,7 @@ def collect(
     figure = configuration.figure(paper, name)
     points = configuration.points(paper, figure.experiment)
     results = Results(_cells(points), _records(job_records))
-    meta: dict[str, JsonObject] = {}
-    for path in job_meta:
-        meta.update(json.loads(path.read_text()))
+    meta = _metadata(job_meta)
     machines = sorted({entry["machine"] for entry in meta.values() if "machine" in entry})
     substitutions = configuration.substitutions(paper, figure.experiment)
     verdicts = judge(
@@ -79,20 +77,18 @@ def collect(
     shown = _shown(configuration, paper, name, points, results, machines)
     _write(folder / "figure.json", {**named, **shown})
     experiment = _experiment(configuration, paper, figure.experiment)
-    came_from = {
+    compared = {
+        **named,
         "page": configuration.main.page,
         "experiment": experiment,
         "configuration_hash": digest(experiment),
         "substitutions": substitutions,
         **_origins(points, meta),
     }
+    not_compared = {**_surroundings(meta), "machines": machines}
     _write(
         folder / PROVENANCE,
-        {
-            "compared": {**named, **came_from},
-            "checksums": checksums(folder),
-            "not_compared": {**_surroundings(meta), "machines": machines},
-        },
+        {"compared": compared, "checksums": checksums(folder), "not_compared": not_compared},
     )
 
 
@@ -117,6 +113,14 @@ def _shown(
         "differences": notes.differences(configuration, paper, name),
         "defaults": _defaults([p.settings for p in points if p.grid in figure.grids]),
     }
+
+
+def _metadata(paths: Sequence[Path]) -> dict[str, JsonObject]:
+    """Read the metadata of the cells of a figure's jobs, by key."""
+    metadata: dict[str, JsonObject] = {}
+    for path in paths:
+        metadata.update(json.loads(path.read_text()))
+    return metadata
 
 
 def _records(paths: Sequence[Path]) -> pd.DataFrame:
@@ -171,8 +175,8 @@ def _evidence(figure: Figure, results: Results) -> dict[str, object]:
 def _judged_only(figure: Figure, cells: pd.DataFrame) -> list[str]:
     """Return the grids on which claims are judged and that have cells which the plot does not show."""
     shown = set(cells.loc[cells["grid"].isin(figure.plot.grids), "cell_id"])
-    others = cells[cells["grid"].isin(figure.grids) & ~cells["cell_id"].isin(shown)]
-    return sorted(others["grid"].unique())
+    judged = cells[cells["grid"].isin(figure.grids) & ~cells["cell_id"].isin(shown)]
+    return sorted(judged["grid"].unique())
 
 
 def _plot(plot: Plot, cells: pd.DataFrame, names: Mapping[str, str]) -> dict[str, object]:

@@ -111,8 +111,8 @@ def compute(
         while left:
             busy: list[Sequence[Keyed]] = []
             for shard in left:
-                if others := (yield from _compute_free(shard, store, datasets, locks)):
-                    busy.append(others)
+                if locked := (yield from _compute_free(shard, store, datasets, locks)):
+                    busy.append(locked)
             if busy == left:
                 locks.wait(busy[0][0][0])
             left = busy
@@ -253,7 +253,7 @@ def rows(measured: Mapping[str, Measured]) -> pd.DataFrame:
 
     The columns are `metric`, the axes (missing values if a metric does not have the axis) and `value`.
     """
-    tables = [_rows(metric, found) for metric, found in sorted(measured.items())]
+    tables = [_rows(metric, metric_values) for metric, metric_values in sorted(measured.items())]
     return pd.concat(tables, ignore_index=True)[COLUMNS[1:]]
 
 
@@ -265,8 +265,8 @@ def _rows(metric: str, measured: Measured) -> pd.DataFrame:
         if axis not in measured.axes:
             columns[axis] = pd.array([pd.NA] * size, dtype="Int32")
             continue
-        place = measured.axes.index(axis)
-        labels = measured.labels.get(axis, range(measured.values.shape[place]))
-        columns[axis] = pd.array(np.asarray(labels)[indices[place]], dtype="Int32")
+        position = measured.axes.index(axis)
+        labels = measured.labels.get(axis, range(measured.values.shape[position]))
+        columns[axis] = pd.array(np.asarray(labels)[indices[position]], dtype="Int32")
     columns["value"] = measured.values.reshape(-1).astype(np.float64)
     return pd.DataFrame(columns)

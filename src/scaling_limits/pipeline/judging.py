@@ -9,7 +9,7 @@ from scaling_limits.audit.judge import judge
 from scaling_limits.audit.lock import unexplained
 from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import Audit, FigureClaims, collect, problems
-from scaling_limits.audit.verdicts import Verdict, in_words
+from scaling_limits.audit.verdicts import Verdict, verdict_text
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.pipeline.checksums import is_computed, read_provenance, require_unchanged
@@ -25,7 +25,7 @@ def audited(
     root: Path,
     written: Path | None,
     *,
-    whole: bool,
+    complete: bool,
     allow_missing: bool,
 ) -> tuple[Audit, list[str]]:
     """Judge the claims of figures from their records.
@@ -38,7 +38,7 @@ def audited(
         figures: (paper, figure) of each figure.
         root: the project's folder.
         written: the `audit.json` made from the `verdicts.json` of the same figures, to be compared; None for none.
-        whole: whether these are all figures, for which the locked claims and the fraction of decided claims hold.
+        complete: whether these are all figures, for which the locked claims and the fraction of decided claims hold.
         allow_missing: whether figures may have no records.
 
     Returns:
@@ -52,11 +52,11 @@ def audited(
     claims = figures_to_audit(configuration, figures, root / "results" / preset)
     register = Register.read(docs / "deviations.yaml", docs / "amendments.yaml")
     audit = judged(preset, claims, register, confirmed=configuration.preset.seeds.confirming)
-    reference = read_yaml(root / "tests" / "reference" / "decided.yaml") if whole else {}
+    reference = read_yaml(root / "tests" / "reference" / "decided.yaml") if complete else {}
     sentences = problems(audit, reference)
     if written is not None:
         sentences += disagreements(audit, written)
-    if whole:
+    if complete:
         sentences += unexplained(docs / "claims.lock.yaml", register.amendments, root)
     return audit, sentences if allow_missing else sentences + missing(claims)
 
@@ -143,10 +143,10 @@ def disagreements(audit: Audit, path: Path) -> list[str]:
     sentences = []
     for verdict in audit.verdicts:
         figure = f"{verdict.paper}/{verdict.figure}"
-        then = in_words(by_claim.get((verdict.paper, verdict.figure, verdict.claim)))
-        if then != in_words(verdict):
+        then = verdict_text(by_claim.get((verdict.paper, verdict.figure, verdict.claim)))
+        if then != verdict_text(verdict):
             sentences.append(
-                f"{path}: says '{then}' of {figure} {verdict.claim}, and its records say '{in_words(verdict)}'; remove "
-                f"the file and results/{audit.preset}/{figure}, and run {figure} again"
+                f"{path}: says '{then}' of {figure} {verdict.claim}, and its records say '{verdict_text(verdict)}'; "
+                f"remove the file and results/{audit.preset}/{figure}, and run {figure} again"
             )
     return sentences

@@ -87,12 +87,14 @@ def differences(configuration: Configuration, paper: str, name: str) -> list[str
     shown = [grid for grid in used.grids if grid in figure.grids]
     if original is not None:
         stated = configuration.stated(paper, figure.experiment)
-        for said, words in (
+        for is_stated, intro in (
             (True, "Differs from the paper"),
             (False, 'Differs from the preset "full", where the paper does not say'),
         ):
-            found = _differences(original, used, shown, configuration.vocabulary, stated, said=said)
-            notes += [f"{words}{difference}." for difference in found]
+            changed = _differences(
+                original, used, shown, configuration.vocabulary, stated, is_stated=is_stated
+            )
+            notes += [f"{intro}{difference}." for difference in changed]
     notes.append(_seeds(original, used, shown, centre(figure.plot)))
     return notes
 
@@ -116,7 +118,7 @@ def _differences(
     settings: Vocabulary,
     stated: Mapping[str, str],
     *,
-    said: bool,
+    is_stated: bool,
 ) -> list[str]:
     """Return the differences in settings that the paper states, or does not state, grouped by grids."""
     shown = [grid for grid in shown if grid in original.grids]
@@ -125,22 +127,22 @@ def _differences(
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
             then, now = (values.get(key, settings.default(key)) for values in (before, after))
-            if then != now and (key in stated) == said:
-                source = f" ({stated[key]})" if said else ""
+            if then != now and (key in stated) == is_stated:
+                source = f" ({stated[key]})" if is_stated else ""
                 grids.setdefault(f"{key} {_instead(key, now, then)}{source}", []).append(grid)
     together: dict[str, list[str]] = {}
-    for words, differing in grids.items():
-        together.setdefault(_where(differing, shown), []).append(words)
-    return [f"{where}: {'; '.join(words)}" for where, words in sorted(together.items())]
+    for difference, differing in grids.items():
+        together.setdefault(_where(differing, shown), []).append(difference)
+    return [f"{where}: {'; '.join(difference)}" for where, difference in sorted(together.items())]
 
 
 def _where(differing: Sequence[str], shown: Sequence[str]) -> str:
     """Return the grids that differ as text: empty for all grids, or the exceptions if these are fewer."""
-    others = [grid for grid in shown if grid not in differing]
-    if not others:
+    exceptions = [grid for grid in shown if grid not in differing]
+    if not exceptions:
         return ""
-    if len(others) < len(differing):
-        return f", except in {', '.join(others)}"
+    if len(exceptions) < len(differing):
+        return f", except in {', '.join(exceptions)}"
     return f" in {', '.join(differing)}"
 
 
@@ -149,15 +151,15 @@ def _seeds(original: Experiment | None, used: Experiment, shown: Sequence[str], 
     grids: dict[str, list[str]] = {}
     for grid in shown:
         number = _number_of_seeds(used, grid)
-        words = "one seed" if number == 1 else f"{centre} over {number} seeds"
+        phrase = "one seed" if number == 1 else f"{centre} over {number} seeds"
         if original is not None and grid in original.grids:
             then = _number_of_seeds(original, grid)
-            words += "" if then == number else f" instead of {then}"
-        grids.setdefault(words, []).append(grid)
+            phrase += "" if then == number else f" instead of {then}"
+        grids.setdefault(phrase, []).append(grid)
     if len(grids) == 1:
         return f"{next(iter(grids)).capitalize()}."
-    each = [f"{words} in {', '.join(where)}" for words, where in grids.items()]
-    return f"Seeds: {'; '.join(each)}."
+    phrases = [f"{phrase} in {', '.join(where)}" for phrase, where in grids.items()]
+    return f"Seeds: {'; '.join(phrases)}."
 
 
 def _number_of_seeds(experiment: Experiment, grid: str) -> int:
@@ -170,14 +172,14 @@ def _values(experiment: Experiment, grid: str) -> dict[str, object]:
 
 
 def _instead(key: str, now: object, then: object) -> str:
-    words = [_words(key, value, short=True) for value in (now, then)]
-    if words[0] == words[1]:
+    texts = [_value_text(key, value, short=True) for value in (now, then)]
+    if texts[0] == texts[1]:
         # the difference is lost in the short form
-        words = [_words(key, value, short=False) for value in (now, then)]
-    return " instead of ".join(words)
+        texts = [_value_text(key, value, short=False) for value in (now, then)]
+    return " instead of ".join(texts)
 
 
-def _words(key: str, value: object, *, short: bool) -> str:
+def _value_text(key: str, value: object, *, short: bool) -> str:
     """Return a value as text; if `short`, with three digits, and a long list of numbers as their range."""
     if value is None:
         return _UNSET.get(key, "none")
@@ -185,9 +187,9 @@ def _words(key: str, value: object, *, short: bool) -> str:
         return f"{value:.3g}"
     if not isinstance(value, list | tuple):
         return str(value)
-    words = [_words(key, item, short=short) for item in value]
+    items = [_value_text(key, item, short=short) for item in value]
     numbers = all(isinstance(item, int | float) for item in value)
     if numbers and short and len(value) > _LISTED:
-        ends = (_words(key, end, short=short) for end in (min(value), max(value)))
+        ends = (_value_text(key, end, short=short) for end in (min(value), max(value)))
         return f"{' to '.join(ends)} ({len(value)} values)"
-    return (" x " if key == "input_shape" else ", ").join(words)
+    return (" x " if key == "input_shape" else ", ").join(items)

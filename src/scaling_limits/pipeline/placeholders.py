@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from scaling_limits.figures import places
+from scaling_limits.figures import placeholders
 
 
 def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
@@ -18,11 +18,11 @@ def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
 
     def value(column: str) -> str:
         values = sorted(cells[column].dropna().unique())
-        words = [
+        texts = [
             names.get(str(v), f"{v:g}" if isinstance(v, int | float) else str(v)) for v in values
         ]
-        if len(words) > 2 and not isinstance(values[0], str):
-            return f"{words[0]} to {words[-1]}"
-        return " and ".join(words) or "no"
+        if len(texts) > 2 and not isinstance(values[0], str):
+            return f"{texts[0]} to {texts[-1]}"
+        return " and ".join(texts) or "no"
 
-    return places.filled(text, value)
+    return placeholders.filled(text, value)

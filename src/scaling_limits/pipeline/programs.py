@@ -38,10 +38,10 @@ def shared_programs(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _clear(folder)
-        own = TemporaryDirectory(prefix=_OWN, dir=folder)
+        process_folder = TemporaryDirectory(prefix=_OWN, dir=folder)
     except OSError as error:
         raise unwritable(folder, error) from error
-    with own as name:
+    with process_folder as name:
         known = {path.name for path in _lent(folder, Path(name))}
         jax.config.update("jax_compilation_cache_dir", name)
         # XLA's own caches would make the keys depend on the folder
@@ -58,8 +58,8 @@ def shared_programs(folder: Path) -> Iterator[None]:
                         write_file(folder / f"{path.name}.{path.stat().st_size}", path.read_bytes())
 
 
-def _lent(folder: Path, own: Path) -> Iterator[Path]:
-    """Link the complete programs of `folder` into `own`, and yield the links."""
+def _lent(folder: Path, process_folder: Path) -> Iterator[Path]:
+    """Link the complete programs of `folder` into `process_folder`, and yield the links."""
     for path in folder.iterdir():
         key, dot, size = path.name.rpartition(".")
         if not (dot and size.isdigit() and path.is_file()):
@@ -70,13 +70,13 @@ def _lent(folder: Path, own: Path) -> Iterator[Path]:
                 path.unlink()
                 continue
             try:
-                os.link(path, own / key)
+                os.link(path, process_folder / key)
             except FileExistsError:
                 # two processes compiled the same program
                 continue
             except OSError:
-                shutil.copyfile(path, own / key)
-            yield own / key
+                shutil.copyfile(path, process_folder / key)
+            yield process_folder / key
 
 
 def _clear(folder: Path) -> None:

@@ -34,9 +34,9 @@ _DASH = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class _Part:
-    """A setting in words, with the original words if they differ, and where these come from."""
+    """A setting as text, with the original text if it differs, and the origin of the latter."""
 
-    words: str
+    value: str
     original: str = ""
     origin: str = ""
 
@@ -58,13 +58,13 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
     scale = _Scale(configuration, paper, str(figure.experiment), figure.plot)
     shown = cells[cells["grid"].isin(scale.grids)]
     common, rows = scale.rows(shown)
-    words = _Words()
-    texts = [words.of(common)]
-    texts.append("; ".join(f"{label}: {words.of(parts)}" for label, parts in rows.items()))
+    writer = _Writer()
+    texts = [writer.of(common)]
+    texts.append("; ".join(f"{label}: {writer.of(parts)}" for label, parts in rows.items()))
     return f"Scale ({configuration.main.preset}): {'. '.join(filter(None, texts))}."
 
 
-class _Words:
+class _Writer:
     """Parts as text; the origin of values in parentheses is written only when it changes."""
 
     def __init__(self) -> None:
@@ -72,14 +72,14 @@ class _Words:
 
     def of(self, parts: Iterable[_Part]) -> str:
         """Return the parts, separated by commas."""
-        return ", ".join(map(self._one, parts))
+        return ", ".join(map(self._part_text, parts))
 
-    def _one(self, part: _Part) -> str:
+    def _part_text(self, part: _Part) -> str:
         if not part.original:
-            return part.words
+            return part.value
         label = "" if part.origin == self._origin else f"{part.origin}: "
         self._origin = part.origin
-        return f"{part.words} ({label}{part.original})"
+        return f"{part.value} ({label}{part.original})"
 
 
 class _Scale:
@@ -92,8 +92,8 @@ class _Scale:
         self._configuration, self._paper, self._experiment = configuration, paper, experiment
         self._plot = plot
         self._used = configuration.experiment(paper, experiment)
-        own = paper == OWN
-        self._original = None if own else configuration.original(paper, experiment)
+        is_user = paper == OWN
+        self._original = None if is_user else configuration.original(paper, experiment)
         self._stated = configuration.stated(paper, experiment)
         self.grids = [grid for grid in dict.fromkeys(plot.grids) if grid in self._used.grids]
 
@@ -103,17 +103,17 @@ class _Scale:
         Rows that differ only in the number of seeds, or too many rows, are not separated.
         """
         rows = {label: self._parts(grids, shown) for label, grids in self._groups(shown).items()}
-        first, *others = rows.values()
-        common = [part for part in first if all(part in parts for parts in others)]
+        first, *further = rows.values()
+        common = [part for part in first if all(part in parts for parts in further)]
         alike: dict[tuple[_Part, ...], list[str]] = {}
         for label, parts in rows.items():
-            own = tuple(part for part in parts if part not in common)
-            alike.setdefault(own, []).append(label)
+            specific = tuple(part for part in parts if part not in common)
+            alike.setdefault(specific, []).append(label)
         alike.pop((), None)
         differ = any(part not in common for parts in rows.values() for part in parts[:-1])
         if not differ or len(alike) > _MOST_ROWS:
             return self._parts(self.grids, shown), {}
-        return common, {" and ".join(labels): list(own) for own, labels in alike.items()}
+        return common, {" and ".join(labels): list(specific) for specific, labels in alike.items()}
 
     def _groups(self, shown: pd.DataFrame) -> dict[str, list[str]]:
         """Return the grids by the part of their titles that separates those of different scale best.
@@ -149,7 +149,7 @@ class _Scale:
         return best
 
     def _parts(self, grids: Sequence[str], shown: pd.DataFrame) -> list[_Part]:
-        """Return the settings of some grids in words: sizes, updates, other settings that differ, data, seeds."""
+        """Return the settings of some grids as text: sizes, updates, other settings that differ, data, seeds."""
         cells = shown[shown["grid"].isin(grids)]
         parts = [self._setting(key, grids, cells) for key in _ALWAYS | _IF_OTHER]
         return [*filter(None, parts), _Part(self._data(grids, cells)), self._seeds(grids, cells)]
@@ -162,16 +162,16 @@ class _Scale:
             return None
         if key == "num_steps" and now == {0}:
             return _Part("not trained")
-        words = (_ALWAYS | _IF_OTHER)[key].format(_words(key, now))
-        words = "1 update" if words == "1 updates" else words
+        phrase = (_ALWAYS | _IF_OTHER)[key].format(_values_text(key, now))
+        phrase = "1 update" if phrase == "1 updates" else phrase
         if key in ("width", "depth"):
             symbols = self._configuration.symbols(self._paper, self._experiment)
             symbols |= getattr(self._plot, "symbols", {})
-            words = f"${text.symbol(key, cells, symbols)}$ = {words}"
+            phrase = f"${text.symbol(key, cells, symbols)}$ = {phrase}"
         # ranges with equal ends may differ in between
-        if _words(key, now) == _words(key, then) or then <= {None}:
-            return _Part(words)
-        return _Part(words, _words(key, then), _WHOSE[key in self._stated])
+        if _values_text(key, now) == _values_text(key, then) or then <= {None}:
+            return _Part(phrase)
+        return _Part(phrase, _values_text(key, then), _WHOSE[key in self._stated])
 
     def _data(self, grids: Sequence[str], cells: pd.DataFrame) -> str:
         """Return the datasets, each followed by the paper's datasets that it replaces."""
@@ -183,38 +183,40 @@ class _Scale:
         wanted: dict[str, set[str]] = {}
         for grid in grids:
             for name in _values(self._used, [grid], "dataset", None):
-                own = self._configuration.paper_dataset(self._paper, self._experiment, grid)
+                paper_dataset = self._configuration.paper_dataset(
+                    self._paper, self._experiment, grid
+                )
                 used = replaced.get(str(name), str(name))
-                wanted.setdefault(used, set()).add(own or str(name))
+                wanted.setdefault(used, set()).add(paper_dataset or str(name))
         parts = []
         for used in sorted(cells["dataset"].unique()):
-            others = [title(name) for name in sorted(wanted.get(used, set()) - {used})]
-            words = f"paper: {', '.join(others)}" if others else ""
+            replaced_titles = [title(name) for name in sorted(wanted.get(used, set()) - {used})]
+            remark = f"paper: {', '.join(replaced_titles)}" if replaced_titles else ""
             known = title(used)
             # a title may end with a remark in parentheses
-            joined = f"{known[:-1]}; {words})" if known.endswith(")") else f"{known} ({words})"
-            parts.append(joined if others else known)
+            joined = f"{known[:-1]}; {remark})" if known.endswith(")") else f"{known} ({remark})"
+            parts.append(joined if replaced_titles else known)
         return ", ".join(parts)
 
     def _seeds(self, grids: Sequence[str], cells: pd.DataFrame) -> _Part:
         """Return the statistic over seeds and their number, and the original number if it differs."""
         counts = cells.groupby("grid")["seed"].nunique()
-        numbers = _words("seed", {int(count) for count in counts})
-        words = "one seed" if numbers == "1" else f"{centre(self._plot)} of {numbers} seeds"
+        numbers = _values_text("seed", {int(count) for count in counts})
+        phrase = "one seed" if numbers == "1" else f"{centre(self._plot)} of {numbers} seeds"
         if self._original is None:
-            return _Part(words)
+            return _Part(phrase)
         original = self._original.grids
         seeds = [original[grid].settings.get("seed") for grid in grids if grid in original]
-        wanted = _words("seed", {len(s) if isinstance(s, list | tuple) else 1 for s in seeds})
+        wanted = _values_text("seed", {len(s) if isinstance(s, list | tuple) else 1 for s in seeds})
         return (
-            _Part(words)
+            _Part(phrase)
             if numbers == wanted
-            else _Part(words, wanted, _WHOSE["seed" in self._stated])
+            else _Part(phrase, wanted, _WHOSE["seed" in self._stated])
         )
 
 
 def centre(plot: Plot) -> str:
-    """Return the statistic over seeds that a plot shows, in words."""
+    """Return the statistic over seeds that a plot shows, as text."""
     return " or ".join(sorted(plot.centres))
 
 
@@ -233,17 +235,17 @@ def _values(experiment: Experiment, grids: Iterable[str], key: str, default: obj
     return values if key in _UNSET else values - {None}
 
 
-def _words(key: str, values: set[object]) -> str:
+def _values_text(key: str, values: set[object]) -> str:
     numbers = sorted(value for value in values if isinstance(value, int | float))
     if key == "preconditioner_interval":
         # the networks between two intervals have one of them
         return " or ".join(map(str, numbers))
     ends = [f"{value:,}" if value >= 10_000 else f"{value:g}" for value in numbers]
     span = ends[:1] if len(ends) < 2 else [f"{ends[0]}{_DASH}{ends[-1]}"]
-    return " or ".join([*span, *sorted({_word(key, value) for value in values - {*numbers}})])
+    return " or ".join([*span, *sorted({_value_text(key, value) for value in values - {*numbers}})])
 
 
-def _word(key: str, value: object) -> str:
+def _value_text(key: str, value: object) -> str:
     if value is None:
         return _UNSET[key]
     if isinstance(value, tuple):

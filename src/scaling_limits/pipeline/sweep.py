@@ -78,8 +78,8 @@ def train(
         for part in own_parts.parts(Path(), _CALLER, arguments):
             own_parts.refuse_unusable(part)
         with tempfile.TemporaryDirectory() as folder:
-            kept = Path(folder, "cells") if store is None else _store_folder(store)
-            return _train(arguments, data, Store(kept), Path(folder))
+            store_path = Path(folder, "cells") if store is None else _store_folder(store)
+            return _train(arguments, data, Store(store_path), Path(folder))
     except ConfigurationError:
         raise
     except ScalingLimitsError as error:
@@ -107,15 +107,15 @@ def _store_folder(store: object) -> Path:
 
 def _train(arguments: _Arguments, data: object, store: Store, folder: Path) -> pd.DataFrame:
     """Return the records of all points; files that are needed only meanwhile go into `folder`."""
-    own, copies = _data_files(data, folder)
+    user_files, copies = _data_files(data, folder)
     user = catalogue.archives(copies)
     settings = arguments.settings
-    if own is not None:
+    if user_files is not None:
         settings = {"dataset": "data", **settings}
         name = settings["dataset"]
         if not isinstance(name, str):
             raise ConfigurationError("dataset", "`data` is one dataset, so this has to be one name")
-        user = {name: own}
+        user = {name: user_files}
     points = _points(arguments, settings, user)
     stored, missing = lookup((each.cell for each in points), store)
     for shard in missing:

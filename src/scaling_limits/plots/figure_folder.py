@@ -70,7 +70,7 @@ class FigureFolder(Generic[PlotT_co]):
     the lines below the picture that describe its scale. A `bare` picture has neither a heading nor notes.
     `judged` holds the claims about an optimum with the optima that they located (`quantity`, `over`, `along`, `within`,
     `arms`); `fitted` holds the claims about a slope with their fits (`quantity`, `along`, `arms`). For a plot that is
-    part of a composite, `place` is its area of the page.
+    part of a composite, `area` is its area of the page.
     """
 
     path: Path
@@ -87,7 +87,7 @@ class FigureFolder(Generic[PlotT_co]):
     fitted: tuple[JsonObject, ...]
     verdicts: tuple[JsonObject, ...]
     results: Results
-    place: Body | None = None
+    area: Body | None = None
 
     @classmethod
     def open(cls, folder: Path | str) -> "FigureFolder[PlotOptions]":
@@ -143,9 +143,9 @@ class FigureFolder(Generic[PlotT_co]):
         return Page(heading, [*self.notes, *self._reasons()], *rows)
 
     def body(self, size: Size) -> Body:
-        """Return the plot's place, or the only body of a new page, with axes of the given size in inches."""
-        if self.place is not None:
-            return self.place
+        """Return the plot's area, or the only body of a new page, with axes of the given size in inches."""
+        if self.area is not None:
+            return self.area
         (body,) = self.page([size]).bodies
         return body
 
@@ -197,7 +197,7 @@ class FigureFolder(Generic[PlotT_co]):
         """Return the verdicts on the paper's claims as Markdown."""
         if not self.verdicts:
             return Markdown("No claim is attached to this figure.")
-        return Markdown("\n".join(_in_words(verdict) for verdict in self.verdicts))
+        return Markdown("\n".join(_verdict_line(verdict) for verdict in self.verdicts))
 
     def describe_notes(self) -> Markdown:
         """Return the notes below the figure, with a reference to the full list of differences."""
@@ -226,7 +226,7 @@ class FigureFolder(Generic[PlotT_co]):
         undecided: dict[str, list[str]] = {}
         for verdict in self.verdicts:
             if verdict["verdict"] == "fails":
-                stated = f"{verdict['statement'].rstrip('.')} ({_found(verdict)})"
+                stated = f"{verdict['statement'].rstrip('.')} ({_measured_text(verdict)})"
                 yield f"Not reproduced: {(verdict['clause'] or stated).rstrip('.')}."
             elif verdict["verdict"] == "inconclusive":
                 reason = f"Inconclusive, as {REASONS[verdict['reason']]}"
@@ -269,20 +269,22 @@ def find(figure: str, preset: str, root: Path | str | None = None) -> Path:
         if not isinstance(value, str | Path) and not (key == "root" and value is None):
             raise ScalingLimitsError(f"{key}: should be a name or a path, not {value!r:.80}")
     here = Path.cwd() if root is None else Path(os.path.expanduser(root))
-    results = [place / "results" for place in ((here, *here.parents) if root is None else (here,))]
+    results = [
+        parent / "results" for parent in ((here, *here.parents) if root is None else (here,))
+    ]
     for folder in results:
         if (folder / preset / figure / "figure.json").exists():
             return folder / preset / figure
     computed: dict[str, list[str]] = {}
     for folder in results:
         for path in sorted(folder.glob("*/*/*/figure.json")):
-            its_preset, *name = path.parent.relative_to(folder).parts
-            computed.setdefault(its_preset, []).append("/".join(name))
+            computed_preset, *name = path.parent.relative_to(folder).parts
+            computed.setdefault(computed_preset, []).append("/".join(name))
     where = f"{here}{' or a folder above it' if root is None else ''}"
-    there = "; ".join(f"at {name}: {', '.join(names)}" for name, names in computed.items())
+    listing = "; ".join(f"at {name}: {', '.join(names)}" for name, names in computed.items())
     raise ScalingLimitsError(
         f"{figure}: was not computed at the preset {preset} in {where}. To compute it, in the project's folder: "
-        f"scaling-limits run {figure} --preset {preset}. Computed there: {there or 'nothing'}"
+        f"scaling-limits run {figure} --preset {preset}. Computed there: {listing or 'nothing'}"
     )
 
 
@@ -293,7 +295,7 @@ def _json(path: Path) -> Any:
         raise ScalingLimitsError(f"{path} cannot be read: {error}") from error
 
 
-def _in_words(verdict: JsonObject) -> str:
+def _verdict_line(verdict: JsonObject) -> str:
     value, interval = verdict["value"], verdict["interval"]
     measured = []
     if value is not None:
@@ -301,17 +303,17 @@ def _in_words(verdict: JsonObject) -> str:
     if interval is not None:
         measured.append(f"interval {number(interval[0])} to {number(interval[1])}")
     measured += [f"threshold: {verdict['threshold']}", f"source: {verdict['source']}"]
-    words = f"- **{verdict['verdict']}**: {verdict['statement']} ({'; '.join(measured)})"
+    line = f"- **{verdict['verdict']}**: {verdict['statement']} ({'; '.join(measured)})"
     if verdict["detail"]:
-        words += f" {verdict['detail']}"
+        line += f" {verdict['detail']}"
     if verdict["registered"]:
-        words += f" *Registered deviation:* {verdict['registered']}"
+        line += f" *Registered deviation:* {verdict['registered']}"
     if verdict.get("amended"):
-        words += f" *Amended:* {verdict['amended']}"
-    return words
+        line += f" *Amended:* {verdict['amended']}"
+    return line
 
 
-def _found(verdict: JsonObject) -> str:
+def _measured_text(verdict: JsonObject) -> str:
     """Return the measured value with its interval, and the threshold."""
     value, interval = verdict["value"], verdict["interval"]
     measured = "no value" if value is None else with_interval(value, interval)

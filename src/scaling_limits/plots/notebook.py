@@ -55,7 +55,7 @@ def execute(
     output.unlink(missing_ok=True)
     try:
         with _surroundings():
-            done = papermill.execute_notebook(
+            executed = papermill.execute_notebook(
                 copy.deepcopy(source),
                 os.path.relpath(failed),
                 parameters={"record": True},
@@ -73,8 +73,8 @@ def execute(
     except OSError as error:
         # papermill writes this file last, even if a cell failed
         raise unwritable(failed, error) from error
-    _strip(done, source)
-    write_file(output, nbformat.writes(done) + "\n")  # type: ignore[no-untyped-call]
+    _strip(executed, source)
+    write_file(output, nbformat.writes(executed) + "\n")  # type: ignore[no-untyped-call]
     failed.unlink()
 
 
@@ -92,10 +92,10 @@ def filled(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNo
             cells += map(new_code_cell, drawing_cells(plot_of(folder)))
         else:
             cells.append(cell)
-    whole = copy.deepcopy(notebook)
-    whole.cells = cells
-    _number(whole)
-    return whole
+    result = copy.deepcopy(notebook)
+    result.cells = cells
+    _number(result)
+    return result
 
 
 def drawing_cells(plot: PlotOptions) -> list[str]:
@@ -160,12 +160,14 @@ def _number(notebook: nbformat.NotebookNode) -> None:
         cell.id = f"cell-{number:02d}"
 
 
-def _strip(done: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
-    done.metadata = source.metadata
+def _strip(executed: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
+    executed.metadata = source.metadata
     # without the parameters, a reader who reruns the notebook does not overwrite the figure of record
-    done.cells = [c for c in done.cells if "injected-parameters" not in c.metadata.get("tags", [])]
-    _number(done)
-    for cell in done.cells:
+    executed.cells = [
+        c for c in executed.cells if "injected-parameters" not in c.metadata.get("tags", [])
+    ]
+    _number(executed)
+    for cell in executed.cells:
         for key in ("papermill", "execution"):
             cell.metadata.pop(key, None)
 

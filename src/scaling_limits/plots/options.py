@@ -191,15 +191,15 @@ def _has_symbols(options: type[PlotOptions]) -> bool:
     return "symbols" in options.model_fields
 
 
-def axis_words(quantity: object) -> Written:
+def axis_keys(quantity: object) -> Written:
     """Return label, scale and direction of a quantity's metric, omitting default scales and directions."""
     try:
         known = metric_info(Quantity.model_validate(quantity))
     except ValidationError:
         return {"label": ""}  # an invalid quantity is the error to report, not its label
-    words = {"label": known.label, "scale": known.scale, "best": known.best}
-    usual = {"scale": "log", "best": "min"}
-    return {key: value for key, value in words.items() if value != usual.get(key)}
+    keys = {"label": known.label, "scale": known.scale, "best": known.best}
+    defaults = {"scale": "log", "best": "min"}
+    return {key: value for key, value in keys.items() if value != defaults.get(key)}
 
 
 def by_grid(plot: Written) -> Written:

@@ -50,15 +50,18 @@ def as_csv(table: pd.DataFrame) -> str:
     names = [str(name or "") for name in table.columns.names]
     headings = [
         ", ".join(
-            f"{name} {words}" if name else words for name, words in zip(names, place, strict=True)
+            f"{name} {heading}" if name else heading
+            for name, heading in zip(names, levels, strict=True)
         )
-        for place in _levels(table.columns)
+        for levels in _levels(table.columns)
     ]
     lines = [[*(str(name or "") for name in table.index.names), *headings]]
     for labels, entries in zip(_levels(table.index), table.to_numpy().tolist(), strict=True):
         lines.append([*labels, *entries])
     content = io.StringIO()
-    csv.writer(content, lineterminator="\n").writerows(map(_read, line) for line in lines)
+    csv.writer(content, lineterminator="\n").writerows(
+        map(_machine_readable, line) for line in lines
+    )
     return content.getvalue()
 
 
@@ -78,56 +81,56 @@ def as_latex(table: pd.DataFrame, comments: Iterable[str] = ()) -> str:
         known = sheet.known(row)
         if row and known < sheet.labels - 1:
             lines.append(r"\hline")
-        lines.append(_line([""] * known + [_entry(words) for words in line[known:]]))
+        lines.append(_line([""] * known + [_entry(entry) for entry in line[known:]]))
     lines += [r"\hline", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
-def escaped(words: str) -> str:
+def escaped(text: str) -> str:
     r"""Return a text escaped for LaTeX; `\$` is a dollar sign that does not start mathematics.
 
     >>> escaped(r"50 % of $N^{-a_l}$ in fan_in")
     '50 \\% of $N^{-a_l}$ in fan\\_in'
     """
-    parts = re.split(r"(\\\$|\$[^$]*\$)", words)
+    parts = re.split(r"(\\\$|\$[^$]*\$)", text)
     return "".join(
         part if number % 2 else "".join(_ESCAPED.get(sign, sign) for sign in part)
         for number, part in enumerate(parts)
     )
 
 
-def _entry(words: str) -> str:
-    text = escaped(plain(words))
-    return rf"\textbf{{{text}}}" if is_bold(words) else text
+def _entry(entry: str) -> str:
+    text = escaped(plain(entry))
+    return rf"\textbf{{{text}}}" if is_bold(entry) else text
 
 
 def _levels(index: pd.Index) -> list[tuple[str, ...]]:
     """Return the headings of each row or column, the outermost first."""
-    places = (place if isinstance(place, tuple) else (place,) for place in index)
-    return [tuple(map(str, place)) for place in places]
+    tuples = (labels if isinstance(labels, tuple) else (labels,) for labels in index)
+    return [tuple(map(str, labels)) for labels in tuples]
 
 
-def _read(words: str) -> str:
-    words = plain(words)
+def _machine_readable(text: str) -> str:
+    text = plain(text)
     for sign, ascii_sign in _SIGNS.items():
-        words = words.replace(sign, ascii_sign)
-    return words
+        text = text.replace(sign, ascii_sign)
+    return text
 
 
 def _header(sheet: Sheet, row: int) -> Iterator[str]:
     """Yield a line of headings, followed by a rule below the headings that span columns with further headings."""
-    words, rules = [escaped(label) for label in sheet.header[row][: sheet.labels]], []
+    entries, rules = [escaped(label) for label in sheet.header[row][: sheet.labels]], []
     last = row == len(sheet.header) - 1
     for heading, first, end in sheet.spans(row):
         across = end - first > 1
         text = escaped(heading)
-        words.append(rf"\multicolumn{{{end - first}}}{{c}}{{{text}}}" if across else text)
+        entries.append(rf"\multicolumn{{{end - first}}}{{c}}{{{text}}}" if across else text)
         if heading and not last:
             rules.append(rf"\cline{{{first + 1}-{end}}}")
-    yield _line(words)
+    yield _line(entries)
     if rules:
         yield " ".join(rules)
 
 
-def _line(words: Iterable[str]) -> str:
-    return rf"{' & '.join(words)} \\"
+def _line(entries: Iterable[str]) -> str:
+    return rf"{' & '.join(entries)} \\"

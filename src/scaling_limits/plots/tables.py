@@ -113,7 +113,7 @@ def values(grids: GridResults, grid: str, quantity: Quantity, by: Sequence[str])
     rows = grids[grid].quantity(quantity)
     if rows.empty:
         raise ScalingLimitsError(f"no records of the metric '{quantity.metric}' in '{grid}'")
-    rows = rows.astype(dict.fromkeys(quantity.kept, int))
+    rows = rows.astype(dict.fromkeys(quantity.kept_axes, int))
     for column in by:
         if column not in rows:
             columns = rows.columns.difference(["value", "cell_id", "grid"])

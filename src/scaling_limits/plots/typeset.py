@@ -24,19 +24,19 @@ _BOLD = "**"
 Line = tuple[str, ...]
 
 
-def bold(words: str) -> str:
+def bold(entry: str) -> str:
     """Return a text marked as bold."""
-    return f"{_BOLD}{words}{_BOLD}"
+    return f"{_BOLD}{entry}{_BOLD}"
 
 
-def is_bold(words: str) -> bool:
+def is_bold(entry: str) -> bool:
     """Return whether a text is marked as bold."""
-    return words.startswith(_BOLD)
+    return entry.startswith(_BOLD)
 
 
-def plain(words: str) -> str:
+def plain(entry: str) -> str:
     """Return a text without the marks of bold."""
-    return words.removeprefix(_BOLD).removesuffix(_BOLD)
+    return entry.removeprefix(_BOLD).removesuffix(_BOLD)
 
 
 def typeset(
@@ -96,11 +96,11 @@ class Sheet:
         """
         columns = zip(self.header[-1], *self.body, strict=True)
         widths = [
-            float(max(text.length(plain(words)) for words in column) + _GAP) for column in columns
+            float(max(text.length(plain(entry)) for entry in column) + _GAP) for column in columns
         ]
         for row in range(len(self.header)):
-            for words, first, end in self.spans(row):
-                lack = text.length(words) + _GAP - sum(widths[first:end])
+            for entry, first, end in self.spans(row):
+                lack = text.length(entry) + _GAP - sum(widths[first:end])
                 for column in range(first, end):
                     widths[column] += max(lack, 0) / (end - first)
         return [0.0, *accumulate(widths)]
@@ -115,20 +115,20 @@ class Sheet:
 
         spans = []
         for _, group in groupby(range(self.labels, len(self.header[row])), key=heading):
-            over = list(group)
-            spans.append((self.header[row][over[0]], over[0], over[-1] + 1))
+            columns = list(group)
+            spans.append((self.header[row][columns[0]], columns[0], columns[-1] + 1))
         return spans
 
     def write(self, ax: Axes) -> None:
         """Write text and rules on otherwise empty axes."""
         ax.set_axis_off()
         ax.set(xlim=(0, self.ends[-1]), ylim=(self.height, 0))
-        for column, words in enumerate(self.header[-1][: self.labels]):
-            self._words(ax, len(self.header) - 1, column, column + 1, words)
+        for column, entry in enumerate(self.header[-1][: self.labels]):
+            self._write_entry(ax, len(self.header) - 1, column, column + 1, entry)
         for row in range(len(self.header)):
-            for words, first, end in self.spans(row):
-                self._words(ax, row, first, end, words)
-                if row < len(self.header) - 1 and words:
+            for entry, first, end in self.spans(row):
+                self._write_entry(ax, row, first, end, entry)
+                if row < len(self.header) - 1 and entry:
                     edges = self.ends[first] + _GAP / 4, self.ends[end] - _GAP / 4
                     _rule(ax, row + 1, edges, _LIGHT)
         for row, line in enumerate(self.body):
@@ -136,7 +136,7 @@ class Sheet:
             if row and known < self.labels - 1:
                 _rule(ax, len(self.header) + row, (0, self.ends[-1]), _LIGHT)
             for column in range(known, len(line)):
-                self._words(ax, len(self.header) + row, column, column + 1, line[column])
+                self._write_entry(ax, len(self.header) + row, column, column + 1, line[column])
         for row, thickness in ((0, _HEAVY), (len(self.header), _LIGHT), (self.height, _HEAVY)):
             _rule(ax, row, (0, self.ends[-1]), thickness)
 
@@ -147,14 +147,14 @@ class Sheet:
         pairs = zip(self.body[row][: self.labels - 1], self.body[row - 1], strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-    def _words(self, ax: Axes, row: int, first: int, end: int, words: str) -> None:
+    def _write_entry(self, ax: Axes, row: int, first: int, end: int, entry: str) -> None:
         """Write a text, centred over its columns or, for row labels, left-aligned."""
-        label = first < self.labels
-        x = self.ends[first] + _GAP / 4 if label else (self.ends[first] + self.ends[end]) / 2
-        look: style.Look = {"va": "center_baseline", "ha": "left" if label else "center"}
-        if words:
-            weight = "bold" if is_bold(words) else "normal"
-            ax.text(x, row + 0.5, plain(words), size=style.NORMAL, weight=weight, **look)
+        is_label = first < self.labels
+        x = self.ends[first] + _GAP / 4 if is_label else (self.ends[first] + self.ends[end]) / 2
+        alignment: style.Look = {"va": "center_baseline", "ha": "left" if is_label else "center"}
+        if entry:
+            weight = "bold" if is_bold(entry) else "normal"
+            ax.text(x, row + 0.5, plain(entry), size=style.NORMAL, weight=weight, **alignment)
 
 
 def _rule(ax: Axes, line: int, ends: tuple[float, float], thickness: float) -> None:

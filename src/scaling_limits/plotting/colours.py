@@ -45,16 +45,16 @@ SETS = tuple(str(grey) for grey in (1.0, 0.94, 0.86, 0.76))
 _OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)
 
 
-def size_colours(values: Iterable[float], which: int = 0) -> dict[float, Colour]:
-    """Return a colour for each size by its logarithm, the largest darkest; `which` selects the palette."""
+def size_colours(values: Iterable[float], palette: int = 0) -> dict[float, Colour]:
+    """Return a colour for each size by its logarithm, the largest darkest; `palette` selects the palette."""
     sizes = sorted(set(values))
-    name, lightest = _SEQUENCES[which % len(_SEQUENCES)]
+    name, lightest = _SEQUENCES[palette % len(_SEQUENCES)]
     logarithmic = sizes[0] > 0
-    places = np.log(sizes) if logarithmic else np.array(sizes, float)
-    span = places[-1] - places[0]
-    parts = (places - places[0]) / span if span else np.ones(len(sizes))
-    found = colormaps[name](lightest * (1 - parts))
-    return {size: to_rgb(colour) for size, colour in zip(sizes, found, strict=True)}
+    positions = np.log(sizes) if logarithmic else np.array(sizes, float)
+    span = positions[-1] - positions[0]
+    parts = (positions - positions[0]) / span if span else np.ones(len(sizes))
+    colours = colormaps[name](lightest * (1 - parts))
+    return {size: to_rgb(colour) for size, colour in zip(sizes, colours, strict=True)}
 
 
 def identity_colours(values: Iterable[float]) -> dict[float, Colour]:
@@ -87,9 +87,9 @@ def line_colours(rows: pd.DataFrame) -> dict[str, Colour]:
     colours: dict[str, Colour] = {}
     # methods with a fixed colour come first, so that no other line gets their colour
     for line in sorted(things, key=lambda name: things[name] is None):
-        own = things[line]
-        left = [c for c in ([own] if own else []) + list(_OTHERS) if c not in taken]
-        taken.append((left or list(_OTHERS))[0])
+        fixed = things[line]
+        available = [c for c in ([fixed] if fixed else []) + list(_OTHERS) if c not in taken]
+        taken.append((available or list(_OTHERS))[0])
         colours[line] = to_rgb(taken[-1])
     return {line: colours[line] for line in things}
 

@@ -66,9 +66,9 @@ def _run(cell: NotebookNode, namespace: dict[str, object]) -> bool:
         shown = {"data": data, "metadata": metadata, "execution_count": cell.execution_count}
         cell.outputs.append(new("execute_result", **shown))
     if error is not None:
-        said = {"ename": type(error).__name__, "evalue": str(error)}
+        summary = {"ename": type(error).__name__, "evalue": str(error)}
         lines = traceback.format_exception(error)
-        cell.outputs.append(new("error", **said, traceback=lines))
+        cell.outputs.append(new("error", **summary, traceback=lines))
     return error is not None
 
 

@@ -76,7 +76,7 @@ class Page:
             *rows: for each row of bodies, the sizes of their axes in inches.
         """
         self.width = max(*(sum(width for width, _ in row) for row in rows), _NARROWEST)
-        small = [text.wrap(words, round(self.width * _NOTE)) for words in notes]
+        small = [text.wrap(line, round(self.width * _NOTE)) for line in notes]
         lines = "\n".join(small)
         written = self._lines(heading)
         self._head = _MARGIN + sum(height for _, height, _ in written) + _PAD if written else _PAD
@@ -90,13 +90,13 @@ class Page:
         self._top, *middle, self._bottom = (
             self.figure.add_subfigure(self._parts[row]) for row in range(len(rows) + 2)
         )
-        self._rows = [self._row(*found) for found in zip(middle, rows, strict=True)]
+        self._rows = [self._row(*row_parts) for row_parts in zip(middle, rows, strict=True)]
         self.bodies = [body for row in self._rows for body in row]
         self._unfinished = set(self.bodies)
         self.fit()
         y = self._head - _MARGIN
-        for words, height, look in written:
-            self._top.text(0.0, y / self._head, words, va="top", **look)
+        for line, height, look in written:
+            self._top.text(0.0, y / self._head, line, va="top", **look)
             y -= height
         self._put_badge(heading.badge)
         small_look: style.Look = {"size": style.SMALL, "color": "0.25", "gid": "notes"}
@@ -110,11 +110,11 @@ class Page:
             (heading.see, _NORMAL, _SEE_LINE, {"size": style.NORMAL, "color": "0.15"}),
         )
         written: list[tuple[str, float, style.Look]] = []
-        for name, (words, characters, line, look) in zip(
+        for name, (content, characters, line, look) in zip(
             ("identity", "title", "see"), parts, strict=True
         ):
-            if words:
-                wrapped = text.wrap(words, round(self.width * characters))
+            if content:
+                wrapped = text.wrap(content, round(self.width * characters))
                 height = (wrapped.count("\n") + 1) * line
                 written.append((wrapped, height, {**look, "gid": name}))
         return written
@@ -122,10 +122,10 @@ class Page:
     def _put_badge(self, badge: Badge | None) -> None:
         if badge is None:
             return
-        words = f"{badge.outcome} \N{MIDDLE DOT} {badge.claims}"
+        label = f"{badge.outcome} \N{MIDDLE DOT} {badge.claims}"
         box: style.Look = {"boxstyle": "round,pad=0.25", "facecolor": badge.colour, "linewidth": 0}
         look: style.Look = {"size": style.SMALL, "va": "top", "ha": "right", "gid": "badge"}
-        self._top.text(1.0, 1 - _MARGIN / self._head, words, bbox=box, **look)
+        self._top.text(1.0, 1 - _MARGIN / self._head, label, bbox=box, **look)
 
     def _row(self, area: SubFigure, sizes: Sequence[Size]) -> list["Body"]:
         if len(sizes) == 1:
@@ -147,9 +147,9 @@ class Page:
     def finish(self, body: "Body") -> Figure:
         """Return the figure, after computing its layout if all of its bodies are finished."""
         self._unfinished.discard(body)
-        return self.figure if self._unfinished else self.settle()
+        return self.figure if self._unfinished else self.compute_layout()
 
-    def settle(self) -> Figure:
+    def compute_layout(self) -> Figure:
         """Compute the layout once for all formats, and return the figure."""
         self._engine.execute(self.figure)
         # with any layout engine, even "none", every format would draw the page twice
@@ -186,7 +186,7 @@ class Block:
 
 
 class Body:
-    """The place of one plot on a page: an area for axes above an area for their legend."""
+    """The part of a page for one plot: an area for axes above an area for their legend."""
 
     def __init__(self, page: Page, area: SubFigure, size: Size) -> None:
         """Divide an area of the page between axes of the given size in inches and their legend."""
@@ -328,7 +328,7 @@ def shape(count: int, wrap: int) -> tuple[int, int]:
 
 
 def scale_ticks(
-    axis: Axis, scale: str, low: float, high: float, *, whole: bool = False, few: bool = False
+    axis: Axis, scale: str, low: float, high: float, *, integers: bool = False, few: bool = False
 ) -> None:
     """Place ticks at round numbers between two ends, all in one notation.
 
@@ -337,10 +337,10 @@ def scale_ticks(
         scale: "linear" or "log".
         low: the smallest value.
         high: the largest value.
-        whole: whether values are counts, so that a linear axis has only whole numbers.
+        integers: whether values are counts, so that a linear axis has ticks only at integers.
         few: whether a logarithmic axis is short.
     """
-    even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=whole)
+    even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=integers)
     if scale == "linear":
         axis.set_major_locator(even)
         return
@@ -390,8 +390,8 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
     )
     axis.set_major_locator(few)
     alike = values if alike is None else alike
-    whole = alike.min() >= 1 and alike.max() < 1e5
-    axis.set_major_formatter(FuncFormatter(_plainly) if whole else LogFormatterMathtext(base=2))
+    plain = alike.min() >= 1 and alike.max() < 1e5
+    axis.set_major_formatter(FuncFormatter(_plainly) if plain else LogFormatterMathtext(base=2))
     axis.set_minor_locator(LogLocator(base=2, numticks=99))
     axis.set_minor_formatter(NullFormatter())
 
@@ -399,9 +399,9 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
 def are_powers(values: np.ndarray) -> bool:
     """Return whether all values are powers of two or half-way between them, and at least two are powers."""
     octaves = np.log2(np.unique(values))
-    whole = np.isclose(octaves, octaves.round()).sum()
+    num_powers = np.isclose(octaves, octaves.round()).sum()
     halves = np.allclose(2 * octaves, (2 * octaves).round(), atol=1e-3)
-    return bool(halves and whole >= min(2, len(octaves)))
+    return bool(halves and num_powers >= min(2, len(octaves)))
 
 
 def cell_ticks(axis: Axis, values: np.ndarray) -> None:
@@ -425,12 +425,12 @@ def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
     scale_ticks(axis, scale, low, high)
     log = scale == "log" and low > 0
 
-    def share(value: float) -> float:
-        places = np.log([low, value, high]) if log else np.array([low, value, high])
-        return float((places[1] - places[0]) / (places[2] - places[0]))
+    def fraction(value: float) -> float:
+        positions = np.log([low, value, high]) if log else np.array([low, value, high])
+        return float((positions[1] - positions[0]) / (positions[2] - positions[0]))
 
     rounds = [v for v in axis.get_major_locator().tick_values(low, high) if low < v < high]
-    between = [v for v in rounds if _NEAR_END < share(v) < 1 - _NEAR_END]
+    between = [v for v in rounds if _NEAR_END < fraction(v) < 1 - _NEAR_END]
     ends = [_rounded(end, high - low) for end in (low, high)]
     axis.set_major_locator(FixedLocator([low, *between, high]))
     names = [text.short(value) for value in (ends[0], *between, ends[1])]
@@ -441,4 +441,6 @@ def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
 def _rounded(end: float, span: float) -> float:
     """Round an end of an axis to two digits, or to more if the difference would be visible."""
     rounded = (float(f"{end:.{digits}g}") for digits in range(2, 17))
-    return next((one for one in rounded if abs(one - end) <= _VISIBLE * span), end)
+    return next(
+        (candidate for candidate in rounded if abs(candidate - end) <= _VISIBLE * span), end
+    )

@@ -46,22 +46,22 @@ def short(value: float) -> str:
     return f"${power}$" if mantissa == "1" else f"${mantissa}{{\\cdot}}{power}$"
 
 
-def wrap(words: str, width: int) -> str:
+def wrap(text: str, width: int) -> str:
     """Break a text into as few lines of at most about `width` characters as possible, but not inside mathematics.
 
     The lines have about the same length.
     """
-    count = len(_filled(words, width))
+    count = len(_lines(text, width))
     # wider lines are never more
     narrowest = 1 + bisect_left(
-        range(1, width), True, key=lambda fewer: len(_filled(words, fewer)) == count
+        range(1, width), True, key=lambda fewer: len(_lines(text, fewer)) == count
     )
-    return "\n".join(_filled(words, narrowest))
+    return "\n".join(_lines(text, narrowest))
 
 
-def _filled(words: str, width: int) -> list[str]:
+def _lines(text: str, width: int) -> list[str]:
     lines: list[str] = []
-    for word in re.findall(r"(?:\$[^$]*\$|\S)+", words):
+    for word in re.findall(r"(?:\$[^$]*\$|\S)+", text):
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and length(longer) <= width:
             lines[-1] = longer
@@ -70,12 +70,12 @@ def _filled(words: str, width: int) -> list[str]:
     return lines
 
 
-def length(words: str) -> int:
+def length(text: str) -> int:
     """Return the approximate width of a text in characters; a command of mathematics counts as one character."""
-    return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+", "x", words)))
+    return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+", "x", text)))
 
 
-def symbol(column: str, cells: pd.DataFrame, given: dict[str, str]) -> str:
+def symbol(column: str, cells: pd.DataFrame, symbols: dict[str, str]) -> str:
     """Return the symbol of a column of the cells, as mathematics without dollar signs.
 
     The depth is L if it counts weight layers or blocks, and H if it counts hidden layers.
@@ -83,10 +83,10 @@ def symbol(column: str, cells: pd.DataFrame, given: dict[str, str]) -> str:
     Args:
         column: the column.
         cells: the cells, which determine what a depth counts.
-        given: the paper's symbols, which take precedence.
+        symbols: the paper's symbols, which take precedence.
     """
-    if column in given:
-        return given[column]
+    if column in symbols:
+        return symbols[column]
     if column == "depth":
         hidden = "num_hidden_layers" in cells and bool(
             (cells["depth"] == cells["num_hidden_layers"]).all()
@@ -115,22 +115,22 @@ def order(value: float | str) -> tuple[float, str]:
     return float(_ACTIVATIONS.index(value) if value in _ACTIVATIONS else len(_ACTIVATIONS)), value
 
 
-def setting(column: str, value: float | str, cells: pd.DataFrame, given: dict[str, str]) -> str:
+def setting(column: str, value: float | str, cells: pd.DataFrame, symbols: dict[str, str]) -> str:
     """Return a value of a column of the cells as text: a number after its symbol, a name alone.
 
     Args:
         column: the column.
         value: the value.
         cells: the cells, which determine what a depth counts.
-        given: the paper's symbols.
+        symbols: the paper's symbols.
     """
     if isinstance(value, str):
         return name(value)
-    return f"${symbol(column, cells, given)}$ = {short(value)}"
+    return f"${symbol(column, cells, symbols)}$ = {short(value)}"
 
 
-def axis_label(column: str, cells: pd.DataFrame, given: dict[str, str]) -> str:
+def axis_label(column: str, cells: pd.DataFrame, symbols: dict[str, str]) -> str:
     """Return a column's name as text, followed by its symbol if it has one."""
-    words = _NAMES.get(column, column.replace("_", " "))
-    mark = symbol(column, cells, given)
-    return words if "mathrm" in mark else f"{words} ${mark}$"
+    label = _NAMES.get(column, column.replace("_", " "))
+    mark = symbol(column, cells, symbols)
+    return label if "mathrm" in mark else f"{label} ${mark}$"

@@ -136,6 +136,6 @@ def cells(plot: Options) -> list[str]:
     )
     cells = [page]
     for number, part in enumerate(plot.plots):
-        first, *others = drawing_cells(part)
-        cells += [f"figure, table = plots[{number}]\n{first}", *others]
+        first, *further = drawing_cells(part)
+        cells += [f"figure, table = plots[{number}]\n{first}", *further]
     return cells

@@ -28,7 +28,7 @@ class Options(PlotOptions):
     rows: tuple[tuple[str, ...], ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _as_many_words_as_columns(self) -> Options:
+    def _rows_match_columns(self) -> Options:
         for row in self.rows:
             if len(row) != len(self.columns):
                 first, columns = (row[0] if row else ""), len(self.columns)

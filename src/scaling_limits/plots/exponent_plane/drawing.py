@@ -148,23 +148,27 @@ class ExponentPlane(page.Drawing):
         return spans, (self.region(x, y), y) if low < y < high else _NONE
 
     def _name(self, ax: Axes, region: str, xs: np.ndarray, spans: np.ndarray) -> None:
-        """Write a region's name at the place inside it that is farthest from points and borders."""
+        """Write a region's name at the position inside it that is farthest from points and borders."""
         inside = np.isfinite(spans[:, 0])
         x, (low, high) = xs[inside], spans[inside].T
-        share = np.linspace(0.0, 1.0, _SHARES)
-        places = np.stack(np.broadcast_arrays(x, low + share[:, None] * (high - low)), axis=-1)
+        fractions = np.linspace(0.0, 1.0, _SHARES)
+        positions = np.stack(
+            np.broadcast_arrays(x, low + fractions[:, None] * (high - low)), axis=-1
+        )
         points = self.table[[X, Y]].drop_duplicates().to_numpy(float)
-        borders = [places[0], places[-1], places[:, 0], places[:, -1]]
+        borders = [positions[0], positions[-1], positions[:, 0], positions[:, -1]]
         extent = np.diff(self.limits)[:, 0]
         upright = np.ptp(x) < _NARROW * extent[0]
         # text is several times wider than high, so distances along it count less
         extent[1 - int(upright)] /= _ASPECT
-        candidates = places.reshape(-1, 2) / extent
+        candidates = positions.reshape(-1, 2) / extent
         obstacles = np.concatenate([points, *borders]) / extent
-        far = np.linalg.norm(candidates[:, None] - obstacles[None], axis=2).min(axis=1).argmax()
+        farthest = (
+            np.linalg.norm(candidates[:, None] - obstacles[None], axis=2).min(axis=1).argmax()
+        )
         look: style.Look = {"ha": "center", "va": "center", "path_effects": [_STROKE]}
         rotation = 90.0 if upright else 0.0
-        at_x, at_y = candidates[far] * extent
+        at_x, at_y = candidates[farthest] * extent
         ax.text(at_x, at_y, _NAMES[region], rotation=rotation, zorder=5, **look)
 
     def complete(self) -> None:
@@ -183,16 +187,16 @@ class ExponentPlane(page.Drawing):
             for region in _MARKERS
             if region in {*self.measured["region"], *self.measured["predicted"]}
         }
-        others = self.measured[self.measured["region"] != self.measured["predicted"]]
-        if len(others):
-            (ring,) = self.ax.plot(others[X], others[Y], **_RING)
-            entries[f"measured in another region ({len(others)} of {len(self.measured)})"] = ring
+        differing = self.measured[self.measured["region"] != self.measured["predicted"]]
+        if len(differing):
+            (ring,) = self.ax.plot(differing[X], differing[Y], **_RING)
+            entries[f"measured in another region ({len(differing)} of {len(self.measured)})"] = ring
         self.body.legend(page.Block("", entries))
 
 
-def _tint(region: str, share: float) -> colours.Colour:
-    """Return the colour of a region mixed with white; `share` is the fraction of the region's colour."""
-    red, green, blue = 1 - share * (1 - np.array(colours.REGIONS[region]))
+def _tint(region: str, fraction: float) -> colours.Colour:
+    """Return the colour of a region mixed with white; `fraction` is the fraction of the region's colour."""
+    red, green, blue = 1 - fraction * (1 - np.array(colours.REGIONS[region]))
     return red, green, blue
 
 

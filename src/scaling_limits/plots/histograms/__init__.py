@@ -59,7 +59,7 @@ class Options(PanelsOptions):
 
     @model_validator(mode="after")
     def _has_many_values(self) -> Options:
-        if self.quantity.kept != ("index",):
+        if self.quantity.kept_axes != ("index",):
             raise ValueError("a histogram is of many numbers: a quantity `per: index`")
         return self
 

@@ -32,8 +32,10 @@ class Landscapes(Along[Options, LandscapePanel]):
         The energy is the quadratic form (λ_min x² + λ_max y²) / 2 of the smallest and largest curvature.
         """
         flat, steep = self._rows(panel, value, "curvature").sort_values("index")["value"]
-        places = np.linspace(*self.plot.limits, _POINTS)
-        return places, (flat * places[None, :] ** 2 + steep * places[:, None] ** 2) / 2
+        coordinates = np.linspace(*self.plot.limits, _POINTS)
+        return coordinates, (
+            flat * coordinates[None, :] ** 2 + steep * coordinates[:, None] ** 2
+        ) / 2
 
     def path(self, panel: LandscapePanel, value: float) -> pd.DataFrame:
         """Return the position after each inference step, along the directions of smallest and largest curvature."""

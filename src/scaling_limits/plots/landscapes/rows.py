@@ -18,5 +18,5 @@ def of_panel(grids: GridResults, panel: LandscapePanel) -> pd.DataFrame:
             rows = selected(rows, panel.along, panel.values, panel.grid)
         rows = rows[rows["seed"] == rows["seed"].min()]
         parts.append(rows.assign(line=name, quantity=metric_info(quantity).label))
-    whole: pd.DataFrame = pd.concat(parts, ignore_index=True)
-    return whole.assign(title=panel.title or panel.grid)
+    rows_of_panel: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return rows_of_panel.assign(title=panel.title or panel.grid)

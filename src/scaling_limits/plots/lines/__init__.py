@@ -153,7 +153,7 @@ class Panel(options.Panel):
     def point_columns(self, line: Line) -> tuple[str, ...]:
         """Return the columns that identify a point of a line: its hue, and x if the quantity varies along x."""
         hue = (self.hue,) if self.hue and line.each else ()
-        has_x = not line.across or self.x not in AXES or self.x in line.quantity.kept
+        has_x = not line.across or self.x not in AXES or self.x in line.quantity.kept_axes
         return (*hue, self.x) if has_x else hue
 
     def uses(self) -> Iterator[Use]:
@@ -165,8 +165,8 @@ class Panel(options.Panel):
             if line.reference is not None:
                 yield Use(path, (line.reference,), line.quantity, by[:-1], self.only)
             if self.tuned_by is not None:
-                kept = self.x.removeprefix("relative_") in line.quantity.kept
-                points = by[:-1] if kept else by
+                keeps_x = self.x.removeprefix("relative_") in line.quantity.kept_axes
+                points = by[:-1] if keeps_x else by
                 tuned = (*points, *self.over)
                 yield Use((*path, "tuned_by"), (line.grid,), self.tuned_by, tuned, self.only)
 
@@ -187,11 +187,11 @@ class Panel(options.Panel):
                     yield MisplacedError(path, f"{problem}: it cannot go across")
             if line.reference is not None:
                 columns = [c for c in (*self.point_columns(line)[:-1], "seed") if c not in AXES]
-                own, others = (
-                    {tuple(value_of(settings, c) for c in columns) for settings, _ in each.points}
-                    for each in (grids[line.grid], grids[line.reference])
+                line_points, reference_points = (
+                    {tuple(value_of(settings, c) for c in columns) for settings, _ in cells.points}
+                    for cells in (grids[line.grid], grids[line.reference])
                 )
-                if own - others:
+                if line_points - reference_points:
                     problem = f"the grid '{line.reference}' lacks values of {' and '.join(columns)}"
                     yield MisplacedError(path, f"{problem} that '{line.grid}' has")
 

@@ -78,8 +78,8 @@ class Lines(page.Drawing):
 
     def lines(self, panel: Panel) -> Iterator[tuple[pd.DataFrame, style.Look]]:
         """Yield the visible points of each line and seaborn's options for drawing them."""
-        ends = self._own(panel)[panel.x].agg(["min", "max"])
-        for line, value, rows in self.each(panel):
+        ends = self._rows_with_x(panel)[panel.x].agg(["min", "max"])
+        for line, value, rows in self.parts(panel):
             points = visible(rows, log=panel.scale == "log")
             look = self.look(panel, line, value) | (_BARS if line.style == "markers" else _BAND)
             if line.across and len(points):
@@ -102,14 +102,14 @@ class Lines(page.Drawing):
         for level in panel.levels:
             marks.level(ax, level)
         if panel.stops_at_limits:
-            for line, value, rows in self.each(panel):
+            for line, value, rows in self.parts(panel):
                 if not line.across:
                     points = visible(rows, log=panel.scale == "log")
                     marks.arrow(ax, points, panel, self._colour(panel, line, value))
         if marks.is_tuned(panel):
             tuned = [
                 marks.Tuned(rows, self._colour(panel, line, value), self._judging(panel, line))
-                for line, value, rows in self.each(panel)
+                for line, value, rows in self.parts(panel)
                 if value is not None and not line.across
             ]
             share = marks.STRIP_ROW * len(tuned) / (_SHARE * self._panel_height)
@@ -122,7 +122,7 @@ class Lines(page.Drawing):
                 sorted(rows.loc[rows["diverged"], panel.x].unique())[first],
                 self._colour(panel, line, value),
             )
-            for line, value, rows in self.each(panel)
+            for line, value, rows in self.parts(panel)
             if not line.across
         ]
         marks.crosses(ax, lost, panel.best)
@@ -130,13 +130,13 @@ class Lines(page.Drawing):
     def complete(self) -> None:
         """Set scales, labels and limits, equal on comparable axes, and write the legend."""
         for panel, ax in self.panels:
-            if panel.x_scale == "log" and self._own(panel)[panel.x].min() <= 0:
+            if panel.x_scale == "log" and self._rows_with_x(panel)[panel.x].min() <= 0:
                 raise ScalingLimitsError(f"{panel.x}: 0 has no place on a logarithmic axis")
             ax.set_xscale(panel.x_scale)
             ax.set_yscale(panel.scale)
         for group in self._alike(self._abscissa):
             for near in self._overlapping(group):
-                values = pd.concat([self._own(panel)[panel.x] for panel, _ in near])
+                values = pd.concat([self._rows_with_x(panel)[panel.x] for panel, _ in near])
                 for panel, ax in near:
                     self._finish_x(panel, ax, values.to_numpy(float))
         for group in self._alike(self._comparable):
@@ -147,9 +147,11 @@ class Lines(page.Drawing):
         for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
             self._name(number, panel, ax)
         cells, symbols = self.figure.results.cells, self.plot.symbols
-        labels = {one.along: text.axis_label(one.along, cells, symbols) for one in self.tracks}
-        for one in self.tracks:
-            labels[one.over] = f"optimal ${text.symbol(one.over, cells, symbols)}$"
+        labels = {
+            track.along: text.axis_label(track.along, cells, symbols) for track in self.tracks
+        }
+        for track in self.tracks:
+            labels[track.over] = f"optimal ${text.symbol(track.over, cells, symbols)}$"
         optima.draw(self._lowest, self.tracks, labels, self._scales())
         for panel, ax in self.panels:
             self._write_slopes(panel, ax)
@@ -160,7 +162,7 @@ class Lines(page.Drawing):
     def _number(self, panel: Panel) -> int:
         return next(k for k, other in enumerate(self.plot.panels) if other is panel)
 
-    def each(self, panel: Panel) -> list[_Part]:
+    def parts(self, panel: Panel) -> list[_Part]:
         """Return the rows of each line and value of the hue."""
         return self._parts[self._number(panel)]
 
@@ -168,12 +170,12 @@ class Lines(page.Drawing):
     def _split(panel: Panel, rows: pd.DataFrame) -> list[_Part]:
         parts: list[_Part] = []
         for line, name in zip(panel.lines, panel.names, strict=True):
-            own = rows[rows["line"] == name]
+            line_rows = rows[rows["line"] == name]
             if panel.hue is None or not line.each:
-                parts.append((line, None, own))
+                parts.append((line, None, line_rows))
             else:
-                values = sorted(own[panel.hue].unique())
-                parts += [(line, float(v), own[own[panel.hue] == v]) for v in values]
+                values = sorted(line_rows[panel.hue].unique())
+                parts += [(line, float(v), line_rows[line_rows[panel.hue] == v]) for v in values]
         return parts
 
     @staticmethod
@@ -187,10 +189,10 @@ class Lines(page.Drawing):
             .groupby(panel.x, dropna=False)["value"]
             .agg(panel.centre)
             .reset_index()
-            for _, _, rows in self.each(panel)
+            for _, _, rows in self.parts(panel)
         ]
 
-    def _own(self, panel: Panel) -> pd.DataFrame:
+    def _rows_with_x(self, panel: Panel) -> pd.DataFrame:
         """Return the rows of a panel's lines that are not drawn across."""
         rows = self.rows(panel)
         across = [name for name, line in zip(panel.names, panel.lines, strict=True) if line.across]
@@ -203,31 +205,34 @@ class Lines(page.Drawing):
         for panel in self.plot.panels:
             rows = self.rows(panel)
             if panel.hue is not None:
-                own = [n for n, line in zip(panel.names, panel.lines, strict=True) if line.each]
-                rows = rows[rows["line"].isin(own)]
+                names = [n for n, line in zip(panel.names, panel.lines, strict=True) if line.each]
+                rows = rows[rows["line"].isin(names)]
             groups.setdefault(self._palette(panel), []).append(rows)
-        found: dict[tuple[str | None, str], dict[Any, palettes.Colour]] = {}
+        colours: dict[tuple[str | None, str], dict[Any, palettes.Colour]] = {}
         sequences = 0
         for (hue, network), parts in groups.items():
             rows = pd.concat(parts)
             if hue is None:
-                found[hue, network] = palettes.line_colours(rows)
+                colours[hue, network] = palettes.line_colours(rows)
             elif hue == "energy_weight_exponent":
-                found[hue, network] = palettes.exponent_colours(rows[hue])
+                colours[hue, network] = palettes.exponent_colours(rows[hue])
             elif hue in _IDENTITIES:
-                found[hue, network] = palettes.identity_colours(rows[hue])
+                colours[hue, network] = palettes.identity_colours(rows[hue])
             else:
-                found[hue, network] = palettes.size_colours(rows[hue], sequences)
+                colours[hue, network] = palettes.size_colours(rows[hue], sequences)
                 sequences += 1
-        return found
+        return colours
 
     def _palette(self, panel: Panel) -> tuple[str | None, str]:
         """Return the key of a panel's palette: its hue and, with a hue, the networks whose sizes include its own."""
         if panel.hue is None:
             return (None, "")
         sizes = self._sizes_of_networks[panel.hue]
-        own = sizes[self._kind(panel)[1]]
-        return (panel.hue, next(network for network, others in sizes.items() if own <= others))
+        network_sizes = sizes[self._kind(panel)[1]]
+        return (
+            panel.hue,
+            next(network for network, candidate in sizes.items() if network_sizes <= candidate),
+        )
 
     @cached_property
     def _sizes_of_networks(self) -> dict[str, dict[str, set[float]]]:
@@ -235,11 +240,11 @@ class Lines(page.Drawing):
         sizes: dict[str, dict[str, set[float]]] = {}
         for panel in self.plot.panels:
             if panel.hue is not None:
-                own = sizes.setdefault(panel.hue, {}).setdefault(self._kind(panel)[1], set())
-                own |= {value for _, value, _ in self.each(panel) if value is not None}
+                values = sizes.setdefault(panel.hue, {}).setdefault(self._kind(panel)[1], set())
+                values |= {value for _, value, _ in self.parts(panel) if value is not None}
         return {
-            hue: dict(sorted(own.items(), key=lambda item: -len(item[1])))
-            for hue, own in sizes.items()
+            hue: dict(sorted(by_network.items(), key=lambda item: -len(item[1])))
+            for hue, by_network in sizes.items()
         }
 
     def sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
@@ -257,8 +262,8 @@ class Lines(page.Drawing):
         look = {**style.LINES[line.style], "color": self._colour(panel, line, value)}
         if "marker" not in look:
             names = list(self.colours[self._palette(panel)])
-            which = names.index(str(line.label)) if panel.hue is None else 0
-            look["marker"] = MARKERS[which % len(MARKERS)] if self.is_marked(panel) else None
+            index = names.index(str(line.label)) if panel.hue is None else 0
+            look["marker"] = MARKERS[index % len(MARKERS)] if self.is_marked(panel) else None
         if line.across:
             look["marker"] = None
         return look
@@ -269,14 +274,14 @@ class Lines(page.Drawing):
 
     def _write_slopes(self, panel: Panel, ax: Axes) -> None:
         slopes: dict[str, list[fits.Slope]] = {}
-        for line, value, _ in self.each(panel):
+        for line, value, _ in self.parts(panel):
             # of several claims about a line, show the first
             for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
-                one = fits.Slope(slope, interval, self._colour(panel, line, value))
-                slopes.setdefault(line.style, []).append(one)
-        own = [one for of_style in slopes.values() for one in of_style]
+                fit = fits.Slope(slope, interval, self._colour(panel, line, value))
+                slopes.setdefault(line.style, []).append(fit)
+        all_fits = [fit for of_style in slopes.values() for fit in of_style]
         # without room for all, those of comparisons are left out
-        written = slopes.get("solid", own) if len(own) > fits.MOST else own
+        written = slopes.get("solid", all_fits) if len(all_fits) > fits.MOST else all_fits
         fits.write(ax, written, _SHARE * self._panel_height)
 
     def _judged_optima(self) -> list[optima.Track]:
@@ -287,27 +292,31 @@ class Lines(page.Drawing):
             name = self._headers[0][row] if self._headers else self._in_column(number)
             for line in panel.lines:
                 claim = self._judging(panel, line) if line.style == "solid" else None
-                one = claim and optima.track(claim, line.grid, number, column, name)
-                if one:
-                    tracks.append(one)
+                track = claim and optima.track_of(claim, line.grid, number, column, name)
+                if track:
+                    tracks.append(track)
         return tracks
 
     def _in_column(self, number: int) -> str:
-        """Return what distinguishes a panel from others of its column: its quantity, words of its title, or both."""
+        """Return what distinguishes a panel from others of its column: its quantity, parts of its title, or both."""
         column = self.plot.panels[number % self.columns :: self.columns]
         titles = [panel.title.split(", ") for panel in column]
         panel = self.plot.panels[number]
-        words = [w for w in panel.title.split(", ") if not all(w in title for title in titles)]
-        same = len({each.label for each in column}) == 1
-        return ", ".join(words if same and words else [panel.label, *words])
+        phrases = [
+            phrase
+            for phrase in panel.title.split(", ")
+            if not all(phrase in title for title in titles)
+        ]
+        same = len({other.label for other in column}) == 1
+        return ", ".join(phrases if same and phrases else [panel.label, *phrases])
 
     def _scales(self) -> dict[int, optima.Scale]:
         """Return the scale of the x axis of each panel with judged optima."""
         scales: dict[int, optima.Scale] = {}
-        for one in self.tracks:
-            panel = self.plot.panels[one.panel]
-            values = self._own(panel)[panel.x].to_numpy(float)
-            scales[one.panel] = optima.Scale(values, self.axes[one.panel].get_xlim())
+        for track in self.tracks:
+            panel = self.plot.panels[track.panel]
+            values = self._rows_with_x(panel)[panel.x].to_numpy(float)
+            scales[track.panel] = optima.Scale(values, self.axes[track.panel].get_xlim())
         return scales
 
     def _judging(self, panel: Panel, line: Line) -> JsonObject | None:
@@ -315,8 +324,8 @@ class Lines(page.Drawing):
         # an error and the accuracy have the same optimum
         quantity = line.quantity.model_dump(exclude={"label", "complement"})
         for claim in self.figure.judged:
-            own = Quantity.model_validate(claim["quantity"])
-            judged = own.model_dump(exclude={"label", "complement"})
+            claimed = Quantity.model_validate(claim["quantity"])
+            judged = claimed.model_dump(exclude={"label", "complement"})
             over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
             named = any(line.grid in arm["grids"] for arm in claim["arms"])
             if over and named and judged == quantity:
@@ -343,13 +352,16 @@ class Lines(page.Drawing):
         """
         overlapping: list[list[tuple[Panel, Axes]]] = []
         end = -np.inf
-        for low, high, each in sorted(
-            ((*self._own(panel)[panel.x].agg(["min", "max"]), (panel, ax)) for panel, ax in group),
+        for low, high, item in sorted(
+            (
+                (*self._rows_with_x(panel)[panel.x].agg(["min", "max"]), (panel, ax))
+                for panel, ax in group
+            ),
             key=lambda entry: entry[:2],
         ):
             if not overlapping or low > end:
                 overlapping.append([])
-            overlapping[-1].append(each)
+            overlapping[-1].append(item)
             end = max(end, high)
         return overlapping
 
@@ -370,13 +382,13 @@ class Lines(page.Drawing):
         """
         panel = group[0][0]
         log = panel.scale == "log"
-        centres = [points["value"] for each, _ in group for points in self._centres(each)]
+        centres = [points["value"] for other, _ in group for points in self._centres(other)]
         lines = [np.log(points) if log else points for points in centres if len(points)]
         if not lines:
             return (0.1, 10.0) if log else (0.0, 1.0)
         values = pd.concat(lines)
         low, high, middle = values.min(), values.max(), values.median()
-        guides = [v for each, ax in group for v in marks.guides(ax, each)]
+        guides = [v for other, ax in group for v in marks.guides(ax, other)]
         guides = list(np.log(guides)) if log else guides
         low, high = min([low, *guides]), max([high, *guides])
         rings = [v for _, ax in group for v in marks.heights(ax)]
@@ -394,18 +406,20 @@ class Lines(page.Drawing):
         bottom, top = (max(marks.room(ax)[end] for _, ax in group) for end in (0, 1))
         free = _FREE_OF_LIMITS if panel.limits else _FREE
         bottom, top = max(bottom, free), max(top, free)
-        whole = span / (1 - bottom - top)
-        ends = np.array([low - bottom * whole, high + top * whole])
+        length = span / (1 - bottom - top)
+        ends = np.array([low - bottom * length, high + top * length])
         return tuple(np.exp(ends) if log else ends)
 
     def _finish_x(self, panel: Panel, ax: Axes, values: np.ndarray) -> None:
         if panel.x_scale == "linear":
-            whole = bool(np.all(values == np.round(values)))
-            page.scale_ticks(ax.xaxis, "linear", values.min(), values.max(), whole=whole)
+            integers = bool(np.all(values == np.round(values)))
+            page.scale_ticks(ax.xaxis, "linear", values.min(), values.max(), integers=integers)
             return
         margin = 1.12 * (values.max() / values.min()) ** 0.03
         ax.set_xlim(values.min() / margin, values.max() * margin)
-        alike = [self._own(each)[each.x] for each in self.plot.panels if each.x == panel.x]
+        alike = [
+            self._rows_with_x(other)[other.x] for other in self.plot.panels if other.x == panel.x
+        ]
         page.size_ticks(ax.xaxis, values, pd.concat(alike).to_numpy(float))
 
     def _name(self, number: int, panel: Panel, ax: Axes) -> None:
@@ -433,14 +447,16 @@ class Lines(page.Drawing):
         alike = number % self.columns > 0 and self._comparable(
             self.plot.panels[left]
         ) == self._comparable(panel)
-        words = [] if alike else [text.wrap(panel.label, 28)]
-        words = [header, *words] if header and number % self.columns == 0 else words
-        ax.set_ylabel("\n".join(words))
+        label_lines = [] if alike else [text.wrap(panel.label, 28)]
+        label_lines = (
+            [header, *label_lines] if header and number % self.columns == 0 else label_lines
+        )
+        ax.set_ylabel("\n".join(label_lines))
         ax.tick_params(labelleft=not alike)
 
     def _same_x(self, panel: Panel, other: Panel) -> bool:
         same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
-        limits = [self.axes[self._number(each)].get_xlim() for each in (panel, other)]
+        limits = [self.axes[self._number(shown)].get_xlim() for shown in (panel, other)]
         return same and limits[0] == limits[1]
 
 
@@ -450,8 +466,8 @@ def strip_heights(plot: Options, table: pd.DataFrame) -> list[float]:
     heights: list[float] = []
     for number, panel in enumerate(plot.panels):
         lines = zip(panel.names, panel.lines, strict=True)
-        own = [name for name, line in lines if line.each and not line.across]
-        rows = table[(table["panel"] == number) & table["line"].isin(own)]
+        names = [name for name, line in lines if line.each and not line.across]
+        rows = table[(table["panel"] == number) & table["line"].isin(names)]
         count = len(rows[["line", panel.hue]].drop_duplicates()) if marks.is_tuned(panel) else 0
         if number % columns == 0:
             heights.append(0.0)

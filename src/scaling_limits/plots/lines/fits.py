@@ -53,24 +53,24 @@ def slopes_of(
     if panel.divided_by is not None or line.reference is not None:
         return []
     quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
-    found: list[tuple[float, tuple[float, float] | None]] = []
+    slopes: list[tuple[float, tuple[float, float] | None]] = []
     for claim in fitted:
-        own = Quantity.model_validate(claim["quantity"])
+        claimed = Quantity.model_validate(claim["quantity"])
         if (
             claim["along"] != panel.x
-            or own.model_dump(exclude={"label", "layer", "per"}) != quantity
+            or claimed.model_dump(exclude={"label", "layer", "per"}) != quantity
         ):
             continue
-        for arm in claim["arms"] if panel.x not in line.quantity.kept else ():
+        for arm in claim["arms"] if panel.x not in line.quantity.kept_axes else ():
             for fit in arm["fits"] if line.grid in arm["grids"] else ():
                 # the claim may select one layer of a quantity for which the line keeps all layers
-                one = own.layer is not None and own.layer != line.quantity.layer
-                group = {"layer": own.layer, **fit["group"]} if one else fit["group"]
+                selects_layer = claimed.layer is not None and claimed.layer != line.quantity.layer
+                group = {"layer": claimed.layer, **fit["group"]} if selects_layer else fit["group"]
                 group = {key: v for key, v in group.items() if panel.only.get(key) != v}
                 if set(group) <= {panel.hue} and group.get(panel.hue, value) == value:
                     interval = fit["interval"]
-                    found.append((fit["slope"], tuple(interval) if interval else None))
-    return found
+                    slopes.append((fit["slope"], tuple(interval) if interval else None))
+    return slopes
 
 
 def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
@@ -89,14 +89,14 @@ def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
         values = [slope.value for slope in slopes]
         texts = [(f"{_number(min(values))} to {_number(max(values))}", (0.25, 0.25, 0.25))]
     texts = [("slope" if len(slopes) == 1 else "slopes", (0.25, 0.25, 0.25)), *texts]
-    places, step = _places(ax), _LINE / height
+    points, step = _line_points(ax), _LINE / height
     block = np.array([_WIDTH, 0.05 + step * len(texts)])
     right, top = min(
         ((right, top) for top in (True, False) for right in (True, False)),
-        key=lambda corner: _crowd(places, np.array(corner, float), block),
+        key=lambda corner: _crowd(points, np.array(corner, float), block),
     )
     first = 0.98 if top else 0.02 + step * (len(texts) - 1)
-    for number, (words, colour) in enumerate(texts):
+    for number, (line_text, colour) in enumerate(texts):
         # a line may still pass behind the text
         box: style.Look = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3}
         look: style.Look = {
@@ -105,10 +105,12 @@ def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
             "va": "top" if top else "bottom",
         }
         at = 0.98 if right else 0.02, first - number * step
-        ax.text(*at, words, transform=ax.transAxes, size=style.SMALL - 0.5, color=colour, **look)
+        ax.text(
+            *at, line_text, transform=ax.transAxes, size=style.SMALL - 0.5, color=colour, **look
+        )
 
 
-def _places(ax: Axes) -> np.ndarray:
+def _line_points(ax: Axes) -> np.ndarray:
     """Return points [P, 2] along all lines, in coordinates of the axes from 0 to 1."""
     parts = [np.zeros((0, 2))]
     for line in ax.lines:
@@ -119,11 +121,11 @@ def _places(ax: Axes) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _crowd(places: np.ndarray, corner: np.ndarray, block: np.ndarray) -> tuple[int, float]:
+def _crowd(points: np.ndarray, corner: np.ndarray, block: np.ndarray) -> tuple[int, float]:
     """Return how many points lie in a block at a corner, and the sum of inverse squared distances to the corner."""
-    apart = np.abs(places[np.isfinite(places).all(axis=1)] - corner)
-    inside = int((apart < block).all(axis=1).sum())
-    return inside, float((1 / (np.square(apart).sum(axis=1) + 0.01)).sum())
+    distances = np.abs(points[np.isfinite(points).all(axis=1)] - corner)
+    inside = int((distances < block).all(axis=1).sum())
+    return inside, float((1 / (np.square(distances).sum(axis=1) + 0.01)).sum())
 
 
 def _number(value: float) -> str:

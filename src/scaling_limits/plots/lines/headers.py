@@ -11,16 +11,19 @@ def headers_of(titles: list[str], columns: int) -> tuple[list[str], list[str]] |
     rows = [titles[k : k + columns] for k in range(0, len(titles), columns)]
     if len(rows) < 2 or columns < 2 or len(rows[-1]) < columns:
         return None
-    words = [[title.split(", ") for title in row] for row in rows]
-    of_columns = [_shared([row[k] for row in words]) for k in range(columns)]
-    of_rows = [[w for w in _shared(row) if not all(w in c for c in of_columns)] for row in words]
-    for row, header in zip(words, of_rows, strict=True):
-        for title, column in zip(row, of_columns, strict=True):
+    phrases = [[title.split(", ") for title in row] for row in rows]
+    column_headers = [_shared([row[k] for row in phrases]) for k in range(columns)]
+    row_headers = [
+        [phrase for phrase in _shared(row) if not all(phrase in c for c in column_headers)]
+        for row in phrases
+    ]
+    for row, header in zip(phrases, row_headers, strict=True):
+        for title, column in zip(row, column_headers, strict=True):
             if sorted(title) != sorted([*header, *column]):
                 return None
-    return [", ".join(header) for header in of_rows], [", ".join(c) for c in of_columns]
+    return [", ".join(header) for header in row_headers], [", ".join(c) for c in column_headers]
 
 
 def _shared(titles: list[list[str]]) -> list[str]:
-    """Return the words that all titles share, in order."""
-    return [word for word in titles[0] if all(word in title for title in titles)]
+    """Return the phrases that all titles share, in order."""
+    return [phrase for phrase in titles[0] if all(phrase in title for title in titles)]

@@ -55,12 +55,12 @@ def _palettes(lines: Lines) -> list[Block]:
 
     If a hue has several palettes, the title also names the network.
     """
-    found = []
+    palette_blocks = []
     plot, hues = lines.plot, [hue for hue, _ in lines.colours]
     for (hue, network), palette in lines.colours.items():
         panels = lines.sharing((hue, network))
         if hue is None:
-            found.append(Block("", _individual(lines, panels)))
+            palette_blocks.append(Block("", _individual(lines, panels)))
             continue
         marker = MARKERS[0] if any(lines.is_marked(panel) for panel in panels) else None
         entries: dict[str, Artist] = {}
@@ -71,9 +71,9 @@ def _palettes(lines: Lines) -> list[Block]:
         # without a symbol if all values have names
         if not all(f"{value:g}" in plot.hue_labels for value in palette):
             title = f"${text.symbol(hue, lines.figure.results.cells, plot.symbols)}$"
-            title += f" ({_shared_words(lines, hue, network)})" if hues.count(hue) > 1 else ""
-        found.append(Block(title, entries))
-    return found
+            title += f" ({_shared_phrases(lines, hue, network)})" if hues.count(hue) > 1 else ""
+        palette_blocks.append(Block(title, entries))
+    return palette_blocks
 
 
 def _individual(lines: Lines, panels: Iterable[Panel]) -> dict[str, Artist]:
@@ -86,10 +86,12 @@ def _individual(lines: Lines, panels: Iterable[Panel]) -> dict[str, Artist]:
     return entries
 
 
-def _shared_words(lines: Lines, hue: str | None, network: str) -> str:
-    """Return the words shared by the titles of all panels of a palette, or else the network's name."""
-    titles = [each.title.split(", ") for each in lines.sharing((hue, network))]
-    shared = ", ".join(word for word in titles[0] if all(word in words for words in titles))
+def _shared_phrases(lines: Lines, hue: str | None, network: str) -> str:
+    """Return the phrases shared by the titles of all panels of a palette, or else the network's name."""
+    titles = [panel.title.split(", ") for panel in lines.sharing((hue, network))]
+    shared = ", ".join(
+        phrase for phrase in titles[0] if all(phrase in phrases for phrases in titles)
+    )
     return shared or text.name(network)
 
 
@@ -109,7 +111,7 @@ def _styles(lines: Lines) -> dict[str, Artist]:
 def _bands(lines: Lines) -> dict[str, Artist]:
     halves: dict[str, set[bool]] = {}
     for panel in lines.plot.panels:
-        for line, _, rows in lines.each(panel):
+        for line, _, rows in lines.parts(panel):
             if rows.duplicated(panel.x).any() and not line.across:
                 halves.setdefault(panel.centre, set()).add(shows_half(line, rows, panel))
     return {

@@ -68,10 +68,10 @@ def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axe
     strip.set(ylim=(len(lines) - 0.4, -0.6), yticks=[], facecolor="0.96")
     strip.spines[["top", "left", "right"]].set_visible(False)
     ax.tick_params(labelbottom=False, bottom=False, which="both")
-    for place, line in enumerate(lines):
+    for row, line in enumerate(lines):
         points = visible(line.rows, log=panel.scale == "log")
         centres = points.groupby(panel.x)["value"].agg(panel.centre)
-        _edges(strip, panel, line, place)
+        _edges(strip, panel, line, row)
         if centres.empty:
             continue
         xs, values = centres.index.to_numpy(float), centres.to_numpy(float)
@@ -86,28 +86,28 @@ def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axe
         ax.plot(xs[[at]], values[[at]], zorder=2.6, **ring)
         nearly = xs[lack <= (1 + NEARLY) * lack.min()]
         look: style.Look = {"color": line.colour, "solid_capstyle": "round"}
-        strip.plot(nearly[[0, -1]], [place] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
-        strip.plot(xs[[at]], [place], marker="o", markersize=2.6, label="_", **look)
+        strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
+        strip.plot(xs[[at]], [row], marker="o", markersize=2.6, label="_", **look)
     return strip
 
 
-def _edges(strip: Axes, panel: Panel, line: Tuned, place: int) -> None:
+def _edges(strip: Axes, panel: Panel, line: Tuned, row: int) -> None:
     """Mark the last stable x next to divergence, and each x between stable ones at which training diverged."""
     lost = line.rows.groupby(panel.x)["diverged"].any()
     xs, is_lost = lost.index.to_numpy(float), lost.to_numpy(bool)
     stable = np.flatnonzero(~is_lost)
     look: style.Look = {"color": line.colour, "linestyle": "none"}
     if stable.size == 0:
-        strip.plot(xs[:1], [place], label=style.DIVERGED, **style.CROSS | look)
+        strip.plot(xs[:1], [row], label=style.DIVERGED, **style.CROSS | look)
         return
     first, last = int(stable[0]), int(stable[-1])
     ends = [xs[last]] * (last < xs.size - 1) + [xs[first]] * (first > 0)
     tick: style.Look = {"marker": "|", "markersize": 4.5, "markeredgewidth": 1.0}
     if ends:
-        strip.plot(ends, [place] * len(ends), label=_STABLE, **tick, **look)
+        strip.plot(ends, [row] * len(ends), label=_STABLE, **tick, **look)
     between = xs[first:last][is_lost[first:last]]
     if between.size:
-        strip.plot(between, [place] * between.size, label=style.DIVERGED, **style.CROSS | look)
+        strip.plot(between, [row] * between.size, label=style.DIVERGED, **style.CROSS | look)
 
 
 def crosses(
@@ -123,37 +123,37 @@ def crosses(
         direction: "max" if large values are best; crosses are then at the bottom instead of the top.
     """
     lines = [(xs, colour) for xs, colour in diverged if len(xs)]
-    for place, (xs, colour) in enumerate(lines, start=1):
-        height = _EDGE + (len(lines) - place) * _STEP
+    for rank, (xs, colour) in enumerate(lines, start=1):
+        height = _EDGE + (len(lines) - rank) * _STEP
         height = height if direction == "max" else 1.0 - height
         look: style.Look = {"color": colour, "transform": ax.get_xaxis_transform()}
         ax.plot(xs, [height] * len(xs), zorder=3.0, label=style.DIVERGED, **style.CROSS, **look)
 
 
 def within_limits(points: pd.DataFrame, panel: Panel) -> pd.DataFrame:
-    """Return the points of a line up to the place where its centre first leaves the panel's limits.
+    """Return the points of a line up to the point at which its centre first leaves the panel's limits.
 
-    That place is the last point. A line that starts outside has no points.
+    This point is the last one. A line that starts outside has no points.
     """
-    before, place = _exit(points, panel)
-    own = points[points[panel.x].isin(before)]
-    if place is None:
-        return own
-    end = pd.DataFrame([place], columns=[panel.x, "value"])
-    return pd.concat([own, end], ignore_index=True)
+    before, exit_point = _exit(points, panel)
+    inside = points[points[panel.x].isin(before)]
+    if exit_point is None:
+        return inside
+    end = pd.DataFrame([exit_point], columns=[panel.x, "value"])
+    return pd.concat([inside, end], ignore_index=True)
 
 
 def arrow(ax: Axes, points: pd.DataFrame, panel: Panel, colour: Colour) -> None:
     """Draw an arrowhead where the centre of a line first leaves the panel's limits, if it does."""
-    _, place = _exit(points, panel)
-    if place is not None and panel.limits is not None:
-        marker = "^" if place[1] == panel.limits[1] else "v"
+    _, exit_point = _exit(points, panel)
+    if exit_point is not None and panel.limits is not None:
+        marker = "^" if exit_point[1] == panel.limits[1] else "v"
         look: style.Look = {**_ARROW, "marker": marker, "color": colour}
-        ax.plot(*place, label=_LEAVES, clip_on=False, zorder=2.6, **look)
+        ax.plot(*exit_point, label=_LEAVES, clip_on=False, zorder=2.6, **look)
 
 
 def _exit(points: pd.DataFrame, panel: Panel) -> tuple[list[float], tuple[float, float] | None]:
-    """Return the x before a line's centre first leaves the limits, and the place where it does (None: nowhere)."""
+    """Return the x before a line's centre first leaves the limits, and the point at which it does, if any."""
     assert panel.limits is not None
     centres = points.groupby(panel.x)["value"].agg(panel.centre)
     xs, values = centres.index.to_numpy(float), centres.to_numpy(float)
@@ -224,13 +224,13 @@ def level(ax: Axes, line: Level) -> None:
 
 def room(ax: Axes) -> tuple[float, float]:
     """Return the fractions of the y axis that marks at its lower and upper end occupy."""
-    places = [
+    positions = [
         float(np.asarray(line.get_ydata())[0])
         for line in ax.lines
         if line.get_transform() == ax.get_xaxis_transform()
     ]
-    low = [place for place in places if place < 0.5]
-    high = [1 - place for place in places if place >= 0.5]
+    low = [position for position in positions if position < 0.5]
+    high = [1 - position for position in positions if position >= 0.5]
     return max(low, default=-_STEP) + _STEP, max(high, default=-_STEP) + _STEP
 
 
@@ -250,8 +250,8 @@ def guides(ax: Axes, panel: Panel) -> list[float]:
 
 def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
     """Return the legend entries of the marks that occur on the axes and their strips."""
-    both = [each for ax in axes for each in (ax, *ax.child_axes)]
-    labels = {line.get_label() for ax in both for line in ax.lines}
+    all_axes = [child for ax in axes for child in (ax, *ax.child_axes)]
+    labels = {line.get_label() for ax in all_axes for line in ax.lines}
     tick: style.Look = {"marker": "|", "markersize": 4.5, "linestyle": "none"}
     dot: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": "0.35"}
     bar = Line2D([], [], color="0.75", linewidth=2.4, markeredgecolor="0.35", **dot)

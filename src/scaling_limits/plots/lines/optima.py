@@ -65,17 +65,17 @@ class Track:
         """The track with sizes relative to the smallest one, and optima relative to the optimum there."""
         first, start = (float(number) for number in self.points[0][:2] if number is not None)
 
-        def share(number: float | None, whole: float) -> float | None:
-            return None if number is None else number / whole
+        def ratio(number: float | None, base: float) -> float | None:
+            return None if number is None else number / base
 
         points = [
-            (share(size, first), *(share(number, start) for number in optima))
+            (ratio(size, first), *(ratio(number, start) for number in optima))
             for size, *optima in self.points
         ]
         return replace(self, points=tuple(points))
 
 
-def track(claim: JsonObject, grid: str, panel: int, column: int, name: str) -> Track | None:
+def track_of(claim: JsonObject, grid: str, panel: int, column: int, name: str) -> Track | None:
     """Return the optima that a claim located in a grid, or None if there are fewer than two sizes.
 
     Args:
@@ -112,31 +112,23 @@ def draw(
     names = _names(tracks)
     relative = _differ_in_start(tracks)
     if relative:
-        tracks = [one.relative for one in tracks]
+        tracks = [track.relative for track in tracks]
         labels = {
             key: label + (_SIZES_RELATIVE if key in SIZES else _RELATIVE)
             for key, label in labels.items()
         }
-    columns = [[one for one in tracks if one.column == column] for column in range(len(axes))]
+    columns = [[track for track in tracks if track.column == column] for column in range(len(axes))]
     groups: dict[Hashable, list[int]] = {}
-    for column, (ax, own) in enumerate(zip(axes, columns, strict=True)):
-        if not own:
+    for column, (ax, column_tracks) in enumerate(zip(axes, columns, strict=True)):
+        if not column_tracks:
             ax.remove()
             continue
-        limits = None if relative else scales[own[0].panel].limits
-        groups.setdefault((own[0].over, limits), []).append(column)
-        for one in own:
-            look = _look(one, names)
-            sizes, at, low, high = np.array(one.points, float).T
-            errors = np.nan_to_num([at - low, high - at], nan=1e9)
-            ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
-        sizes = np.array([point[0] for one in own for point in one.points], float)
-        ax.set(xscale="log", yscale="log")
-        ax.set_xlim(sizes.min() / 1.15, sizes.max() * 1.35)
-        page.size_ticks(ax.xaxis, sizes)
-        ax.set_xlabel(labels[own[0].along])
+        limits = None if relative else scales[column_tracks[0].panel].limits
+        groups.setdefault((column_tracks[0].over, limits), []).append(column)
+        _plot_tracks(ax, column_tracks, names)
+        ax.set_xlabel(labels[column_tracks[0].along])
     located = {
-        key: np.concatenate([_octaves(one) for column in group for one in columns[column]])
+        key: np.concatenate([_octaves(track) for column in group for track in columns[column]])
         for key, group in groups.items()
     }
     half = max(map(np.ptp, located.values()), default=0.0) / 2 + _OCTAVES
@@ -144,34 +136,47 @@ def draw(
         middle = (located[key].min() + located[key].max()) / 2
         limits = 2 ** (middle - half), 2 ** (middle + half)
         for column in group:
-            ax, own = axes[column], columns[column]
+            ax, column_tracks = axes[column], columns[column]
             ax.set_ylim(*limits)
-            _ticks(ax, limits, scales[own[0].panel])
+            _ticks(ax, limits, scales[column_tracks[0].panel])
             first = column == group[0]
-            ax.set_ylabel(labels[own[0].over] if first else "")
+            ax.set_ylabel(labels[column_tracks[0].over] if first else "")
             ax.tick_params(labelleft=first)
-            for one in own:
-                _open_ends(ax, one, _look(one, names)["color"])
-            if own[0].along in SIZES:
-                _guides(ax, own[0])
+            for track in column_tracks:
+                _open_ends(ax, track, _look(track, names)["color"])
+            if column_tracks[0].along in SIZES:
+                _guides(ax, column_tracks[0])
+
+
+def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
+    """Plot the tracks of a column with their intervals, on logarithmic axes with a tick at each size."""
+    for track in tracks:
+        sizes, at, low, high = np.array(track.points, float).T
+        errors = np.nan_to_num([at - low, high - at], nan=1e9)
+        look = _look(track, names)
+        ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
+    sizes = np.array([point[0] for track in tracks for point in track.points], float)
+    ax.set(xscale="log", yscale="log")
+    ax.set_xlim(sizes.min() / 1.15, sizes.max() * 1.35)
+    page.size_ticks(ax.xaxis, sizes)
 
 
 def _differ_in_start(tracks: Sequence[Track]) -> bool:
     """Return whether tracks of a column start at different sizes, or at optima that are far apart."""
-    for column in {one.column for one in tracks}:
-        starts = [one.points[0] for one in tracks if one.column == column]
+    for column in {track.column for track in tracks}:
+        starts = [track.points[0] for track in tracks if track.column == column]
         optima = [float(optimum or np.nan) for _, optimum, *_ in starts]
         if len({size for size, *_ in starts}) > 1 or max(optima) > _APART * min(optima):
             return True
     return False
 
 
-def _look(one: Track, names: Sequence[str]) -> style.Look:
-    return _LOOKS[names.index(one.name) % len(_LOOKS) if names else 0]
+def _look(track: Track, names: Sequence[str]) -> style.Look:
+    return _LOOKS[names.index(track.name) % len(_LOOKS) if names else 0]
 
 
-def _octaves(one: Track) -> np.ndarray:
-    return np.log2([float(point[1] or np.nan) for point in one.points])
+def _octaves(track: Track) -> np.ndarray:
+    return np.log2([float(point[1] or np.nan) for point in track.points])
 
 
 def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale) -> None:
@@ -184,27 +189,27 @@ def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale) -> None:
         page.scale_ticks(ax.yaxis, "log", *limits, few=True)
 
 
-def _open_ends(ax: Axes, one: Track, colour: str) -> None:
+def _open_ends(ax: Axes, track: Track, colour: str) -> None:
     """Mark the ends of intervals that extend beyond the grid by arrows at the ends of the axis."""
-    for size, _, *ends in one.points:
-        for end, marker, place in zip(ends, _BEYOND, ax.get_ylim(), strict=True):
+    for size, _, *ends in track.points:
+        for end, marker, limit in zip(ends, _BEYOND, ax.get_ylim(), strict=True):
             if end is None:
                 look: style.Look = {"marker": marker, "markersize": 3.0, "linestyle": "none"}
-                ax.plot([float(size or 0)], [place], color=colour, clip_on=False, **look)
+                ax.plot([float(size or 0)], [limit], color=colour, clip_on=False, **look)
 
 
-def _guides(ax: Axes, one: Track) -> None:
+def _guides(ax: Axes, track: Track) -> None:
     """Draw powers of the size through the first optimum, up to the limits of the axes."""
-    size, start, *_ = (float(number) for number in one.points[0] if number is not None)
-    end = max(float(point[0] or size) for point in one.points) * 1.12
+    size, start, *_ = (float(number) for number in track.points[0] if number is not None)
+    end = max(float(point[0] or size) for point in track.points) * 1.12
     low, high = ax.get_ylim()
     crowded = 0.5 * np.log(end / size) < _CROWDED * np.log(high / low)
     for exponent, label in _EXPONENTS.items():
         last = float(np.clip(start * (end / size) ** exponent, low, high))
         stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
         ax.plot([size, stop], [start, last], color="0.75", linewidth=0.8, zorder=1.0)
-        share = np.log(last / low) / np.log(high / low)
-        side = "bottom" if share < _NEAR_END else "top" if share > 1 - _NEAR_END else "center"
+        fraction = np.log(last / low) / np.log(high / low)
+        side = "bottom" if fraction < _NEAR_END else "top" if fraction > 1 - _NEAR_END else "center"
         if crowded:
             side = "bottom" if exponent > 0 else "top"
         look: style.Look = {"size": style.SMALL, "color": "0.45", "va": side}
@@ -223,6 +228,6 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
 
 def _names(tracks: Sequence[Track]) -> list[str]:
     """Return the names of tracks, or none if no column has several tracks."""
-    columns = [one.column for one in tracks]
+    columns = [track.column for track in tracks]
     alone = len(columns) == len(set(columns))
-    return [] if alone else list(dict.fromkeys(one.name for one in tracks))
+    return [] if alone else list(dict.fromkeys(track.name for track in tracks))

@@ -41,7 +41,7 @@ def of_panel(grids: GridResults, panel: Panel) -> pd.DataFrame:
 def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     hue = [panel.hue] if panel.hue and line.each else []
     # the quantity may lack the axis that is x, as an analytic solution has no steps
-    has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept
+    has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept_axes
     by = [*hue, panel.x] if has_x else hue or ["grid"]
     rows = values(grids, line.grid, line.quantity, [*by, *panel.over])
     rows = rows if has_x else rows.assign(**{panel.x: np.nan})
@@ -49,8 +49,8 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
         rows = _errors(grids, line, rows, by)
     if panel.over:
         # along an axis of the records, the whole curve belongs to one combination
-        kept = panel.x.removeprefix("relative_") in line.quantity.kept
-        points, end = (hue, panel.x) if kept else (by, None)
+        keeps_x = panel.x.removeprefix("relative_") in line.quantity.kept_axes
+        points, end = (hue, panel.x) if keeps_x else (by, None)
         rows = _tuned(grids, panel, line, rows, points, end)
     if panel.hue and line.each and panel.values is not None:
         rows = selected(rows, panel.hue, panel.values, line.grid)

@@ -11,22 +11,22 @@ from scaling_limits.plotting.page import shape
 
 def without_twins(plot: Options, table: pd.DataFrame) -> tuple[Options, pd.DataFrame]:
     """Return a plot and its table without the panels that show the same cells as an earlier panel under other grids."""
-    kept = _kept(plot, table)
-    if len(kept) == len(plot.panels):
+    numbers = _distinct_panels(plot, table)
+    if len(numbers) == len(plot.panels):
         return plot, table
     columns = shape(len(plot.panels), plot.wrap)[1]
-    each_row = set(Counter(number // columns for number in kept).values())
+    counts = set(Counter(number // columns for number in numbers).values())
     update = {
-        "panels": tuple(plot.panels[number] for number in kept),
+        "panels": tuple(plot.panels[number] for number in numbers),
         # as many columns as panels remain in each row
-        "wrap": each_row.pop() if len(each_row) == 1 else plot.wrap,
+        "wrap": counts.pop() if len(counts) == 1 else plot.wrap,
     }
-    rows = table[table["panel"].isin(kept)]
-    return plot.model_copy(update=update), rows.assign(panel=rows["panel"].map(kept.index))
+    rows = table[table["panel"].isin(numbers)]
+    return plot.model_copy(update=update), rows.assign(panel=rows["panel"].map(numbers.index))
 
 
-def _kept(plot: Options, table: pd.DataFrame) -> list[int]:
-    kept: list[int] = []
+def _distinct_panels(plot: Options, table: pd.DataFrame) -> list[int]:
+    numbers: list[int] = []
     seen: dict[Hashable, set[str]] = {}
     for number, panel in enumerate(plot.panels):
         rows = table[table["panel"] == number]
@@ -34,5 +34,5 @@ def _kept(plot: Options, table: pd.DataFrame) -> list[int]:
         key = (panel.x, tuple(sorted(rows["cell_id"].unique())), *quantities)
         grids = set(rows["grid"])
         if seen.setdefault(key, grids) == grids:
-            kept.append(number)
-    return kept
+            numbers.append(number)
+    return numbers

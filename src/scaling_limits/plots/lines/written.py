@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from scaling_limits.figures.written import MisplacedError, Names, Path, Written, entries
-from scaling_limits.plots.options import axis_words
+from scaling_limits.plots.options import axis_keys
 
 _PLOT = {"kind", "panels", "rows", "columns", "against", "wrap", "hue_labels", "symbols"}
 """Keys of the plot; all other keys are defaults for every panel."""
@@ -17,7 +17,7 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
     Raises:
         MisplacedError: a grid or a quantity does not exist, or keys exclude each other.
     """
-    own: Written = {
+    expanded: Written = {
         key: plot[key] for key in ("kind", "wrap", "hue_labels", "symbols") if key in plot
     }
     shared = {key: value for key, value in plot.items() if key not in _PLOT}
@@ -29,13 +29,13 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
     else:
         written = _table(plot, names, path)
         shared = {**_TRANSFER, **shared}
-        own = {"wrap": len(written) // len(plot["rows"]), **own} if written else own
+        expanded = {"wrap": len(written) // len(plot["rows"]), **expanded} if written else expanded
     panels = []
-    for place, panel in written:
+    for location, panel in written:
         panel = {**shared, **panel}
         lines = {"lines": [line for _, line in entries(panel["lines"])]} if "lines" in panel else {}
-        panels += _panels({**panel, **lines}, names, place)
-    return {**own, "panels": panels}
+        panels += _panels({**panel, **lines}, names, location)
+    return {**expanded, "panels": panels}
 
 
 def _table(plot: Written, names: Names, path: Path) -> list[tuple[Path, Written]]:
@@ -47,11 +47,18 @@ def _table(plot: Written, names: Names, path: Path) -> list[tuple[Path, Written]
     columns = names.titled(names.every_grid() if chosen is None else chosen, (*path, "columns"))
     panels = []
     for index, row in enumerate(rows):
-        place, panel = (*path, "rows", index), _row(row)
-        others = _against(panel.pop("against", plot.get("against")), len(columns), names, place)
-        for (grid, title), other in zip(columns, others, strict=True):
-            own: Written = {"of": {grid: title}, "title": grid if title is None else title}
-            panels.append((place, {**panel, **own, "beside": [*panel.get("beside", []), *other]}))
+        location, panel = (*path, "rows", index), _row(row)
+        comparisons = _against(
+            panel.pop("against", plot.get("against")), len(columns), names, location
+        )
+        for (grid, title), comparison in zip(columns, comparisons, strict=True):
+            column_keys: Written = {"of": {grid: title}, "title": grid if title is None else title}
+            panels.append(
+                (
+                    location,
+                    {**panel, **column_keys, "beside": [*panel.get("beside", []), *comparison]},
+                )
+            )
     return panels
 
 
@@ -89,16 +96,16 @@ def _panels(panel: Written, names: Names, path: Path) -> list[Written]:
             {**rest, "title": str(rest.get("title", "{}")).replace("{}", str(step))}
             for step in panel["steps"]
         ]
-        for one, step in zip(at, panel["steps"], strict=True):
-            one["lines"] = [_at(line, step) for line in rest.get("lines") or []]
-        return [panel for one in at for panel in _panels(one, names, path)]
+        for step_panel, step in zip(at, panel["steps"], strict=True):
+            step_panel["lines"] = [_at(line, step) for line in rest.get("lines") or []]
+        return [panel for step_panel in at for panel in _panels(step_panel, names, path)]
     if panel.get("each") is None:
         return [_panel(panel, names, path)]
     rest = {key: value for key, value in panel.items() if key != "each"}
-    each = names.titled(panel["each"], path)
+    titled = names.titled(panel["each"], path)
     return [
         _panel({"title": grid if title is None else title, **rest, "of": grid}, names, path)
-        for grid, title in each
+        for grid, title in titled
     ]
 
 
@@ -118,7 +125,7 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
         panel = {**panel, "over": [panel["over"]]}
     if panel.get("tuned_by") is not None:
         judged = names.quantity(panel["tuned_by"], path)
-        if axis_words(judged).get("best", "min") is None:
+        if axis_keys(judged).get("best", "min") is None:
             raise MisplacedError((*path, "tuned_by"), "of this quantity no value is best")
         panel = {**panel, "tuned_by": judged}
     if panel.get("divided_by") is not None:
@@ -132,7 +139,7 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
         if lines:
             axis = names.axis(lines[0].get("quantity"))
             lines = [_line(line, names, path) for line in lines]
-            panel = {**axis_words(lines[0].get("quantity")), **axis, **panel, "lines": lines}
+            panel = {**axis_keys(lines[0].get("quantity")), **axis, **panel, "lines": lines}
         return panel
     of = ("of", "quantity", "beside")
     rest = {key: value for key, value in panel.items() if key not in of}
@@ -145,7 +152,7 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
         named = {} if rest.get("hue") else {"label": grid if title is None else title}
         lines.append({"grid": grid, "quantity": quantity, **named})
         lines += [{"grid": grid, **line} for line in beside]
-    return {**axis_words(quantity), **names.axis(panel.get("quantity")), **rest, "lines": lines}
+    return {**axis_keys(quantity), **names.axis(panel.get("quantity")), **rest, "lines": lines}
 
 
 def _line(line: Written, names: Names, path: Path) -> Written:

@@ -12,7 +12,7 @@ from scaling_limits.figures.needs import Grids, Use, logarithm_problem
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import BY_GRID, QUANTITY, Shape
 from scaling_limits.figures.written import MisplacedError, Names, Path, Written
-from scaling_limits.plots.options import AlongOptions, AlongPanel, Limits, axis_words, by_grid
+from scaling_limits.plots.options import AlongOptions, AlongPanel, Limits, axis_keys, by_grid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,9 +68,9 @@ class Options(AlongOptions):
     level_set: float | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
-    def _the_axis_kept_is_shown(self) -> Options:
+    def _along_matches_quantity(self) -> Options:
         for panel in self.panels:
-            if (panel.along == "step") != ("step" in self.quantity.kept):
+            if (panel.along == "step") != ("step" in self.quantity.kept_axes):
                 raise ValueError(
                     "`along: step` goes with a quantity `per: step`, and other columns with one without"
                 )
@@ -82,8 +82,8 @@ class Options(AlongOptions):
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
         """Resolve the quantity, its metric's scale and direction, and panels written by grid."""
         quantity = names.quantity(plot.get("quantity"), path)
-        words = {key: value for key, value in axis_words(quantity).items() if key != "label"}
-        return {**words, **plot, "quantity": quantity, **by_grid(plot)}
+        keys = {key: value for key, value in axis_keys(quantity).items() if key != "label"}
+        return {**keys, **plot, "quantity": quantity, **by_grid(plot)}
 
     def uses(self) -> Iterator[Use]:
         """Yield the quantity for each panel's grid."""

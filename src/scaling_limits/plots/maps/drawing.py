@@ -208,7 +208,9 @@ class Maps(Along[Options, MapPanel]):
         if np.isnan(slope):
             return
         line_x, line_y = (np.geomspace(ends[0], ends[1], _SAMPLES) for ends in fit.ends[..., 0].T)
-        (line,) = ax.plot(_places(x, line_x), _places(y, line_y), zorder=3, **_LEVEL)
+        (line,) = ax.plot(
+            _axis_positions(x, line_x), _axis_positions(y, line_y), zorder=3, **_LEVEL
+        )
         stroke = [withStroke(linewidth=1.8, foreground="white")]
         look: style.Look = {"ha": "left", "va": "bottom", "path_effects": stroke}
         # no optimum lies in the undertrained corner of small x and y
@@ -223,26 +225,26 @@ class Maps(Along[Options, MapPanel]):
         for y, x in np.argwhere(np.isfinite(values)):
             value = values[y, x]
             red, green, blue, _ = self.colours(self.norm(value))
-            placed = value > 0 or self.plot.scale != "log"
-            light = not placed or 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
+            has_colour = value > 0 or self.plot.scale != "log"
+            light = not has_colour or 0.30 * red + 0.59 * green + 0.11 * blue > 0.5
             look: style.Look = {
                 "ha": "center",
                 "va": "center",
                 "color": "black" if light else "white",
             }
-            ground = (red, green, blue) if placed else "white"
+            ground = (red, green, blue) if has_colour else "white"
             look["path_effects"] = [withStroke(linewidth=1.6, foreground=ground)]
             ax.text(x + 0.5, y + 0.5, _compact(value), size=5.0, zorder=3, **look)
 
 
-def _places(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _axis_positions(values: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Return the positions of positive numbers on an axis of equal cells.
 
     Positions are interpolated in the logarithm of the numbers, and extrapolated beyond the ends.
     """
-    places = np.arange(len(values)) + 0.5
+    centres = np.arange(len(values)) + 0.5
     logs, wanted = np.log(values), np.log(at)
-    inside = np.interp(wanted, logs, places)
+    inside = np.interp(wanted, logs, centres)
     first, last = ((logs[k + 1] - logs[k]) for k in (0, -2))
     below, above = (wanted - logs[0]) / first, (wanted - logs[-1]) / last
     return np.asarray(inside + np.minimum(below, 0) + np.maximum(above, 0))
@@ -254,9 +256,9 @@ def _compact(value: float) -> str:
     Examples: `.97`, `3e−4`, `1`, `2.5`, `25`, `640`, `3e4`.
     """
     if 0 < abs(value) < 0.01 or abs(value) >= 1000:
-        words = f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+        digits = f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
     elif abs(value) < 1:
-        words = f"{value:.2f}".replace("0.", ".", 1)
+        digits = f"{value:.2f}".replace("0.", ".", 1)
     else:
-        words = f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
-    return words.replace("-", "\N{MINUS SIGN}")
+        digits = f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+    return digits.replace("-", "\N{MINUS SIGN}")

@@ -19,21 +19,21 @@ def boxes(plot: Options) -> pd.DataFrame:
     `height`).
     """
     placed: list[dict[str, object]] = []
-    _place(plot.outermost, 0.0, 0.0, _size(plot.outermost)[1], 0, placed)
+    _append_boxes(plot.outermost, 0.0, 0.0, _size(plot.outermost)[1], 0, placed)
     return pd.DataFrame(placed)
 
 
-def _size(one: NestedSet) -> tuple[float, float]:
+def _size(nested_set: NestedSet) -> tuple[float, float]:
     """Return width and height of a box with room for its label and, below it, the boxes of the contained sets."""
-    inner = [_size(part) for part in one.contains]
+    inner = [_size(part) for part in nested_set.contains]
     across = sum(width for width, _ in inner) + _MARGIN * (len(inner) + 1)
-    label = text.length(one.label) * _CHARACTER + 2 * _MARGIN
+    label = text.length(nested_set.label) * _CHARACTER + 2 * _MARGIN
     below = max((height for _, height in inner), default=_EMPTY)
     return max(across, label), below + _LINE + 2 * _MARGIN
 
 
-def _place(
-    one: NestedSet,
+def _append_boxes(
+    nested_set: NestedSet,
     left: float,
     bottom: float,
     height: float,
@@ -41,15 +41,15 @@ def _place(
     placed: list[dict[str, object]],
 ) -> None:
     """Append the box of a set and the boxes of the sets inside it, which are equally high and centred."""
-    width = _size(one)[0]
+    width = _size(nested_set)[0]
     box = {"left": left, "bottom": bottom, "width": width, "height": height}
-    placed.append({"label": one.label, "level": level, "dashed": one.dashed, **box})
-    inner = [_size(part)[0] for part in one.contains]
+    placed.append({"label": nested_set.label, "level": level, "dashed": nested_set.dashed, **box})
+    inner = [_size(part)[0] for part in nested_set.contains]
     lack = width - sum(inner) - _MARGIN * (len(inner) + 1)
     x = left + _MARGIN + lack / 2
-    for part, own in zip(one.contains, inner, strict=True):
-        _place(part, x, bottom + _MARGIN, height - _LINE - 2 * _MARGIN, level + 1, placed)
-        x += own + _MARGIN
+    for part, part_width in zip(nested_set.contains, inner, strict=True):
+        _append_boxes(part, x, bottom + _MARGIN, height - _LINE - 2 * _MARGIN, level + 1, placed)
+        x += part_width + _MARGIN
 
 
 def draw_box(ax: Axes, box: pd.Series) -> None:

@@ -101,11 +101,11 @@ def _output_scaled(row: Row, entry: TableEntry) -> dict[str, str]:
 
 
 def _depth_scaling(row: Row, entry: TableEntry) -> dict[str, str]:
-    given = Exponents(entry.depth_exponent, entry.depth_lr_exponent)
-    given.check(row, skip=True)
+    exponents = Exponents(entry.depth_exponent, entry.depth_lr_exponent)
+    exponents.check(row, skip=True)
 
     def power(quantity: str) -> Fraction:
-        return Fraction(given.value(row.exponent("hidden", quantity, "depth", skip=True)))
+        return Fraction(exponents.value(row.exponent("hidden", quantity, "depth", skip=True)))
 
     branch = power("multiplier") + power("branch")
     if not entry.transferable:

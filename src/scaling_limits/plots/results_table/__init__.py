@@ -12,7 +12,7 @@ from scaling_limits.figures.needs import Use
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import QUANTITY, TEXTS, Shape
 from scaling_limits.figures.written import Names, Path, Written
-from scaling_limits.plots.options import PlotOptions, axis_words
+from scaling_limits.plots.options import PlotOptions, axis_keys
 from scaling_limits.strict import Strict
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Printed(Strict):
     rows: dict[str, tuple[str, ...]] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _every_row_is_whole(self) -> Printed:
+    def _rows_match_columns(self) -> Printed:
         for name, entries in self.rows.items():
             if len(entries) != len(self.columns):
                 raise ValueError(
@@ -122,7 +122,7 @@ class Options(PlotOptions):
         return [name for name in (*self.rows, *self.columns) if name != ENTRY]
 
     @model_validator(mode="after")
-    def _every_number_has_one_place(self) -> Options:
+    def _entries_are_distinguished(self) -> Options:
         names = [*self.rows, *self.columns]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -144,20 +144,20 @@ class Options(PlotOptions):
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
         """Resolve the quantity, its metric's direction and entries given by grid, and convert single names to lists."""
         quantity = names.quantity(plot.get("quantity"), path)
-        best = {key: value for key, value in axis_words(quantity).items() if key == "best"}
+        best = {key: value for key, value in axis_keys(quantity).items() if key == "best"}
         plot = {
             key: [value] if isinstance(value, str) and key in _LISTS else value
             for key, value in plot.items()
         }
         entries: list[object] = []
         for index, entry in enumerate(plot.get("entries") or []):
-            place = (*path, "entries", index)
+            location = (*path, "entries", index)
             if isinstance(entry, Mapping):
                 for key in ("grid", "minus"):
-                    names.grids(entry.get(key, []), place)
+                    names.grids(entry.get(key, []), location)
                 entries.append(entry)
             else:
-                titled = names.titled([entry], place)
+                titled = names.titled([entry], location)
                 entries += [{"grid": grid, "title": title} for grid, title in titled]
         return {**best, **plot, "quantity": quantity, "entries": entries}
 

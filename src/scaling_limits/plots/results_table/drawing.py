@@ -21,9 +21,9 @@ _BOLD = "bold: better, by the 95 % interval over seeds"
 _PRINTED_BOLD = "bold in rows of the paper: as printed"
 _SPREAD = "( ): standard deviation over seeds"
 
-_Place = tuple[Any, ...]
-"""The place of a row or column of the table: indices of entries and values of columns."""
-_Spot = tuple[int, int]
+_Labels = tuple[Any, ...]
+"""The labels of a row or column of the table: indices of entries and values of columns."""
+_Position = tuple[int, int]
 """The indices of a row and a column."""
 
 
@@ -34,31 +34,31 @@ def entries(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
     separate rows.
     """
     plot = figure.plot
-    found: dict[tuple[_Place, _Place], pd.DataFrame] = {}
+    groups: dict[tuple[_Labels, _Labels], pd.DataFrame] = {}
     numbered = table.assign(**{ENTRY: table["panel"]})
     for key, rows in numbered.groupby([*plot.rows, *plot.columns]):
-        place = tuple(key)
+        labels = tuple(key)
         split = len(plot.rows)
-        found[place[:split], place[split:]] = rows
-    lines, columns = (sorted({place[axis] for place in found}) for axis in (0, 1))
+        groups[labels[:split], labels[split:]] = rows
+    lines, columns = (sorted({labels[axis] for labels in groups}) for axis in (0, 1))
     index, headings = _axis(lines, plot.rows, figure), _axis(columns, plot.columns, figure)
-    written: dict[_Spot, str] = {}
-    values: dict[_Spot, pd.Series] = {}
-    better: set[_Spot] = set()
-    for (line, column), rows in found.items():
-        spot = lines.index(line), columns.index(column)
+    written: dict[_Position, str] = {}
+    values: dict[_Position, pd.Series] = {}
+    better: set[_Position] = set()
+    for (line, column), rows in groups.items():
+        position = lines.index(line), columns.index(column)
         entry = plot.entries[int(rows["panel"].iloc[0])]
-        written[spot] = _written(rows, plot, entry)
+        written[position] = _written(rows, plot, entry)
         if not rows["diverged"].any():
-            values[spot] = rows.set_index("seed")["value"]
-            if entry.minus is not None and resolved(values[spot], plot.best):
-                better.add(spot)
+            values[position] = rows.set_index("seed")["value"]
+            if entry.minus is not None and resolved(values[position], plot.best):
+                better.add(position)
     if plot.compared is not None:
         better.update(_winners(values, (index, headings), plot))
-    whole = pd.DataFrame("", index=index, columns=headings)
-    for spot, words in written.items():
-        whole.iloc[spot] = bold(words) if spot in better else words
-    return whole if plot.paper is None else _beside(whole, plot.paper)
+    result = pd.DataFrame("", index=index, columns=headings)
+    for position, content in written.items():
+        result.iloc[position] = bold(content) if position in better else content
+    return result if plot.paper is None else _with_printed(result, plot.paper)
 
 
 def resolved(differences: pd.Series, best: Best | None) -> bool:
@@ -74,8 +74,8 @@ def resolved(differences: pd.Series, best: Best | None) -> bool:
 
 
 def _winners(
-    values: Mapping[_Spot, pd.Series], axes: tuple[pd.MultiIndex, pd.MultiIndex], plot: Options
-) -> Iterator[_Spot]:
+    values: Mapping[_Position, pd.Series], axes: tuple[pd.MultiIndex, pd.MultiIndex], plot: Options
+) -> Iterator[_Position]:
     """Yield the positions of values that are better than all values with which they are compared.
 
     Args:
@@ -85,94 +85,98 @@ def _winners(
     """
     along = 0 if plot.compared == "rows" else 1
     headings = axes[along].tolist()
-    groups: dict[object, list[_Spot]] = {}
-    for spot in values:
-        groups.setdefault((headings[spot[along]][:-1], spot[1 - along]), []).append(spot)
-    for spots in groups.values():
-        first, *others = sorted(
-            spots, key=lambda spot: values[spot].mean(), reverse=plot.best == "max"
+    groups: dict[object, list[_Position]] = {}
+    for position in values:
+        groups.setdefault((headings[position[along]][:-1], position[1 - along]), []).append(
+            position
         )
-        if others and resolved((values[first] - values[others[0]]).dropna(), plot.best):
+    for positions in groups.values():
+        first, *rest = sorted(
+            positions, key=lambda position: values[position].mean(), reverse=plot.best == "max"
+        )
+        if rest and resolved((values[first] - values[rest[0]]).dropna(), plot.best):
             yield first
 
 
-def _beside(whole: pd.DataFrame, paper: Printed) -> pd.DataFrame:
+def _with_printed(table: pd.DataFrame, paper: Printed) -> pd.DataFrame:
     """Return the table with the paper's values below each row, or unchanged if the paper prints none of its entries.
 
     If the paper has all columns or rows of the table, its other ones are added without values here.
     """
-    wider = whole.reindex(
-        index=_with_papers(whole.index, paper.rows),
-        columns=_with_papers(whole.columns, paper.columns),
+    wider = table.reindex(
+        index=_with_papers(table.index, paper.rows),
+        columns=_with_papers(table.columns, paper.columns),
         fill_value="",
     )
-    columns = [_heading(place) for place in wider.columns.tolist()]
+    columns = [_heading(labels) for labels in wider.columns.tolist()]
     lines = []
-    for place, entries in zip(wider.index.tolist(), wider.to_numpy().tolist(), strict=True):
-        printed = [paper.entry(_heading(place), column) for column in columns]
-        lines.append(((*place, "here"), entries))
+    for labels, entries in zip(wider.index.tolist(), wider.to_numpy().tolist(), strict=True):
+        printed = [paper.entry(_heading(labels), column) for column in columns]
+        lines.append(((*labels, "here"), entries))
         if any(printed):
-            lines.append(((*place, "paper"), [_typeset(words) for words in printed]))
-    known = {_heading(place) for place in whole.columns.tolist()} & set(paper.columns)
-    if not known or not {_heading(place) for place in whole.index.tolist()} & set(paper.rows):
-        return whole
-    index = pd.MultiIndex.from_tuples([place for place, _ in lines], names=[*whole.index.names, ""])
+            lines.append(((*labels, "paper"), [_typeset(value) for value in printed]))
+    known = {_heading(labels) for labels in table.columns.tolist()} & set(paper.columns)
+    if not known or not {_heading(labels) for labels in table.index.tolist()} & set(paper.rows):
+        return table
+    index = pd.MultiIndex.from_tuples(
+        [labels for labels, _ in lines], names=[*table.index.names, ""]
+    )
     return pd.DataFrame([entries for _, entries in lines], index=index, columns=wider.columns)
 
 
 def _with_papers(axis: "pd.Index[Any]", printed: Iterable[str]) -> "pd.Index[Any]":
     """Return the headings of an axis, with the other ones that the paper prints if these include them."""
-    own, places = axis.tolist(), [tuple(heading.split(", ")) for heading in printed]
-    others = [place for place in places if place not in own]
-    if not others or not set(own) <= set(places):
+    shown, printed_labels = axis.tolist(), [tuple(heading.split(", ")) for heading in printed]
+    missing = [labels for labels in printed_labels if labels not in shown]
+    if not missing or not set(shown) <= set(printed_labels):
         return axis
-    together = own + others
-    if all(len(place) == 1 and place[0].isdecimal() for place in together):
-        together.sort(key=lambda place: int(place[0]))
+    together = shown + missing
+    if all(len(labels) == 1 and labels[0].isdecimal() for labels in together):
+        together.sort(key=lambda labels: int(labels[0]))
     return pd.MultiIndex.from_tuples(together, names=axis.names)
 
 
-def _heading(place: Iterable[object]) -> str:
-    return ", ".join(map(str, place))
+def _heading(labels: Iterable[object]) -> str:
+    return ", ".join(map(str, labels))
 
 
-def _typeset(words: str) -> str:
-    return words.replace("-", "\N{MINUS SIGN}")
+def _typeset(value: str) -> str:
+    return value.replace("-", "\N{MINUS SIGN}")
 
 
 def legend(entries: pd.DataFrame) -> dict[str, Artist]:
     """Return the legend entries for the marks that occur in a table of results."""
-    words = entries.to_numpy().ravel().tolist()
+    contents = entries.to_numpy().ravel().tolist()
     printed = entries[entries.index.get_level_values(-1) == "paper"].to_numpy().ravel().tolist()
     marks: dict[str, Artist] = {}
-    if sum(map(is_bold, words)) > sum(map(is_bold, printed)):
+    if sum(map(is_bold, contents)) > sum(map(is_bold, printed)):
         marks[_BOLD] = Line2D([], [], linestyle="none")
     if any(map(is_bold, printed)):
         marks[_PRINTED_BOLD] = Line2D([], [], linestyle="none")
-    if any("(" in entry for entry in words):
+    if any("(" in entry for entry in contents):
         marks[_SPREAD] = Line2D([], [], linestyle="none")
-    if _DIVERGED in words:
+    if _DIVERGED in contents:
         marks[style.DIVERGED] = style.cross()
     return marks
 
 
 def _axis(
-    places: list[_Place], names: tuple[str, ...], figure: FigureFolder[Options]
+    labels: list[_Labels], names: tuple[str, ...], figure: FigureFolder[Options]
 ) -> pd.MultiIndex:
-    """Return the headings of places; the levels of entries have no name."""
+    """Return the headings of rows or columns; the levels of entries have no name."""
     plot = figure.plot
     levels: dict[str | tuple[str, int], list[str]] = {}
     for k, name in enumerate(names):
         if name == ENTRY:
             for part in range(len(plot.entries[0].headings)):
-                levels[ENTRY, part] = [plot.entries[place[k]].headings[part] for place in places]
+                levels[ENTRY, part] = [plot.entries[label[k]].headings[part] for label in labels]
         else:
-            levels[name] = [text.short(place[k]) for place in places]
-    called = [
+            levels[name] = [text.short(label[k]) for label in labels]
+    level_names = [
         text.axis_label(level, figure.results.cells, plot.symbols) if isinstance(level, str) else ""
         for level in levels
     ]
-    return pd.MultiIndex.from_arrays(list(levels.values()), names=called)
+    return pd.MultiIndex.from_arrays(list(levels.values()), names=level_names)
 
 
 def _written(rows: pd.DataFrame, plot: Options, entry: ResultsEntry) -> str:
