@@ -63,6 +63,7 @@ lock:
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-cuda.in -o envs/requirements-cuda.lock
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-slurm.in -o envs/requirements-slurm.lock
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-docs.in -o envs/requirements-docs.lock
+	$(LOCK) --constraints envs/requirements.lock envs/requirements-mutation.in -o envs/requirements-mutation.lock
 
 # every figure at a preset (PRESET=laptop for another one), then where to look; LOG=1 shows Snakemake's log
 figures: setup

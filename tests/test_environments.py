@@ -17,7 +17,10 @@ LOCKS = {
     "cuda": "requirements-cuda.lock",
     "slurm": "requirements-slurm.lock",
     "docs": "requirements-docs.lock",
+    "mutation": "requirements-mutation.lock",
 }
+SEPARATE = {"docs": "latex2mathml", "mutation": "packaging"}
+"""Environments without the project's requirements, and a package that they share with it."""
 CONDA = ("cpu", "cuda")
 """Environments that conda can make, too."""
 
@@ -73,16 +76,17 @@ def test_other_requirements_extend_the_first(name: str, added: str) -> None:
     assert requirements(f"requirements-{name}.in") == ["--requirement requirements.in", added]
 
 
-def test_the_lock_of_the_site_has_the_versions_of_the_first() -> None:
-    cpu, docs = versions("cpu"), versions("docs")
-    shared = cpu.keys() & docs.keys()
-    assert "latex2mathml" in shared
-    assert {name: docs[name] for name in shared} == {name: cpu[name] for name in shared}
+@pytest.mark.parametrize(("name", "common"), SEPARATE.items())
+def test_a_separate_lock_has_the_versions_of_the_first(name: str, common: str) -> None:
+    cpu, other = versions("cpu"), versions(name)
+    shared = cpu.keys() & other.keys()
+    assert common in shared
+    assert {package: other[package] for package in shared} == {p: cpu[p] for p in shared}
 
 
 @pytest.mark.parametrize("device", LOCKS)
 def test_every_requirement_is_locked(device: str) -> None:
-    source = "requirements-docs.in" if device == "docs" else "requirements.in"
+    source = f"requirements-{device}.in" if device in SEPARATE else "requirements.in"
     wanted = {re.split(r"[=\[]", line)[0].lower() for line in requirements(source)}
     assert wanted <= pins(device).keys()
 

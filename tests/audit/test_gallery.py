@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,21 @@ def test_pictures_that_are_no_longer_drawn_are_removed(results: Path, tmp_path: 
         (gallery / name).write_text("old")
     names = write_gallery(results, gallery)
     assert {path.name for path in gallery.iterdir()} == {INDEX, "notes.txt", *names}
+
+
+def test_papers_without_figures_keep_their_section_and_pictures(
+    results: Path, tmp_path: Path
+) -> None:
+    gallery = tmp_path / "gallery"
+    write_gallery(results, gallery)
+    complete = {path.name: path.read_bytes() for path in gallery.iterdir()}
+    shutil.rmtree(results / "mupc")
+    add(results, "depth-mup", "fig2")
+    assert write_gallery(results, gallery) == ["depth-mup-fig1.png", "depth-mup-fig2.png"]
+    assert (gallery / "mupc-fig5.png").read_bytes() == complete["mupc-fig5.png"]
+    before, after = complete[INDEX].decode(), (gallery / INDEX).read_text("utf-8")
+    assert after[after.index("## mupc") :] == before[before.index("## mupc") :]
+    assert "### Figure 2: Title of fig2" in after[: after.index("## mupc")]
 
 
 def test_pictures_have_a_palette_and_keep_their_pixels(results: Path, tmp_path: Path) -> None:

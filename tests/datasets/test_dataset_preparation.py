@@ -22,7 +22,16 @@ from published_files import (
     write,
 )
 
-from scaling_limits.datasets import catalogue, cifar10, fashion_mnist, idx, local, mnist, prepared
+from scaling_limits.datasets import (
+    catalogue,
+    cifar10,
+    fashion_mnist,
+    idx,
+    local,
+    mnist,
+    preparation,
+    prepared,
+)
 from scaling_limits.datasets.description import Samples
 from scaling_limits.datasets.fetch import ROUNDS
 from scaling_limits.datasets.preparation import prepare
@@ -165,7 +174,7 @@ def test_every_layout_gives_the_same_prepared_file(
     samples = run("mnist", local)
     assert samples.x_train.tobytes() == FILES["train-images-idx3-ubyte"][16:]
     assert samples.y_test.tobytes() == FILES["t10k-labels-idx1-ubyte"][8:]
-    prepared.write(run.folder / "expected.npz", mnist.decode(FILES), mnist.INFO.checksum)
+    preparation.write(run.folder / "expected.npz", mnist.decode(FILES), mnist.INFO.checksum)
     assert run.output.read_bytes() == (run.folder / "expected.npz").read_bytes()
     assert content(local) == LAYOUTS[layout]
     assert not run.downloads.exists()
@@ -230,7 +239,7 @@ def test_layouts_of_cifar10_give_the_same_prepared_file(
     assert catalogue.available_locally("cifar10", local)
     run("cifar10", local)
     samples = cifar10.decode(cifar_binary())
-    prepared.write(run.folder / "expected.npz", samples, cifar10.INFO.checksum)
+    preparation.write(run.folder / "expected.npz", samples, cifar10.INFO.checksum)
     assert run.output.read_bytes() == (run.folder / "expected.npz").read_bytes()
 
 
@@ -293,7 +302,7 @@ def test_a_folder_that_does_not_serve(
         assert asked == []
     said = str(caught.value)
     assert said.startswith(f"mnist: no complete copy in {local}, and nothing was downloaded\n")
-    for part in (*FILES, "an .npz file", "train*.parquet", "or leave the folder out"):
+    for part in (*FILES, "an .npz file", "train*.parquet", "or remove data.path"):
         assert part in said
     searched = ", ".join(str(each) for each in (local / "mnist", local) if each.exists())
     assert f"looked in {searched}: there, and in folders there named after the dataset\n" in said

@@ -1,6 +1,7 @@
 """The gallery: every drawn figure of the papers as a PNG, with an index in Markdown; and the score in the README.
 
-Usage: `python -m scaling_limits.audit.gallery results/laptop docs/gallery README.md`
+Usage: `python -m scaling_limits.audit.gallery results/laptop docs/gallery [README.md]`; the score is written only after
+a run of all papers.
 """
 
 import json
@@ -20,44 +21,60 @@ from scaling_limits.outcomes import score, to_see, with_interval
 
 INDEX = "README.md"
 _SCORE, _END_OF_SCORE = "<!-- score -->", "<!-- end of score -->"
+_SECTION = "## "  # start of the heading of a paper
 _WIDTH = 420  # width in pixels of a picture in the index
 
 
 def write_gallery(results: Path, gallery: Path) -> list[str]:
     """Write the pictures of a preset's drawn figures and their index, and remove outdated pictures.
 
-    A figure that repeats the runs of another one, because its dataset is replaced by a substitute, has no picture.
+    Papers without drawn figures keep their pictures and their section of the index, since one run rarely computes all
+    papers. A figure that repeats the runs of another one, because its dataset is replaced by a substitute, has no
+    picture.
 
     Args:
         results: the preset's results, which contain `<paper>/<figure>/`.
         gallery: the folder to write to.
 
     Returns:
-        The names of the pictures.
+        The names of the pictures of this preset.
 
     Raises:
         WriteError: a file cannot be written.
     """
-    parts = [
-        f"# Gallery\n\nFigures at the preset `{results.name}`, with the verdicts on their claims.\n"
-    ]
+    sections = _sections(gallery / INDEX)
     pictures: list[str] = []
+    papers: list[str] = []
     for paper in sorted(path for path in results.iterdir() if path.name != OWN and path.is_dir()):
         folders = sorted(paper.glob(f"*/{PICTURE}"), key=lambda path: natural(path.parent.name))
-        if folders:
-            parts.append(f"## {paper.name}\n")
+        entries: list[str] = []
         for file in folders:
             figure = json.loads(file.with_name("figure.json").read_text(encoding="utf-8"))
             name = f"{paper.name}-{file.parent.name}.png"
             if not figure["repeats"]:
                 write_file(gallery / name, with_palette(file.read_bytes()))
                 pictures.append(name)
-            parts += _entry(figure, name, read_verdicts(file.parent))
-    for file in gallery.glob("*.png"):
+            entries += _entry(figure, name, read_verdicts(file.parent))
+        if entries:
+            sections[paper.name] = "\n".join(entries)
+            papers.append(paper.name)
+    for file in (file for paper in papers for file in gallery.glob(f"{paper}-*.png")):
         if file.name not in pictures:
             file.unlink()
-    write_file(gallery / INDEX, "\n".join(parts))
+    head = (
+        f"# Gallery\n\nFigures at the preset `{results.name}`, with the verdicts on their claims.\n"
+    )
+    parts = [f"{_SECTION}{paper}\n\n{text}" for paper, text in sorted(sections.items())]
+    write_file(gallery / INDEX, "\n".join([head, *parts]))
     return pictures
+
+
+def _sections(index: Path) -> dict[str, str]:
+    """Return the text of each paper's section in an index; none if there is no index yet."""
+    if not index.exists():
+        return {}
+    _, *sections = f"\n{index.read_text(encoding='utf-8')}".split(f"\n{_SECTION}")
+    return {name: text for name, _, text in (section.partition("\n\n") for section in sections)}
 
 
 def _entry(figure: JsonObject, name: str, verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -108,4 +125,5 @@ def write_score(results: Path, page: Path) -> None:
 
 if __name__ == "__main__":
     write_gallery(Path(sys.argv[1]), Path(sys.argv[2]))
-    write_score(Path(sys.argv[1]), Path(sys.argv[3]))
+    for readme in sys.argv[3:]:
+        write_score(Path(sys.argv[1]), Path(readme))

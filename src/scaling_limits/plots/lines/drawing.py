@@ -276,7 +276,7 @@ class Lines(page.Drawing):
                 slopes.setdefault(line.style, []).append(one)
         own = [one for of_style in slopes.values() for one in of_style]
         # without room for all, those of comparisons are left out
-        written = slopes.get("solid", own) if len(own) >= fits.MOST else own
+        written = slopes.get("solid", own) if len(own) > fits.MOST else own
         fits.write(ax, written, _SHARE * self._panel_height)
 
     def _judged_optima(self) -> list[optima.Track]:
