@@ -77,9 +77,9 @@ def _check(where: str, file: str, text: str) -> None:
                 f"defines no function '{function}'; an algorithm must define {', '.join(FUNCTIONS)}",
                 place=where,
             )
-    beside = {path.stem for path in Path(file).parent.glob("*.py")}
+    siblings = {path.stem for path in Path(file).parent.glob("*.py")}
     for module in sorted(_imported(text)):
-        if module.startswith(".") or module in beside:
+        if module.startswith(".") or module in siblings:
             raise ConfigurationError(
                 None,
                 f"imports '{module}' from its own folder, but the keys of cells depend on the algorithm's file "

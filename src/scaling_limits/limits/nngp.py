@@ -214,10 +214,10 @@ def activated(units: Covariance, activation: str) -> Covariance:
     sizes = np.sqrt(np.outer(left, right))
     correlation = np.clip(np.divide(pairs, sizes, out=np.zeros_like(pairs), where=sizes > 0), -1, 1)
     ours, theirs = _coefficients(phi, left), _coefficients(phi, right)
-    moments = np.zeros_like(pairs)
+    products = np.zeros_like(pairs)
     for degree in reversed(range(_DEGREES)):
-        moments = moments * correlation + np.outer(ours[:, degree], theirs[:, degree])
-    return Covariance(moments, _squares(phi, left), _squares(phi, right))
+        products = products * correlation + np.outer(ours[:, degree], theirs[:, degree])
+    return Covariance(products, _squares(phi, left), _squares(phi, right))
 
 
 def _linear(pairs: ArrayLike, _left: ArrayLike, _right: ArrayLike) -> Array:
