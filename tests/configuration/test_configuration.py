@@ -282,7 +282,7 @@ IMPOSSIBLE = [
     ),
     (
         {**EXACT, "inference": "equilibrium", "inference_tolerance": 1e-9},
-        "inference_tolerance: 1e-09 is below what float32 reaches, 1e-06",
+        "inference_tolerance: 1e-09 is below 1e-06, the smallest residual that round-off allows in float32",
     ),
     ({**EXACT, "activation": "linear", "num_inference_steps": 3}, "num_inference_steps"),
     ({**EXACT, "activation": "linear", "activity_learning_rate": 1.0}, "activity_learning_rate"),
@@ -487,8 +487,8 @@ def test_the_end_is_after_the_last_update(tmp_path: Path) -> None:
     assert [(m.name, m.steps) for m in cell.measurements] == [("performance", (2, 6))]
 
 
-def test_the_paper_preset_is_the_papers_own_scale() -> None:
-    configuration = load(PROJECT, {"preset": "paper"})
+def test_the_full_preset_is_the_papers_own_scale() -> None:
+    configuration = load(PROJECT, {"preset": "full"})
     for slug in configuration.papers:
         for name in configuration.experiments(slug):
             assert configuration.experiment(slug, name) == configuration.original(slug, name)
