@@ -362,7 +362,7 @@ def test_a_claim_that_cannot_be_judged(
                 "parameterisation": "sp_gaussian",
                 "damping": 0.1,
             },
-            "optimiser: powers of depth are predicted for sgd and adam, not for shampoo",
+            "optimiser: powers of depth are predicted for sgd and adam, not for 'shampoo'",
         ),
     ],
 )
