@@ -286,7 +286,9 @@ def test_an_algorithm_imports_no_file_beside_it(tmp_path, line, inside):
     (tmp_path / "helper.py").write_text("one = 1\n")
     text = COPY + (f"def more():\n    {line}\n" if inside else f"{line}\n")
     configuration, _ = with_algorithm(tmp_path, text)
-    with pytest.raises(ConfigurationError, match=r"own\.py: imports '[.]?(helper)?' from its own folder"):
+    with pytest.raises(
+        ConfigurationError, match=r"own\.py: imports '[.]?(helper)?' from its own folder"
+    ):
         configuration.cells("own", "mine")
 
 

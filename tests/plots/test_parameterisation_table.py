@@ -168,9 +168,9 @@ def test_other_powers_are_written_out() -> None:
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("pcn-limits/table2", entry("PC", "pc_mup", gauge=0), "pc_mup: its output is not"),
+        ("pcn-limits/table2", entry("PC", "pc_mup", gauge=0), "pc_mup: the output weights are not"),
         ("pc-tp/table1", entry("muP", "mup", "adam"), "defined for sgd"),
-        ("depth-mup/table2", entry("muP", "depth_mup"), "depth_mup, sgd: c is the exponent of"),
+        ("depth-mup/table2", entry("muP", "depth_mup"), "depth_mup, sgd: c, the exponent of"),
         ("mupc/table1", entry("muP", "mup"), "variance of weights depends on the layer"),
         ("mupc/table1", entry("muPC", "mupc"), "update rule of mupc"),
     ],
