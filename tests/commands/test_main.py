@@ -569,7 +569,7 @@ def test_the_audit_may_judge_what_is_there(
 
     def audited(_: Any, figures: Any, root: Path, written: Path, **how: bool) -> Any:
         asked.append((len(figures), written, *how.values()))
-        return collect("whole", []), ["it fails"] if how["whole"] else []
+        return collect("whole", []), ["it fails"] if how["complete"] else []
 
     monkeypatch.setattr(judging, "audited", audited)
     monkeypatch.setattr("scaling_limits.commands.audit_command.print_table", lambda _: None)
