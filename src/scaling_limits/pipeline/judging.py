@@ -138,7 +138,7 @@ def disagreements(audit: Audit, path: Path) -> list[str]:
     try:
         written = Audit.model_validate_json(path.read_bytes())
     except ValidationError:
-        return [f"{path}: not the JSON that was written; leave it out"]
+        return [f"{path}: not the JSON that was written; remove it"]
     by_claim = {(v.paper, v.figure, v.claim): v for v in written.verdicts}
     sentences = []
     for verdict in audit.verdicts:
