@@ -649,7 +649,7 @@ def _data() -> Iterator[Case]:
     yield rings(
         "labels for other samples",
         place,
-        "'x_test' has 20 samples and 'y_test' 2",
+        "'x_test' has 20 samples, but 'y_test' has 2",
         y_test=np.array([1, 2]),
     )
     yield rings("NaN", place, "'x_train' is nan at index (4, 3)", x_train=with_value(np.nan))
@@ -660,13 +660,13 @@ def _data() -> Iterator[Case]:
     yield rings(
         "inputs of other shapes",
         place,
-        "shape (6,), those of 'x_test' (5,)",
+        "shape (6,), but samples of 'x_test' have shape (5,)",
         x_test=np.zeros((20, 5)),
     )
     yield rings(
         "real targets for classes",
         place,
-        "'y_train' has 1 real targets of each sample and 'y_test' classes",
+        "'y_train' contains 1 real targets of each sample, but 'y_test' contains classes",
         y_train=np.linspace(0, 1, 20),
     )
     real = np.linspace(0, 1, 20)
@@ -680,7 +680,7 @@ def _data() -> Iterator[Case]:
         "NaN target", place, "'y_test' is nan at index 19", y_test=np.append(real[1:], np.nan)
     )
     yield rings(
-        "negative labels", place, "labels from 0, or -1 and 1 only", y_train=np.arange(20) - 3
+        "negative labels", place, "labels from 0, or only -1 and 1", y_train=np.arange(20) - 3
     )
     ten = np.arange(20) % 10
     yield rings("one-hot rows", place, "y_train.argmax(axis=1)", y_train=np.eye(10)[ten])
@@ -699,7 +699,7 @@ def _data() -> Iterator[Case]:
         x_train=np.array([Evil()] * 20, dtype=object),
     )
     yield rings("truncated", "rings.npz", content=npz()[:-200])
-    yield rings("no archive", "rings.npz is no .npz file", content=b"\x80\x02}.")
+    yield rings("no archive", "rings.npz is not an .npz file", content=b"\x80\x02}.")
     yield Case(
         "data", "own dataset that is not there", ("rings.npz cannot be read", "No such file"), RINGS
     )
