@@ -46,20 +46,25 @@ _REGISTRIES: Mapping[str, Registry[object]] = {
 class Names(Strict):
     """The names of a cell's parts."""
 
-    dataset: str = Field(description="or one of your own, by `data.datasets`")
+    dataset: str = Field(description="name of the dataset; `data.datasets` adds your own")
     network: str = Field(
-        default=networks.DEFAULT, description="fully connected if absent, or one for images"
+        default=networks.DEFAULT,
+        description="architecture: fully connected (mlp), convolutional or transformer",
     )
-    parameterisation: str = Field(description="a scheme of the table, or of your own rows")
-    algorithm: str = Field(description="or one of your own, by `algorithms`")
+    parameterisation: str = Field(
+        description="scheme: a row of the table of parameterisations, or your own"
+    )
+    algorithm: str = Field(description="learning algorithm; `algorithms` adds your own")
     limit: str | None = Field(
-        default=None, description="computed by this limit of the training instead of by training"
+        default=None, description="infinite-size limit that is computed instead of training"
     )
     loss: str = Field(
         default=losses.DEFAULT,
-        description="half the squared distance if absent, or of one-hot targets the cross-entropy",
+        description="half the squared distance to the targets, or the cross-entropy of one-hot targets",
     )
-    optimiser: str = Field(description="the row is that of the scheme and this")
+    optimiser: str = Field(
+        description="optimiser of the weights; selects, with the scheme, the row of exponents"
+    )
 
 
 @dataclass(frozen=True)

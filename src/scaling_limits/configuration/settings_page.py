@@ -11,8 +11,8 @@ from scaling_limits.strict import Strict
 
 _HEAD = """# Settings
 
-Everything that a base, an experiment or a grid may set. Made from the declarations in the code by `make format`: edit
-those. What no chosen part declares is refused; a setting without a default has to be given where its part is chosen.
+These are the settings of bases, experiments and grids. `make format` generates this page from the declarations in the
+code. Settings that no selected part declares are rejected. Required settings must be set if their part is selected.
 """
 
 
@@ -28,30 +28,34 @@ def _sections() -> Iterator[str]:
         yield _section(room.capitalize(), module.Settings)
     shown: dict[type[Strict], list[str]] = {}
     for kind, name, part in every_part():
-        if hasattr(part, "Settings"):
+        if hasattr(part, "Settings") and part.Settings.model_fields:
             shown.setdefault(part.Settings, []).append(f"`{kind}: {name}`")
     for declared, names in shown.items():
         yield _section("With " + " or ".join(names), declared)
 
 
 def _parts() -> str:
-    lines = ["## Parts\n", "| setting | names | default | says |", "| --- | --- | --- | --- |"]
+    lines = ["## Parts\n", "| setting | names | default | meaning |", "| --- | --- | --- | --- |"]
     known: dict[str, list[str]] = {"dataset": [f"`{name}`" for name in catalogue.registry.modules]}
     for kind, name, _ in every_part():
         known.setdefault(kind, []).append(f"`{name}`")
     known["parameterisation"] = [f"`{s}`" for s in dict.fromkeys(row.scheme for row in TABLE)]
     for name, info in Names.model_fields.items():
-        default = "needed" if info.is_required() else _default(info.default)
+        default = "required" if info.is_required() else _default(info.default)
         lines.append(f"| `{name}` | {', '.join(known[name])} | {default} | {info.description} |")
     return "\n".join([*lines, ""])
 
 
 def _section(title: str, declared: type[Strict]) -> str:
     schema = declared.model_json_schema()
-    needed = schema.get("required", [])
-    lines = [f"## {title}\n", "| setting | values | default | says |", "| --- | --- | --- | --- |"]
+    required = schema.get("required", [])
+    lines = [
+        f"## {title}\n",
+        "| setting | values | default | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
     for name, about in schema["properties"].items():
-        default = "needed" if name in needed else _default(about.get("default"))
+        default = "required" if name in required else _default(about.get("default"))
         columns = (f"`{name}`", _values(about), default, about.get("description", ""))
         lines.append("| " + " | ".join(columns) + " |")
     return "\n".join([*lines, ""])
