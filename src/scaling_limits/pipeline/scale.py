@@ -161,7 +161,11 @@ class _Scale:
         if (key in _IF_OTHER and now == then) or now <= {None}:
             return None
         if key == "num_steps" and now == {0}:
-            return _Part("not trained")
+            feedback = _values(self._used, grids, "num_feedback_steps", 0) - {0, None}
+            alone = (
+                f"{_values_text('num_feedback_steps', feedback)} updates of the feedback weights"
+            )
+            return _Part(f"{alone} alone" if feedback else "not trained")
         phrase = (_ALWAYS | _IF_OTHER)[key].format(_values_text(key, now))
         phrase = "1 update" if phrase == "1 updates" else phrase
         if key in ("width", "depth"):
