@@ -61,8 +61,8 @@ MEAN = "its expected value is known"
         ("feature_increments", CNN, "layers of equal size, .* 'cnn'"),
         ("feature_increments", VGG5, "layers of equal size, .* 'vgg5'"),
         ("conditioning", CNN, "layers of equal size, as in network: mlp, not 'cnn'"),
-        ("conditioning", {}, "dtype: float64, .* not 'float32'"),
-        ("hessian_spectrum", {}, "dtype: float64, .* not 'float32'"),
+        ("conditioning", {}, "dtype: float64, not 'float32'"),
+        ("hessian_spectrum", {}, "dtype: float64, not 'float32'"),
         ("output_alignment", CNN, "without pooling .* 'cnn'"),
         (
             "loss_over_energy",

@@ -149,7 +149,7 @@ def test_own_data_in_places_with_spaces_and_other_letters(template: Path, tmp_pa
     path = data / "mein Satz ß.npz"
     np.savez(path, **arrays | {"x_test": np.where(x == x[3, 1], np.nan, x)})
     output = project(*arguments, fails=True)
-    assert "mein Satz ß.npz: 'x_test' is nan at index (3, 1): its values have to be" in output
+    assert "mein Satz ß.npz: 'x_test' is nan at index (3, 1); its values must be" in output
     assert "Traceback" not in output
     assert not (project / "results").exists()
     np.savez(path, **arrays)

@@ -40,7 +40,7 @@ def activity_hessian(measurement: str, cell: Cell) -> None:
     if cell.dtype != "float64":
         raise lacking(
             measurement,
-            f"requires dtype: float64, because eigenvalues differ by orders of magnitude, not '{cell.dtype}'",
+            f"requires dtype: float64, not '{cell.dtype}', because eigenvalues differ by orders of magnitude",
         )
 
 
