@@ -61,7 +61,7 @@ class TestVariances:
         measured = 0.1**2 * 3 / 2
         prior = measured / np.log(2)
         scattering, still = (3 * prior + 2 * measured) / 5, 3 * prior / 5
-        assert found.own == pytest.approx([scattering, still, scattering])
+        assert found.independent == pytest.approx([scattering, still, scattering])
         assert found.shared == pytest.approx(0.0)
         assert found.degrees == 5
 
@@ -72,8 +72,8 @@ class TestVariances:
         # the scattering rows' own, of seven points in all, and the still one between them
         scattering = 0.1**2 * 7 / 6
         prior = 2 / 3 * scattering
-        assert found.own[[0, 2]] == pytest.approx((3 * prior + 2 * scattering) / 5)
-        assert found.own[3:] == pytest.approx(3 * prior / 5)
+        assert found.independent[[0, 2]] == pytest.approx((3 * prior + 2 * scattering) / 5)
+        assert found.independent[3:] == pytest.approx(3 * prior / 5)
 
     @pytest.mark.parametrize("best", [-2.0, 2.0])
     def test_near_the_best_is_half_its_size_away_where_values_have_no_logarithm(self, best):
@@ -81,12 +81,12 @@ class TestVariances:
         scatter = np.array([[1.0], [-1.0], [5.0], [-5.0]]) * np.array([-1.0, 0.0, 1.0])
         (found,) = spreads_of([at[:, None] + 0.01 * scatter], LINEAR, exact=False, competing=True)
         # the four points' own variances are 4/3 of what scatters about their median
-        assert found.own[:2] == pytest.approx(0.01**2 * 4 / 3)
+        assert found.independent[:2] == pytest.approx(0.01**2 * 4 / 3)
 
     def test_what_all_points_share_is_told_apart(self):
         (alone,) = spreads_of([np.exp(OWN)], LOG, exact=False, competing=False)
         (found,) = spreads_of([np.exp(OWN + SEEDS)], LOG, exact=False, competing=False)
-        assert found.own == pytest.approx(alone.own)
+        assert found.independent == pytest.approx(alone.independent)
         assert found.shared == pytest.approx(0.4**2)
 
     def test_groups_moderate_each_other(self):
@@ -97,7 +97,7 @@ class TestVariances:
         prior = measured.mean() / np.log(2)
         found = spreads_of([quiet, loud], LOG, exact=False, competing=False)
         for group, own in zip(found, measured, strict=True):
-            assert group.own == pytest.approx((3 * prior + 2 * own) / 5)
+            assert group.independent == pytest.approx((3 * prior + 2 * own) / 5)
 
     def test_a_shared_variance_is_moderated_over_groups(self):
         quiet, loud = (np.exp(size * SEEDS + np.zeros((3, 1))) for size in (1, 3))
@@ -112,7 +112,9 @@ class TestVariances:
         shape = (200, num_points, 5)
         luck = generator.standard_normal((200, 1, 5))
         values = np.exp(0.1 * generator.standard_normal(shape) + luck)
-        found = [spreads_of([v], LOG, exact=False, competing=False)[0].own.mean() for v in values]
+        found = [
+            spreads_of([v], LOG, exact=False, competing=False)[0].independent.mean() for v in values
+        ]
         assert np.mean(found) == pytest.approx(0.1**2, rel=0.2)
 
     @pytest.mark.parametrize(("scale", "unit"), [(LOG, 1.0), (COSINE, 1.0), (LINEAR, 0.5)])
@@ -120,7 +122,7 @@ class TestVariances:
         (found,) = spreads_of(
             [np.array([[0.1], [0.5], [np.inf]])], scale, exact=False, competing=False
         )
-        assert found.own == pytest.approx((0.1 * unit) ** 2)
+        assert found.independent == pytest.approx((0.1 * unit) ** 2)
         assert found.shared == pytest.approx((0.1 * unit) ** 2)
         assert found.degrees == 2
 
@@ -129,7 +131,7 @@ class TestVariances:
             [np.exp(OWN + SEEDS), np.ones((2, 1))], LOG, exact=False, competing=False
         )
         prior = 0.1**2 * 3 / 2 / np.log(2)
-        assert found.own == pytest.approx(prior)
+        assert found.independent == pytest.approx(prior)
         assert found.shared == pytest.approx(other.shared)
         assert found.degrees == 3
 
@@ -137,18 +139,18 @@ class TestVariances:
         _, found = spreads_of(
             [np.full((2, 3), np.inf), np.ones((2, 1))], LOG, exact=False, competing=False
         )
-        assert found.own == pytest.approx(0.1**2)
+        assert found.independent == pytest.approx(0.1**2)
 
     def test_a_diverged_point_does_not_spoil_the_others(self):
         values = np.vstack([np.exp(OWN), [1.0, np.inf, 2.0]])
         (found,) = spreads_of([values], LOG, exact=False, competing=False)
         (alone,) = spreads_of([np.exp(OWN)], LOG, exact=False, competing=False)
-        assert found.own[:3] == pytest.approx(alone.own)
-        assert np.isfinite(found.own).all()
+        assert found.independent[:3] == pytest.approx(alone.independent)
+        assert np.isfinite(found.independent).all()
 
     def test_exact_values_have_none(self):
         (found,) = spreads_of([np.exp(OWN)], LOG, exact=True, competing=False)
-        assert (found.own.tolist(), found.shared) == ([0.0, 0.0, 0.0], 0.0)
+        assert (found.independent.tolist(), found.shared) == ([0.0, 0.0, 0.0], 0.0)
 
 
 class TestDraws:

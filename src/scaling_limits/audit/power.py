@@ -131,10 +131,10 @@ class _Study:
     """A claim judged on simulated records."""
 
     def __init__(self, claim: ClaimBase, results: Results) -> None:
-        self.own, *compared = measured_on(claim, results, claim.grids)
-        self.num_seeds = int(self.own.cells["seed"].nunique())
+        self.results, *compared = measured_on(claim, results, claim.grids)
+        self.num_seeds = int(self.results.cells["seed"].nunique())
         self.compared = [_Recorded(each.cells, each.records) for each in compared]
-        quantities = steps_of(claim, self.own)
+        quantities = steps_of(claim, self.results)
         if len(quantities) > STEPS:
             # a subset of the steps is never stricter than all steps, and each step takes time
             indices = np.linspace(0, len(quantities) - 1, STEPS).round().astype(int)
@@ -142,10 +142,10 @@ class _Study:
             claim = claim.model_copy(update={"at": tuple(each.step for each in quantities)})
         self.claim = claim
         self.simulations = [
-            claim.simulation(Recorded(self.own, self.compared, each)) for each in quantities
+            claim.simulation(Recorded(self.results, self.compared, each)) for each in quantities
         ]
         further = [each for key, each in claim.quantities.items() if key != "quantity"]
-        self.recorded = {each: self.own.quantity(each) for each in further}
+        self.recorded = {each: self.results.quantity(each) for each in further}
 
     def share(self, scenario: str, repeats: int, planned: int | None = None) -> float | None:
         """Return the fraction of simulated records that hold, or None if the scenario does not apply to the claim.
@@ -177,7 +177,7 @@ class _Study:
                 each.quantity: each.table.assign(value=each.values(scenario, repeat, generator))
                 for each in self.simulations
             }
-            simulated = Simulated(self.own.cells, self.own.records, tables)
+            simulated = Simulated(self.results.cells, self.results.records, tables)
             try:
                 return self.claim.measure(simulated, *self.compared).holds is True
             except UndecidedError:

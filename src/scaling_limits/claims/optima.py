@@ -128,8 +128,8 @@ def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
         UndecidedError: see `optima_of`.
     """
     optima = optima_of(claim, results)
-    start, *others = optima
-    return [_shift(claim, start, size, optima[start], optima[size]) for size in others]
+    start, *later = optima
+    return [_shift(claim, start, size, optima[start], optima[size]) for size in later]
 
 
 def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: Optimum) -> Shift:

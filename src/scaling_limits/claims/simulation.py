@@ -79,9 +79,9 @@ class Simulation(ABC):
             self.table.groupby(groups, sort=True).ngroup().to_numpy() if groups else 0 * self.seeds
         )
         self.shared_noise = np.array([np.sqrt(each.spread.shared) for each in points.values()])
-        self.own_noise = self._own_noise(points)
+        self.independent_noise = self._independent_noise(points)
 
-    def _own_noise(self, points: Mapping[tuple[Hashable, ...], Points]) -> np.ndarray:
+    def _independent_noise(self, points: Mapping[tuple[Hashable, ...], Points]) -> np.ndarray:
         """Return the standard deviation [rows] of each point.
 
         Points outside the claim's region get the median of their group.
@@ -92,12 +92,18 @@ class Simulation(ABC):
         frames = []
         for key, each in points.items():
             named_group = dict(zip(self.claim.groups, key, strict=True))
-            frames.append(pd.DataFrame({**each.settings, **named_group, "own": each.spread.own}))
+            frames.append(
+                pd.DataFrame(
+                    {**each.settings, **named_group, "independent": each.spread.independent}
+                )
+            )
         if not settings:
-            return np.full(len(self.table), np.sqrt(frames[0]["own"].iloc[0]))
-        own = self.table[settings].merge(pd.concat(frames), on=settings, how="left")["own"]
-        medians = np.array([np.median(each.spread.own) for each in points.values()])
-        return np.sqrt(np.where(own.isna(), medians[self.groups], own))
+            return np.full(len(self.table), np.sqrt(frames[0]["independent"].iloc[0]))
+        variances = self.table[settings].merge(pd.concat(frames), on=settings, how="left")[
+            "independent"
+        ]
+        medians = np.array([np.median(each.spread.independent) for each in points.values()])
+        return np.sqrt(np.where(variances.isna(), medians[self.groups], variances))
 
     @property
     def has_exponent(self) -> bool:
@@ -186,12 +192,14 @@ class NoisySimulation(Simulation):
         exact = self._constant() if scenario in VOID else self._exact(wrong)
         seeds, columns = np.unique(self.seeds, return_inverse=True)
         luck = generator.standard_normal((len(self.shared_noise), len(seeds)))[self.groups, columns]
-        shared, own = (
+        shared, independent = (
             # equal noise everywhere: with different noise, means would differ between points
             np.full_like(each, np.median(each)) if scenario == "noise" else each
-            for each in (self.shared_noise, self.own_noise)
+            for each in (self.shared_noise, self.independent_noise)
         )
-        noise = shared[self.groups] * luck + own * generator.standard_normal(len(self.table))
+        noise = shared[self.groups] * luck + independent * generator.standard_normal(
+            len(self.table)
+        )
         return self.scale.back(self.scale.to(exact) + self.noise_level(scenario) * noise)
 
 

@@ -33,7 +33,7 @@ from scaling_limits.claims.points import (
     together,
 )
 from scaling_limits.claims.simulation import VOID, Recorded, Simulation
-from scaling_limits.claims.spread import ONE_SEED_DEGREES, ONE_SEED_OWN
+from scaling_limits.claims.spread import ONE_SEED_DEGREES, ONE_SEED_INDEPENDENT
 from scaling_limits.figures.needs import Grids, listed
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.outcomes import with_interval
@@ -150,11 +150,11 @@ class Claim(ClaimBase):
         for name in set(self.control) & set(self.reference):
             problem = f"'{name}' is the reference, whose slopes differ by 0 from themselves"
             yield Problem(("control",), f"{problem}; take a third grid")
-        seeds, others = (
+        seeds, reference_seeds = (
             values_of(self, "seed", names, grids) for names in (self.grids, self.reference)
         )
-        if seeds and others and not seeds & others:
-            problem = f"{' and '.join(self.reference)} has the seeds {listed(others)}"
+        if seeds and reference_seeds and not seeds & reference_seeds:
+            problem = f"{' and '.join(self.reference)} has the seeds {listed(reference_seeds)}"
             yield Problem(("reference",), f"{problem}; differences need some of {listed(seeds)}")
 
     def measure(self, results: Results, *compared: Results) -> Measurement:
@@ -246,7 +246,7 @@ def sides(claim: Claim, results: Results, reference: Results | None) -> tuple[Ta
 def differences(claim: Claim, minuend: Table, subtrahend: Table) -> list[Difference]:
     """Return the differences of slopes, for each combination of values of `each` that has two sizes in both tables.
 
-    With one seed, the deviation is computed for values with the relative spread `ONE_SEED_OWN`.
+    With one seed, the deviation is computed for values with the relative spread `ONE_SEED_INDEPENDENT`.
 
     Args:
         claim: the claim.
@@ -266,7 +266,9 @@ def differences(claim: Claim, minuend: Table, subtrahend: Table) -> list[Differe
         if minuend.exact and subtrahend.exact:
             formed.append(Difference(group, values, 0.0, ONE_SEED_DEGREES))
         elif len(values) == 1:
-            scatter = ONE_SEED_OWN * float(np.hypot(pairs[0].per_scatter, pairs[1].per_scatter))
+            scatter = ONE_SEED_INDEPENDENT * float(
+                np.hypot(pairs[0].per_scatter, pairs[1].per_scatter)
+            )
             formed.append(Difference(group, values, scatter, ONE_SEED_DEGREES))
         else:
             scatter = float(values.std(ddof=1))

@@ -22,7 +22,7 @@ NEAR_BEST = 1.5
 ROUNDING = 1e-15
 LARGEST = 300.0
 """Bound on the logarithms of sampled values, so that ratios are finite and have logarithms."""
-ONE_SEED_OWN, ONE_SEED_SHARED = 0.1, 0.1
+ONE_SEED_INDEPENDENT, ONE_SEED_SHARED = 0.1, 0.1
 """Relative spread assumed for a single seed, at each point and in common.
 
 It is the upper quartile of the spread that the papers' claims show at `laptop`; their median is half of it.
@@ -70,12 +70,12 @@ class Scale:
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances over seeds on a `scale`: `own` [P] of each point, and `shared` by all points.
+    """Variances over seeds on a `scale`: `independent` [P] of each point, and `shared` by all points.
 
     `degrees` are the degrees of freedom of both; infinite if nothing is random.
     """
 
-    own: np.ndarray
+    independent: np.ndarray
     shared: float
     degrees: float
     scale: Scale
@@ -90,8 +90,10 @@ class Spread:
             num_seeds: the number of seeds in each mean.
             generator: the source of random numbers.
         """
-        shared, own = (_student(generator, self.degrees, (size, DRAWS)) for size in (1, len(means)))
-        noise = np.sqrt(self.shared) * shared + np.sqrt(self.own)[:, None] * own
+        shared, independent = (
+            _student(generator, self.degrees, (size, DRAWS)) for size in (1, len(means))
+        )
+        noise = np.sqrt(self.shared) * shared + np.sqrt(self.independent)[:, None] * independent
         sampled = self.scale.back(self.scale.to(means)[:, None] + noise / np.sqrt(num_seeds))
         return np.where(np.isfinite(means)[:, None], sampled, means[:, None])
 
@@ -114,31 +116,37 @@ def spreads_of(
     if not any(degrees for _, _, degrees in variances):
         finite = np.concatenate([values[np.isfinite(values)] for values in groups])
         unit = 1.0 if scale.logarithmic else float(np.abs(finite).max(initial=0.0))
-        each, common = ((unit * share) ** 2 for share in (ONE_SEED_OWN, ONE_SEED_SHARED))
+        each, common = (
+            (unit * fraction) ** 2 for fraction in (ONE_SEED_INDEPENDENT, ONE_SEED_SHARED)
+        )
         return [Spread(np.full(len(v), each), common, ONE_SEED_DEGREES, scale) for v in groups]
     from scipy.special import gammaincinv
 
-    def typical_of(values: np.ndarray, own: np.ndarray, degrees: int) -> float:
+    def typical_of(values: np.ndarray, independent: np.ndarray, degrees: int) -> float:
         if not degrees:
             return np.nan
         if competing:
-            return float(own[_near_best(values)].mean())
+            return float(independent[_near_best(values)].mean())
         # the median is robust to points near divergence, whose variances span orders of magnitude
-        return float(np.nanmedian(own) * degrees / (2 * gammaincinv(degrees / 2, 0.5)))
+        return float(np.nanmedian(independent) * degrees / (2 * gammaincinv(degrees / 2, 0.5)))
 
     typical = np.array(
         [
-            typical_of(values, own, degrees)
-            for values, (own, _, degrees) in zip(groups, variances, strict=True)
+            typical_of(values, independent, degrees)
+            for values, (independent, _, degrees) in zip(groups, variances, strict=True)
         ]
     )
     in_common = np.array([shared if degrees else np.nan for _, shared, degrees in variances])
     spreads = []
-    for k, (own, shared, degrees) in enumerate(variances):
-        prior_own, prior_shared = (_nearby(values, k) for values in (typical, in_common))
-        owns = _moderated(np.where(np.isfinite(own), own, prior_own), prior_own, degrees)
-        shareds = _moderated(np.array(shared), prior_shared, degrees)
-        spreads.append(Spread(owns, float(shareds), PRIOR_SEEDS + degrees, scale))
+    for k, (independent, shared, degrees) in enumerate(variances):
+        prior_independent, prior_shared = (_nearby(values, k) for values in (typical, in_common))
+        moderated = _moderated(
+            np.where(np.isfinite(independent), independent, prior_independent),
+            prior_independent,
+            degrees,
+        )
+        moderated_shared = _moderated(np.array(shared), prior_shared, degrees)
+        spreads.append(Spread(moderated, float(moderated_shared), PRIOR_SEEDS + degrees, scale))
     return spreads
 
 
@@ -169,17 +177,17 @@ def _variances(values: np.ndarray) -> tuple[np.ndarray, float, int]:
     finite = np.isfinite(values).all(axis=1)
     if not degrees or not finite.any():
         return np.full(len(values), np.nan), 0.0, 0
-    own = np.full(len(values), np.nan)
-    left = values[finite] - values[finite].mean(axis=1, keepdims=True)
-    shared = np.median(left, axis=0)
+    independent = np.full(len(values), np.nan)
+    deviations = values[finite] - values[finite].mean(axis=1, keepdims=True)
+    shared = np.median(deviations, axis=0)
     # with few points, the median removes part of their individual variance
-    part = 1 - 1 / max(len(left), 2)
-    own[finite] = (left - shared).var(axis=1, ddof=1) / part
-    return own, float(shared.var(ddof=1)), degrees
+    part = 1 - 1 / max(len(deviations), 2)
+    independent[finite] = (deviations - shared).var(axis=1, ddof=1) / part
+    return independent, float(shared.var(ddof=1)), degrees
 
 
-def _moderated(own: np.ndarray, prior: float, degrees: int) -> np.ndarray:
-    return np.asarray((PRIOR_SEEDS * prior + degrees * own) / (PRIOR_SEEDS + degrees))
+def _moderated(variances: np.ndarray, prior: float, degrees: int) -> np.ndarray:
+    return np.asarray((PRIOR_SEEDS * prior + degrees * variances) / (PRIOR_SEEDS + degrees))
 
 
 def _student(generator: np.random.Generator, degrees: float, shape: tuple[int, int]) -> np.ndarray:

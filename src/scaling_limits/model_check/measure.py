@@ -58,14 +58,14 @@ def record(
     """
     import jax.numpy as jnp
 
-    begin, advance, measured, own = _programs(model, shape, loss, transformation)
+    begin, advance, measured, measured_updates = _programs(model, shape, loss, transformation)
     carry = begin(keys, data)
     start = carry[0]
     first: list[Array] = []
     losses, sizes, changes, updates = [], [], [], []
     for done in range(num_steps + 1):
         if done in (1, num_steps):
-            updates.append(own(start, carry[0], carry[1], data))
+            updates.append(measured_updates(start, carry[0], carry[1], data))
         carry, value, features = advance(carry, data)
         first = first or features
         size, change = measured(features, first)
@@ -91,7 +91,7 @@ def _programs(
         `begin(keys, data)`: parameters, state, and state of the optimiser, the carry.
         `advance(carry, data)`: the carry after an update, and the loss and features before it.
         `measured(features, first)`: size and change of each layer [seeds, layers].
-        `own(start, params, state, data)`: update and alignment of each layer with weights [seeds, layers].
+        `updates(start, params, state, data)`: update and alignment of each layer with weights [seeds, layers].
     """
     import jax
     import jax.numpy as jnp
@@ -109,8 +109,8 @@ def _programs(
         changes = [_rms(now - before) for now, before in zip(features, first, strict=True)]
         return jnp.stack([_rms(h) for h in features]), jnp.stack(changes)
 
-    def own(start: PyTree, params: PyTree, state: PyTree, data: tuple[Array, Array]) -> PyTree:
-        return _own_updates(model, shape, start, params, state, data[0])
+    def updates(start: PyTree, params: PyTree, state: PyTree, data: tuple[Array, Array]) -> PyTree:
+        return _layer_updates(model, shape, start, params, state, data[0])
 
     def compiled(
         program: Callable[..., PyTree], axes: int | tuple[int | None, ...]
@@ -121,7 +121,7 @@ def _programs(
         compiled(begin, (0, None)),
         compiled(advance, (0, None)),
         compiled(measured, 0),
-        compiled(own, (0, 0, 0, None)),
+        compiled(updates, (0, 0, 0, None)),
     )
 
 
@@ -166,7 +166,7 @@ def _weighted(shape: ModelShape) -> list[LayerShape]:
     return [layer for layer in shape.layers if layer.weights]
 
 
-def _own_updates(
+def _layer_updates(
     model: Model, shape: ModelShape, start: PyTree, params: PyTree, state: PyTree, x: Array
 ) -> tuple[Array, Array]:
     """Return the update and the alignment of each layer with weights.
@@ -199,10 +199,10 @@ def _own_updates(
         ]
         other = model.apply(jax.tree.unflatten(structure, reset), state, x)
 
-        def own(of: Callable[[LayerShape, Captured], Array]) -> Array:
+        def per_layer(of: Callable[[LayerShape, Captured], Array]) -> Array:
             return jnp.stack([_rms(of(layer, now) - of(layer, other)) for layer in layers])[number]
 
-        return own(_judged), own(_returned)
+        return per_layer(_judged), per_layer(_returned)
 
     update, returned = jax.lax.map(differences, jnp.arange(len(layers)))
     scales = [_fully_aligned(layer, now, before, after) for layer in layers]

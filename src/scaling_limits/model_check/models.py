@@ -87,9 +87,9 @@ def _of_linen(module: linen.Module) -> Model:
         kwargs: Mapping[str, PyTree],
         context: InterceptorContext,
     ) -> PyTree:
-        own = context.module
-        if context.method_name == _CALL and args and own.has_variable("params", "kernel"):
-            own.sow("inputs", _CALL, args[0])
+        linen_module = context.module
+        if context.method_name == _CALL and args and linen_module.has_variable("params", "kernel"):
+            linen_module.sow("inputs", _CALL, args[0])
         return call(*args, **kwargs)
 
     def apply(params: PyTree, state: PyTree, x: Array) -> Captured:
