@@ -44,22 +44,11 @@ def seconds(call: Callable[[], object]) -> float:
 def ours(width: int, interval: int) -> Measured:
     """Measure a shard of the project; a step is what a program takes beyond one of two steps, divided by the rest."""
     import common
+    import preconditioners
 
-    from scaling_limits.configuration.models import Resources
-    from scaling_limits.configuration.resolve import Resolver
     from scaling_limits.training.loop import compile_shard
 
-    settings: dict[str, Any] = {
-        "dataset": "mnist",
-        "num_train": SAMPLES,
-        "num_test": 16,
-        "activation": "relu",
-        "depth": 3,
-        "depth_kind": "weight_layers",
-        "width": width,
-        "parameterisation": "preconditioned_mup",
-        "base_width": 64,
-        "algorithm": "backpropagation",
+    options: dict[str, Any] = {
         "optimiser": "kfac",
         "fisher": "sampled",
         "damping": DAMPING,
@@ -67,13 +56,10 @@ def ours(width: int, interval: int) -> Measured:
         "accumulation": "averaged",
         "averaging_weight": 1 - AVERAGING,
         "preconditioner_interval": interval,
-        "learning_rate": LEARNING_RATE,
-        "batch_size": BATCH,
     }
 
     def program(steps: int) -> tuple[float, Callable[[], object]]:
-        resolved = Resolver(Resources(), {}, {}).resolve({**settings, "num_steps": steps}, {})
-        cell = common.optimised(resolved.cell)
+        cell = preconditioners.cell(width, steps, options)
         compiling, train = common.timed(lambda: compile_shard(cell, common.data(cell)))
         train([cell])  # draws are compiled at the first call
         return compiling, lambda: train([cell])

@@ -44,7 +44,6 @@ def write_gallery(results: Path, gallery: Path) -> list[str]:
     """
     sections = _sections(gallery / INDEX)
     pictures: list[str] = []
-    papers: list[str] = []
     for paper in sorted(path for path in results.iterdir() if path.name != OWN and path.is_dir()):
         folders = sorted(paper.glob(f"*/{PICTURE}"), key=lambda path: natural(path.parent.name))
         entries: list[str] = []
@@ -55,12 +54,12 @@ def write_gallery(results: Path, gallery: Path) -> list[str]:
                 write_file(gallery / name, with_palette(file.read_bytes()))
                 pictures.append(name)
             entries += _entry(figure, name, read_verdicts(file.parent))
-        if entries:
-            sections[paper.name] = "\n".join(entries)
-            papers.append(paper.name)
-    for file in (file for paper in papers for file in gallery.glob(f"{paper}-*.png")):
-        if file.name not in pictures:
-            file.unlink()
+        if not entries:
+            continue
+        sections[paper.name] = "\n".join(entries)
+        for file in gallery.glob(f"{paper.name}-*.png"):
+            if file.name not in pictures:
+                file.unlink()
     head = (
         f"# Gallery\n\nFigures at the preset `{results.name}`, with the verdicts on their claims.\n"
     )

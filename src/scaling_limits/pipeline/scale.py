@@ -162,10 +162,10 @@ class _Scale:
             return None
         if key == "num_steps" and now == {0}:
             feedback = _values(self._used, grids, "num_feedback_steps", 0) - {0, None}
-            alone = (
-                f"{_values_text('num_feedback_steps', feedback)} updates of the feedback weights"
-            )
-            return _Part(f"{alone} alone" if feedback else "not trained")
+            if not feedback:
+                return _Part("not trained")
+            number = _values_text("num_feedback_steps", feedback)
+            return _Part(f"{number} updates of the feedback weights alone")
         phrase = (_ALWAYS | _IF_OTHER)[key].format(_values_text(key, now))
         phrase = "1 update" if phrase == "1 updates" else phrase
         if key in ("width", "depth"):

@@ -46,7 +46,7 @@ def build(
         # the gradient with respect to the weight in the forward pass, `multiplier` times the kernel
         gradient = gradient / factors["multiplier"]
         if kept:
-            batch = {"input": gradient.T @ gradient, "output": gradient @ gradient.T}
+            batch = _moments(gradient)
             kept = {s: accumulate(kept[s], batch[s], count, numbers) for s in _SIDES}
             left, trace_l, rho_l = _root(kept["output"], rho, exponent / 2)
             right, trace_r, rho_r = _root(kept["input"], rho, exponent / 2)
