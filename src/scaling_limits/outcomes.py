@@ -66,35 +66,38 @@ def tally(outcomes: Iterable[Outcome]) -> str:
 def overall(outcomes: Sequence[Outcome]) -> Overall:
     """Return the overall outcome of a figure's claims (at least one).
 
+    A figure is inconclusive if fewer than half of its claims are decided; claims without data do not count.
+
     >>> overall(["holds", "holds"]), overall(["holds", "fails"]), overall(["fails", "inconclusive"])
     ('reproduced', 'partly reproduced', 'not reproduced')
-    >>> overall(["inconclusive", "data not available"]), overall(["data not available"])
+    >>> overall(["holds", "inconclusive", "inconclusive"]), overall(["data not available"])
     ('inconclusive at this scale', 'data not available')
     """
-    kinds = set(outcomes)
-    if "holds" in kinds:
-        return "reproduced" if kinds == {"holds"} else "partly reproduced"
-    if "fails" in kinds:
-        return "not reproduced"
-    if kinds == {"data not available"}:
+    known = [outcome for outcome in outcomes if outcome != "data not available"]
+    decided = [outcome for outcome in known if outcome in ("holds", "fails")]
+    if not known:
         return "data not available"
-    return "inconclusive at this scale"
+    if 2 * len(decided) < len(known):
+        return "inconclusive at this scale"
+    if "holds" not in decided:
+        return "not reproduced"
+    return "reproduced" if set(outcomes) == {"holds"} else "partly reproduced"
 
 
 def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
-    """Return the overall outcome of a figure's claims, and how many of them hold.
-
-    If none holds and some fail, claims that are not decided are counted separately.
+    """Return the overall outcome of a figure's claims, and how many of them hold or fail.
 
     >>> score(["holds", "fails"])
     ('partly reproduced', '1 of 2 claims')
     >>> score(["fails", "inconclusive", "inconclusive"])
-    ('not reproduced', '1 fails, 2 inconclusive')
+    ('inconclusive at this scale', '1 fails of 3 claims')
     """
-    outcome, count = overall(outcomes), len(outcomes)
-    if outcome == "not reproduced":
-        return outcome, tally(outcomes)
-    return outcome, f"{outcomes.count('holds')} of {count} claim{'s' if count > 1 else ''}"
+    outcome, decided = overall(outcomes), [o for o in outcomes if o in ("holds", "fails")]
+    count = len(outcomes)
+    claims = f"of {count} claim{'s' if count > 1 else ''}"
+    if outcome in ("reproduced", "partly reproduced") or not decided:
+        return outcome, f"{outcomes.count('holds')} {claims}"
+    return outcome, f"{tally(decided)} {claims}"
 
 
 def to_see(see: str, outcomes: Sequence[Outcome]) -> str:

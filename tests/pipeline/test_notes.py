@@ -251,3 +251,23 @@ def test_lists_of_the_same_range_are_told_apart() -> None:
     )
     before, after = (", ".join(map(str, values)) for values in (wide, moved))
     assert f"in width: width {after} instead of {before} (captions)." in text
+
+
+@pytest.mark.parametrize(
+    ("figure", "line"),
+    [
+        ("pc-tp/fig1", ["Claims are judged by the training loss, not by the test accuracy."]),
+        # accuracy is judged as well, or is not shown first
+        ("pc-tp/fig5", []),
+        ("mupc/fig5", []),
+        ("mupc/fig1", []),
+    ],
+)
+def test_a_line_says_that_claims_judge_another_quantity_than_the_first_one(
+    figure: str, line: list[str]
+) -> None:
+    configuration = load(PROJECT)
+    paper, name = figure.split("/")
+    experiment = configuration.figure(paper, name).experiment
+    cells = pipeline_cells(configuration.points(paper, experiment))
+    assert on_the_picture(configuration, paper, name, cells)[1:] == line

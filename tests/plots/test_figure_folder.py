@@ -109,8 +109,8 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     (notes,) = page._bottom.texts
     assert notes.get_text().split("\n") == [
         *NOTES,
-        "Not reproduced: It fails 3 (found 0.123 [0, 0.5]; claimed: at most 1 octave).",
-        "Inconclusive, as the interval contains a threshold: claim-4.",
+        "Not reproduced, “claim 3”: It fails 3 (found 0.123 [0, 0.5]; claimed: at most 1 octave).",
+        "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): “claim 4” (0.123 [0, 0.5]).",
     ]
     # identity over title over what to see, from the same margin
     identity, title, see, badge = page._top.texts
@@ -124,8 +124,13 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     [
         (("holds",), "reproduced \N{MIDDLE DOT} 1 of 1 claim"),
         (("holds", "inconclusive"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
-        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 2 fail"),
-        (("fails", "inconclusive"), "not reproduced \N{MIDDLE DOT} 1 fails, 1 inconclusive"),
+        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 2 fail of 2 claims"),
+        (("fails", "inconclusive"), "not reproduced \N{MIDDLE DOT} 1 fails of 2 claims"),
+        (
+            ("holds", "fails", *["inconclusive"] * 3),
+            "inconclusive at this scale \N{MIDDLE DOT} 1 holds, 1 fails of 5 claims",
+        ),
+        (("holds", "data not available"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
         (("diverged",), "inconclusive at this scale \N{MIDDLE DOT} 0 of 1 claim"),
         (("data not available",), "data not available \N{MIDDLE DOT} 0 of 1 claim"),
     ],
@@ -157,19 +162,25 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         unsure | {"claim": "it-stays"},
         unsure | {"claim": "it-falls", "reason": "control"},
         unsure | {"claim": "it-moves", "clause": "one seed diverges"},
+        unsure | {"claim": "it-rises", "reason": "divergence", "value": None, "interval": None},
         VERDICT | {"claim": "of-words", "verdict": "data not available"},
     )
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
     (notes,) = said.page([(6.0, 2.0)])._bottom.texts
-    assert notes.get_text().split("\n") == [
-        *NOTES,
-        f"Not reproduced: {clause}.",
-        "Not reproduced: It stays (found \N{MINUS SIGN}0.5; claimed: at most 1 octave).",
-        "Not reproduced: It holds at $N = 8$ (found no value; claimed: at most 1 octave).",
-        "Inconclusive, as the interval contains a threshold: it-stays, it-moves.",
-        "Inconclusive, as a control does not clearly fail: it-falls.",
-        "Data not available: of-words.",
-    ]
+    assert notes.get_text().replace("\n", " ") == " ".join(
+        [
+            *NOTES,
+            f"Not reproduced, “it is so”: {clause}.",
+            "Not reproduced, “it is so”: It stays (found \N{MINUS SIGN}0.5; claimed: at most 1 octave).",
+            "Not reproduced, “it is so”: It holds at $N = 8$ (found no value; claimed: at most 1 octave).",
+            "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): "
+            "“it stays” (0.123 [0, 0.5]), “it moves” (0.123 [0, 0.5]).",
+            "Inconclusive, as a control does not clearly fail (claimed: at most 1 octave): "
+            "“it falls” (0.123 [0, 0.5]).",
+            "Inconclusive, as compared runs diverged: “it rises”.",
+            "Data not available: “of words”.",
+        ]
+    )
 
 
 def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:

@@ -330,7 +330,11 @@ def test_networks_share_a_palette_if_one_has_all_sizes_of_the_other(tmp_path: Pa
 
     panels = [rate_panel("mlp"), rate_panel("cnn")]
     nested = of_panels(tmp_path / "a", of("mlp", 8, 32) + of("cnn", 8, 16, 32), *panels)
-    assert [name for name in nested.legend if "=" in name] == ["$N$ = 8", "$N$ = 16", "$N$ = 32"]
+    assert [name for name in nested.legend if "=" in name] == [
+        "width $N$ = 8",
+        "width $N$ = 16",
+        "width $N$ = 32",
+    ]
     colours = [
         {to_rgb(line.get_color()) for line in lines(ax, "training loss")} for ax in nested.axes
     ]
@@ -387,13 +391,21 @@ def test_panels_of_the_same_cells_and_grids_are_both_drawn(tmp_path: Path) -> No
 
 
 def test_colours_and_styles_are_explained(rates: Drawn, sizes: Drawn) -> None:
-    entries = ["$N$ = 8", "$N$ = 32", JUDGED, OPTIMUM, BAR, STABLE, RANGE, "optimum, 95 % interval"]
+    names = ["width $N$ = 8", "width $N$ = 32"]
+    optima = ["optimum, 95 % interval", "interval open: end of the grid"]
+    entries = [*names, JUDGED, OPTIMUM, BAR, STABLE, "leaves the frame", RANGE, *optima]
     assert list(rates.legend) == entries
     small, large = lines(rates.axes[0], "training loss")
-    assert rates.legend["$N$ = 8"].get_color() == small.get_color() != large.get_color()
+    assert rates.legend["width $N$ = 8"].get_color() == small.get_color() != large.get_color()
     # a hue of which not every value has a name keeps its symbol
-    entries = ["$L$ = shallow", "$L$ = 8", "$M$ = 8", "$M$ = 32", "$M$ = 128", "PC", "BP"]
-    entries += ["$L/N$", "limit", "limit across", LOST, RANGE]
+    entries = [
+        "depth $L$ = shallow",
+        "depth $L$ = 8",
+        "width $M$ = 8",
+        "width $M$ = 32",
+        "width $M$ = 128",
+    ]
+    entries += ["PC", "BP", "$L/N$", "limit", "limit across", LOST, RANGE]
     assert list(sizes.legend) == entries
     assert to_rgb(sizes.legend["limit"].get_color()) == (0, 0, 0)
     of_sizes = [to_rgb(sizes.legend[name].get_color()) for name in entries[:7]]
@@ -508,17 +520,24 @@ def test_sizes_of_several_networks_are_told_apart_by_what_their_titles_share(
         rows += cells(grid, lambda **_: {"train_loss": 1.0}, **axes, parameterisation=(title,))
         panels.append(rate_panel(grid, title=title))
     marks = [OPTIMUM, BAR]
-    names = ["$N$ (MLP) = 8", "$N$ (MLP) = 32", "$N$ (CNN) = 16", "$N$ (CNN) = 32"]
+    names = [
+        f"width $N$ ({net}) = {n}" for net, ns in (("MLP", (8, 32)), ("CNN", (16, 32))) for n in ns
+    ]
     assert list(of_panels(tmp_path, rows, *panels).legend) == names + marks
     one_each = [panels[0], panels[2]]
-    names = ["$N$ (SP) = 8", "$N$ (SP) = 32", "$N$ (CNN, SP) = 16", "$N$ (CNN, SP) = 32"]
+    names = [
+        "width $N$ (SP) = 8",
+        "width $N$ (SP) = 32",
+        "width $N$ (CNN, SP) = 16",
+        "width $N$ (CNN, SP) = 32",
+    ]
     assert list(of_panels(tmp_path / "alone", rows, *one_each).legend) == names + marks
 
 
 def test_one_seed_has_no_range(tmp_path: Path) -> None:
     rows = [row for row in rate_rows("main", widths=(8,)) if row[0]["seed"]]
     found = of_panels(tmp_path, rows, rate_panel("main"))
-    assert list(found.legend) == ["$N$ = 8", OPTIMUM, BAR]
+    assert list(found.legend) == ["width $N$ = 8", OPTIMUM, BAR]
 
 
 def test_a_figure_is_drawn_where_everything_diverged(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Panels over a hyperparameter: strips below the axes, the row of optima against the size, and headers."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,40 @@ def test_a_strip_marks_where_training_diverges(
     assert dots(found) == [(0, k) for k in left[:1]]
 
 
+@pytest.mark.parametrize(("lost", "last"), [((), 5), ((5,), 5), ((3, 4, 5), 3), (range(6), 5)])
+def test_the_axis_ends_one_value_beyond_the_last_stable_one(
+    tmp_path: Path, lost: Sequence[int], last: int
+) -> None:
+    """Where all runs diverge there is nothing to see."""
+
+    def value(learning_rate: float, **_: Any) -> dict[str, float]:
+        power = int(np.log2(learning_rate))
+        return {"train_loss": np.nan if power in lost else 1.0 + power}
+
+    rates = tuple(2.0**k for k in range(6))
+    rows = cells("main", value, width=(8, 32), learning_rate=rates)
+    (ax,) = of_panels(tmp_path, rows, rate_panel("main")).axes
+    low, high = np.log2(ax.get_xlim())
+    assert -1 < low < 0
+    assert last < high < last + 1
+
+
+def test_a_line_that_leaves_the_frame_has_an_arrowhead_there(tmp_path: Path) -> None:
+    """The line through (1, 1) and (2, 1000) crosses the upper end of the logarithmic axis in between."""
+
+    def value(learning_rate: float, **_: Any) -> dict[str, float]:
+        return {"train_loss": 1000.0 if learning_rate == 2.0 else 1.0}
+
+    rows = cells("main", value, width=(8,), learning_rate=(0.25, 0.5, 1.0, 2.0))
+    found = of_panels(tmp_path, rows, rate_panel("main"))
+    (ax,) = found.axes
+    _, top = ax.get_ylim()
+    assert top < 1000
+    ((x, y),) = (line.get_xydata()[0] for line in lines(ax, "leaves the frame"))
+    assert (np.log2(x), y) == pytest.approx((np.log(top) / np.log(1000), top))
+    assert "leaves the frame" in found.legend
+
+
 def test_marks_of_strips_are_explained_if_there_are_any(tmp_path: Path) -> None:
     rows = rate_rows("main", widths=(8,))
     stays = of_panels(tmp_path / "a", [row for row in rows if row[0]["seed"]], rate_panel("main"))
@@ -190,7 +225,7 @@ def test_optima_are_below_their_columns_against_the_size(rates: Drawn) -> None:
         assert ax.get_window_extent().x0 == pytest.approx(panel.get_window_extent().x0, abs=1)
         assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
         assert ax.get_xlabel() == "width $N$"
-    assert [ax.get_ylabel() for ax in (main, control)] == [r"optimal $\eta$", ""]
+    assert [ax.get_ylabel() for ax in (main, control)] == ["optimal $\\eta$\n(training loss)", ""]
     # each column has one track: they need no names
     assert "training loss" not in rates.legend
     assert "optimum, 95 % interval" in rates.legend
@@ -200,16 +235,18 @@ def test_guides_pass_through_the_first_optimum_with_slopes_of_half_a_power(rates
     for ax in lowest(rates):
         (first, *_), low_high = points(ax), ax.get_ylim()
         found = guides(ax)
-        assert len(found) == 3
         slopes = []
         for start, end in found:
             assert start == pytest.approx(first)
             slopes.append(np.log(end[1] / start[1]) / np.log(end[0] / start[0]))
             assert low_high[0] * 0.999 <= end[1] <= low_high[1] * 1.001
             assert end[0] <= ax.get_xlim()[1]
-        assert slopes == pytest.approx([0, 0.5, -0.5])
+        # the control's optimum falls as 1/N
+        steep = [-1] if points(ax)[1, 1] < points(ax)[0, 1] else []
+        assert slopes == pytest.approx([0, 0.5, -0.5, *steep])
         names = {text.get_text(): text.xy for text in ax.texts}
-        assert list(names) == ["0", r"$\frac{1}{2}$", r"$-\frac{1}{2}$"]
+        halves = ["0", r"$\frac{1}{2}$", r"$-\frac{1}{2}$"]
+        assert list(names) == [*halves, *["\N{MINUS SIGN}1"] * len(steep)]
         assert [tuple(end) for _, end in found] == [tuple(xy) for xy in names.values()]
 
 
@@ -263,7 +300,7 @@ def test_an_end_of_an_interval_that_is_not_known_leaves_the_axes(rates: Drawn) -
     assert arrow.get_xydata().tolist() == [[32, low]]
 
 
-def test_a_column_whose_optima_no_claim_locates_has_no_axes(tmp_path: Path) -> None:
+def test_a_column_whose_optima_no_claim_locates_shows_them_in_grey(tmp_path: Path) -> None:
     rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
     rows += [(cell | {"depth": 9}, said) for cell, said in rate_rows("third", drift=1.0)]
     panels = [rate_panel(grid) for grid in ("main", "control", "third")]
@@ -271,10 +308,26 @@ def test_a_column_whose_optima_no_claim_locates_has_no_axes(tmp_path: Path) -> N
     found = of_panels(
         tmp_path, rows, *panels, judged=[judged(TRAIN, "main", "third", optima=located)]
     )
-    first, last = lowest(found)
-    for ax, panel in ((first, found.axes[0]), (last, found.axes[2])):
+    first, middle, last = lowest(found)
+    for ax, panel in zip((first, middle, last), found.axes, strict=True):
         assert ax.get_window_extent().x0 == pytest.approx(panel.get_window_extent().x0, abs=1)
-    assert [ax.get_ylabel() for ax in (first, last)] == [r"optimal $\eta$", ""]
+    # the grid's best rates, which the rings show as well
+    assert points(middle).tolist() == [[8, 2**-4], [32, 2**-6]]
+    (grey,) = (line for line in middle.lines if line.get_marker() == "o")
+    assert to_rgb(grey.get_color()) == (0.72,) * 3
+    assert "optimum without a claim" in found.legend
+    # judged optima alone set the limits
+    assert middle.get_ylim() == first.get_ylim()
+    assert first.get_ylim()[0] > 2**-6
+
+
+def test_a_column_with_another_quantity_than_the_judged_one_has_no_axes(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    other = rate_panel("control", ACCURACY, label="test accuracy", scale="linear", best="max")
+    claim = judged(TRAIN, "main", optima={"main": STAYS})
+    found = of_panels(tmp_path, rows, rate_panel("main"), other, judged=[claim])
+    assert len(lowest(found)) == 1
+    assert "optimum without a claim" not in found.legend
 
 
 @pytest.mark.parametrize(
@@ -307,8 +360,8 @@ def test_several_optima_of_a_column_are_told_apart(tmp_path: Path) -> None:
     found = of_panels(tmp_path, rows, *panels, judged=claims, wrap=2)
     assert [len(ax.containers) for ax in lowest(found)] == [2, 2]
     names = blocks(found.figure)[-1]
-    assert list(names) == ["MLP", "CNN"]
-    looks = [(line.get_color(), line.get_marker()) for line in names.values()]
+    assert list(names) == ["MLP", "CNN", "interval open: end of the grid"]
+    looks = [(line.get_color(), line.get_marker()) for line in list(names.values())[:2]]
     for ax in lowest(found):
         tracks = [line for line in ax.lines if line.get_marker() in ("o", "s")]
         assert [(line.get_color(), line.get_marker()) for line in tracks] == looks
@@ -327,7 +380,7 @@ def test_tracks_that_start_at_different_sizes_are_relative_to_their_start(tmp_pa
     assert [line.get_xydata().tolist() for line in tracks] == [[[1, 1], [4, 1]], [[1, 1], [2, 0.5]]]
     # both optima within one octave of the start
     assert np.log2(ax.get_ylim()) == pytest.approx([-1 - 1.2, 1.2])
-    assert ax.get_ylabel() == "optimal $\\eta$\n(relative)"
+    assert ax.get_ylabel() == "optimal $\\eta$, relative\n(training loss)"
     assert ax.get_xlabel() == "width $N$, relative to smallest"
     assert [line.get_marker() for line in ax.lines].count(CARETDOWN) == 1
     assert [tuple(start) for start, _ in guides(ax)] == [(1, 1)] * 3
@@ -342,7 +395,7 @@ def test_tracks_that_start_far_apart_are_relative_to_their_start(
     located = {"main": STAYS, "control": [[8, 2 ** (-4 - octaves), None, None], *MOVES[1:]]}
     claim = judged(TRAIN, "main", "control", optima=located)
     (ax,) = lowest(of_panels(tmp_path, rows, *panels, judged=[claim], wrap=1))
-    assert ax.get_ylabel().endswith("(relative)") is relative
+    assert (", relative" in ax.get_ylabel()) is relative
 
 
 def test_what_a_line_is_compared_with_has_a_ring_and_no_track(tmp_path: Path) -> None:

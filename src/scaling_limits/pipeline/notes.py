@@ -6,15 +6,18 @@ import pandas as pd
 
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration
-from scaling_limits.configuration.models import Experiment
+from scaling_limits.configuration.models import Experiment, Figure
 from scaling_limits.configuration.namespace import label
 from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN
+from scaling_limits.figures.metrics import METRICS
 from scaling_limits.pipeline.scale import centre, scale_line
 
 # settings whose differences are not listed: `num_test` is unimportant, and seeds have a separate line
 _SILENT = {"num_test", "seed"}
+_LOSSES = {"train_loss", "test_loss"}
+_ACCURACIES = {"train_accuracy", "test_accuracy"}
 _UNSET = {"num_train": "all", "input_shape": "the data's own"}
 _LISTED = 4
 
@@ -22,7 +25,7 @@ _LISTED = 4
 def on_the_picture(
     configuration: Configuration, paper: str, name: str, cells: pd.DataFrame
 ) -> list[str]:
-    """Return the lines below a figure: its scale, and whether another figure shows the same runs.
+    """Return the lines below a figure: its scale, the judged quantity if it is another, a figure with the same runs.
 
     Args:
         configuration: the configuration.
@@ -36,9 +39,19 @@ def on_the_picture(
     figure = configuration.figure(paper, name)
     if figure.experiment is None:
         return []
-    lines = [scale_line(configuration, paper, name, cells)]
+    lines = [scale_line(configuration, paper, name, cells), *_judged_by(figure)]
     repeats = repeated(configuration, paper, name)
     return [*lines, f"The runs are those of {repeats}."] if repeats else lines
+
+
+def _judged_by(figure: Figure) -> list[str]:
+    """Return a line if a figure shows an accuracy first, the paper's quantity, but its claims judge losses only."""
+    shown = next((quantity.metric for _, quantity in figure.plot.shown_quantities()), None)
+    judged = {claim.quantity.metric for claim in figure.claims}
+    if shown not in _ACCURACIES or not judged or judged - _LOSSES:
+        return []
+    names = " and ".join(sorted(METRICS[metric].label for metric in judged))
+    return [f"Claims are judged by the {names}, not by the {METRICS[shown].label}."]
 
 
 def of_machines(kinds: Sequence[str]) -> list[str]:

@@ -218,21 +218,26 @@ class FigureFolder(Generic[PlotT_co]):
         return Badge(outcome, BACKGROUNDS[outcome], claims)
 
     def _reasons(self) -> Iterator[str]:
-        """Yield a line for each claim that fails, and one for each reason why others are not decided.
+        """Yield a line for each claim that fails, and one for each reason and threshold of those that are not decided.
 
-        A claim that fails is given by its clause, which says what was found and why, or else by its statement and what
-        was found. Claims that are not decided are given by name.
+        A claim that fails is followed by its clause, which says what was found and why, or else by its statement and
+        what was found. Claims that are not decided are followed by what was found.
         """
         undecided: dict[str, list[str]] = {}
         for verdict in self.verdicts:
+            name = f"\N{LEFT DOUBLE QUOTATION MARK}{verdict['claim'].replace('-', ' ')}\N{RIGHT DOUBLE QUOTATION MARK}"
             if verdict["verdict"] == "fails":
                 stated = f"{verdict['statement'].rstrip('.')} ({_measured_text(verdict)})"
-                yield f"Not reproduced: {(verdict['clause'] or stated).rstrip('.')}."
+                clause = (verdict["clause"] or stated).rstrip(".")
+                yield f"Not reproduced, {name}: {clause}."
             elif verdict["verdict"] == "inconclusive":
-                reason = f"Inconclusive, as {REASONS[verdict['reason']]}"
-                undecided.setdefault(reason, []).append(verdict["claim"])
+                reason, found = f"Inconclusive, as {REASONS[verdict['reason']]}", ""
+                if verdict["value"] is not None:
+                    reason += f" (claimed: {_minus(verdict['threshold'])})"
+                    found = f" ({_found_text(verdict)})"
+                undecided.setdefault(reason, []).append(name + found)
             elif verdict["verdict"] == "data not available":
-                undecided.setdefault("Data not available", []).append(verdict["claim"])
+                undecided.setdefault("Data not available", []).append(name)
         for reason, claims in undecided.items():
             yield f"{reason}: {', '.join(claims)}."
 
@@ -313,9 +318,16 @@ def _verdict_line(verdict: JsonObject) -> str:
     return line
 
 
+def _found_text(verdict: JsonObject) -> str:
+    """Return the measured value with its interval."""
+    value, interval = verdict["value"], verdict["interval"]
+    return "no value" if value is None else _minus(with_interval(value, interval))
+
+
 def _measured_text(verdict: JsonObject) -> str:
     """Return the measured value with its interval, and the threshold."""
-    value, interval = verdict["value"], verdict["interval"]
-    measured = "no value" if value is None else with_interval(value, interval)
-    measured = measured.replace("-", "\N{MINUS SIGN}")
-    return f"found {measured}; claimed: {verdict['threshold']}"
+    return f"found {_found_text(verdict)}; claimed: {_minus(verdict['threshold'])}"
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")

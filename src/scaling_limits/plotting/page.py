@@ -76,8 +76,8 @@ class Page:
             *rows: for each row of bodies, the sizes of their axes in inches.
         """
         self.width = max(*(sum(width for width, _ in row) for row in rows), _NARROWEST)
-        small = [text.wrap(line, round(self.width * _NOTE)) for line in notes]
-        lines = "\n".join(small)
+        characters = round(self.width * _NOTE)
+        lines = "\n".join(part for note in notes for part in text.lines(note, characters))
         written = self._lines(heading)
         self._head = _MARGIN + sum(height for _, height, _ in written) + _PAD if written else _PAD
         self._foot = (lines.count("\n") + 1) * _LINE + _MARGIN if lines else _PAD
@@ -255,11 +255,12 @@ class Body:
         if not rows:
             return
         heights = [
-            (lines + any(block.title for block in row)) * 1.15 * _LINE + _PAD for row, lines in rows
+            (lines + any(block.title for block in row)) * _LINE + _PAD for row, lines in rows
         ]
-        self.legend_height = sum(heights)
+        self.legend_height = sum(heights) + _PAD
         self.page.fit()
-        below = 0.0
+        # the title of a block should not be read as the label of the axis above it
+        below = _PAD
         for (row, lines), height in zip(rows, heights, strict=True):
             self._write(row, lines, below)
             below += height

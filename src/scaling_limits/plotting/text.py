@@ -20,6 +20,8 @@ _SPELT = {
     "cnn": "CNN",
     "residual_cnn": "residual CNN",
 }
+_RELATIONS = "=<>\N{ALMOST EQUAL TO}\N{LESS-THAN OR EQUAL TO}\N{MULTIPLICATION SIGN}"
+"""Signs on both sides of which a line is not broken."""
 _ACTIVATIONS = ("linear", "tanh", "relu")
 _NAMES = {
     "step": "training step",
@@ -47,27 +49,34 @@ def short(value: float) -> str:
 
 
 def wrap(text: str, width: int) -> str:
-    """Break a text into as few lines of at most about `width` characters as possible, but not inside mathematics.
+    """Break a text into as few lines of at most about `width` characters as possible, but not inside formulas.
 
     The lines have about the same length.
     """
-    count = len(_lines(text, width))
+    count = len(lines(text, width))
     # wider lines are never more
     narrowest = 1 + bisect_left(
-        range(1, width), True, key=lambda fewer: len(_lines(text, fewer)) == count
+        range(1, width), True, key=lambda fewer: len(lines(text, fewer)) == count
     )
-    return "\n".join(_lines(text, narrowest))
+    return "\n".join(lines(text, narrowest))
 
 
-def _lines(text: str, width: int) -> list[str]:
-    lines: list[str] = []
-    for word in re.findall(r"(?:\$[^$]*\$|\S)+", text):
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and length(longer) <= width:
-            lines[-1] = longer
+def lines(text: str, width: int) -> list[str]:
+    """Break a text into lines of at most about `width` characters, each as long as possible.
+
+    Mathematics and relations such as `$N$ = 8` are not broken.
+
+    >>> lines("networks with $L = 3$ layers, N = 8", 12)
+    ['networks', 'with $L = 3$', 'layers,', 'N = 8']
+    """
+    broken: list[str] = []
+    for word in re.findall(rf"(?: [{_RELATIONS}] |\$[^$]*\$|\S)+", text):
+        longer = f"{broken[-1]} {word}" if broken else word
+        if broken and length(longer) <= width:
+            broken[-1] = longer
         else:
-            lines.append(word)
-    return lines
+            broken.append(word)
+    return broken
 
 
 def length(text: str) -> int:

@@ -308,13 +308,14 @@ def table(plot: Options, grids: GridResults) -> pd.DataFrame:
 
 def size(plot: Options, table: pd.DataFrame, widest: float) -> Size:
     """Return the size of the axes on a page that is `widest` inches wide."""
-    from scaling_limits.plots.lines.drawing import strip_heights
+    from scaling_limits.plots.lines.drawing import strip_rows
+    from scaling_limits.plots.lines.marks import STRIP_ROW
     from scaling_limits.plotting.page import shape
 
     rows, columns = shape(len(plot.panels), plot.wrap)
     width = min(widest / columns, 2.6)
-    strips = strip_heights(plot, table)
-    return columns * width, rows * (0.75 * width + 0.35) + sum(strips)
+    strips = STRIP_ROW * sum(strip_rows(plot, table))
+    return columns * width, rows * (0.75 * width + 0.35) + strips
 
 
 def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:

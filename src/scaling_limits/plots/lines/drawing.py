@@ -1,6 +1,6 @@
 """Drawing of panels of lines."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,8 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from scaling_limits.errors import ScalingLimitsError
-from scaling_limits.figures.quantities import Quantity
-from scaling_limits.files import JsonObject
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.lines import (
     SIZES,
@@ -22,6 +20,7 @@ from scaling_limits.plots.lines import (
     marks,
     optima,
     size,
+    tracks,
 )
 from scaling_limits.plots.lines.headers import headers_of
 from scaling_limits.plots.lines.legend import MARKERS, shows_half
@@ -53,9 +52,10 @@ class Lines(page.Drawing):
         self._kinds = [self._kind_of(self._rows[k]) for k in range(len(plot.panels))]
         self.body = figure.body(size(plot, table, page.WIDTH))
         count, self.columns = page.shape(len(plot.panels), plot.wrap)
+        self._strip_rows = strip_rows(plot, table)
         self._panel_height = self.body.axes_height / count
-        self._headers = headers_of([panel.title for panel in plot.panels], self.columns)
-        self.tracks = self._judged_optima()
+        self.headers = headers_of([panel.title for panel in plot.panels], self.columns)
+        self.tracks = tracks.tracks_of(self)
         heights = [self._panel_height] * count
         if self.tracks:
             self.body.grow(optima.HEIGHT)
@@ -94,26 +94,27 @@ class Lines(page.Drawing):
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
-        """Draw guide lines, arrows, and optima with their strip below the axes or crosses where training diverged."""
+        """Draw guide lines, and optima with their strip below the axes or crosses where training diverged."""
         points = pd.concat(self._centres(panel)).dropna()
         for number, slope in enumerate(panel.slopes):
             again = number > 0 and not panel.relative
             marks.guide(ax, slope, points, panel, named_at_start=again)
         for level in panel.levels:
             marks.level(ax, level)
-        if panel.stops_at_limits:
-            for line, value, rows in self.parts(panel):
-                if not line.across:
-                    points = visible(rows, log=panel.scale == "log")
-                    marks.arrow(ax, points, panel, self._colour(panel, line, value))
         if marks.is_tuned(panel):
             tuned = [
-                marks.Tuned(rows, self._colour(panel, line, value), self._judging(panel, line))
+                marks.Tuned(
+                    rows,
+                    self._colour(panel, line, value),
+                    tracks.judging(self.figure.judged, panel, line),
+                )
                 for line, value, rows in self.parts(panel)
                 if value is not None and not line.across
             ]
-            share = marks.STRIP_ROW * len(tuned) / (_SHARE * self._panel_height)
-            self._strips[self._number(panel)] = marks.optima(ax, panel, tuned, share)
+            number = self._number(panel)
+            row_height = marks.STRIP_ROW / (_SHARE * self._panel_height)
+            num_rows = self._strip_rows[number // self.columns]
+            self._strips[number] = marks.optima(ax, panel, tuned, num_rows, row_height)
             return
         # a run that diverged at one step stays diverged
         first = slice(1 if panel.x in AXES else None)
@@ -136,14 +137,15 @@ class Lines(page.Drawing):
             ax.set_yscale(panel.scale)
         for group in self._alike(self._abscissa):
             for near in self._overlapping(group):
-                values = pd.concat([self._rows_with_x(panel)[panel.x] for panel, _ in near])
+                values = self._shown_x([panel for panel, _ in near])
                 for panel, ax in near:
-                    self._finish_x(panel, ax, values.to_numpy(float))
+                    self._finish_x(panel, ax, values)
         for group in self._alike(self._comparable):
             low, high = self._limits(group)
             for panel, ax in group:
                 ax.set_ylim(low, high)
                 page.scale_ticks(ax.yaxis, panel.scale, low, high)
+                self._mark_exits(panel, ax)
         for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
             self._name(number, panel, ax)
         cells, symbols = self.figure.results.cells, self.plot.symbols
@@ -152,7 +154,9 @@ class Lines(page.Drawing):
         }
         for track in self.tracks:
             labels[track.over] = f"optimal ${text.symbol(track.over, cells, symbols)}$"
-        optima.draw(self._lowest, self.tracks, labels, self._scales())
+        quantities = {self.plot.panels[track.panel].label for track in self.tracks}
+        quantity = quantities.pop() if len(quantities) == 1 else ""
+        optima.draw(self._lowest, self.tracks, labels, quantity, self._scales_of_tracks())
         for panel, ax in self.panels:
             self._write_slopes(panel, ax)
         self.body.legend(*legend.blocks(self))
@@ -284,54 +288,6 @@ class Lines(page.Drawing):
         written = slopes.get("solid", all_fits) if len(all_fits) > fits.MOST else all_fits
         fits.write(ax, written, _SHARE * self._panel_height)
 
-    def _judged_optima(self) -> list[optima.Track]:
-        """Return the optima against the size for each panel whose claim has located them, without comparisons."""
-        tracks = []
-        for number, panel in enumerate(self.plot.panels):
-            row, column = divmod(number, self.columns)
-            name = self._headers[0][row] if self._headers else self._in_column(number)
-            for line in panel.lines:
-                claim = self._judging(panel, line) if line.style == "solid" else None
-                track = claim and optima.track_of(claim, line.grid, number, column, name)
-                if track:
-                    tracks.append(track)
-        return tracks
-
-    def _in_column(self, number: int) -> str:
-        """Return what distinguishes a panel from others of its column: its quantity, parts of its title, or both."""
-        column = self.plot.panels[number % self.columns :: self.columns]
-        titles = [panel.title.split(", ") for panel in column]
-        panel = self.plot.panels[number]
-        phrases = [
-            phrase
-            for phrase in panel.title.split(", ")
-            if not all(phrase in title for title in titles)
-        ]
-        same = len({other.label for other in column}) == 1
-        return ", ".join(phrases if same and phrases else [panel.label, *phrases])
-
-    def _scales(self) -> dict[int, optima.Scale]:
-        """Return the scale of the x axis of each panel with judged optima."""
-        scales: dict[int, optima.Scale] = {}
-        for track in self.tracks:
-            panel = self.plot.panels[track.panel]
-            values = self._rows_with_x(panel)[panel.x].to_numpy(float)
-            scales[track.panel] = optima.Scale(values, self.axes[track.panel].get_xlim())
-        return scales
-
-    def _judging(self, panel: Panel, line: Line) -> JsonObject | None:
-        """Return the claim that judges the optimum of a line, or None."""
-        # an error and the accuracy have the same optimum
-        quantity = line.quantity.model_dump(exclude={"label", "complement"})
-        for claim in self.figure.judged:
-            claimed = Quantity.model_validate(claim["quantity"])
-            judged = claimed.model_dump(exclude={"label", "complement"})
-            over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
-            named = any(line.grid in arm["grids"] for arm in claim["arms"])
-            if over and named and judged == quantity:
-                return claim
-        return None
-
     # axes
 
     def _alike(self, key: Callable[[Panel], Hashable]) -> list[list[tuple[Panel, Axes]]]:
@@ -344,6 +300,15 @@ class Lines(page.Drawing):
     def _abscissa(self, panel: Panel) -> tuple[Hashable, ...]:
         """Return the key that panels with the same x axis share."""
         return (panel.x, panel.x_scale, panel.x_label, self._kind(panel))
+
+    def _scales_of_tracks(self) -> dict[int, optima.Scale]:
+        """Return the scale of the x axis of each panel with optima."""
+        scales: dict[int, optima.Scale] = {}
+        for track in self.tracks:
+            panel = self.plot.panels[track.panel]
+            values = self._rows_with_x(panel)[panel.x].to_numpy(float)
+            scales[track.panel] = optima.Scale(values, self.axes[track.panel].get_xlim())
+        return scales
 
     def _overlapping(self, group: list[tuple[Panel, Axes]]) -> list[list[tuple[Panel, Axes]]]:
         """Split a group into panels with overlapping ranges of x.
@@ -410,6 +375,27 @@ class Lines(page.Drawing):
         ends = np.array([low - bottom * length, high + top * length])
         return tuple(np.exp(ends) if log else ends)
 
+    def _mark_exits(self, panel: Panel, ax: Axes) -> None:
+        """Draw arrowheads where lines leave the axes, or the limits at which they end."""
+        ends = panel.limits if panel.stops_at_limits else None
+        for line, value, rows in self.parts(panel):
+            if not line.across:
+                points = visible(rows, log=panel.scale == "log")
+                colour = self._colour(panel, line, value)
+                marks.arrows(ax, points, panel, colour, ends or ax.get_ylim())
+
+    def _shown_x(self, panels: Sequence[Panel]) -> np.ndarray:
+        """Return the values of x on an axis that panels share, without hyperparameters at which all runs diverged.
+
+        Of these only the one next to the last stable value is kept, so that the divergence is visible.
+        """
+        shown = [self._rows_with_x(panel)[[panel.x, "diverged"]] for panel in panels]
+        lost = pd.concat(shown).groupby(panels[0].x)["diverged"].all()
+        xs, stable = lost.index.to_numpy(float), np.flatnonzero(~lost.to_numpy(bool))
+        if not (all(map(marks.is_tuned, panels)) and stable.size):
+            return xs
+        return xs[max(int(stable[0]) - 1, 0) : int(stable[-1]) + 2]
+
     def _finish_x(self, panel: Panel, ax: Axes, values: np.ndarray) -> None:
         if panel.x_scale == "linear":
             integers = bool(np.all(values == np.round(values)))
@@ -427,11 +413,11 @@ class Lines(page.Drawing):
         above, left = number - self.columns, number - 1
         characters = round(page.WIDTH / max(self.columns, 3) * 15)
         header = ""
-        if self._headers is not None:
+        if self.headers is not None:
             row, column = divmod(number, self.columns)
-            header = self._headers[0][row]
+            header = self.headers[0][row]
             if row == 0:
-                ax.set_title(text.wrap(self._headers[1][column], characters))
+                ax.set_title(text.wrap(self.headers[1][column], characters))
         elif above < 0 or self.plot.panels[above].title != panel.title:
             ax.set_title(text.wrap(panel.title, characters))
         label = panel.x_label or text.axis_label(
@@ -460,16 +446,16 @@ class Lines(page.Drawing):
         return same and limits[0] == limits[1]
 
 
-def strip_heights(plot: Options, table: pd.DataFrame) -> list[float]:
-    """Return the height of the strips below each row of panels, in inches."""
+def strip_rows(plot: Options, table: pd.DataFrame) -> list[int]:
+    """Return the number of lines in the strips below each row of panels, that of the panel with most lines."""
     columns = page.shape(len(plot.panels), plot.wrap)[1]
-    heights: list[float] = []
+    counts: list[int] = []
     for number, panel in enumerate(plot.panels):
         lines = zip(panel.names, panel.lines, strict=True)
         names = [name for name, line in lines if line.each and not line.across]
         rows = table[(table["panel"] == number) & table["line"].isin(names)]
         count = len(rows[["line", panel.hue]].drop_duplicates()) if marks.is_tuned(panel) else 0
         if number % columns == 0:
-            heights.append(0.0)
-        heights[-1] = max(heights[-1], count * marks.STRIP_ROW)
-    return heights
+            counts.append(0)
+        counts[-1] = max(counts[-1], count)
+    return counts

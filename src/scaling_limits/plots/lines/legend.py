@@ -70,7 +70,7 @@ def _palettes(lines: Lines) -> list[Block]:
         title = ""
         # without a symbol if all values have names
         if not all(f"{value:g}" in plot.hue_labels for value in palette):
-            title = f"${text.symbol(hue, lines.figure.results.cells, plot.symbols)}$"
+            title = text.axis_label(hue, lines.figure.results.cells, plot.symbols)
             title += f" ({_shared_phrases(lines, hue, network)})" if hues.count(hue) > 1 else ""
         palette_blocks.append(Block(title, entries))
     return palette_blocks

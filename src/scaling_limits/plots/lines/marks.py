@@ -49,7 +49,9 @@ class Tuned:
     claim: JsonObject | None
 
 
-def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axes:
+def optima(
+    ax: Axes, panel: Panel, lines: Sequence[Tuned], num_rows: int, row_height: float
+) -> Axes:
     """Ring the optimum of each line, and add a strip below the axes with a row for each line.
 
     A row shows the optimum, a bar over all nearly optimal x, and where training diverges. Rings of optima that no claim
@@ -59,13 +61,15 @@ def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axe
         ax: the axes of the panel.
         panel: the panel.
         lines: its lines, the smallest size first.
-        height: the height of the strip as a fraction of the axes.
+        num_rows: the number of rows of the strip, equal for panels side by side.
+        row_height: the height of a row as a fraction of the axes.
 
     Returns:
         The axes of the strip, which carry the ticks of x.
     """
+    height = num_rows * row_height
     strip = ax.inset_axes((0.0, -height, 1.0, height), sharex=ax)
-    strip.set(ylim=(len(lines) - 0.4, -0.6), yticks=[], facecolor="0.96")
+    strip.set(ylim=(num_rows - 0.4, -0.6), yticks=[], facecolor="0.96")
     strip.spines[["top", "left", "right"]].set_visible(False)
     ax.tick_params(labelbottom=False, bottom=False, which="both")
     for row, line in enumerate(lines):
@@ -75,7 +79,7 @@ def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axe
         if centres.empty:
             continue
         xs, values = centres.index.to_numpy(float), centres.to_numpy(float)
-        lack = 1.0 - values if panel.best == "max" else values
+        lack = _lack(panel, values)
         at = int(lack.argmin())
         if line.claim is not None and line.claim["within"] is not None:
             at = int(np.flatnonzero(lack <= (1 + line.claim["within"]) * lack.min())[-1])
@@ -89,6 +93,20 @@ def optima(ax: Axes, panel: Panel, lines: Sequence[Tuned], height: float) -> Axe
         strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
         strip.plot(xs[[at]], [row], marker="o", markersize=2.6, label="_", **look)
     return strip
+
+
+def best_x(panel: Panel, rows: pd.DataFrame) -> float | None:
+    """Return the x at which the centre of a line is best, or None if nothing is visible."""
+    points = visible(rows, log=panel.scale == "log")
+    centres = points.groupby(panel.x)["value"].agg(panel.centre)
+    if centres.empty:
+        return None
+    return float(centres.index[int(_lack(panel, centres.to_numpy(float)).argmin())])
+
+
+def _lack(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the error of accuracies, for which large values are best, and other values unchanged."""
+    return 1.0 - values if panel.best == "max" else values
 
 
 def _edges(strip: Axes, panel: Panel, line: Tuned, row: int) -> None:
@@ -135,41 +153,43 @@ def within_limits(points: pd.DataFrame, panel: Panel) -> pd.DataFrame:
 
     This point is the last one. A line that starts outside has no points.
     """
-    before, exit_point = _exit(points, panel)
-    inside = points[points[panel.x].isin(before)]
-    if exit_point is None:
-        return inside
-    end = pd.DataFrame([exit_point], columns=[panel.x, "value"])
+    assert panel.limits is not None
+    xs, outside, exits = _exits(points, panel, panel.limits)
+    if not outside.any():
+        return points
+    inside = points[points[panel.x].isin(xs[: int(outside.argmax())])]
+    end = pd.DataFrame([] if outside[0] else exits[:1], columns=[panel.x, "value"])
     return pd.concat([inside, end], ignore_index=True)
 
 
-def arrow(ax: Axes, points: pd.DataFrame, panel: Panel, colour: Colour) -> None:
-    """Draw an arrowhead where the centre of a line first leaves the panel's limits, if it does."""
-    _, exit_point = _exit(points, panel)
-    if exit_point is not None and panel.limits is not None:
-        marker = "^" if exit_point[1] == panel.limits[1] else "v"
-        look: style.Look = {**_ARROW, "marker": marker, "color": colour}
-        ax.plot(*exit_point, label=_LEAVES, clip_on=False, zorder=2.6, **look)
+def arrows(
+    ax: Axes, points: pd.DataFrame, panel: Panel, colour: Colour, limits: tuple[float, float]
+) -> None:
+    """Draw arrowheads where the centre of a line crosses limits of y; only the first if the line ends there."""
+    _, outside, exits = _exits(points, panel, limits)
+    if panel.stops_at_limits:
+        exits = [] if outside[:1].any() else exits[:1]
+    for x, y in exits:
+        look: style.Look = {**_ARROW, "marker": "^" if y == limits[1] else "v", "color": colour}
+        ax.plot(x, y, label=_LEAVES, clip_on=False, zorder=2.6, **look)
 
 
-def _exit(points: pd.DataFrame, panel: Panel) -> tuple[list[float], tuple[float, float] | None]:
-    """Return the x before a line's centre first leaves the limits, and the point at which it does, if any."""
-    assert panel.limits is not None
+def _exits(
+    points: pd.DataFrame, panel: Panel, limits: tuple[float, float]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[tuple[float, float]]]:
+    """Return the x of a line, whether its centre is outside of limits there, and the points where it crosses them."""
     centres = points.groupby(panel.x)["value"].agg(panel.centre)
     xs, values = centres.index.to_numpy(float), centres.to_numpy(float)
-    outside = np.flatnonzero((values < panel.limits[0]) | (values > panel.limits[1]))
-    if not outside.size:
-        return list(xs), None
-    first = int(outside[0])
-    if first == 0:
-        return [], None
-    limit = panel.limits[int(values[first] > panel.limits[1])]
+    outside = (values < limits[0]) | (values > limits[1])
     # between two points the line is straight on the axes, which may be logarithmic
     (x, x_back), (y, _) = _SCALES[panel.x_scale], _SCALES[panel.scale]
-    both = slice(first - 1, first + 1)
-    ends = sorted(zip(y(values[both]), x(xs[both]), strict=True))
-    at = x_back(np.interp(y(limit), *np.transpose(ends)))
-    return list(xs[:first]), (float(at), limit)
+    exits = []
+    for first in np.flatnonzero(outside[1:] != outside[:-1]):
+        both = slice(first, first + 2)
+        limit = limits[int(values[both].max() > limits[1])]
+        ends = sorted(zip(y(values[both]), x(xs[both]), strict=True))
+        exits.append((float(x_back(np.interp(y(limit), *np.transpose(ends)))), limit))
+    return xs, outside, exits
 
 
 def guide(

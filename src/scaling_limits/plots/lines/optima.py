@@ -1,4 +1,4 @@
-"""The row below panels over a hyperparameter: the judged optimum against the size, with guide lines."""
+"""The row below panels over a hyperparameter: the optimum against the size, with guide lines."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +17,8 @@ HEIGHT = 1.05
 """Height of the row in inches, with its labels."""
 _EXPONENTS = {0.0: "0", 0.5: r"$\frac{1}{2}$", -0.5: r"$-\frac{1}{2}$"}
 """Exponents of the guide lines. An optimum with an exponent wrong by one half follows one of the sloped lines."""
+_STEEP, _STEEP_EXPONENTS = 0.75, {1.0: "1", -1.0: "\N{MINUS SIGN}1"}
+"""Guide lines that are added for an optimum whose exponent is closer to them than to the others."""
 _OCTAVES = 1.2  # smallest margin above and below all optima
 _LABELS = 4  # most labels of the axis of optima
 _NEAR_END = (
@@ -26,10 +28,11 @@ _CROWDED = (
     0.2  # fraction of the axis between guide lines below which only the sloped ones are labelled
 )
 _APART = 4.0  # factor between the first optima of a column above which tracks are relative to them
-_RELATIVE, _SIZES_RELATIVE = "\n(relative)", ", relative to smallest"
+_RELATIVE, _SIZES_RELATIVE = ", relative", ", relative to smallest"
 """Additions to the labels of optima and of sizes if tracks are relative to their start."""
 _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
+_UNJUDGED = "0.72"  # grey of optima that no claim judges
 _LOOKS: tuple[style.Look, ...] = (
     {"color": "black", "marker": "o", "linestyle": "-"},
     {"color": "0.35", "marker": "s", "linestyle": (0, (3.5, 1.6))},
@@ -50,7 +53,8 @@ class Track:
     """The optima of one panel against the size.
 
     Each point consists of the size, the optimum and both ends of its 95 % interval. An end is None if the optimum may
-    lie anywhere beyond its grid. `panel` is the number of the panel, and `column` its column on the page.
+    lie anywhere beyond its grid. `panel` is the number of the panel, and `column` its column on the page. A track that
+    no claim has `judged` has no intervals.
     """
 
     panel: int
@@ -59,6 +63,7 @@ class Track:
     along: str
     over: str
     points: tuple[Sequence[float | None], ...]
+    judged: bool = True
 
     @property
     def relative(self) -> "Track":
@@ -96,6 +101,7 @@ def draw(
     axes: Sequence[Axes],
     tracks: Sequence[Track],
     labels: Mapping[str, str],
+    quantity: str,
     scales: Mapping[int, Scale],
 ) -> None:
     """Draw the tracks of each column, and remove the axes of columns without tracks.
@@ -107,6 +113,7 @@ def draw(
         axes: the axes of the row, one for each column.
         tracks: the tracks.
         labels: the axis label of each size, and the label of the optimum of each hyperparameter.
+        quantity: the quantity whose optima all tracks show, or an empty text if there are several.
         scales: the scale of each panel with tracks, by its number.
     """
     names = _names(tracks)
@@ -127,10 +134,12 @@ def draw(
         groups.setdefault((column_tracks[0].over, limits), []).append(column)
         _plot_tracks(ax, column_tracks, names)
         ax.set_xlabel(labels[column_tracks[0].along])
-    located = {
-        key: np.concatenate([_octaves(track) for column in group for track in columns[column]])
-        for key, group in groups.items()
-    }
+    located = {}
+    for key, group in groups.items():
+        shown = [track for column in group for track in columns[column]]
+        # optima that no claim judges may leave the axes
+        judged = [track for track in shown if track.judged] or shown
+        located[key] = np.concatenate([_octaves(track) for track in judged])
     half = max(map(np.ptp, located.values()), default=0.0) / 2 + _OCTAVES
     for key, group in groups.items():
         middle = (located[key].min() + located[key].max()) / 2
@@ -140,7 +149,8 @@ def draw(
             ax.set_ylim(*limits)
             _ticks(ax, limits, scales[column_tracks[0].panel])
             first = column == group[0]
-            ax.set_ylabel(labels[column_tracks[0].over] if first else "")
+            label = labels[column_tracks[0].over] + (f"\n({quantity})" if quantity else "")
+            ax.set_ylabel(label if first else "")
             ax.tick_params(labelleft=first)
             for track in column_tracks:
                 _open_ends(ax, track, _look(track, names)["color"])
@@ -172,7 +182,8 @@ def _differ_in_start(tracks: Sequence[Track]) -> bool:
 
 
 def _look(track: Track, names: Sequence[str]) -> style.Look:
-    return _LOOKS[names.index(track.name) % len(_LOOKS) if names else 0]
+    look = _LOOKS[names.index(track.name) % len(_LOOKS) if names else 0]
+    return look if track.judged else {**look, "color": _UNJUDGED}
 
 
 def _octaves(track: Track) -> np.ndarray:
@@ -204,7 +215,12 @@ def _guides(ax: Axes, track: Track) -> None:
     end = max(float(point[0] or size) for point in track.points) * 1.12
     low, high = ax.get_ylim()
     crowded = 0.5 * np.log(end / size) < _CROWDED * np.log(high / low)
-    for exponent, label in _EXPONENTS.items():
+    last_size, last_optimum = (float(number or np.nan) for number in track.points[-1][:2])
+    slope = np.log(last_optimum / start) / np.log(last_size / size)
+    steep = {e: label for e, label in _STEEP_EXPONENTS.items() if slope * e > _STEEP}
+    # there is no room for the label of one half next to that of one
+    labels = {e: label for e, label in _EXPONENTS.items() if not (crowded and e / 0.5 in steep)}
+    for exponent, label in (labels | steep).items():
         last = float(np.clip(start * (end / size) ** exponent, low, high))
         stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
         ax.plot([size, stop], [start, last], color="0.75", linewidth=0.8, zorder=1.0)
@@ -218,12 +234,19 @@ def _guides(ax: Axes, track: Track) -> None:
 
 
 def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
-    """Return a legend entry for each name, or one for all tracks if no column has several."""
-    names = _names(tracks) or ["optimum, 95 % interval"] * bool(tracks)
-    return {
+    """Return a legend entry for each name, or one for all tracks if no column has several, and those of marks."""
+    names = _names(tracks) or ["optimum, 95 % interval"] * any(track.judged for track in tracks)
+    entries: dict[str, Artist] = {
         name: Line2D([], [], markersize=3.0, linewidth=0.9, **_LOOKS[k % len(_LOOKS)])
         for k, name in enumerate(names)
     }
+    if not all(track.judged for track in tracks):
+        look = {**_LOOKS[0], "color": _UNJUDGED}
+        entries["optimum without a claim"] = Line2D([], [], markersize=3.0, linewidth=0.9, **look)
+    if any(end is None for track in tracks for point in track.points for end in point[2:]):
+        mark: style.Look = {"marker": CARETUP, "markersize": 3.0, "linestyle": "none"}
+        entries["interval open: end of the grid"] = Line2D([], [], color="black", **mark)
+    return entries
 
 
 def _names(tracks: Sequence[Track]) -> list[str]:

@@ -1,0 +1,82 @@
+"""The optima against the size that are drawn below panels over a hyperparameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from scaling_limits.figures.quantities import Quantity
+from scaling_limits.files import JsonObject
+from scaling_limits.plots.lines import SIZES, Line, Panel, marks, optima
+
+if TYPE_CHECKING:
+    from scaling_limits.plots.lines.drawing import Lines
+
+
+def tracks_of(lines: Lines) -> list[optima.Track]:
+    """Return the optima of each panel whose claim has located them, then those of columns without such a panel.
+
+    Lines drawn for comparison have none.
+    """
+    judged = list(_judged(lines))
+    return [*judged, *_unjudged(lines, judged)]
+
+
+def judging(judged: Iterable[JsonObject], panel: Panel, line: Line) -> JsonObject | None:
+    """Return the first of the claims about optima that judges a line, or None."""
+    # an error and the accuracy have the same optimum
+    quantity = line.quantity.model_dump(exclude={"label", "complement"})
+    for claim in judged:
+        claimed = Quantity.model_validate(claim["quantity"])
+        over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
+        named = any(line.grid in arm["grids"] for arm in claim["arms"])
+        if over and named and claimed.model_dump(exclude={"label", "complement"}) == quantity:
+            return claim
+    return None
+
+
+def _judged(lines: Lines) -> Iterator[optima.Track]:
+    for number, panel in enumerate(lines.plot.panels):
+        column, name = number % lines.columns, _in_column(lines, number)
+        for line in panel.lines:
+            claim = judging(lines.figure.judged, panel, line) if line.style == "solid" else None
+            track = claim and optima.track_of(claim, line.grid, number, column, name)
+            if track:
+                yield track
+
+
+def _unjudged(lines: Lines, judged: list[optima.Track]) -> Iterator[optima.Track]:
+    """Yield the optima of the judged quantities in columns in which no claim has located any."""
+    located = {track.column for track in judged}
+    quantities = {lines.plot.panels[track.panel].label for track in judged}
+    for number, panel in enumerate(lines.plot.panels):
+        column, hue = number % lines.columns, panel.hue
+        if column in located or panel.label not in quantities or hue not in SIZES:
+            continue
+        best = [
+            (value, x, x, x)
+            for line, value, rows in lines.parts(panel)
+            if line.style == "solid"
+            and value is not None
+            and marks.is_tuned(panel)
+            and (x := marks.best_x(panel, rows)) is not None
+        ]
+        if len({size for size, *_ in best}) == len(best) > 1:
+            name = _in_column(lines, number)
+            yield optima.Track(number, column, name, hue, panel.x, tuple(best), judged=False)
+
+
+def _in_column(lines: Lines, number: int) -> str:
+    """Return what distinguishes a panel from others of its column.
+
+    This is the header of its row, or else its quantity, the parts of its title that the others lack, or both.
+    """
+    header = lines.headers[0][number // lines.columns] if lines.headers else ""
+    if header:
+        return header
+    column = lines.plot.panels[number % lines.columns :: lines.columns]
+    titles = [panel.title.split(", ") for panel in column]
+    panel = lines.plot.panels[number]
+    phrases = [phrase for phrase in panel.title.split(", ") if not all(phrase in t for t in titles)]
+    same = len({other.label for other in column}) == 1
+    return ", ".join(phrases if same and phrases else [panel.label, *phrases])
