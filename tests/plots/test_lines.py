@@ -470,6 +470,22 @@ def test_lines_and_guides_divided_by_a_power_of_x(tmp_path: Path, relative: bool
     assert rise / np.log(steep.get_xdata()[1] / steep.get_xdata()[0]) == pytest.approx(0.5)
 
 
+def test_a_guide_lies_below_the_line_with_the_closest_slope(tmp_path: Path) -> None:
+    """Lines 5 / N and N^-3: neither guide lies near the other line, whose slope it does not have."""
+
+    def value(width: int, depth: int, **_: Any) -> dict[str, float]:
+        return {"energy": 5.0 / width if depth == 1 else width**-3.0}
+
+    rows = cells("main", value, width=(8, 32, 128), depth=(1, 3))
+    slopes = [{"exponent": -1, "label": "one"}, {"exponent": -2.9, "label": "three"}]
+    panel = {"title": "", "x": "width", "hue": "depth", "label": "energy", "best": None}
+    lines_ = [{"grid": "main", "quantity": {"metric": "energy"}}]
+    (ax,) = of_panels(tmp_path, rows, {**panel, "lines": lines_, "slopes": slopes}).axes
+    (one,), (three,) = lines(ax, "one"), lines(ax, "three")
+    assert one.get_ydata() == pytest.approx([0.6 * 5 / 8, 0.6 * 5 / 128])
+    assert three.get_ydata()[-1] == pytest.approx(0.6 * 128**-3.0, rel=0.2)
+
+
 def test_names_of_guides_that_end_together_stand_apart(tmp_path: Path) -> None:
     rows = cells("main", lambda width, **_: {"energy": width**-3.0}, width=(8, 32, 128))
     lines_ = [{"grid": "main", "quantity": {"metric": "energy"}, "label": "energy"}]

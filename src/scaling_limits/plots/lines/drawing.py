@@ -95,10 +95,10 @@ class Lines(page.Drawing):
 
     def marks(self, panel: Panel, ax: Axes) -> None:
         """Draw guide lines, and optima with their strip below the axes or crosses where training diverged."""
-        points = pd.concat(self._centres(panel)).dropna()
+        centres = [points.dropna() for points in self._centres(panel)]
         for number, slope in enumerate(panel.slopes):
             again = number > 0 and not panel.relative
-            marks.guide(ax, slope, points, panel, named_at_start=again)
+            marks.guide(ax, slope, centres, panel, named_at_start=again)
         for level in panel.levels:
             marks.level(ax, level)
         if marks.is_tuned(panel):

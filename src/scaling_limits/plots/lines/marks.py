@@ -193,30 +193,31 @@ def _exits(
 
 
 def guide(
-    ax: Axes, slope: Slope, points: pd.DataFrame, panel: Panel, *, named_at_start: bool
+    ax: Axes, slope: Slope, lines: Sequence[pd.DataFrame], panel: Panel, *, named_at_start: bool
 ) -> None:
     """Draw a grey guide line with its name at one end.
 
-    It lies below all points, or passes through the common starting point if values are relative.
+    It lies below the line whose slope is closest to its own, or passes through the common starting point if values are
+    relative.
 
     Args:
         ax: the panel's axes.
         slope: exponent and name of the line.
-        points: the means or medians of the panel's lines, with x and `value`.
+        lines: the means or medians of each of the panel's lines, with x and `value`.
         panel: the panel.
         named_at_start: whether to write the name above the start of the line, since another line ends in the same
             place.
     """
+    points = pd.concat(lines)
     if points.empty:
         return
     xs, values = points[panel.x].to_numpy(float), points["value"].to_numpy(float)
-    ends = np.array([xs.min(), xs.max()])
-    exponent = panel.shown_exponent(slope)
+    ends, exponent = np.array([xs.min(), xs.max()]), panel.shown_exponent(slope)
     if panel.relative:
         start = xs[np.argmin(np.abs(np.log(values)))]
         factor = start**-exponent
     else:
-        factor = 0.6 * (values / xs**exponent).min()
+        factor = 0.6 * _nearest(lines, panel.x, exponent).min()
     heights = factor * ends**exponent
     lower, lowest = int(np.argmin(heights)), 0.5 * values.min()
     cut = exponent != 0 and heights[lower] < lowest
@@ -232,6 +233,19 @@ def guide(
     else:
         at |= {"xytext": (2, 0), "va": "center"}
     ax.annotate(slope.label, size=style.SMALL, color="0.4", **at)
+
+
+def _nearest(lines: Sequence[pd.DataFrame], x: str, exponent: float) -> NDArray[np.float64]:
+    """Return the values of the line whose slope is closest to `exponent`, divided by x to this power."""
+
+    def distance(line: pd.DataFrame) -> float:
+        if len(line) < 2:
+            return np.inf
+        first, last = np.log(line[[x, "value"]].to_numpy(float)[[0, -1]])
+        return abs(float((last[1] - first[1]) / (last[0] - first[0])) - exponent)
+
+    nearest = min((line for line in lines if len(line)), key=distance)
+    return nearest["value"].to_numpy(float) / nearest[x].to_numpy(float) ** exponent
 
 
 def level(ax: Axes, line: Level) -> None:
