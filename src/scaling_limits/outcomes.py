@@ -90,14 +90,13 @@ def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
     >>> score(["holds", "fails"])
     ('partly reproduced', '1 of 2 claims')
     >>> score(["fails", "inconclusive", "inconclusive"])
-    ('inconclusive at this scale', '1 fails of 3 claims')
+    ('inconclusive at this scale', '1 fails of 3')
     """
-    outcome, decided = overall(outcomes), [o for o in outcomes if o in ("holds", "fails")]
-    count = len(outcomes)
-    claims = f"of {count} claim{'s' if count > 1 else ''}"
+    outcome, count = overall(outcomes), len(outcomes)
+    decided = [o for o in outcomes if o in ("holds", "fails")]
     if outcome in ("reproduced", "partly reproduced") or not decided:
-        return outcome, f"{outcomes.count('holds')} {claims}"
-    return outcome, f"{tally(decided)} {claims}"
+        return outcome, f"{outcomes.count('holds')} of {count} claim{'s' if count > 1 else ''}"
+    return outcome, f"{tally(decided)} of {count}"
 
 
 def to_see(see: str, outcomes: Sequence[Outcome]) -> str:

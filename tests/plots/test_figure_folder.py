@@ -124,11 +124,11 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     [
         (("holds",), "reproduced \N{MIDDLE DOT} 1 of 1 claim"),
         (("holds", "inconclusive"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
-        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 2 fail of 2 claims"),
-        (("fails", "inconclusive"), "not reproduced \N{MIDDLE DOT} 1 fails of 2 claims"),
+        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 2 fail of 2"),
+        (("fails", "inconclusive"), "not reproduced \N{MIDDLE DOT} 1 fails of 2"),
         (
             ("holds", "fails", *["inconclusive"] * 3),
-            "inconclusive at this scale \N{MIDDLE DOT} 1 holds, 1 fails of 5 claims",
+            "inconclusive at this scale \N{MIDDLE DOT} 1 holds, 1 fails of 5",
         ),
         (("holds", "data not available"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
         (("diverged",), "inconclusive at this scale \N{MIDDLE DOT} 0 of 1 claim"),

@@ -470,6 +470,27 @@ def test_lines_and_guides_divided_by_a_power_of_x(tmp_path: Path, relative: bool
     assert rise / np.log(steep.get_xdata()[1] / steep.get_xdata()[0]) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(("spread", "extends"), [(0.2, True), (5.0, False)])
+def test_the_axis_contains_bands_over_seeds_up_to_half_of_the_range(
+    tmp_path: Path, spread: float, extends: bool
+) -> None:
+    """Means 1 to 3 with a range of `spread` on both sides."""
+
+    def value(width: int, seed: int) -> dict[str, float]:
+        return {"energy": {8: 1.0, 16: 2.0, 32: 3.0}[width] + spread * (2 * seed - 1)}
+
+    rows = cells("main", value, width=(8, 16, 32), seed=(0, 1))
+    line = {"grid": "main", "quantity": {"metric": "energy"}, "label": "energy"}
+    panel = {"title": "", "x": "width", "hue": None, "label": "energy", "best": None}
+    (ax,) = of_panels(tmp_path, rows, {**panel, "scale": "linear", "lines": [line]}).axes
+    low, high = ax.get_ylim()
+    margin = 0.08 / (1 - 2 * 0.08)
+    bottom, top = (1 - spread, 3 + spread) if extends else (0.0, 4.0)
+    assert (low, high) == pytest.approx(
+        (bottom - margin * (top - bottom), top + margin * (top - bottom))
+    )
+
+
 def test_a_guide_lies_below_the_line_with_the_closest_slope(tmp_path: Path) -> None:
     """Lines 5 / N and N^-3: neither guide lies near the other line, whose slope it does not have."""
 

@@ -37,6 +37,7 @@ _Part = tuple[Line, float | None, pd.DataFrame]
 _IDENTITIES = ("layer", "index", "output_init_exponent")  # hues whose values are labels, not sizes
 _SHARE = 0.62  # approximate height of the axes relative to the panel with titles and labels
 _FREE = 0.08  # fraction of an axis left free at each end
+_BAND_ROOM = 0.5  # most of the range of lines by which bands over seeds extend an end of the axis
 _FREE_OF_LIMITS = 0.03  # the same if the plot sets the limits
 
 
@@ -343,7 +344,8 @@ class Lines(page.Drawing):
         """Return the limits of the y axis of a group of panels, with room for marks at its ends.
 
         For hyperparameters tuned at each size, values far worse than the median do not extend the axis, but the best
-        value of every line and every ring is visible.
+        value of every line and every ring is visible. Otherwise bands over seeds extend it, each end by at most
+        `_BAND_ROOM` of the range of the lines.
         """
         panel = group[0][0]
         log = panel.scale == "log"
@@ -364,6 +366,12 @@ class Lines(page.Drawing):
         if tuned and panel.best == "max" and not log:
             bests = (line.max() for line in lines)
             low = min([max(low, middle - 3 * (high - middle)), *bests, *rings])
+        if not tuned:
+            bands = pd.concat([band for other, _ in group for band in self._bands(other)])
+            ends_of_bands = np.log(bands) if log else bands
+            room = _BAND_ROOM * (high - low)
+            low = max(min(low, ends_of_bands.min()), low - room)
+            high = min(max(high, ends_of_bands.max()), high + room)
         if panel.limits:
             low, high = np.log(panel.limits) if log else panel.limits
             low, high = min([low, *rings]), max([high, *rings])
@@ -374,6 +382,13 @@ class Lines(page.Drawing):
         length = span / (1 - bottom - top)
         ends = np.array([low - bottom * length, high + top * length])
         return tuple(np.exp(ends) if log else ends)
+
+    def _bands(self, panel: Panel) -> Iterator[pd.Series]:
+        """Yield the ends of each line's band over seeds."""
+        for line, _, rows in self.parts(panel):
+            points = visible(rows, log=panel.scale == "log")
+            ends = np.array([0.25, 0.75] if shows_half(line, points, panel) else [0.0, 1.0])
+            yield points.groupby(panel.x, dropna=False)["value"].quantile(ends)
 
     def _mark_exits(self, panel: Panel, ax: Axes) -> None:
         """Draw arrowheads where lines leave the axes, or the limits at which they end."""
