@@ -596,8 +596,8 @@ def _files() -> Iterator[Case]:
             "cannot be read",
             "python/object",
         ),
-        ("brackets that stay open", b"title: [a\n", "cannot be read", "line"),
-        ("tab", b"title:\n\tx: 1\n", "cannot be read", "line 2"),
+        ("brackets that stay open", b"title: [a\n", "cannot be read", "did not find expected ',' or ']'"),
+        ("tab", b"title:\n\tx: 1\n", ":2: cannot be read"),
         ("list", b"- a\n- b\n", "should be a mapping"),
         ("deep", b"a: " + b"[" * 99999 + b"]" * 99999, "line 1", "50 levels"),
         ("date", b"a: !!timestamp 2001-13-45\n", "cannot be read", "timestamp"),
@@ -1056,7 +1056,7 @@ def _found_late() -> Iterator[Case]:
         ("no file", ["run", "--configfile", "x.yaml"], ("x.yaml: cannot be read",), {}),
         ("binary file", ["run", "--configfile", "x"], ("x: cannot be read",), {"x": b"\x89\0"}),
         ("empty file", ["run", "--configfile", "x"], ("x: should be a mapping",), {"x": ""}),
-        ("tab", ["run", "--configfile", "x"], ("x: cannot be read", "line 2"), {"x": "a:\n\tb: 1"}),
+        ("tab", ["run", "--configfile", "x"], ("x:2: cannot be read: ",), {"x": "a:\n\tb: 1"}),
         ("command", ["shwo", "toy/fig1"], ("No such command 'shwo'", "'show'"), {}),
         ("option", ["run", "--presett", "small"], ("No such option '--presett'", "--preset"), {}),
         ("paper for a figure", ["show", "toy"], ("'toy': a figure is <paper>/<figure>",), {}),
@@ -1067,19 +1067,19 @@ def _found_late() -> Iterator[Case]:
     yield Case(
         "J",
         "paper without a title",
-        ("config/papers/toy/paper.yaml", "title: Field required"),
+        ("config/papers/toy/paper.yaml", "title: required, but missing"),
         files=in_paper(title=None),
     )
     yield Case(
         "J",
         "figure without a title",
-        (TOY, "figures.fig1.title: Field required"),
+        (TOY, "figures.fig1.title: required, but missing"),
         files=in_figure(title=None),
     )
     yield Case(
         "J",
         "main file without a preset",
-        ("config/config.yaml:1: preset: Field required",),
+        ("config/config.yaml:1: preset: required, but missing",),
         files={"config/config.yaml": "audit: run\n"},
     )
     yield Case(

@@ -99,6 +99,16 @@ def claiming(**changes: Any) -> Any:
             id="measurement",
         ),
         pytest.param({"seed": {"octaves": [3, 1]}}, ["seed: octaves: from 3 to 1"], id="range"),
+        pytest.param(
+            {"learning_rate": {"octaves": [0, 1, 1.5]}},
+            ["learning_rate: octaves: the step", "0.5", "not 1.5"],
+            id="step of a range",
+        ),
+        pytest.param(
+            {"learning_rate": {"octave": [0, 1]}},
+            ["'octave'", "did you mean 'octaves'"],
+            id="octave",
+        ),
         pytest.param({"seed": {"count": 0}}, ["seed: ", "from 1 to", "not 0"], id="count"),
         pytest.param({"seed": {"count": 2, "of": 3}}, ["seed: a range is"], id="range's word"),
         pytest.param(

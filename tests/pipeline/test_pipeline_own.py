@@ -71,11 +71,12 @@ def test_from_nothing_to_a_figure_of_ones_own(own: Project) -> None:
     count, stored, computed = trained(output)
     assert (stored, computed) == (0, count)
     folder = own / "results/smoke/own/mine"
-    [verdict] = json.loads((folder / "verdicts.json").read_text())
-    # the example's best rate lies beside the edge of stability, which its octaves leave open
-    assert verdict["verdict"] == "inconclusive"
-    assert "next to diverged cells" in verdict["detail"]
-    assert verdict["value"] is not None
+    stays, falls = json.loads((folder / "verdicts.json").read_text())
+    # the best rate of the own row lies beside the edge of stability, which its octaves leave open
+    assert stays["verdict"] == "inconclusive"
+    assert "next to diverged cells" in stays["detail"]
+    assert (stays["value"], *stays["interval"]) == pytest.approx((1.0, 0.2, 1.8), abs=0.05)
+    assert falls["verdict"] == "holds"
     compared = json.loads((folder / "provenance.json").read_text())["compared"]
     assert list(compared["datasets"]) == ["rings"]
 

@@ -159,6 +159,11 @@ def _mapping(path: Path, file: str, parse: Callable[[str], object], kind: type[T
         text = path.read_text(encoding="utf-8")
         _refuse_unbounded(text)
         content = parse(text)
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigurationError(
+            None, f"cannot be read: {error.problem}", place=f"{file}{line}"
+        ) from error
     except Exception as error:
         # PyYAML also raises errors of invalid values, such as a month 13
         raise ConfigurationError(None, f"cannot be read: {error}", place=file) from error

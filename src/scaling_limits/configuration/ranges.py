@@ -2,8 +2,12 @@
 
 import math
 from collections.abc import Mapping
+from difflib import get_close_matches
+
+from scaling_limits.errors import unknown
 
 _MOST = 10_000
+_KEYS = ("octaves", "count", "of")
 
 
 def expanded(value: object) -> object:
@@ -13,11 +17,16 @@ def expanded(value: object) -> object:
     ([0.5, 2, 8], [0.1, 0.2], [0, 1, 2])
 
     Raises:
-        ValueError: the range is invalid or empty.
+        ValueError: the range is invalid or empty, or its keys are misspelt.
     """
-    if not isinstance(value, Mapping) or not {"octaves", "count"} & set(value):
+    if not isinstance(value, Mapping):
         return value
     keys = set(value)
+    if not {"octaves", "count"} & keys:
+        for key in keys:
+            if get_close_matches(str(key), _KEYS[:2], cutoff=0.7):
+                raise ValueError(unknown("key of a range", key, _KEYS))
+        return value
     if keys == {"count"}:
         return list(range(_integer(value["count"], 1, _MOST)))
     if keys - {"of"} != {"octaves"}:
@@ -26,16 +35,30 @@ def expanded(value: object) -> object:
     if not isinstance(ends, list) or len(ends) not in (2, 3):
         raise ValueError("octaves: [from, to] or [from, to, step]")
     first, last = (_integer(end, -1000, 1000) for end in ends[:2])
-    step = _integer(ends[2], 1, 1000) if len(ends) == 3 else 1
     if last < first:
         raise ValueError(f"octaves: from {first} to {last} there is nothing")
-    powers = [2**exponent for exponent in range(first, last + 1, step)]
+    powers = [2**exponent for exponent in _exponents(first, last, *ends[2:])]
     if "of" not in value:
         return powers
     try:
         return [float(value["of"]) * power for power in powers]
     except (TypeError, ValueError):
         raise ValueError(f"of: should be a number, not {value['of']!r}") from None
+
+
+def _exponents(first: int, last: int, step: object = 1) -> list[int] | list[float]:
+    """Return the numbers from `first` to `last` in steps of a whole number, or of 1 divided by one."""
+    try:
+        per_octave = round(1 / float(str(step)))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        per_octave = 0
+    if per_octave > 1 and math.isclose(per_octave * float(str(step)), 1.0, rel_tol=1e-3):
+        return [first + k / per_octave for k in range(per_octave * (last - first) + 1)]
+    try:
+        return list(range(first, last + 1, _integer(step, 1, 1000)))
+    except ValueError:
+        problem = "the step should be a whole number, or a fraction of an octave such as 0.5"
+        raise ValueError(f"octaves: {problem}, not {step!r}") from None
 
 
 def _integer(value: object, least: int, most: int) -> int:

@@ -22,7 +22,7 @@ _RANGE = {"$ref": "#/$defs/range"}
 _RANGE_OF = {
     "type": "object",
     "properties": {
-        "octaves": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 3},
+        "octaves": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3},
         "of": {"type": "number"},
         "count": {"type": "integer", "minimum": 1},
     },

@@ -158,8 +158,8 @@ def explain(entry: ErrorDetails, kind: str, fields: Iterable[str]) -> str:
     if entry["type"] == "union_tag_invalid":
         kinds = re.findall("'([^']*)'", entry["ctx"]["expected_tags"])
         return unknown("value", entry["ctx"]["tag"], kinds)
-    if entry["type"] == "union_tag_not_found":
-        return "Field required"
+    if entry["type"] in ("missing", "union_tag_not_found"):
+        return "required, but missing"
     if entry["type"] == "literal_error":
         return unknown("value", entry["input"], re.findall("'([^']*)'", entry["ctx"]["expected"]))
     # pydantic's prefix of the messages of validators

@@ -38,7 +38,8 @@ def audited(
         figures: (paper, figure) of each figure.
         root: the project's folder.
         written: the `audit.json` made from the `verdicts.json` of the same figures, to be compared; None for none.
-        complete: whether these are all figures, for which the locked claims and the fraction of decided claims hold.
+        complete: whether these are all figures, for which the locked claims hold and, if all are computed, the fraction
+            of decided claims.
         allow_missing: whether figures may have no records.
 
     Returns:
@@ -52,13 +53,15 @@ def audited(
     claims = figures_to_audit(configuration, figures, root / "results" / preset)
     register = Register.read(docs / "deviations.yaml", docs / "amendments.yaml")
     audit = judged(preset, claims, register, confirmed=configuration.preset.seeds.confirming)
-    reference = read_yaml(root / "tests" / "reference" / "decided.yaml") if complete else {}
+    not_computed = missing(claims)
+    comparable = complete and not not_computed
+    reference = read_yaml(root / "tests" / "reference" / "decided.yaml") if comparable else {}
     sentences = problems(audit, reference)
     if written is not None:
         sentences += disagreements(audit, written)
     if complete:
         sentences += unexplained(docs / "claims.lock.yaml", register.amendments, root)
-    return audit, sentences if allow_missing else sentences + missing(claims)
+    return audit, sentences if allow_missing else not_computed + sentences
 
 
 def figures_to_audit(

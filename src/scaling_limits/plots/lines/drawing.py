@@ -402,7 +402,7 @@ class Lines(page.Drawing):
     def _shown_x(self, panels: Sequence[Panel]) -> np.ndarray:
         """Return the values of x on an axis that panels share, without hyperparameters at which all runs diverged.
 
-        Of these only the one next to the last stable value is kept, so that the divergence is visible.
+        The one next to the last stable value is kept, so that the divergence is visible.
         """
         shown = [self._rows_with_x(panel)[[panel.x, "diverged"]] for panel in panels]
         lost = pd.concat(shown).groupby(panels[0].x)["diverged"].all()
