@@ -24,7 +24,8 @@ def test_what_is_said(tmp_path: Path, case: Case) -> None:
         rest = rest.split(word, 1)[1]
     assert not {"results", "figures"} & {path.name for path in tmp_path.iterdir()}
     place = re.match(r"(config/[^:]*):(\d+)", said)
-    if place:
+    # what cannot be read may end before the line that is named
+    if place and "cannot be read" not in said:
         # at the line that is named stands a word of what is said
         line = (tmp_path / place[1]).read_text("utf-8").splitlines()[int(place[2]) - 1]
         # where something lacks, nothing stands

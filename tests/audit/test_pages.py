@@ -136,7 +136,7 @@ def test_the_page_of_a_figure(folder: Path) -> None:
     order = [
         *("Innocenti &amp; Buckley 2025 \N{MIDDLE DOT} Figure 5", ">arXiv:2505.13124</a>"),
         *("<h1>T &lt; U</h1>", "<p>Expected: P &gt; Q at <math "),
-        f'background: {BACKGROUNDS["not reproduced"]}">not reproduced</strong> 1 fails of 1.',
+        f'background: {BACKGROUNDS["not reproduced"]}">not reproduced</strong> 1 fails.',
         *("Preset smoke.", "<img", "A &amp; B", ">PDF</a>", "N&lt;H", "x &lt; y", "r&amp;d"),
         *("for &lt;MNIST&gt;", "Judged, but not in the picture: control."),
         *("Settings that vary", "<td>width</td><td>64, 256</td>", "<td>adam</td>"),

@@ -13,7 +13,7 @@ from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.claims.measurement import setting
 from scaling_limits.files import JsonObject, write_file
-from scaling_limits.outcomes import BACKGROUNDS, score, tally, to_see
+from scaling_limits.outcomes import BACKGROUNDS, overall, tally, to_see
 
 MANY = 16
 """Settings with more values than this are written as a range."""
@@ -72,15 +72,14 @@ def _link(figure: JsonObject) -> str:
 
 
 def _score(figure: JsonObject, verdicts: Sequence[Verdict]) -> str:
-    """Return the badge with the outcome, the number of claims that hold, and the preset."""
+    """Return the badge with the overall outcome, the counts of all outcomes, and the preset."""
     outcomes = [verdict.verdict for verdict in verdicts]
     preset = f"Preset {escape(figure['preset'])}."
     if not outcomes:
         return preset
-    outcome, claims = score(outcomes)
+    outcome = overall(outcomes)
     badge = f'<strong class="badge" style="background: {BACKGROUNDS[outcome]}">{outcome}</strong>'
-    counts = tally(outcomes)
-    return f"{badge} {claims if claims == counts else f'{claims} ({counts})'}. {preset}"
+    return f"{badge} {tally(outcomes)}. {preset}"
 
 
 def _notes(figure: JsonObject) -> Iterator[str]:
