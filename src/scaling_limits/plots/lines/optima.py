@@ -182,7 +182,7 @@ def _differ_in_start(tracks: Sequence[Track]) -> bool:
 
 
 def _look(track: Track, names: Sequence[str]) -> style.Look:
-    look = _LOOKS[names.index(track.name) % len(_LOOKS) if names else 0]
+    look = _LOOKS[names.index(track.name) % len(_LOOKS) if track.name in names else 0]
     return look if track.judged else {**look, "color": _UNJUDGED}
 
 
@@ -250,7 +250,12 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
 
 
 def _names(tracks: Sequence[Track]) -> list[str]:
-    """Return the names of tracks, or none if no column has several tracks."""
+    """Return the names of tracks, or none if no column has several tracks.
+
+    A track that no claim judges and that is alone in its column needs no name.
+    """
     columns = [track.column for track in tracks]
-    alone = len(columns) == len(set(columns))
-    return [] if alone else list(dict.fromkeys(track.name for track in tracks))
+    if len(columns) == len(set(columns)):
+        return []
+    named = [track for track in tracks if track.judged or columns.count(track.column) > 1]
+    return list(dict.fromkeys(track.name for track in named))
