@@ -596,7 +596,12 @@ def _files() -> Iterator[Case]:
             "cannot be read",
             "python/object",
         ),
-        ("brackets that stay open", b"title: [a\n", "cannot be read", "did not find expected ',' or ']'"),
+        (
+            "brackets that stay open",
+            b"title: [a\n",
+            "cannot be read",
+            "did not find expected ',' or ']'",
+        ),
         ("tab", b"title:\n\tx: 1\n", ":2: cannot be read"),
         ("list", b"- a\n- b\n", "should be a mapping"),
         ("deep", b"a: " + b"[" * 99999 + b"]" * 99999, "line 1", "50 levels"),

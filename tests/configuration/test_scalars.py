@@ -53,7 +53,9 @@ def test_a_key_is_what_is_written(tmp_path: Path) -> None:
     "text", ["!!binary aa", "!!set {a}", "!!int x", "!!int [1]", "!!timestamp 2024-01-01", "!x y"]
 )
 def test_other_tags_are_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"yaml:1: cannot be read: |cannot be read: line 1"):
+    with pytest.raises(
+        ConfigurationError, match=r"yaml:1: cannot be read: |cannot be read: line 1"
+    ):
         read(tmp_path, f"a: {text}")
 
 

@@ -360,7 +360,7 @@ def test_several_optima_of_a_column_are_told_apart(tmp_path: Path) -> None:
     found = of_panels(tmp_path, rows, *panels, judged=claims, wrap=2)
     assert [len(ax.containers) for ax in lowest(found)] == [2, 2]
     names = blocks(found.figure)[-1]
-    assert list(names) == ["MLP", "CNN", "interval open: end of the grid"]
+    assert list(names) == ["MLP", "CNN", "power of the width", "interval open: end of the grid"]
     looks = [(line.get_color(), line.get_marker()) for line in list(names.values())[:2]]
     for ax in lowest(found):
         tracks = [line for line in ax.lines if line.get_marker() in ("o", "s")]
@@ -418,6 +418,7 @@ def test_optima_against_what_is_no_size_have_no_guides(tmp_path: Path) -> None:
     found = of_panels(tmp_path, rows, rate_panel("main", hue="batch_size"), judged=[claim])
     (ax,) = lowest(found)
     assert guides(ax) == []
+    assert not any(name.startswith("power of") for name in found.legend)
 
 
 def test_a_track_is_that_of_the_arm_with_the_grid() -> None:

@@ -32,6 +32,7 @@ _RELATIVE, _SIZES_RELATIVE = ", relative", ", relative to smallest"
 """Additions to the labels of optima and of sizes if tracks are relative to their start."""
 _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
+_GUIDE = "0.75"
 _UNJUDGED = "0.72"  # grey of optima that no claim judges
 _LOOKS: tuple[style.Look, ...] = (
     {"color": "black", "marker": "o", "linestyle": "-"},
@@ -223,7 +224,7 @@ def _guides(ax: Axes, track: Track) -> None:
     for exponent, label in (labels | steep).items():
         last = float(np.clip(start * (end / size) ** exponent, low, high))
         stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
-        ax.plot([size, stop], [start, last], color="0.75", linewidth=0.8, zorder=1.0)
+        ax.plot([size, stop], [start, last], color=_GUIDE, linewidth=0.8, zorder=1.0)
         fraction = np.log(last / low) / np.log(high / low)
         side = "bottom" if fraction < _NEAR_END else "top" if fraction > 1 - _NEAR_END else "center"
         if crowded:
@@ -243,6 +244,11 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
     if not all(track.judged for track in tracks):
         look = {**_LOOKS[0], "color": _UNJUDGED}
         entries["optimum without a claim"] = Line2D([], [], markersize=3.0, linewidth=0.9, **look)
+    sizes = dict.fromkeys(track.along for track in tracks if track.along in SIZES)
+    for size in sizes:
+        entries[f"power of the {size.replace('_', ' ')}"] = Line2D(
+            [], [], color=_GUIDE, linewidth=0.8
+        )
     if any(end is None for track in tracks for point in track.points for end in point[2:]):
         mark: style.Look = {"marker": CARETUP, "markersize": 3.0, "linestyle": "none"}
         entries["interval open: end of the grid"] = Line2D([], [], color="black", **mark)
