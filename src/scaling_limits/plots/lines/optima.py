@@ -135,12 +135,10 @@ def draw(
         groups.setdefault((column_tracks[0].over, limits), []).append(column)
         _plot_tracks(ax, column_tracks, names)
         ax.set_xlabel(labels[column_tracks[0].along])
-    located = {}
-    for key, group in groups.items():
-        shown = [track for column in group for track in columns[column]]
-        # optima that no claim judges may leave the axes
-        judged = [track for track in shown if track.judged] or shown
-        located[key] = np.concatenate([_octaves(track) for track in judged])
+    located = {
+        key: _judged_octaves([track for column in group for track in columns[column]])
+        for key, group in groups.items()
+    }
     half = max(map(np.ptp, located.values()), default=0.0) / 2 + _OCTAVES
     for key, group in groups.items():
         middle = (located[key].min() + located[key].max()) / 2
@@ -185,6 +183,12 @@ def _differ_in_start(tracks: Sequence[Track]) -> bool:
 def _look(track: Track, names: Sequence[str]) -> style.Look:
     look = _LOOKS[names.index(track.name) % len(_LOOKS) if track.name in names else 0]
     return look if track.judged else {**look, "color": _UNJUDGED}
+
+
+def _judged_octaves(tracks: Sequence[Track]) -> np.ndarray:
+    """Return the optima that determine the limits of an axis; optima that no claim judges may leave it."""
+    judged = [track for track in tracks if track.judged] or tracks
+    return np.concatenate([_octaves(track) for track in judged])
 
 
 def _octaves(track: Track) -> np.ndarray:
