@@ -29,6 +29,7 @@ REASONS: Mapping[Reason, str] = {
 """The reasons in words."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+DECIDED: tuple[Outcome, ...] = ("holds", "fails")
 
 Overall = Literal[
     "reproduced",
@@ -74,7 +75,7 @@ def overall(outcomes: Sequence[Outcome]) -> Overall:
     ('inconclusive at this scale', 'data not available')
     """
     known = [outcome for outcome in outcomes if outcome != "data not available"]
-    decided = [outcome for outcome in known if outcome in ("holds", "fails")]
+    decided = [outcome for outcome in known if outcome in DECIDED]
     if not known:
         return "data not available"
     if 2 * len(decided) < len(known):
@@ -93,7 +94,7 @@ def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
     ('inconclusive at this scale', '1 fails of 3')
     """
     outcome, count = overall(outcomes), len(outcomes)
-    decided = [o for o in outcomes if o in ("holds", "fails")]
+    decided = [each for each in outcomes if each in DECIDED]
     if outcome in ("reproduced", "partly reproduced") or not decided:
         return outcome, f"{outcomes.count('holds')} of {count} claim{'s' if count > 1 else ''}"
     return outcome, f"{tally(decided)} of {count}"

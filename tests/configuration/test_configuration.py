@@ -105,6 +105,11 @@ def claiming(**changes: Any) -> Any:
             id="step of a range",
         ),
         pytest.param(
+            {"learning_rate": {"octaves": [0, 1, 1e-9]}},
+            ["learning_rate: octaves: the step", "not 1e-09"],
+            id="tiny step of a range",
+        ),
+        pytest.param(
             {"learning_rate": {"octave": [0, 1]}},
             ["'octave'", "did you mean 'octaves'"],
             id="octave",

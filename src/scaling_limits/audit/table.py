@@ -15,7 +15,7 @@ from scaling_limits.audit.verdicts import Verdict, is_weak, remarks, verdict_lab
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.figures import OWN
 from scaling_limits.files import write_file
-from scaling_limits.outcomes import OUTCOMES, Outcome, counted, with_interval
+from scaling_limits.outcomes import DECIDED, OUTCOMES, Outcome, counted, with_interval
 from scaling_limits.strict import Strict
 
 EXPLORATORY = (
@@ -23,7 +23,6 @@ EXPLORATORY = (
     "the same seeds. A run on fresh seeds has not confirmed them yet."
 )
 CONFIRMED = "These verdicts are confirmed: all grids and numbers of seeds were chosen before any run with these seeds."
-DECIDED: tuple[Outcome, ...] = ("holds", "fails")
 _VERDICTS = TypeAdapter(list[Verdict])
 
 

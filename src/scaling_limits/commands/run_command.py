@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from scaling_limits.audit.index import INDEX, write_drawn_index
-from scaling_limits.audit.table import DECIDED, read_verdicts
+from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import verdict_label
 from scaling_limits.commands import workflow
 from scaling_limits.commands.console import Console
@@ -16,6 +16,7 @@ from scaling_limits.commands.signals import signals_left_to
 from scaling_limits.commands.workload import workload
 from scaling_limits.configuration import Configuration
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.outcomes import DECIDED
 
 EXTENSIONS = ("png", "pdf", "svg")
 

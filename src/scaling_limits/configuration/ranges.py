@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from scaling_limits.errors import unknown
 
 _MOST = 10_000
+_SMALLEST_STEP = 0.01
 _KEYS = ("octaves", "count", "of")
 
 
@@ -49,10 +50,11 @@ def expanded(value: object) -> object:
 def _exponents(first: int, last: int, step: object = 1) -> list[int] | list[float]:
     """Return the numbers from `first` to `last` in steps of a whole number, or of 1 divided by one."""
     try:
-        per_octave = round(1 / float(str(step)))
-    except (ValueError, ZeroDivisionError, OverflowError):
-        per_octave = 0
-    if per_octave > 1 and math.isclose(per_octave * float(str(step)), 1.0, rel_tol=1e-3):
+        fraction = float(str(step))
+    except ValueError:
+        fraction = math.nan
+    per_octave = round(1 / fraction) if _SMALLEST_STEP <= fraction < 1 else 1
+    if per_octave > 1 and math.isclose(per_octave * fraction, 1.0, rel_tol=1e-3):
         return [first + k / per_octave for k in range(per_octave * (last - first) + 1)]
     try:
         return list(range(first, last + 1, _integer(step, 1, 1000)))

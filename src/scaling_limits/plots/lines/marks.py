@@ -73,13 +73,10 @@ def optima(
     strip.spines[["top", "left", "right"]].set_visible(False)
     ax.tick_params(labelbottom=False, bottom=False, which="both")
     for row, line in enumerate(lines):
-        points = visible(line.rows, log=panel.scale == "log")
-        centres = points.groupby(panel.x)["value"].agg(panel.centre)
+        xs, values, lack = _curve(panel, line.rows)
         _edges(strip, panel, line, row)
-        if centres.empty:
+        if not xs.size:
             continue
-        xs, values = centres.index.to_numpy(float), centres.to_numpy(float)
-        lack = _lack(panel, values)
         at = int(lack.argmin())
         if line.claim is not None and line.claim["within"] is not None:
             at = int(np.flatnonzero(lack <= (1 + line.claim["within"]) * lack.min())[-1])
@@ -97,16 +94,20 @@ def optima(
 
 def best_x(panel: Panel, rows: pd.DataFrame) -> float | None:
     """Return the x at which the centre of a line is best, or None if nothing is visible."""
-    points = visible(rows, log=panel.scale == "log")
+    xs, _, lack = _curve(panel, rows)
+    return float(xs[lack.argmin()]) if xs.size else None
+
+
+def _curve(panel: Panel, rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:
+    """Return the x of a line's visible points, their centres, and what is smallest where the centre is best."""
+    xs, values = _centres(visible(rows, log=panel.scale == "log"), panel)
+    return xs, values, 1.0 - values if panel.best == "max" else values
+
+
+def _centres(points: pd.DataFrame, panel: Panel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the x of a line's points and the mean or median over seeds at each."""
     centres = points.groupby(panel.x)["value"].agg(panel.centre)
-    if centres.empty:
-        return None
-    return float(centres.index[int(_lack(panel, centres.to_numpy(float)).argmin())])
-
-
-def _lack(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the error of accuracies, for which large values are best, and other values unchanged."""
-    return 1.0 - values if panel.best == "max" else values
+    return centres.index.to_numpy(float), centres.to_numpy(float)
 
 
 def _edges(strip: Axes, panel: Panel, line: Tuned, row: int) -> None:
@@ -178,8 +179,7 @@ def _exits(
     points: pd.DataFrame, panel: Panel, limits: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[tuple[float, float]]]:
     """Return the x of a line, whether its centre is outside of limits there, and the points where it crosses them."""
-    centres = points.groupby(panel.x)["value"].agg(panel.centre)
-    xs, values = centres.index.to_numpy(float), centres.to_numpy(float)
+    xs, values = _centres(points, panel)
     outside = (values < limits[0]) | (values > limits[1])
     # between two points the line is straight on the axes, which may be logarithmic
     (x, x_back), (y, _) = _SCALES[panel.x_scale], _SCALES[panel.scale]

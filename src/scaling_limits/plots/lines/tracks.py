@@ -51,14 +51,15 @@ def _unjudged(lines: Lines, judged: list[optima.Track]) -> Iterator[optima.Track
     quantities = {lines.plot.panels[track.panel].label for track in judged}
     for number, panel in enumerate(lines.plot.panels):
         column, hue = number % lines.columns, panel.hue
-        if column in located or panel.label not in quantities or hue not in SIZES:
+        if column in located or panel.label not in quantities:
+            continue
+        if hue not in SIZES or not marks.is_tuned(panel):
             continue
         best = [
             (value, x, x, x)
             for line, value, rows in lines.parts(panel)
             if line.style == "solid"
             and value is not None
-            and marks.is_tuned(panel)
             and (x := marks.best_x(panel, rows)) is not None
         ]
         if len({size for size, *_ in best}) == len(best) > 1:
