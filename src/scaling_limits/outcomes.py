@@ -101,16 +101,19 @@ def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
 
 
 def to_see(see: str, outcomes: Sequence[Outcome]) -> str:
-    """Return what a picture should show: as an expectation, unless all of the figure's claims hold.
+    """Return what a picture should show: as an expectation, if a claim fails or fewer than half of the claims hold.
 
     >>> to_see("The optimum stays.", ["holds"]), to_see("The optimum stays.", ["holds", "fails"])
     ('The optimum stays.', 'Expected: The optimum stays.')
+    >>> to_see("The optimum stays.", ["holds", "inconclusive"])
+    'The optimum stays.'
     >>> to_see("Compare the optima.", ["fails"])
     'Compare the optima.'
     """
-    if not see or not outcomes or see.startswith("Compare") or overall(outcomes) == "reproduced":
+    if not see or not outcomes or see.startswith("Compare"):
         return see
-    return f"Expected: {see}"
+    shown = "fails" not in outcomes and 2 * outcomes.count("holds") >= len(outcomes)
+    return see if shown else f"Expected: {see}"
 
 
 def counted(outcome: Outcome, count: int) -> str:

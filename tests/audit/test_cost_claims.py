@@ -244,6 +244,11 @@ class TestGap:
         assert decide(GAP | {"margin": 0.05}, results).verdict == "holds"
         assert decide(GAP | {"margin": 0.15}, results).verdict == "fails"
 
+    def test_with_a_negative_margin_it_may_be_worse_by_that_much(self, decide, tabulate, bowl_rows):
+        results = tabulate(self.rows(bowl_rows, lambda n: 1.05, lambda n: 1.0, noise=1e-3))
+        assert decide(GAP | {"margin": -0.1}, results).verdict == "holds"
+        assert decide(GAP | {"margin": -0.02}, results).verdict == "fails"
+
     def test_a_gap_grows_beside_that_of_the_smallest_size(self, decide, tabulate, bowl_rows):
         """From 0.8 to 0.4 times as much; the sizes in between do not count."""
         level = {32: 0.8, 64: 9.0, 128: 9.0, 256: 0.2}

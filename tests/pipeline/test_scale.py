@@ -97,6 +97,13 @@ def test_rows_of_other_scale_are_named_with_what_they_do_not_share() -> None:
     assert "4 training samples (paper: 256)" in text.partition("; Myrtle-5: ")[2]
 
 
+def test_epochs_channels_and_augmentation_are_named() -> None:
+    text = line(at("laptop"), "second-order", "figS13")
+    assert '6 epochs (preset "full": 300)' in text
+    assert "4 channels per unit of width (16), no augmentation (crop, flip, cutout)" in text
+    assert "updates" not in text
+
+
 def test_rows_of_the_same_scale_are_not_named() -> None:
     """The rows of mupc Figure 1 differ in the number of seeds only."""
     text = line(at("laptop"), "mupc", "fig1")
@@ -162,7 +169,7 @@ def test_a_figure_of_the_users_own_has_no_scale_to_compare_with(tmp_path: Path) 
 def test_smaller_widths_and_rarer_decompositions_are_named_at_paper() -> None:
     """The original values are those of the preset `full`."""
     assert line(at("paper"), "second-order", "figS13") == (
-        f'Scale (paper): $L$ = 8, CIFAR-10, one seed. K-FAC: $M$ = 1{DASH}8 (preset "full": 1{DASH}16), '
+        f'Scale (paper): $L$ = 8, 300 epochs, CIFAR-10, one seed. K-FAC: $M$ = 1{DASH}8 (preset "full": 1{DASH}16), '
         f"preconditioners recomputed every 10 updates (1); Shampoo: $M$ = 1{DASH}16."
     )
     assert "every 1 or 10 updates (preset" in line(at("paper"), "second-order", "figS14")

@@ -50,9 +50,42 @@ def written(found: Drawn) -> list[tuple[str, Any]]:
 def test_each_line_has_its_slope_in_its_colour(tmp_path: Path) -> None:
     found = picture(tmp_path, fitted(fit(-1.0, depth=2), fit(-0.5, depth=8)))
     small, large = (to_rgb(line.get_color()) for line in lines(found.axes[0], "training loss"))
-    heading, *rest = written(found)
-    assert heading[0] == "slopes"
-    assert rest == [("\N{MINUS SIGN}1.00 ± 0.10", small), ("\N{MINUS SIGN}0.50 ± 0.10", large)]
+    assert written(found) == [
+        ("\N{MINUS SIGN}1.00 ± 0.10", small),
+        ("\N{MINUS SIGN}0.50 ± 0.10", large),
+    ]
+    assert "number: slope ± half of its 95 % interval" in found.legend
+
+
+def test_slopes_hide_no_line_and_those_of_comparisons_are_marked(tmp_path: Path) -> None:
+    depths = (1, 4, 16, 64)
+
+    def steep(width: int, depth: int, **_: Any) -> dict[str, float]:
+        return {"train_loss": depth / width}
+
+    rows = cells("main", steep, width=(8, 512), depth=depths)
+    rows += cells("control", steep, width=(8, 512), depth=(256,))
+    control = {"grid": "control", "quantity": LOSS, "style": "dotted", "label": "control"}
+    both = panel(lines=[{"grid": "main", "quantity": LOSS}, control])
+    plot = {"kind": "lines", "panels": [both]}
+    claims = [
+        fitted(*(fit(-1.0, depth=depth) for depth in depths[:3])),
+        fitted(fit(-1.0, depth=256), grids=("control",)),
+    ]
+    plain, found = (
+        drawn(write_folder(tmp_path / name, plot, rows, fitted=some))
+        for name, some in (("plain", []), ("fitted", claims))
+    )
+    assert written(found)[-1][0] == "\N{MIDLINE HORIZONTAL ELLIPSIS} \N{MINUS SIGN}1.00 ± 0.10"
+    # there is no free place, so that the axis is longer
+    (ax,), (before,) = found.axes, plain.axes
+    assert ax.get_ylim()[0] < before.get_ylim()[0]
+    assert ax.get_ylim()[1] == before.get_ylim()[1]
+    top = max(text.get_position()[1] for text in ax.texts)
+    for line in lines(ax, "training loss"):
+        xy = line.get_transform().transform(line.get_xydata())
+        height = ax.transAxes.inverted().transform(xy)[:, 1].min()
+        assert height > top
 
 
 def test_without_room_for_all_slopes_those_of_solid_lines_are_written(tmp_path: Path) -> None:
@@ -71,8 +104,7 @@ def test_without_room_for_all_slopes_those_of_solid_lines_are_written(tmp_path: 
     plot = {"kind": "lines", "panels": [both]}
     found = drawn(write_folder(tmp_path / "f", plot, rows, fitted=claims))
     assert [words.split(" ")[0] for words, _ in written(found)] == [
-        "slopes",
-        *(f"\N{MINUS SIGN}0.{depth}0" for depth in depths),
+        f"\N{MINUS SIGN}0.{depth}0" for depth in depths
     ]
 
 
@@ -93,8 +125,8 @@ def test_a_slope_of_other_cells_is_not_written(
 
 
 def test_of_a_single_hue_a_claim_about_one_value_is_at_its_line_only(tmp_path: Path) -> None:
-    (heading, _), (slope, colour) = written(picture(tmp_path, fitted(fit(-0.9, depth=8))))
-    assert (heading, slope) == ("slope", "\N{MINUS SIGN}0.90 ± 0.10")
+    ((slope, colour),) = written(picture(tmp_path, fitted(fit(-0.9, depth=8))))
+    assert slope == "\N{MINUS SIGN}0.90 ± 0.10"
     found = picture(tmp_path / "again", fitted(fit(-0.9, depth=8)))
     assert colour == to_rgb(lines(found.axes[0], "training loss")[1].get_color())
 

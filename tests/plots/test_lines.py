@@ -266,7 +266,9 @@ def test_a_logarithmic_axis_has_two_numbers_at_least(ends: tuple[float, float]) 
         ([0.0625, 0.0884, 0.125, 0.1768], [0.0625, 0.125]),
         # at most six of them have numbers
         ([2.0**k for k in range(3, 9)], [8.0, 16.0, 32.0, 64.0, 128.0, 256.0]),
-        ([2.0**k for k in range(3, 11)], [16.0, 64.0, 256.0, 1024.0]),
+        ([2.0**k for k in range(3, 11)], [8.0, 32.0, 128.0, 512.0]),
+        # at the values, which are at every other power
+        ([2.0**k for k in range(-14, 1, 2)], [2.0**k for k in range(-14, 1, 4)]),
     ],
 )
 def test_ticks_are_powers_of_two_with_half_octaves_between_them(
@@ -277,6 +279,23 @@ def test_ticks_are_powers_of_two_with_half_octaves_between_them(
     page.size_ticks(ax.xaxis, np.array(values))
     low, high = ax.get_xlim()
     assert [tick for tick in ax.get_xticks().tolist() if low < tick < high] == ticks
+
+
+def test_values_at_equal_distances_have_a_tick_each(tmp_path: Path) -> None:
+    rows = cells(
+        "main",
+        lambda learning_rate, **_: {"train_loss": learning_rate},
+        width=(8,),
+        learning_rate=(0.5, 0.75, 1.0, 64.0),
+    )
+    panel = rate_panel("main", x_scale="even", best=None)
+    (ax,) = of_panels(tmp_path, rows, panel).axes
+    assert ax.get_xticks().tolist() == [0.5, 0.75, 1.0, 64.0]
+    places = ax.transData.transform([(x, 1.0) for x in ax.get_xticks()])[:, 0]
+    distances = np.diff(places)
+    assert distances == pytest.approx(distances[0])
+    with pytest.raises(Exception, match="slopes are straight lines on logarithmic axes only"):
+        of_panels(tmp_path / "again", rows, panel | {"slopes": [{"exponent": 1, "label": "x"}]})
 
 
 def test_given_limits_give_way_to_rings_only(tmp_path: Path) -> None:
@@ -304,7 +323,7 @@ def test_panels_that_are_compared_share_their_axes(rates: Drawn, sizes: Drawn) -
     scales = [(ax.get_xscale(), ax.get_yscale()) for ax in (loss, accuracy)]
     assert scales == [("log", "log"), ("log", "linear")]
     assert [ax.get_ylabel() for ax in rates.axes] == ["training loss", "", "test accuracy", ""]
-    shared = r"weight learning rate $\eta$"
+    shared = r"learning rate $\eta$"
     # below the strips
     assert [ax.get_xlabel() for ax in rates.axes] == [""] * 4
     assert [ax.child_axes[0].get_xlabel() for ax in rates.axes] == ["", "", shared, shared]
@@ -381,7 +400,7 @@ def test_the_axis_above_a_dropped_panel_has_its_name(tmp_path: Path) -> None:
     again = rate_rows("again", widths=(8,))
     found = of_panels(tmp_path, rows + again, rate_panel("main"), rate_panel("again"), wrap=1)
     (ax,) = found.axes
-    assert ax.child_axes[0].get_xlabel() == r"weight learning rate $\eta$"
+    assert ax.child_axes[0].get_xlabel() == r"learning rate $\eta$"
 
 
 def test_panels_of_the_same_cells_and_grids_are_both_drawn(tmp_path: Path) -> None:

@@ -141,10 +141,12 @@ def test_the_paper_s_other_rows_and_columns_are_added_if_it_has_all_of_these(
 def test_bold_entries_of_the_paper_are_explained_separately() -> None:
     index = pd.MultiIndex.from_tuples([("8", "here"), ("8", "paper")])
     table = pd.DataFrame([["1"], ["**2**"]], index=index)
-    assert list(legend(table)) == ["bold in rows of the paper: as printed"]
+    own = "paper: with its own data and sizes"
+    assert list(legend(table)) == [own, "bold in rows of the paper: as printed"]
     table.iloc[0, 0] = "**1**"
     assert list(legend(table)) == [
         "bold: better, by the 95 % interval over seeds",
+        own,
         "bold in rows of the paper: as printed",
     ]
 
@@ -200,6 +202,11 @@ def test_rows_and_columns_are_settings_entries_and_steps(tmp_path: Path) -> None
         ("16", "5", "K-FAC", "muP - SP"): "+10.00",
         ("16", "9", "K-FAC", "muP - SP"): "+10.00",
     }
+    # as fractions of the training if it is of the same length everywhere
+    for settings, _ in rows:
+        settings["num_steps"] = 10
+    found = written(tmp_path / "d", rows, quantity=quantity, columns=["step", "entry"])
+    assert {key[1] for key in found} == {"1/2", "9/10"}
     optimisers = [{"grid": "mup", "title": "B"}, {"grid": "sp", "title": "A"}]
     usual = {"rows": ["entry", "width"], "columns": ["learning_rate"]}
     found = written(tmp_path / "b", rows, *optimisers, **usual)

@@ -51,5 +51,8 @@ def test_symbols_and_labels_of_axes() -> None:
     ]
     assert labels == ["width $M$", "training step $t$", "batch size"]
     assert text.symbol("depth", tables.cells, {}) == "L"
+    assert text.axis_label("learning_rate", tables.cells, {}) == r"learning rate $\eta$"
+    both = pd.DataFrame(tables.cells.assign(activity_learning_rate=0.1))
+    assert text.axis_label("learning_rate", both, {}) == r"weight learning rate $\eta$"
     hidden = pd.DataFrame(tables.cells.assign(depth=2))
     assert text.symbol("depth", hidden, {}) == "H"

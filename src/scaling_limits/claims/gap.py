@@ -34,14 +34,15 @@ if TYPE_CHECKING:
 class Claim(BestClaim):
     """The best value over the hyperparameters `over` at the largest size is lower than in the grids `reference`.
 
-    The difference is at least the fraction `margin`. If it `grows`, the ratio of the two best values must be lower by
+    The difference is at least the fraction `margin`. With a negative margin the best value is no higher than by this
+    fraction, which also holds if nothing differs. If it `grows`, the ratio of the two best values must be lower by
     this fraction than at the smallest size. With `reference_quantity`, it must be lower by this fraction than the ratio
     for that quantity, such as the loss earlier in training.
     """
 
     kind: Literal["gap"]
     reference: Some
-    margin: float = Field(default=MARGIN, gt=0, lt=1)
+    margin: float = Field(default=MARGIN, gt=-1, lt=1)
     grows: bool = False
     reference_quantity: Quantity | None = None
 
@@ -206,9 +207,17 @@ def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> No
 
 
 class _Simulation(BestSimulation):
-    """Best values as recorded, at the reference's level, or as far beyond it."""
+    """Best values as recorded, at the reference's level, or as far beyond it.
+
+    With a negative margin the level is that of the margin.
+    """
 
     claim: Claim
+
+    @property
+    def constant_is_void(self) -> bool:
+        """False with a negative margin: values at the reference's level satisfy the claim."""
+        return self.claim.margin >= 0
 
     def exact(self, wrong: float) -> np.ndarray:
         """Return the recorded means, or means as far on the other side of the reference's level."""
@@ -233,6 +242,8 @@ class _Simulation(BestSimulation):
                 for results in (self.results, self.reference)
             )
             other = {s: other[s] * ours[s] / theirs[s] for s in other if s in ours}
+        allowed = 1 - min(self.claim.margin, 0.0)
+        other = {s: allowed * value for s, value in other.items()}
         moved = {s: best[s] * (other.get(s, best[s]) / best[s]) ** steps for s in best}
         return self.scaled(best, moved)
 

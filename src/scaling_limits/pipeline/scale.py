@@ -13,20 +13,30 @@ from scaling_limits.pipeline.placeholders import filled
 from scaling_limits.plots.options import Plot
 from scaling_limits.plotting import text
 
-_ALWAYS = {"width": "{}", "depth": "{}", "num_steps": "{} updates"}
+_ALWAYS = {"width": "{}", "depth": "{}", "num_steps": "{} updates", "num_epochs": "{} epochs"}
 """Settings that are given even if they equal the paper's."""
 _IF_OTHER = {
     "batch_size": "batch size {}",
     "num_train": "{} training samples",
     "input_shape": "{} pixels",
+    "channels": "{} channels per unit of width",
+    "augmentation": "{}",
     "num_inference_steps": "{} inference steps",
     "preconditioner_interval": "preconditioners recomputed every {} updates",
 }
-_SEPARATING = ("width", "depth", "num_steps", "batch_size", "num_train", "input_shape", "dataset")
+_SEPARATING = (
+    *_ALWAYS,
+    "batch_size",
+    "num_train",
+    "input_shape",
+    "dataset",
+)
 """Columns of the cells in whose values the parts of a figure may differ."""
 _MOST_ROWS = 4
 """Most parts of a figure whose values are given separately."""
-_UNSET = {"num_train": "all", "input_shape": "original"}
+_UNSET = {"num_train": "all", "input_shape": "original", "augmentation": "no augmentation"}
+_TUPLES = ("input_shape", "augmentation")
+"""Settings whose value is a list."""
 _WHOSE = {True: "paper", False: 'preset "full"'}
 """The origin of the values in parentheses, by whether the paper states them."""
 _DASH = "\N{EN DASH}"
@@ -167,7 +177,8 @@ class _Scale:
             number = _values_text("num_feedback_steps", feedback)
             return _Part(f"{number} updates of the feedback weights alone")
         phrase = (_ALWAYS | _IF_OTHER)[key].format(_values_text(key, now))
-        phrase = "1 update" if phrase == "1 updates" else phrase
+        if phrase in ("1 updates", "1 epochs"):
+            phrase = phrase.removesuffix("s")
         if key in ("width", "depth"):
             symbols = self._configuration.symbols(self._paper, self._experiment)
             symbols |= getattr(self._plot, "symbols", {})
@@ -232,7 +243,7 @@ def _values(experiment: Experiment, grids: Iterable[str], key: str, default: obj
             continue
         value = experiment.grids[grid].settings.get(key, default)
         if isinstance(value, list | tuple):
-            values |= {tuple(value)} if key == "input_shape" else set(value)
+            values |= {tuple(value)} if key in _TUPLES else set(value)
         else:
             values.add(value)
     # a grid without inference has no number of inference steps
@@ -250,8 +261,10 @@ def _values_text(key: str, values: set[object]) -> str:
 
 
 def _value_text(key: str, value: object) -> str:
-    if value is None:
+    if value is None or value == ():
         return _UNSET[key]
     if isinstance(value, tuple):
-        return "\N{MULTIPLICATION SIGN}".join(map(str, value[:2]))
+        if key == "input_shape":
+            return "\N{MULTIPLICATION SIGN}".join(map(str, value[:2]))
+        return ", ".join(map(str, value))
     return {"num_hidden_layers": "$H$", "num_weight_layers": "$L$"}.get(str(value), str(value))

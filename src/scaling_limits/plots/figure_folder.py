@@ -26,6 +26,7 @@ from scaling_limits.plots.tables import table_of
 from scaling_limits.plotting import style
 from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.page import Badge, Body, Heading, Page, Size
+from scaling_limits.plotting.text import phrase
 from scaling_limits.records import Results
 
 # fontTools warns about the dates in matplotlib's mathematical fonts
@@ -225,13 +226,16 @@ class FigureFolder(Generic[PlotT_co]):
         """
         undecided: dict[str, list[str]] = {}
         for verdict in self.verdicts:
-            name = f"\N{LEFT DOUBLE QUOTATION MARK}{verdict['claim'].replace('-', ' ')}\N{RIGHT DOUBLE QUOTATION MARK}"
+            name = f"\N{LEFT DOUBLE QUOTATION MARK}{phrase(verdict['claim'])}\N{RIGHT DOUBLE QUOTATION MARK}"
             if verdict["verdict"] == "fails":
                 stated = f"{verdict['statement'].rstrip('.')} ({_measured_text(verdict)})"
                 clause = (verdict["clause"] or stated).rstrip(".")
                 yield f"Not reproduced, {name}: {clause}."
             elif verdict["verdict"] == "inconclusive":
-                reason, found = f"Inconclusive, as {REASONS[verdict['reason']]}", ""
+                why = REASONS[verdict["reason"]]
+                if verdict["reason"] == "values":
+                    why = verdict["detail"]
+                reason, found = f"Inconclusive, as {why}", ""
                 if verdict["value"] is not None:
                     reason += f" (claimed: {_minus(verdict['threshold'])})"
                     found = f" ({_found_text(verdict)})"

@@ -384,17 +384,26 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
         return
     octaves = np.log2(values)
     powers = values[np.isclose(octaves, octaves.round())]
-    few = (
-        FixedLocator(powers.tolist())
-        if len(powers) <= _MOST_TICKS
-        else LogLocator(base=2, numticks=_MOST_TICKS)
-    )
-    axis.set_major_locator(few)
+    axis.set_major_locator(FixedLocator(powers[:: -(-len(powers) // _MOST_TICKS)].tolist()))
     alike = values if alike is None else alike
     plain = alike.min() >= 1 and alike.max() < 1e5
     axis.set_major_formatter(FuncFormatter(_plainly) if plain else LogFormatterMathtext(base=2))
     axis.set_minor_locator(LogLocator(base=2, numticks=99))
     axis.set_minor_formatter(NullFormatter())
+
+
+def even_scale(ax: Axes, values: np.ndarray) -> None:
+    """Place increasing values at equal distances on the x axis, each with a tick."""
+    beyond = np.concatenate([values[:1] - 1, values, values[-1:] + 1])
+    steps = np.arange(-1, len(values) + 1)
+    ax.set_xscale(
+        "function",
+        functions=(lambda x: np.interp(x, beyond, steps), lambda k: np.interp(k, steps, beyond)),
+    )
+    ax.set_xlim(*np.interp([-0.3, len(values) - 0.7], steps, beyond))
+    ax.xaxis.set_major_locator(FixedLocator(values.tolist()))
+    ax.xaxis.set_major_formatter(FuncFormatter(_plainly))
+    ax.xaxis.set_minor_locator(NullLocator())
 
 
 def are_powers(values: np.ndarray) -> bool:

@@ -19,14 +19,35 @@ _SPELT = {
     "mlp": "MLP",
     "cnn": "CNN",
     "residual_cnn": "residual CNN",
+    "resnet": "ResNet",
+    "resnet18": "ResNet",
+    "vgg": "VGG",
+    "vgg5": "VGG5",
+    "myrtle": "Myrtle-5",
+    "kfac": "K-FAC",
+    "sgd": "SGD",
+    "adam": "Adam",
+    "shampoo": "Shampoo",
+    "foof": "FOOF",
+    "pc": "PC",
+    "mup": "µP",
+    "mupc": "µPC",
+    "sp": "SP",
+    "ntk": "NTK",
+    "cifar": "CIFAR",
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "fashion": "Fashion-MNIST",
+    "brownian": "Brownian",
+    "ode": "ODE",
 }
 _RELATIONS = "=<>\N{ALMOST EQUAL TO}\N{LESS-THAN OR EQUAL TO}\N{MULTIPLICATION SIGN}"
 """Signs on both sides of which a line is not broken."""
 _ACTIVATIONS = ("linear", "tanh", "relu")
 _NAMES = {
     "step": "training step",
-    "learning_rate": "weight learning rate",
     "activity_learning_rate": "activity learning rate",
+    "output_init_exponent": "exponent of initial output weights",
     "depth_exponent": "branch exponent",
     "depth_lr_exponent": "learning-rate exponent",
 }
@@ -113,6 +134,15 @@ def name(value: str) -> str:
     return _SPELT.get(value, value.replace("_", " "))
 
 
+def phrase(identifier: str) -> str:
+    """Return an identifier of words and hyphens in prose.
+
+    >>> phrase("kfac-rate-of-cnn-stays")
+    'K-FAC rate of CNN stays'
+    """
+    return " ".join(_SPELT.get(word, word) for word in identifier.split("-"))
+
+
 def order(value: float | str) -> tuple[float, str]:
     """Return a sort key: numbers by size, activations in the order of the papers, other words alphabetically.
 
@@ -139,7 +169,16 @@ def setting(column: str, value: float | str, cells: pd.DataFrame, symbols: dict[
 
 
 def axis_label(column: str, cells: pd.DataFrame, symbols: dict[str, str]) -> str:
-    """Return a column's name as text, followed by its symbol if it has one."""
+    """Return a column's name as text, followed by its symbol if it has one.
+
+    A learning rate is that of the weights; it is called so if the cells have one of activities, too.
+    """
     label = _NAMES.get(column, column.replace("_", " "))
+    if column == "learning_rate" and _has(cells, "activity_learning_rate"):
+        label = f"weight {label}"
     mark = symbol(column, cells, symbols)
     return label if "mathrm" in mark else f"{label} ${mark}$"
+
+
+def _has(cells: pd.DataFrame, column: str) -> bool:
+    return column in cells and bool(cells[column].notna().any())

@@ -101,8 +101,8 @@ class Panel(options.Panel):
     that are optimised at every point. With `tuned_at`, the combination that is best at this value of the hue is shown
     everywhere, as for hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best
     combination is chosen by this quantity. `best` states whether small or large values are best (none for sizes or
-    agreement). Lines show the `centre` of the seeds, mean or median. With `stops_at_limits`, a line that leaves the
-    `limits` ends there with an arrow.
+    agreement). Lines show the `centre` of the seeds, mean or median. With the `x_scale` `even`, the values of x are at
+    equal distances. With `stops_at_limits`, a line that leaves the `limits` ends there with an arrow.
     """
 
     title: str
@@ -115,7 +115,7 @@ class Panel(options.Panel):
     best: Best | None = "min"
     label: str
     x_label: str | None = None
-    x_scale: Scale = "log"
+    x_scale: Scale | Literal["even"] = "log"
     scale: Scale = "log"
     limits: Limits | None = None
     stops_at_limits: bool = False
@@ -201,7 +201,7 @@ class Panel(options.Panel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Panel:
-        if self.slopes and "linear" in (self.scale, self.x_scale):
+        if self.slopes and (self.scale, self.x_scale) != ("log", "log"):
             raise ValueError("slopes are straight lines on logarithmic axes only")
         if self.scale == "log" and any(level.value <= 0 for level in self.levels):
             raise ValueError("levels: 0 and less have no place on a logarithmic axis")
@@ -215,7 +215,7 @@ class Panel(options.Panel):
             raise ValueError("a line `across` is the same everywhere: it has no first value")
         if self.divided_by is not None and any(line.across for line in self.lines):
             raise ValueError("a line `across` has no x of its own for `divided_by`")
-        if self.divided_by is not None and self.x_scale == "linear":
+        if self.divided_by is not None and self.x_scale != "log":
             raise ValueError(
                 "`divided_by` takes powers of x, so x is positive: it needs `x_scale: log`"
             )

@@ -134,7 +134,8 @@ class Lines(page.Drawing):
         for panel, ax in self.panels:
             if panel.x_scale == "log" and self._rows_with_x(panel)[panel.x].min() <= 0:
                 raise ScalingLimitsError(f"{panel.x}: 0 has no place on a logarithmic axis")
-            ax.set_xscale(panel.x_scale)
+            if panel.x_scale != "even":
+                ax.set_xscale(panel.x_scale)
             ax.set_yscale(panel.scale)
         for group in self._alike(self._abscissa):
             for near in self._overlapping(group):
@@ -143,6 +144,9 @@ class Lines(page.Drawing):
                     self._finish_x(panel, ax, values)
         for group in self._alike(self._comparable):
             low, high = self._limits(group)
+            for _, ax in group:
+                ax.set_ylim(low, high)
+            low = self._with_room_for_slopes(group, (low, high))
             for panel, ax in group:
                 ax.set_ylim(low, high)
                 page.scale_ticks(ax.yaxis, panel.scale, low, high)
@@ -157,9 +161,10 @@ class Lines(page.Drawing):
             labels[track.over] = f"optimal ${text.symbol(track.over, cells, symbols)}$"
         quantities = {self.plot.panels[track.panel].label for track in self.tracks}
         quantity = quantities.pop() if len(quantities) == 1 else ""
-        optima.draw(self._lowest, self.tracks, labels, quantity, self._scales_of_tracks())
+        scales, several = self._scales_of_tracks(), self._one_of_several()
+        optima.draw(self._lowest, self.tracks, labels, quantity, scales, several)
         for panel, ax in self.panels:
-            self._write_slopes(panel, ax)
+            fits.write(ax, self.slopes(panel), _SHARE * self._panel_height)
         self.body.legend(*legend.blocks(self))
 
     # content of the page
@@ -277,17 +282,28 @@ class Lines(page.Drawing):
         """Return whether a panel has so few points that each gets a marker."""
         return bool(self.rows(panel)[panel.x].nunique() <= 20)
 
-    def _write_slopes(self, panel: Panel, ax: Axes) -> None:
+    def slopes(self, panel: Panel) -> list[fits.Slope]:
+        """Return the fitted slopes to write in a panel."""
         slopes: dict[str, list[fits.Slope]] = {}
         for line, value, _ in self.parts(panel):
             # of several claims about a line, show the first
             for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
-                fit = fits.Slope(slope, interval, self._colour(panel, line, value))
+                fit = fits.Slope(slope, interval, self._colour(panel, line, value), line.style)
                 slopes.setdefault(line.style, []).append(fit)
         all_fits = [fit for of_style in slopes.values() for fit in of_style]
         # without room for all, those of comparisons are left out
-        written = slopes.get("solid", all_fits) if len(all_fits) > fits.MOST else all_fits
-        fits.write(ax, written, _SHARE * self._panel_height)
+        return slopes.get("solid", all_fits) if len(all_fits) > fits.MOST else all_fits
+
+    def _with_room_for_slopes(
+        self, group: list[tuple[Panel, Axes]], limits: tuple[float, float]
+    ) -> float:
+        """Return the lower limit of a group of panels, moved down if slopes would hide their lines."""
+        height = _SHARE * self._panel_height
+        room = max(fits.room(ax, self.slopes(panel), height) for panel, ax in group)
+        log = group[0][0].scale == "log"
+        low, high = np.log(limits) if log else limits
+        low -= (high - low) * room / (1 - room)
+        return float(np.exp(low) if log else low)
 
     # axes
 
@@ -310,6 +326,13 @@ class Lines(page.Drawing):
             values = self._rows_with_x(panel)[panel.x].to_numpy(float)
             scales[track.panel] = optima.Scale(values, self.axes[track.panel].get_xlim())
         return scales
+
+    def _one_of_several(self) -> set[int]:
+        """Return the numbers of the panels that share their column and their quantity with another panel."""
+        keys = [
+            (k % self.columns, panel.label, panel.x) for k, panel in enumerate(self.plot.panels)
+        ]
+        return {number for number, key in enumerate(keys) if keys.count(key) > 1}
 
     def _overlapping(self, group: list[tuple[Panel, Axes]]) -> list[list[tuple[Panel, Axes]]]:
         """Split a group into panels with overlapping ranges of x.
@@ -412,6 +435,9 @@ class Lines(page.Drawing):
         return xs[max(int(stable[0]) - 1, 0) : int(stable[-1]) + 2]
 
     def _finish_x(self, panel: Panel, ax: Axes, values: np.ndarray) -> None:
+        if panel.x_scale == "even":
+            page.even_scale(ax, values)
+            return
         if panel.x_scale == "linear":
             integers = bool(np.all(values == np.round(values)))
             page.scale_ticks(ax.xaxis, "linear", values.min(), values.max(), integers=integers)

@@ -1,4 +1,4 @@
-"""Fitted slopes of lines, as measured by claims, written in the emptiest corner of a panel."""
+"""Fitted slopes of lines, as measured by claims, written where they hide least of the lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,26 +14,36 @@ from scaling_limits.plotting.colours import Colour
 
 MOST = 4
 """Most slopes that are written individually; of more, only the range is written."""
+GUIDES = 1.6
+"""Lines with a smaller `zorder` are guides, on which slopes may be written."""
+LEGEND = "number: slope ± half of its 95 % interval"
+_STYLES = {
+    "dashed": "\N{BOX DRAWINGS LIGHT DOUBLE DASH HORIZONTAL} ",
+    "dotted": "\N{MIDLINE HORIZONTAL ELLIPSIS} ",
+}
 _SAMPLES = 9  # sampled points on each line segment
-_WIDTH = 0.5  # width of the text as a fraction of the axis
+_WIDTH = 0.45  # width of the text as a fraction of the axis
+_HEIGHTS = 9  # heights at which the text may be placed
 _LINE = 0.1  # height of a line of text, in inches
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A fitted slope with its confidence interval and the colour of its line."""
+    """A fitted slope with its confidence interval, and the colour and style of its line."""
 
     value: float
     interval: tuple[float, float] | None
     colour: Colour
+    style: str = "solid"
 
     @property
     def text(self) -> str:
-        """The slope with half the width of its interval, as text."""
+        """The slope with half the width of its interval, as text, after a sign for a dashed or dotted line."""
+        text = _STYLES.get(self.style, "") + _number(self.value)
         if self.interval is None:
-            return _number(self.value)
+            return text
         half = (self.interval[1] - self.interval[0]) / 2
-        return f"{_number(self.value)} ± {half:.2f}"
+        return f"{text} ± {half:.2f}"
 
 
 def slopes_of(
@@ -73,59 +83,90 @@ def slopes_of(
     return slopes
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A place for text on axes: its side, the height of its upper edge, and the number of points that it would hide."""
+
+    right: bool
+    top: float
+    hidden: int
+
+
 def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
-    """Write slopes in the corner of the axes that is farthest from the lines.
+    """Write slopes at the side of the axes, where they hide least of the lines.
 
     Args:
         ax: the axes, with limits set.
         slopes: the slopes.
         height: the height of the axes in inches.
     """
-    slopes = list(dict.fromkeys(slopes))
-    if not slopes:
+    texts = _texts(slopes)
+    if not texts:
         return
-    texts = [(slope.text, slope.colour) for slope in slopes]
-    if len(slopes) > MOST:
-        values = [slope.value for slope in slopes]
-        texts = [(f"{_number(min(values))} to {_number(max(values))}", (0.25, 0.25, 0.25))]
-    texts = [("slope" if len(slopes) == 1 else "slopes", (0.25, 0.25, 0.25)), *texts]
-    points, step = _line_points(ax), _LINE / height
-    block = np.array([_WIDTH, 0.05 + step * len(texts)])
-    right, top = min(
-        ((right, top) for top in (True, False) for right in (True, False)),
-        key=lambda corner: _crowd(points, np.array(corner, float), block),
-    )
-    first = 0.98 if top else 0.02 + step * (len(texts) - 1)
+    step = _LINE / height
+    place = _place(ax, _height(texts, height))
     for number, (line_text, colour) in enumerate(texts):
         # a line may still pass behind the text
         box: style.Look = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3}
-        look: style.Look = {
-            "bbox": box,
-            "ha": "right" if right else "left",
-            "va": "top" if top else "bottom",
-        }
-        at = 0.98 if right else 0.02, first - number * step
+        look: style.Look = {"bbox": box, "ha": "right" if place.right else "left", "va": "top"}
+        at = 0.98 if place.right else 0.02, place.top - number * step
         ax.text(
             *at, line_text, transform=ax.transAxes, size=style.SMALL - 0.5, color=colour, **look
         )
 
 
+def room(ax: Axes, slopes: Sequence[Slope], height: float) -> float:
+    """Return the fraction of the axes that slopes need below the lines, or 0.0 if there is room beside the lines.
+
+    Args:
+        ax: the axes, with limits set.
+        slopes: the slopes.
+        height: the height of the axes in inches.
+    """
+    texts = _texts(slopes)
+    needed = _height(texts, height)
+    return needed if texts and _place(ax, needed).hidden else 0.0
+
+
+def _texts(slopes: Sequence[Slope]) -> list[tuple[str, Colour]]:
+    """Return the lines of text with their colours; of many slopes only the range."""
+    grey = (0.25, 0.25, 0.25)
+    slopes = list(dict.fromkeys(slopes))
+    if len(slopes) > MOST:
+        values = [slope.value for slope in slopes]
+        return [("slopes", grey), (f"{_number(min(values))} to {_number(max(values))}", grey)]
+    return [(slope.text, slope.colour) for slope in slopes]
+
+
+def _height(texts: Sequence[object], height: float) -> float:
+    """Return the height of lines of text as a fraction of axes of a height in inches."""
+    return 0.05 + _LINE / height * len(texts)
+
+
+def _place(ax: Axes, height: float) -> _Place:
+    """Return the place of a block, of a height as a fraction of the axes, that is farthest from the lines."""
+    points = _line_points(ax)
+    points = points[np.isfinite(points).all(axis=1)]
+    ranked = []
+    for right in (True, False):
+        for top in np.linspace(0.98, min(height, 0.98), _HEIGHTS):
+            centre = np.array([1 - _WIDTH / 2 if right else _WIDTH / 2, top - height / 2])
+            distances = np.abs(points - centre)
+            hidden = int((distances < [_WIDTH / 2, height / 2]).all(axis=1).sum())
+            near = float((1 / (np.square(distances).sum(axis=1) + 0.01)).sum())
+            ranked.append((hidden, near, _Place(right, float(top), hidden)))
+    return min(ranked, key=lambda entry: entry[:2])[-1]
+
+
 def _line_points(ax: Axes) -> np.ndarray:
-    """Return points [P, 2] along all lines, in coordinates of the axes from 0 to 1."""
+    """Return points [P, 2] along all lines but guides, in coordinates of the axes from 0 to 1."""
     parts = [np.zeros((0, 2))]
     for line in ax.lines:
-        if line.get_transform().contains_branch(ax.transData):
+        if line.get_zorder() >= GUIDES and line.get_transform().contains_branch(ax.transData):
             xy = np.asarray(line.get_transform().transform(line.get_xydata()))
             ends = np.linspace(xy[:-1], xy[1:], _SAMPLES).reshape(-1, 2)
             parts.append(ax.transAxes.inverted().transform(ends))
     return np.concatenate(parts)
-
-
-def _crowd(points: np.ndarray, corner: np.ndarray, block: np.ndarray) -> tuple[int, float]:
-    """Return how many points lie in a block at a corner, and the sum of inverse squared distances to the corner."""
-    distances = np.abs(points[np.isfinite(points).all(axis=1)] - corner)
-    inside = int((distances < block).all(axis=1).sum())
-    return inside, float((1 / (np.square(distances).sum(axis=1) + 0.01)).sum())
 
 
 def _number(value: float) -> str:

@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from scaling_limits.plots.lines import Line, Panel, marks, optima
+from scaling_limits.plots.lines import Line, Panel, fits, marks, optima
 from scaling_limits.plotting import style, text
 from scaling_limits.plotting.page import Block
 
@@ -34,7 +34,7 @@ def blocks(lines: Lines) -> list[Block]:
     return [
         *_palettes(lines),
         Block("", _styles(lines)),
-        Block("", marks.legend(lines.axes) | _bands(lines)),
+        Block("", marks.legend(lines.axes) | _bands(lines) | _fitted(lines)),
         Block("", optima.legend(lines.tracks)),
     ]
 
@@ -106,6 +106,14 @@ def _styles(lines: Lines) -> dict[str, Artist]:
                 look["color"] = "0.35" if line.each else "black"
                 entries[line.label] = Line2D([], [], **look)
     return entries
+
+
+def _fitted(lines: Lines) -> dict[str, Artist]:
+    """Return the entry of fitted slopes if a panel has any."""
+    if not any(lines.slopes(panel) for panel in lines.plot.panels):
+        return {}
+    look: style.Look = {"marker": "$1.0$", "markersize": 9.0, "markeredgewidth": 0.0}
+    return {fits.LEGEND: Line2D([], [], linestyle="none", color="0.35", **look)}
 
 
 def _bands(lines: Lines) -> dict[str, Artist]:

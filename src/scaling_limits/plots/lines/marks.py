@@ -30,6 +30,8 @@ _Transformation = Callable[[ArrayLike], NDArray[np.float64]]
 _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
     "linear": (np.asarray, np.asarray),
     "log": (np.log, np.exp),
+    # linear between neighbouring values
+    "even": (np.asarray, np.asarray),
 }
 """The transformation of an axis and its inverse."""
 _GREY = "0.55"

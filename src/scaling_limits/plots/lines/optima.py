@@ -1,6 +1,6 @@
 """The row below panels over a hyperparameter: the optimum against the size, with guide lines."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,6 +32,7 @@ _RELATIVE, _SIZES_RELATIVE = ", relative", ", relative to smallest"
 """Additions to the labels of optima and of sizes if tracks are relative to their start."""
 _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
+_SHIFT = 1.05  # factor along x between the tracks of a column
 _GUIDE = "0.75"
 _UNJUDGED = "0.72"  # grey of optima that no claim judges
 _LOOKS: tuple[style.Look, ...] = (
@@ -104,6 +105,7 @@ def draw(
     labels: Mapping[str, str],
     quantity: str,
     scales: Mapping[int, Scale],
+    one_of_several: Container[int],
 ) -> None:
     """Draw the tracks of each column, and remove the axes of columns without tracks.
 
@@ -116,6 +118,8 @@ def draw(
         labels: the axis label of each size, and the label of the optimum of each hyperparameter.
         quantity: the quantity whose optima all tracks show, or an empty text if there are several.
         scales: the scale of each panel with tracks, by its number.
+        one_of_several: the numbers of the panels below or above which others show the same quantity. The only track of
+            a column is named if it belongs to one of them.
     """
     names = _names(tracks)
     relative = _differ_in_start(tracks)
@@ -134,6 +138,8 @@ def draw(
         limits = None if relative else scales[column_tracks[0].panel].limits
         groups.setdefault((column_tracks[0].over, limits), []).append(column)
         _plot_tracks(ax, column_tracks, names)
+        if len(column_tracks) == 1 and column_tracks[0].panel in one_of_several:
+            ax.set_title(column_tracks[0].name)
         ax.set_xlabel(labels[column_tracks[0].along])
     located = {
         key: _judged_octaves([track for column in group for track in columns[column]])
@@ -158,9 +164,14 @@ def draw(
 
 
 def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
-    """Plot the tracks of a column with their intervals, on logarithmic axes with a tick at each size."""
-    for track in tracks:
+    """Plot the tracks of a column with their intervals, on logarithmic axes with a tick at each size.
+
+    Tracks are shifted along x, so that their intervals do not hide each other.
+    """
+    shifts = _SHIFT ** (np.arange(len(tracks)) - (len(tracks) - 1) / 2)
+    for track, shift in zip(tracks, shifts, strict=True):
         sizes, at, low, high = np.array(track.points, float).T
+        sizes = sizes * shift
         errors = np.nan_to_num([at - low, high - at], nan=1e9)
         look = _look(track, names)
         ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)

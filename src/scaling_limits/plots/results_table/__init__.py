@@ -77,9 +77,10 @@ class Options(PlotOptions):
     """Means of a quantity over seeds, with the standard deviation if there are several seeds.
 
     `rows` and `columns` name the levels of the table's rows and columns, the outermost first: columns of the cells, the
-    axis that the quantity keeps (`step`, `layer`, `index`), and `entry` for the entries. Points that a preset leaves
-    out are missing from the table. `over` names columns of the cells that are optimised for each number; `best` states
-    whether small or large values are best. `symbols` maps a column of the cells to the paper's symbol.
+    axis that the quantity keeps (`step`, `layer`, `index`), and `entry` for the entries. Steps are headed by the
+    fraction of the training, if all runs have the same length. Points that a preset leaves out are missing from the
+    table. `over` names columns of the cells that are optimised for each number; `best` states whether small or large
+    values are best. `symbols` maps a column of the cells to the paper's symbol.
     `paper` holds the values that the paper prints, shown below each row. If the paper has all rows or columns of the
     table, its others are added. A difference (`minus`) is bold if its 95 %
     confidence interval over seeds lies on the better side of zero. With `compared` (`rows` or `columns`), entries that

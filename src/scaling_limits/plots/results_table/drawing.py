@@ -1,6 +1,7 @@
 """A table of results as text, and its legend."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from scaling_limits.plotting import style, text
 NOT_RUN = "\N{EN DASH}"
 """Drawn for an entry that a preset leaves out."""
 _DIVERGED = "\N{MULTIPLICATION SIGN}"
+_FRACTION = "fraction of training"
 _BOLD = "bold: better, by the 95 % interval over seeds"
 _PRINTED_BOLD = "bold in rows of the paper: as printed"
 _SPREAD = "( ): standard deviation over seeds"
+_PRINTED = "paper: with its own data and sizes"
 
 _Labels = tuple[Any, ...]
 """The labels of a row or column of the table: indices of entries and values of columns."""
@@ -151,6 +154,8 @@ def legend(entries: pd.DataFrame) -> dict[str, Artist]:
     marks: dict[str, Artist] = {}
     if sum(map(is_bold, contents)) > sum(map(is_bold, printed)):
         marks[_BOLD] = Line2D([], [], linestyle="none")
+    if printed:
+        marks[_PRINTED] = Line2D([], [], linestyle="none")
     if any(map(is_bold, printed)):
         marks[_PRINTED_BOLD] = Line2D([], [], linestyle="none")
     if any("(" in entry for entry in contents):
@@ -170,6 +175,8 @@ def _axis(
         if name == ENTRY:
             for part in range(len(plot.entries[0].headings)):
                 levels[ENTRY, part] = [plot.entries[label[k]].headings[part] for label in labels]
+        elif name == "step" and (length := _length(figure)):
+            levels[_FRACTION] = [str(Fraction(int(label[k]), length)) for label in labels]
         else:
             levels[name] = [text.short(label[k]) for label in labels]
     level_names = [
@@ -177,6 +184,15 @@ def _axis(
         for level in levels
     ]
     return pd.MultiIndex.from_arrays(list(levels.values()), names=level_names)
+
+
+def _length(figure: FigureFolder[Options]) -> int | None:
+    """Return the number of updates of all runs in the table, or None if there are several."""
+    cells = figure.results.cells
+    if "num_steps" not in cells:
+        return None
+    lengths = cells.loc[cells["grid"].isin(figure.plot.grids), "num_steps"].unique()
+    return int(lengths[0]) if len(lengths) == 1 and lengths[0] else None
 
 
 def _written(rows: pd.DataFrame, plot: Options, entry: ResultsEntry) -> str:
