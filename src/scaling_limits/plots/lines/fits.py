@@ -116,7 +116,7 @@ def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
 
 
 def room(ax: Axes, slopes: Sequence[Slope], height: float) -> float:
-    """Return the fraction of the axes that slopes need below the lines, or 0.0 if there is room beside the lines.
+    """Return the fraction of the axes that slopes need below the lines, or 0.0 if they hide no line.
 
     Args:
         ax: the axes, with limits set.
