@@ -86,18 +86,17 @@ def overall(outcomes: Sequence[Outcome]) -> Overall:
 
 
 def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
-    """Return the overall outcome of a figure's claims, and how many of them hold or fail.
+    """Return the overall outcome of a figure's claims, how many of them hold, and how many fail, if any.
 
     >>> score(["holds", "fails"])
-    ('partly reproduced', '1 of 2 claims')
-    >>> score(["fails", "inconclusive", "inconclusive"])
-    ('inconclusive at this scale', '1 fails of 3')
+    ('partly reproduced', '1 of 2 claims, 1 fails')
+    >>> score(["inconclusive", "inconclusive", "holds"])
+    ('inconclusive at this scale', '1 of 3 claims')
     """
-    outcome, count = overall(outcomes), len(outcomes)
-    decided = [each for each in outcomes if each in DECIDED]
-    if outcome in ("reproduced", "partly reproduced") or not decided:
-        return outcome, f"{outcomes.count('holds')} of {count} claim{'s' if count > 1 else ''}"
-    return outcome, f"{tally(decided)} of {count}"
+    count = len(outcomes)
+    text = f"{outcomes.count('holds')} of {count} claim{'s' if count > 1 else ''}"
+    failing = [outcome for outcome in outcomes if outcome == "fails"]
+    return overall(outcomes), f"{text}, {tally(failing)}" if failing else text
 
 
 def to_see(see: str, outcomes: Sequence[Outcome]) -> str:
@@ -132,7 +131,16 @@ def number(value: float) -> str:
     return f"{value + 0.0:.3g}"
 
 
-def with_interval(value: float, interval: tuple[float, float] | None) -> str:
-    """Return a value with its confidence interval as text, `0.5 [0.4, 0.6]`, or the value alone."""
-    text = number(value)
-    return text if interval is None else f"{text} [{number(interval[0])}, {number(interval[1])}]"
+def with_interval(value: float, interval: tuple[float | None, float | None] | None) -> str:
+    """Return a value with its confidence interval as text, or the value alone without an interval.
+
+    An end of the interval may be None or infinite.
+
+    >>> with_interval(0.5, (0.4, 0.6)), with_interval(2.0, (None, 3.0)), with_interval(1.0, None)
+    ('0.5 [0.4, 0.6]', '2 [-infinite, 3]', '1')
+    """
+    if interval is None:
+        return number(value)
+    low, high = interval
+    ends = number(-math.inf if low is None else low), number(math.inf if high is None else high)
+    return f"{number(value)} [{', '.join(ends)}]"

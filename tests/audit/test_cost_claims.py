@@ -123,6 +123,9 @@ class TestImprovesWith:
         assert verdict.verdict == "inconclusive"
         assert verdict.interval[1] < 0.98
         assert verdict.detail.endswith("; the interval reaches across")
+        # the first number is decided, and a step is not
+        assert verdict.undecided.startswith("largest step 1.2")
+        assert verdict.undecided.endswith("], at most 1.02")
 
     @pytest.mark.parametrize(
         ("step", "noise", "verdict"),

@@ -95,7 +95,7 @@ def test_an_entry_has_picture_what_to_see_scale_badge_and_claims(
         "### Figure 5: Title of fig5",
         '<img src="mupc-fig5.png" width="420" alt="Title of fig5">',
         "Expected: See fig5.",
-        f"**partly reproduced**, 1 of 2 claims. {SCALE}",
+        f"**partly reproduced**, 1 of 2 claims, 1 fails. {SCALE}",
         "| claim | verdict | value | threshold |\n"
         "| --- | --- | --- | --- |\n"
         "| It stays. | holds | 0.5 [0.25, 1] | at most 1 octave |\n"

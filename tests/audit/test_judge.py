@@ -41,7 +41,7 @@ def still(width):
         {"kind": "slope", "along": "width", "at_most": -1},
         SLOPE | {"tolerance": 0.3},
         SLOPE | {"tolerance": None},
-        GAP | {"margin": 0},
+        GAP | {"margin": -1},
         IMPROVES | {"margin": 1},
         RANK | {"above": 1},
         {"kind": "optimum_stays", "along": "width", "over": "learning_rate", "max_shift": 1},

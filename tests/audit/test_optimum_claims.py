@@ -106,7 +106,11 @@ class TestWhereItLies:
     @pytest.mark.parametrize("seeds", [1, 2])
     def test_a_single_rate_may_be_anywhere(self, decide, tabulate, bowl_rows, seeds):
         verdict = decide(STAYS, tabulate(bowl_rows(still, rates=[0.0625], seeds=seeds)))
-        assert (verdict.verdict, verdict.value, verdict.interval) == ("inconclusive", 0.0, None)
+        assert (verdict.verdict, verdict.value, verdict.interval) == (
+            "inconclusive",
+            0.0,
+            (None, None),
+        )
         assert "moves by 0 [-infinite, infinite] octaves" in verdict.detail
 
     def test_seeds_that_differ_from_size_to_size(self, decide, tabulate, bowl_rows):
@@ -189,7 +193,8 @@ class TestOptimumStays:
         """It lies from half a step inside to anywhere beyond."""
         rates = [2.0**k for k in (range(-4, 1) if edge == "lower" else range(-8, -3))]
         verdict = decide(STAYS, tabulate(bowl_rows(still, rates=rates)))
-        assert (verdict.verdict, verdict.interval) == ("inconclusive", None)
+        assert verdict.verdict == "inconclusive"
+        assert None in verdict.interval
         assert f"the best learning rate, {rate}, is at the edge of the grid" in verdict.detail
 
     def test_an_optimum_beside_divergence_counts(self, decide, tabulate, bowl_rows):
@@ -323,7 +328,7 @@ class TestOptimumStays:
             row["value"] = 1 + 0.06 * octave + noise * (octave % 2) * (row["seed"] - 1)
         verdict = decide(STAYS, tabulate(rows))
         assert verdict.verdict == expected
-        assert verdict.interval is None
+        assert None in verdict.interval
         assert "[-infinite, " in verdict.detail
 
 
@@ -426,7 +431,8 @@ class TestLargestWithin:
         """Where the loss still falls below it, less is within the factor."""
         rows = bowl_rows(lambda width: -9.0, depth_of_bowl=0.3)
         verdict = decide(self.CLAIM, tabulate(rows))
-        assert (verdict.verdict, verdict.interval) == ("inconclusive", None)
+        assert verdict.verdict == "inconclusive"
+        assert None in verdict.interval
         assert "is at the edge of the grid" in verdict.detail
 
     def test_fails_and_moves(self, decide, tabulate, bowl_rows):

@@ -112,7 +112,7 @@ class TestSlope:
         """Its seeds are of both signs, so plausible means are as well."""
         rows = map_rows(lambda n, d, s: 1 / n + (s - 1) * 0.1, depths=(2,))
         verdict = decide(SLOPE, tabulate(rows))
-        assert (verdict.verdict, verdict.interval) == ("inconclusive", None)
+        assert (verdict.verdict, verdict.interval) == ("inconclusive", (None, None))
         assert "is -1 [-infinite, infinite]" in verdict.detail
 
 

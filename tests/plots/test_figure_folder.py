@@ -104,13 +104,13 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
         "identity": IDENTITY,
         "title": "Transfer of the rate over the width",
         "see": f"Expected: {SEE}",
-        "badge": "partly reproduced \N{MIDDLE DOT} 3 of 5 claims",
+        "badge": "partly reproduced \N{MIDDLE DOT} 3 of 5 claims, 1 fails",
     }
     (notes,) = page._bottom.texts
     assert notes.get_text().split("\n") == [
         *NOTES,
-        "Not reproduced, “claim 3”: It fails 3 (found 0.123 [0, 0.5]; claimed: at most 1 octave).",
-        "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): “claim 4” (0.123 [0, 0.5]).",
+        "Not reproduced: “It fails 3” (found 0.123 [0, 0.5]; claimed: at most 1 octave).",
+        "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): “It inconclusive 4” (0.123 [0, 0.5]).",
     ]
     # identity over title over what to see, from the same margin
     identity, title, see, badge = page._top.texts
@@ -124,11 +124,11 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     [
         (("holds",), "reproduced \N{MIDDLE DOT} 1 of 1 claim"),
         (("holds", "inconclusive"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
-        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 2 fail of 2"),
-        (("fails", "inconclusive"), "not reproduced \N{MIDDLE DOT} 1 fails of 2"),
+        (("fails", "fails"), "not reproduced \N{MIDDLE DOT} 0 of 2 claims, 2 fail"),
+        (("fails", "inconclusive"), "not reproduced \N{MIDDLE DOT} 0 of 2 claims, 1 fails"),
         (
             ("holds", "fails", *["inconclusive"] * 3),
-            "inconclusive at this scale \N{MIDDLE DOT} 1 holds, 1 fails of 5",
+            "inconclusive at this scale \N{MIDDLE DOT} 1 of 5 claims, 1 fails",
         ),
         (("holds", "data not available"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
         (("diverged",), "inconclusive at this scale \N{MIDDLE DOT} 0 of 1 claim"),
@@ -159,26 +159,31 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         fails | {"statement": "It stays."},
         fails | {"statement": "It holds at $N = 8$", "clause": "", "value": None},
         VERDICT | {"statement": "It is so.", "clause": "it is"},
-        unsure | {"claim": "it-stays"},
-        unsure | {"claim": "it-falls", "reason": "control"},
-        unsure | {"claim": "it-moves", "clause": "one seed diverges"},
-        unsure | {"claim": "it-rises", "reason": "divergence", "value": None, "interval": None},
-        VERDICT | {"claim": "of-words", "verdict": "data not available"},
+        unsure | {"statement": "It rests.", "interval": [0.0, None]},
+        unsure | {"statement": "It falls.", "reason": "control"},
+        unsure | {"statement": "It moves.", "clause": "one seed diverges"},
+        unsure | {"statement": "It rises.", "reason": "divergence", "value": None},
+        unsure | {"statement": "It grows.", "reason": "values", "value": None, "detail": "it is 0"},
+        unsure | {"statement": "It sinks.", "undecided": "largest step -1 [-2, 3], at most 1"},
+        VERDICT | {"verdict": "data not available"},
     )
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
     (notes,) = said.page([(6.0, 2.0)])._bottom.texts
     assert notes.get_text().replace("\n", " ") == " ".join(
         [
             *NOTES,
-            f"Not reproduced, “it is so”: {clause}.",
-            "Not reproduced, “it is so”: It stays (found \N{MINUS SIGN}0.5; claimed: at most 1 octave).",
-            "Not reproduced, “it is so”: It holds at $N = 8$ (found no value; claimed: at most 1 octave).",
+            f"Not reproduced: {clause}.",
+            "Not reproduced: “It stays” (found \N{MINUS SIGN}0.5; claimed: at most 1 octave).",
+            "Not reproduced: “It holds at $N = 8$” (found no value; claimed: at most 1 octave).",
             "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): "
-            "“it stays” (0.123 [0, 0.5]), “it moves” (0.123 [0, 0.5]).",
+            "“It rests” (0.123 [0, infinite]); “It moves” (0.123 [0, 0.5]).",
             "Inconclusive, as a control does not clearly fail (claimed: at most 1 octave): "
-            "“it falls” (0.123 [0, 0.5]).",
-            "Inconclusive, as compared runs diverged: “it rises”.",
-            "Data not available: “of words”.",
+            "“It falls” (0.123 [0, 0.5]).",
+            "Inconclusive, as compared runs diverged: “It rises”.",
+            "Inconclusive, as it is 0: “It grows”.",
+            "Inconclusive, as the interval contains a threshold: "
+            "“It sinks” (largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], at most 1 claimed).",
+            "Data not available for 1 claim.",
         ]
     )
 
@@ -268,8 +273,8 @@ def test_descriptions(folder: Path) -> None:
     assert opened.describe_notes().splitlines()[:-1] == [f"- {note}" for note in NOTES]
     assert "summary.html" in opened.describe_notes()
     assert opened.describe_verdicts() == (
-        "- **holds**: The best rates do not depend on the width. (measured 0.123; "
-        "interval 0 to 0.5; threshold: at most 1 octave; source: Fig 5) "
+        "- **holds**: The best rates do not depend on the width. (measured 0.123 [0, 0.5]; "
+        "threshold: at most 1 octave; source: Fig 5) "
         "The optimum is resolved in 4 of 5 panels."
     )
     inconclusive = VERDICT | {

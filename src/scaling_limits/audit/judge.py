@@ -57,8 +57,6 @@ def judge(
         judged = _judge(claim, results, substituted=substituted)
         measured = judged.measured
         interval = measured.interval if measured else None
-        if interval is not None and None in (finite(interval[0]), finite(interval[1])):
-            interval = None
         verdicts.append(
             Verdict(
                 paper=paper,
@@ -68,7 +66,8 @@ def judge(
                 verdict=judged.outcome,
                 reason=judged.reason,
                 value=finite(measured.value) if measured else None,
-                interval=interval,
+                interval=(finite(interval[0]), finite(interval[1])) if interval else None,
+                undecided=measured.undecided if measured and judged.reason == "interval" else "",
                 threshold=measured.threshold if measured else "",
                 source=claim.source,
                 detail=judged.detail,
@@ -76,7 +75,7 @@ def judge(
                 if with_power and judged.outcome == "holds"
                 else None,
                 registered=failure.whole_text if failure else None,
-                clause=failure.clause if failure else None,
+                clause=failure.whole_clause if failure else None,
                 amended=amendment.text if amendment else None,
                 grids_tried=amendment.grids_tried if amendment else 1,
             )

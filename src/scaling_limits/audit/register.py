@@ -42,6 +42,11 @@ class RegisteredFailure(Entry):
         """The text, with a note if no experiment has checked it."""
         return self.text if self.checked else f"{self.text.rstrip()} {UNCHECKED}"
 
+    @property
+    def whole_clause(self) -> str:
+        """The clause, with a note if no experiment has checked it."""
+        return self.clause if self.checked else f"{self.clause.rstrip('.')} (not checked)"
+
 
 class Amendment(Entry):
     """A claim whose grids, control, seeds or rule changed after a result was known.

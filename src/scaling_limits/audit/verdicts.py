@@ -2,7 +2,6 @@
 
 import math
 
-from scaling_limits.claims.measurement import Interval
 from scaling_limits.outcomes import Outcome, Reason, with_interval
 from scaling_limits.strict import Strict
 
@@ -13,10 +12,11 @@ WEAK = 0.5
 class Verdict(Strict):
     """One entry of `verdicts.json`.
 
-    `value` and `interval` are null if nothing was measured, `reason` unless the claim is inconclusive, and `power`, the
-    fraction of records simulated as recorded that hold, unless the claim holds. `registered` is the text of a
-    registered failure and `clause` its short form, `amended` is the text of an amendment, and `grids_tried` the number
-    of settings with which the claim was judged.
+    `value` and `interval` are null if nothing was measured, and an end of `interval` if it is infinite. If another
+    number than `value` leaves the claim open, `undecided` names it. `reason` is null unless the claim is inconclusive,
+    and `power`, the fraction of records simulated as recorded that hold, unless the claim holds. `registered` is the
+    text of a registered failure and `clause` its short form, `amended` is the text of an amendment, and `grids_tried`
+    the number of settings with which the claim was judged.
     """
 
     paper: str
@@ -26,7 +26,8 @@ class Verdict(Strict):
     verdict: Outcome
     reason: Reason | None = None
     value: float | None = None
-    interval: Interval | None = None
+    interval: tuple[float | None, float | None] | None = None
+    undecided: str = ""
     threshold: str = ""
     source: str
     detail: str

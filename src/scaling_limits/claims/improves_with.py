@@ -82,6 +82,7 @@ class Claim(BestClaim):
             decide(step, step_interval, 0.0, allowed),
         )
         along = prose(self.along)
+        open_step = f"largest step {with_interval(step, step_interval)}, at most {setting(allowed)}"
         return Measurement(
             holds=together(answers),
             value=value,
@@ -92,6 +93,7 @@ class Claim(BestClaim):
             f"{with_interval(value, interval)} times as much (below {setting(1 - self.margin)} is asked); "
             f"it is at most {with_interval(step, step_interval)} times that of the next smaller {along} "
             f"({setting(allowed)} is allowed)",
+            undecided=open_step if answers[0] else "",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

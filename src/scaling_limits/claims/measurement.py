@@ -33,7 +33,8 @@ class DivergedError(UndecidedError):
 class Measurement:
     """The result of measuring a claim on the records of some grids; `value` is not finite after divergence.
 
-    `holds` is None if the confidence interval contains a threshold.
+    `holds` is None if a confidence interval contains a threshold. `undecided` names the number to which this interval
+    belongs, with the interval and the threshold, if it is not `value`.
     """
 
     holds: bool | None
@@ -41,6 +42,7 @@ class Measurement:
     interval: Interval | None
     threshold: str
     detail: str
+    undecided: str = ""
 
 
 def diverged(threshold: str, detail: str) -> Measurement:

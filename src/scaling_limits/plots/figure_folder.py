@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import JsonObject, write_file
 from scaling_limits.images import with_palette
-from scaling_limits.outcomes import BACKGROUNDS, REASONS, number, score, to_see, with_interval
+from scaling_limits.outcomes import BACKGROUNDS, REASONS, score, to_see, with_interval
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
 from scaling_limits.plots.options import PlotOptions
@@ -26,7 +26,6 @@ from scaling_limits.plots.tables import table_of
 from scaling_limits.plotting import style
 from scaling_limits.plotting.glyphs import FONT, undrawable
 from scaling_limits.plotting.page import Badge, Body, Heading, Page, Size
-from scaling_limits.plotting.text import phrase
 from scaling_limits.records import Results
 
 # fontTools warns about the dates in matplotlib's mathematical fonts
@@ -221,29 +220,30 @@ class FigureFolder(Generic[PlotT_co]):
     def _reasons(self) -> Iterator[str]:
         """Yield a line for each claim that fails, and one for each reason and threshold of those that are not decided.
 
-        A claim that fails is followed by its clause, which says what was found and why, or else by its statement and
-        what was found. Claims that are not decided are followed by what was found.
+        Of a claim that fails, the line is its clause, which says what was found and why, or else its statement and what
+        was found. Claims that are not decided are stated with what was found.
         """
         undecided: dict[str, list[str]] = {}
         for verdict in self.verdicts:
-            name = f"\N{LEFT DOUBLE QUOTATION MARK}{phrase(verdict['claim'])}\N{RIGHT DOUBLE QUOTATION MARK}"
+            stated = f"\N{LEFT DOUBLE QUOTATION MARK}{verdict['statement'].rstrip('.')}\N{RIGHT DOUBLE QUOTATION MARK}"
             if verdict["verdict"] == "fails":
-                stated = f"{verdict['statement'].rstrip('.')} ({_measured_text(verdict)})"
-                clause = (verdict["clause"] or stated).rstrip(".")
-                yield f"Not reproduced, {name}: {clause}."
+                clause = verdict["clause"] or f"{stated} ({_measured_text(verdict)})"
+                yield f"Not reproduced: {clause.rstrip('.')}."
             elif verdict["verdict"] == "inconclusive":
                 why = REASONS[verdict["reason"]]
                 if verdict["reason"] == "values":
                     why = verdict["detail"]
                 reason, found = f"Inconclusive, as {why}", ""
-                if verdict["value"] is not None:
+                if verdict.get("undecided"):
+                    found = f" ({_minus(verdict['undecided'])} claimed)"
+                elif verdict["value"] is not None:
                     reason += f" (claimed: {_minus(verdict['threshold'])})"
                     found = f" ({_found_text(verdict)})"
-                undecided.setdefault(reason, []).append(name + found)
-            elif verdict["verdict"] == "data not available":
-                undecided.setdefault("Data not available", []).append(name)
+                undecided.setdefault(reason, []).append(stated + found)
         for reason, claims in undecided.items():
-            yield f"{reason}: {', '.join(claims)}."
+            yield f"{reason}: {'; '.join(claims)}."
+        if lacking := sum(verdict["verdict"] == "data not available" for verdict in self.verdicts):
+            yield f"Data not available for {lacking} claim{'s' if lacking > 1 else ''}."
 
 
 def plot_of(folder: Path) -> PlotOptions:
@@ -305,12 +305,9 @@ def _json(path: Path) -> Any:
 
 
 def _verdict_line(verdict: JsonObject) -> str:
-    value, interval = verdict["value"], verdict["interval"]
     measured = []
-    if value is not None:
-        measured.append(f"measured {number(value)}")
-    if interval is not None:
-        measured.append(f"interval {number(interval[0])} to {number(interval[1])}")
+    if verdict["value"] is not None:
+        measured.append(f"measured {with_interval(verdict['value'], verdict['interval'])}")
     measured += [f"threshold: {verdict['threshold']}", f"source: {verdict['source']}"]
     line = f"- **{verdict['verdict']}**: {verdict['statement']} ({'; '.join(measured)})"
     if verdict["detail"]:

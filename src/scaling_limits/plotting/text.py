@@ -19,27 +19,6 @@ _SPELT = {
     "mlp": "MLP",
     "cnn": "CNN",
     "residual_cnn": "residual CNN",
-    "resnet": "ResNet",
-    "resnet18": "ResNet",
-    "vgg": "VGG",
-    "vgg5": "VGG5",
-    "myrtle": "Myrtle-5",
-    "kfac": "K-FAC",
-    "sgd": "SGD",
-    "adam": "Adam",
-    "shampoo": "Shampoo",
-    "foof": "FOOF",
-    "pc": "PC",
-    "mup": "µP",
-    "mupc": "µPC",
-    "sp": "SP",
-    "ntk": "NTK",
-    "cifar": "CIFAR",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "fashion": "Fashion-MNIST",
-    "brownian": "Brownian",
-    "ode": "ODE",
 }
 _RELATIONS = "=<>\N{ALMOST EQUAL TO}\N{LESS-THAN OR EQUAL TO}\N{MULTIPLICATION SIGN}"
 """Signs on both sides of which a line is not broken."""
@@ -132,15 +111,6 @@ def name(value: str) -> str:
     ['ReLU', 'MLP', 'tanh']
     """
     return _SPELT.get(value, value.replace("_", " "))
-
-
-def phrase(identifier: str) -> str:
-    """Return an identifier of words and hyphens in prose.
-
-    >>> phrase("kfac-rate-of-cnn-stays")
-    'K-FAC rate of CNN stays'
-    """
-    return " ".join(_SPELT.get(word, word) for word in identifier.split("-"))
 
 
 def order(value: float | str) -> tuple[float, str]:

@@ -73,6 +73,11 @@ class Lines(page.Drawing):
         """Each panel with its axes."""
         yield from zip(self.plot.panels, self.axes, strict=True)
 
+    @property
+    def all_axes(self) -> list[Axes]:
+        """The axes of all panels and of the optima below them."""
+        return [*self.axes, *self._lowest]
+
     def rows(self, panel: Panel) -> pd.DataFrame:
         """Return the rows of the table that a panel shows."""
         return self._rows[self._number(panel)]

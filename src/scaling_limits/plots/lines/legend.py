@@ -34,7 +34,7 @@ def blocks(lines: Lines) -> list[Block]:
     return [
         *_palettes(lines),
         Block("", _styles(lines)),
-        Block("", marks.legend(lines.axes) | _bands(lines) | _fitted(lines)),
+        Block("", marks.legend(lines.all_axes) | _bands(lines) | _fitted(lines)),
         Block("", optima.legend(lines.tracks)),
     ]
 

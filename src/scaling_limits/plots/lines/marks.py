@@ -24,8 +24,9 @@ STRIP_ROW = 0.07
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
 _BAR, _STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
-_LEAVES = "leaves the frame"
-_ARROW: style.Look = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "none"}
+LEAVES = "leaves the frame"
+"""The label of arrowheads where lines or optima are beyond the limits."""
+ARROW: style.Look = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "none"}
 _Transformation = Callable[[ArrayLike], NDArray[np.float64]]
 _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
     "linear": (np.asarray, np.asarray),
@@ -173,8 +174,8 @@ def arrows(
     if panel.stops_at_limits:
         exits = [] if outside[:1].any() else exits[:1]
     for x, y in exits:
-        look: style.Look = {**_ARROW, "marker": "^" if y == limits[1] else "v", "color": colour}
-        ax.plot(x, y, label=_LEAVES, clip_on=False, zorder=2.6, **look)
+        look: style.Look = {**ARROW, "marker": "^" if y == limits[1] else "v", "color": colour}
+        ax.plot(x, y, label=LEAVES, clip_on=False, zorder=2.6, **look)
 
 
 def _exits(
@@ -297,6 +298,6 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
         _BAR: bar,
         _STABLE: Line2D([], [], color="0.35", **tick),
         style.DIVERGED: style.cross(),
-        _LEAVES: Line2D([], [], color="0.35", marker="^", **_ARROW),
+        LEAVES: Line2D([], [], color="0.35", marker="^", **ARROW),
     }
     return {label: entry for label, entry in entries.items() if label in labels}

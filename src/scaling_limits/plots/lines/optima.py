@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, CARETUP
 
 from scaling_limits.files import JsonObject
-from scaling_limits.plots.lines import SIZES
+from scaling_limits.plots.lines import SIZES, marks
 from scaling_limits.plotting import page, style
 
 HEIGHT = 1.05
@@ -159,6 +159,7 @@ def draw(
             ax.tick_params(labelleft=first)
             for track in column_tracks:
                 _open_ends(ax, track, _look(track, names)["color"])
+                _beyond(ax, track, _look(track, names)["color"])
             if column_tracks[0].along in SIZES:
                 _guides(ax, column_tracks[0])
 
@@ -225,6 +226,16 @@ def _open_ends(ax: Axes, track: Track, colour: str) -> None:
                 ax.plot([float(size or 0)], [limit], color=colour, clip_on=False, **look)
 
 
+def _beyond(ax: Axes, track: Track, colour: str) -> None:
+    """Draw an arrowhead at the end of the axis for each optimum beyond it."""
+    low, high = ax.get_ylim()
+    for size, optimum, *_ in track.points:
+        if optimum is not None and size is not None and not low <= optimum <= high:
+            limit, marker = (high, "^") if optimum > high else (low, "v")
+            look: style.Look = {**marks.ARROW, "marker": marker, "color": colour}
+            ax.plot([size], [limit], label=marks.LEAVES, clip_on=False, **look)
+
+
 def _guides(ax: Axes, track: Track) -> None:
     """Draw powers of the size through the first optimum, up to the limits of the axes."""
     size, start, *_ = (float(number) for number in track.points[0] if number is not None)
@@ -258,7 +269,9 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
     }
     if not all(track.judged for track in tracks):
         look = {**_LOOKS[0], "color": _UNJUDGED}
-        entries["optimum without a claim"] = Line2D([], [], markersize=3.0, linewidth=0.9, **look)
+        entries["optimum on the grid, without a claim"] = Line2D(
+            [], [], markersize=3.0, linewidth=0.9, **look
+        )
     sizes = dict.fromkeys(track.along for track in tracks if track.along in SIZES)
     for size in sizes:
         entries[f"power of the {size.replace('_', ' ')}"] = Line2D(
