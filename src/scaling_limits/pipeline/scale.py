@@ -184,7 +184,9 @@ class _Scale:
             symbols |= getattr(self._plot, "symbols", {})
             phrase = f"${text.symbol(key, cells, symbols)}$ = {phrase}"
         # ranges with equal ends may differ in between
-        if _values_text(key, now) == _values_text(key, then) or then <= {None}:
+        if _values_text(key, now) == _values_text(key, then) or (
+            then <= {None} and key != "num_train"
+        ):
             return _Part(phrase)
         return _Part(phrase, _values_text(key, then), _WHOSE[key in self._stated])
 
