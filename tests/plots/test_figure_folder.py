@@ -110,7 +110,8 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     assert notes.get_text().split("\n") == [
         *NOTES,
         "Not reproduced: “It fails 3” (found 0.123 [0, 0.5]; claimed: at most 1 octave).",
-        "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): “It inconclusive 4” (0.123 [0, 0.5]).",
+        "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): "
+        "“It inconclusive 4” (0.123 [0, 0.5]).",
     ]
     # identity over title over what to see, from the same margin
     identity, title, see, badge = page._top.texts
@@ -165,7 +166,7 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         unsure | {"statement": "It rises.", "reason": "divergence", "value": None},
         unsure | {"statement": "It grows.", "reason": "values", "value": None, "detail": "it is 0"},
         unsure | {"statement": "It sinks.", "undecided": "largest step -1 [-2, 3], at most 1"},
-        VERDICT | {"verdict": "data not available"},
+        VERDICT | {"verdict": "data not available", "amended": "more seeds"},
     )
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
     (notes,) = said.page([(6.0, 2.0)])._bottom.texts
@@ -184,6 +185,7 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
             "Inconclusive, as the interval contains a threshold: "
             "“It sinks” (largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], at most 1 claimed).",
             "Data not available for 1 claim.",
+            "Settings or rules of 1 claim were changed after a result was seen.",
         ]
     )
 

@@ -245,8 +245,8 @@ class FigureFolder(Generic[PlotT_co]):
         if lacking := sum(verdict["verdict"] == "data not available" for verdict in self.verdicts):
             yield f"Data not available for {lacking} claim{'s' if lacking > 1 else ''}."
         if amended := sum(bool(verdict.get("amended")) for verdict in self.verdicts):
-            claims = f"{amended} claim{'s' if amended > 1 else ''}"
-            yield f"Settings or rules of {claims} were changed after a result was seen."
+            number = f"{amended} claim{'s' if amended > 1 else ''}"
+            yield f"Settings or rules of {number} were changed after a result was seen."
 
 
 def plot_of(folder: Path) -> PlotOptions:
