@@ -315,7 +315,7 @@ def test_a_column_whose_optima_no_claim_locates_shows_them_in_grey(tmp_path: Pat
     assert points(middle).tolist() == [[8, 2**-4], [32, 2**-6]]
     (grey,) = (line for line in middle.lines if line.get_marker() == "o")
     assert to_rgb(grey.get_color()) == (0.72,) * 3
-    assert "optimum without a claim" in found.legend
+    assert "optimum on the grid, without a claim" in found.legend
     # judged optima alone set the limits
     assert middle.get_ylim() == first.get_ylim()
     assert first.get_ylim()[0] > 2**-6
@@ -327,7 +327,7 @@ def test_a_column_with_another_quantity_than_the_judged_one_has_no_axes(tmp_path
     claim = judged(TRAIN, "main", optima={"main": STAYS})
     found = of_panels(tmp_path, rows, rate_panel("main"), other, judged=[claim])
     assert len(lowest(found)) == 1
-    assert "optimum without a claim" not in found.legend
+    assert "optimum on the grid, without a claim" not in found.legend
 
 
 @pytest.mark.parametrize(

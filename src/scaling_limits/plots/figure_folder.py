@@ -218,10 +218,10 @@ class FigureFolder(Generic[PlotT_co]):
         return Badge(outcome, BACKGROUNDS[outcome], claims)
 
     def _reasons(self) -> Iterator[str]:
-        """Yield a line for each claim that fails, and one for each reason and threshold of those that are not decided.
+        """Yield a line for each claim that fails, and one for each reason and threshold of undecided claims.
 
-        Of a claim that fails, the line is its clause, which says what was found and why, or else its statement and what
-        was found. Claims that are not decided are stated with what was found.
+        A claim that fails is represented by its clause, which says what was found and why, or else by its statement and
+        what was found. Undecided claims are stated with what was found.
         """
         undecided: dict[str, list[str]] = {}
         for verdict in self.verdicts:
