@@ -60,8 +60,9 @@ def test_what_the_paper_does_not_state_is_that_of_the_preset_full() -> None:
     grids = {"width": {"width": [128, 256]}, "control_width": {"width": [128, 256]}}
     text = changed({"grids": grids, "num_train": 1000, "batch_size": 32})
     assert f"$N$ = 128{DASH}512 (paper: 64{DASH}1024), $H$ = 8{DASH}128, 937 updates" in text
-    # the preset `full` has all samples, which needs no words
-    assert text.endswith("batch size 32 (64), 1000 training samples, MNIST, mean of 3 seeds.")
+    assert text.endswith(
+        'batch size 32 (64), 1000 training samples (preset "full": all), MNIST, mean of 3 seeds.'
+    )
     smoke = line(at("smoke"), "pcn-limits", "fig4")
     assert f'$N$ = 16{DASH}32 (preset "full": 16{DASH}2048), $L$ = 4{DASH}8 (10{DASH}32)' in smoke
     assert f"5 updates (paper: 100), batch size 16{DASH}64 (64{DASH}128)" in smoke
@@ -78,9 +79,9 @@ def test_what_the_paper_does_not_state_is_that_of_the_preset_full() -> None:
         ({"input_shape": [14, 14]}, "14\N{MULTIPLICATION SIGN}14 pixels, "),
         (
             {"num_train": 100, **of_width({"num_train": 20_000})},
-            f"100{DASH}20,000 training samples, ",
+            f'100{DASH}20,000 training samples (preset "full": all), ',
         ),
-        (of_width({"num_train": 100}), "100 or all training samples, "),
+        (of_width({"num_train": 100}), '100 or all training samples (preset "full": all), '),
     ],
 )
 def test_settings_that_differ_are_named(settings: dict[str, Any], words: str) -> None:
@@ -100,7 +101,11 @@ def test_rows_of_other_scale_are_named_with_what_they_do_not_share() -> None:
 def test_epochs_channels_and_augmentation_are_named() -> None:
     text = line(at("laptop"), "second-order", "figS13")
     assert '6 epochs (preset "full": 300)' in text
-    assert "4 channels per unit of width (16), no augmentation (crop, flip, cutout)" in text
+    assert "512 training samples (paper: all)" in text
+    assert (
+        '4 channels per unit of width (preset "full": 16), no augmentation (crop, flip, cutout)'
+        in text
+    )
     assert "updates" not in text
 
 
