@@ -209,7 +209,7 @@ def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> No
 class _Simulation(BestSimulation):
     """Best values as recorded, at the reference's level, or as far beyond it.
 
-    With a negative margin the level is that of the margin.
+    With a negative margin, the level is 1 - margin times the reference's.
     """
 
     claim: Claim

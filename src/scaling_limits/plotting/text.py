@@ -141,7 +141,7 @@ def setting(column: str, value: float | str, cells: pd.DataFrame, symbols: dict[
 def axis_label(column: str, cells: pd.DataFrame, symbols: dict[str, str]) -> str:
     """Return a column's name as text, followed by its symbol if it has one.
 
-    A learning rate is that of the weights; it is called so if the cells have one of activities, too.
+    The learning rate is named after the weights if the cells also have an activity learning rate.
     """
     label = _NAMES.get(column, column.replace("_", " "))
     if column == "learning_rate" and _has(cells, "activity_learning_rate"):
