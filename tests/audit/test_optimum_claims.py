@@ -90,6 +90,24 @@ class TestWhereItLies:
         assert after.interval == pytest.approx(before.interval, abs=0.02)
         assert after.interval[1] - after.interval[0] < 0.1
 
+    @pytest.mark.parametrize(("untrained", "decided"), [(1, True), (3, False)])
+    def test_sizes_that_do_not_train_have_none(
+        self, decide, tabulate, bowl_rows, untrained, decided
+    ):
+        """The optimum stays but for the largest sizes, whose losses are above that of chance."""
+        rows = bowl_rows(still, noise=0)
+        lost = sorted({row["width"] for row in rows})[-untrained:]
+        chance = 2 * max(row["value"] for row in rows)
+        for row in rows:
+            if row["width"] in lost:
+                row["value"] = chance * (1 + row["learning_rate"])
+        table = tabulate(rows + bowl_rows(far, grid="control"))
+        quantity = {"metric": "train_loss"}
+        assert decide(STAYS | {"quantity": quantity}, table).verdict == "fails"
+        verdict = decide(STAYS | {"quantity": quantity | {"chance": chance}}, table)
+        assert verdict.verdict == ("holds" if decided else "inconclusive")
+        assert decided or verdict.detail == "fewer than two values of width train"
+
     @pytest.mark.parametrize("end", [2.0**-4, 2.0**-3])
     def test_beside_divergence_within_half_a_step(self, decide, tabulate, bowl_rows, end):
         """At the largest rate that trains; at the second largest it is found as elsewhere."""

@@ -162,6 +162,21 @@ def test_every_optimum_is_ringed_and_grey_where_no_claim_judges_it(rates: Drawn)
     assert not any(lines(ax, OPTIMUM) for ax in (loss, control, accuracy))
 
 
+def test_a_line_that_is_nowhere_better_than_chance_has_no_ring(tmp_path: Path) -> None:
+    """Its row in the strip is dotted, and it does not keep the axis from ending at the limits."""
+
+    def loss(width: int, learning_rate: float, **_: Any) -> dict[str, float]:
+        return {"train_loss": (1000.0 if width == 32 else 1.0) + learning_rate}
+
+    rows = cells("main", loss, width=(8, 32), learning_rate=(0.1, 0.2, 0.4))
+    panel = rate_panel("main", TRAIN | {"chance": 2.3}, limits=[1, 3])
+    (ax,) = of_panels(tmp_path, rows, panel).axes
+    assert [line.get_ydata()[0] for line in lines(ax, OPTIMUM)] == pytest.approx([1.1])
+    (dotted,) = lines(ax.child_axes[0], "nowhere better than chance")
+    assert (list(dotted.get_xdata()), list(dotted.get_ydata())) == ([0.1, 0.4], [1, 1])
+    assert ax.get_ylim()[1] < 4
+
+
 def test_nothing_is_best_over_sizes_or_steps_or_without_a_hue(sizes: Drawn, tmp_path: Path) -> None:
     (own,) = rate_panel("main")["lines"]
     panel = rate_panel("main", hue=None, lines=[{**own, "label": "loss"}])

@@ -7,6 +7,7 @@ the edge of its grid anywhere beyond. Samples of an optimum include this uncerta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -42,7 +43,8 @@ class OptimumClaim(SizeClaim):
     `over` is the hyperparameter; at each of its values, the best value over the columns `profile` counts. An optimum
     that is not interior to its grid still lies within bounds, which may decide the claim. With `within`, the claim is
     about the largest value of the hyperparameter at which a positive quantity is at most 1 + `within` times the best:
-    the end of a flat bowl, that is, the largest stable learning rate.
+    the end of a flat bowl, that is, the largest stable learning rate. Sizes that do not train are left out
+    (`Quantity.chance`).
     """
 
     over: str
@@ -103,21 +105,24 @@ class Shift:
 
 
 def optima_of(claim: OptimumClaim, results: Results) -> dict[float, Optimum]:
-    """Return the optimum at each size, the smallest size first.
+    """Return the optimum at each size that trains, the smallest size first.
 
     Raises:
-        UndecidedError: there are fewer than two sizes, or every cell of some size diverged.
+        UndecidedError: there are fewer than two sizes, every cell of some size diverged, or fewer than two sizes train.
     """
     columns = [claim.over, *claim.profile]
     sizes = by_size(table_of(claim, results, [claim.along, *columns]), claim.along, columns)
     generator = generator_of(claim)
+    chance = math.inf if claim.quantity.chance is None else claim.quantity.chance
     optima: dict[float, Optimum] = {}
     for size, points in sizes.items():
+        at = f"at {prose(claim.along)} {setting(size)}"
         if not np.isfinite(points.means).any():
-            raise UndecidedError(
-                f"at {prose(claim.along)} {setting(size)}, every cell diverged", "divergence"
-            )
-        optima[size] = _optimum(claim, points, generator)
+            raise UndecidedError(f"{at}, every cell diverged", "divergence")
+        if np.nanmin(points.means) < chance:
+            optima[size] = _optimum(claim, points, generator)
+    if len(optima) < min(2, len(sizes)):
+        raise UndecidedError(f"fewer than two values of {prose(claim.along)} train", "sizes")
     return optima
 
 

@@ -27,6 +27,8 @@ class Quantity(Strict):
     cosine).
     With `below`, the quantity is the first recorded training step at which the value is below this number, or infinity
     if there is none.
+    `chance` is the value of a network that has learned nothing. A size at which no hyperparameter gives a smaller value
+    does not train, so it has no optimum.
     """
 
     metric: str
@@ -42,6 +44,7 @@ class Quantity(Strict):
     growth: bool = False
     complement: bool = False
     below: float | None = None
+    chance: float | None = None
     label: str | None = None
 
     @property

@@ -102,9 +102,9 @@ class Lines(page.Drawing):
     def marks(self, panel: Panel, ax: Axes) -> None:
         """Draw guide lines, and optima with their strip below the axes or crosses where training diverged."""
         centres = [points.dropna() for points in self._centres(panel)]
-        for number, slope in enumerate(panel.slopes):
-            again = number > 0 and not panel.relative
-            marks.guide(ax, slope, centres, panel, named_at_start=again)
+        named: list[float] = []
+        for slope in panel.slopes:
+            named += marks.guide(ax, slope, centres, panel, named)
         for level in panel.levels:
             marks.level(ax, level)
         if marks.is_tuned(panel):
@@ -113,6 +113,7 @@ class Lines(page.Drawing):
                     rows,
                     self._colour(panel, line, value),
                     tracks.judging(self.figure.judged, panel, line),
+                    line.quantity.chance,
                 )
                 for line, value, rows in self.parts(panel)
                 if value is not None and not line.across

@@ -24,6 +24,7 @@ STRIP_ROW = 0.07
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
 _BAR, _STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
+_UNTRAINED = "nowhere better than chance"
 LEAVES = "leaves the frame"
 """The label of arrowheads where lines or optima are beyond the limits."""
 ARROW: style.Look = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "none"}
@@ -36,6 +37,7 @@ _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
 }
 """The transformation of an axis and its inverse."""
 _GREY = "0.55"
+_NAMES_APART = 0.08  # smallest distance of two names of guide lines, as a fraction of the range of the values
 
 
 def is_tuned(panel: Panel) -> bool:
@@ -45,11 +47,15 @@ def is_tuned(panel: Panel) -> bool:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A line over a hyperparameter: its rows of the table, its colour, and the claim that judges its optimum."""
+    """A line over a hyperparameter: its rows of the table, its colour, and the claim that judges its optimum.
+
+    `chance` is that of its quantity.
+    """
 
     rows: pd.DataFrame
     colour: Colour
     claim: JsonObject | None
+    chance: float | None
 
 
 def optima(
@@ -58,7 +64,8 @@ def optima(
     """Ring the optimum of each line, and add a strip below the axes with a row for each line.
 
     A row shows the optimum, a bar over all nearly optimal x, and where training diverges. Rings of optima that no claim
-    judges are grey. If a claim asks for the largest x `within` a factor of the best value, this x is ringed.
+    judges are grey. If a claim asks for the largest x `within` a factor of the best value, this x is ringed. A line
+    that is nowhere better than chance has no optimum but a dotted row.
 
     Args:
         ax: the axes of the panel.
@@ -80,6 +87,10 @@ def optima(
         _edges(strip, panel, line, row)
         if not xs.size:
             continue
+        if not _trains(lack, line.chance):
+            dots: style.Look = {"color": line.colour, "linestyle": ":", "linewidth": 1.0}
+            strip.plot(xs[[0, -1]], [row] * 2, label=_UNTRAINED, **dots)
+            continue
         at = int(lack.argmin())
         if line.claim is not None and line.claim["within"] is not None:
             at = int(np.flatnonzero(lack <= (1 + line.claim["within"]) * lack.min())[-1])
@@ -95,10 +106,14 @@ def optima(
     return strip
 
 
-def best_x(panel: Panel, rows: pd.DataFrame) -> float | None:
-    """Return the x at which the centre of a line is best, or None if nothing is visible."""
+def best_x(panel: Panel, rows: pd.DataFrame, chance: float | None) -> float | None:
+    """Return the x at which the centre of a line is best, or None if nothing is visible or better than chance."""
     xs, _, lack = _curve(panel, rows)
-    return float(xs[lack.argmin()]) if xs.size else None
+    return float(xs[lack.argmin()]) if xs.size and _trains(lack, chance) else None
+
+
+def _trains(lack: NDArray[np.float64], chance: float | None) -> bool:
+    return chance is None or bool(lack.min() < chance)
 
 
 def _curve(panel: Panel, rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:
@@ -196,9 +211,9 @@ def _exits(
 
 
 def guide(
-    ax: Axes, slope: Slope, lines: Sequence[pd.DataFrame], panel: Panel, *, named_at_start: bool
-) -> None:
-    """Draw a grey guide line with its name at one end.
+    ax: Axes, slope: Slope, lines: Sequence[pd.DataFrame], panel: Panel, named: Sequence[float]
+) -> list[float]:
+    """Draw a grey guide line with its name at its right end, or above its left end if another name is in the way.
 
     It lies below the line whose slope is closest to its own, or passes through the common starting point if values are
     relative.
@@ -208,12 +223,14 @@ def guide(
         slope: exponent and name of the line.
         lines: the means or medians of each of the panel's lines, with x and `value`.
         panel: the panel.
-        named_at_start: whether to write the name above the start of the line, since another line ends in the same
-            place.
+        named: the heights of the right ends at which names of other guide lines stand.
+
+    Returns:
+        The height of the line's right end if its name stands there.
     """
     points = pd.concat(lines)
     if points.empty:
-        return
+        return []
     xs, values = points[panel.x].to_numpy(float), points["value"].to_numpy(float)
     ends, exponent = np.array([xs.min(), xs.max()]), panel.shown_exponent(slope)
     if panel.relative:
@@ -228,14 +245,18 @@ def guide(
         ends[lower], heights[lower] = (lowest / factor) ** (1 / exponent), lowest
     ax.plot(ends, heights, color="0.6", linewidth=0.8, zorder=1.5, label=slope.label)
     at: style.Look = {"xy": (ends[-1], heights[-1]), "textcoords": "offset points"}
-    if named_at_start:
-        at |= {"xy": (ends[0], heights[0]), "xytext": (0, 1.5), "va": "bottom"}
-    elif cut and lower == 1:
+    least = _NAMES_APART * np.log(values.max() / lowest)
+    at_end = False
+    if cut and lower == 1:
         # a less steep guide line may end to its right
         at |= {"xytext": (-2, -1), "va": "top", "ha": "right"}
+    elif any(abs(np.log(heights[-1] / other)) < least for other in named):
+        at |= {"xy": (ends[0], heights[0]), "xytext": (0, 1.5), "va": "bottom"}
     else:
         at |= {"xytext": (2, 0), "va": "center"}
+        at_end = True
     ax.annotate(slope.label, size=style.SMALL, color="0.4", **at)
+    return [float(heights[-1])] if at_end else []
 
 
 def _nearest(lines: Sequence[pd.DataFrame], x: str, exponent: float) -> NDArray[np.float64]:
@@ -297,6 +318,7 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
         _RING: Line2D([], [], color=_GREY, **style.RING),
         _BAR: bar,
         _STABLE: Line2D([], [], color="0.35", **tick),
+        _UNTRAINED: Line2D([], [], color="0.35", linestyle=":", linewidth=1.0),
         style.DIVERGED: style.cross(),
         LEAVES: Line2D([], [], color="0.35", marker="^", **ARROW),
     }
