@@ -116,12 +116,14 @@ class Claim(SteppedClaim):
         of_power = together([decision for decision, *_ in powers])
         if powers:
             detail += _powers_text(named, powers, of_power)
+        ordered = decide(value, interval, self.above, np.inf)
         return Measurement(
-            holds=together((decide(value, interval, self.above, np.inf), of_power)),
+            holds=together((ordered, of_power)),
             value=value,
             interval=interval,
             threshold=threshold,
             detail=detail,
+            undecided=self._open_power(powers) if ordered and of_power is None else "",
         )
 
     def _ranks(self, points: Points, generator: np.random.Generator) -> _Ranks:
@@ -148,6 +150,12 @@ class Claim(SteppedClaim):
             power,
         )
 
+    def _open_power(self, powers: Sequence[_Power]) -> str:
+        """Describe the power of the ratio whose interval contains an end of the allowed range."""
+        power, ends = _farthest(powers, None)
+        low, high = map(number, ALLOWED_POWERS)
+        return f"power of {prose(self.ratio[1])} {with_interval(power, ends)}, {low} to {high}"
+
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of values in the order of the column or ratio, or in a wrong order."""
         return _Simulation(self, recorded)
@@ -165,14 +173,19 @@ def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _powers_text(named: str, powers: Sequence[_Power], of_power: bool | None) -> str:
     """Describe the power farthest from 1 among the steps that decide."""
-    power, ends = max(
-        ((value, ends) for decision, value, ends in powers if decision is of_power),
-        key=lambda each: abs(np.log(each[0])),
-    )
+    power, ends = _farthest(powers, of_power)
     low, high = map(number, ALLOWED_POWERS)
     return (
         f"; as a function of {named}^p it has p = {with_interval(power, ends)}, which should be from "
         f"{low} to {high}"
+    )
+
+
+def _farthest(powers: Sequence[_Power], decision: bool | None) -> tuple[float, Interval | None]:
+    """Return the power farthest from 1 among the steps with a decision, and its interval."""
+    return max(
+        ((value, ends) for decided, value, ends in powers if decided is decision),
+        key=lambda each: abs(np.log(each[0])),
     )
 
 

@@ -1,6 +1,6 @@
 """Drawings arranged in rows: one row for each panel, one drawing for each value of the panel's column `along`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar, cast
 
 import pandas as pd
@@ -24,7 +24,11 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
     last: float | None = None
 
     def __init__(
-        self, figure: FigureFolder[OptionsT], table: pd.DataFrame, size: page.Size
+        self,
+        figure: FigureFolder[OptionsT],
+        table: pd.DataFrame,
+        size: page.Size,
+        heights: Sequence[float] | None = None,
     ) -> None:
         """Lay out the axes of all drawings in an area of the given size.
 
@@ -32,13 +36,14 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
             figure: the figure's folder.
             table: the rows to draw.
             size: width and height of all axes together, in inches.
+            heights: relative heights of the rows (default: equal).
         """
         self.figure, self.plot, self.table = figure, figure.plot, table
         self._panels = cast(tuple[PanelT, ...], figure.plot.panels)
         self.values = _values(self.plot, table)
         self.body = figure.body(size)
         columns = max(map(len, self.values))
-        self.axes = self.body.axes(len(self.values), columns, last=self.last)
+        self.axes = self.body.axes(len(self.values), columns, heights, last=self.last)
         self.beyond = self.axes[:, columns:].ravel()
         self.axes = self.axes[:, :columns]
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 BAR = 0.6
 """Width of the colour bar in inches."""
+_LOWEST, _HIGHEST = 0.75, 1.6  # height of a map in inches
+_HEAD = 0.4  # height of the title and the ticks of a row in inches
 
 
 class MapPanel(AlongPanel):
@@ -116,10 +118,22 @@ def size(plot: Options, table: pd.DataFrame, widest: float) -> Size:
     from scaling_limits.plots.along import columns_of
 
     columns = columns_of(plot, table)
-    width = min((widest - BAR) / columns, 1.9)
-    num_x, num_y = (table[column].nunique() for column in (plot.x, plot.y))
-    high = min(max(width * 1.1 * num_y / num_x, 0.75), 1.6)
-    return columns * width + BAR, len(plot.panels) * (high + 0.4)
+    return columns * _width(columns, widest) + BAR, sum(heights(plot, table, widest))
+
+
+def heights(plot: Options, table: pd.DataFrame, widest: float) -> list[float]:
+    """Return the height of each row in inches with its title and ticks; cells of all rows are equally high."""
+    from scaling_limits.plots.along import columns_of
+
+    cell = 1.1 * _width(columns_of(plot, table), widest) / table[plot.x].nunique()
+    rows = table.groupby("panel")[plot.y].nunique()
+    highest = max(rows.max() * cell, _LOWEST)
+    cell *= min(1.0, _HIGHEST / highest)
+    return [max(rows[number] * cell, _LOWEST) + _HEAD for number in range(len(plot.panels))]
+
+
+def _width(columns: int, widest: float) -> float:
+    return min((widest - BAR) / columns, 1.9)
 
 
 def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:

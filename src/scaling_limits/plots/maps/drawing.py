@@ -22,7 +22,7 @@ from scaling_limits.figures.level_sets import fit_level_set
 from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots.along import Along
 from scaling_limits.plots.figure_folder import FigureFolder
-from scaling_limits.plots.maps import MapPanel, Options, size
+from scaling_limits.plots.maps import MapPanel, Options, heights, size
 from scaling_limits.plotting import page, style, text
 
 _STAR: style.Look = {
@@ -61,7 +61,8 @@ class Maps(Along[Options, MapPanel]):
 
     def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
         """Lay out the maps."""
-        super().__init__(figure, table, size(figure.plot, table, page.WIDTH))
+        self._heights = heights(figure.plot, table, page.WIDTH)
+        super().__init__(figure, table, size(figure.plot, table, page.WIDTH), self._heights)
         self._lines: dict[str, Artist] = {}
 
     def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
@@ -133,12 +134,13 @@ class Maps(Along[Options, MapPanel]):
         return colormaps[style.COLOUR_MAP]
 
     def _bars(self) -> None:
-        """Add a colour bar to each row, with ticks at both ends."""
+        """Add a colour bar to each row, with ticks at both ends; the name has room next to the highest rows."""
         shown = ScalarMappable(self.norm, self.colours)
         label = metric_info(self.plot.quantity).label
         low, high = float(self.norm.vmin or 0.0), float(self.norm.vmax or 1.0)
-        for ax in self.beyond:
-            bar = self.body.area.colorbar(shown, cax=ax, label=label)
+        for ax, height in zip(self.beyond, self._heights, strict=True):
+            name = label if height == max(self._heights) else ""
+            bar = self.body.area.colorbar(shown, cax=ax, label=name)
             page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high)
             bar.outline.set_visible(False)
 
