@@ -250,9 +250,7 @@ class TestRankCorrelation:
     def test_a_power_that_leaves_the_claim_open_is_named(self, decide, tabulate, map_rows):
         """The correlation is above 0.9, and the power of depth is next to the largest allowed one."""
         luck = np.random.default_rng(0)
-        rows = map_rows(
-            lambda n, d, s: n / d**1.4 * np.exp(0.05 * luck.normal()), depths=(2, 4, 8)
-        )
+        rows = map_rows(lambda n, d, s: n / d**1.4 * np.exp(0.05 * luck.normal()), depths=(2, 4, 8))
         verdict = decide(RANK, tabulate(rows))
         assert (verdict.verdict, verdict.reason) == ("inconclusive", "interval")
         assert verdict.interval[0] > 0.9

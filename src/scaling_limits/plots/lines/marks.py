@@ -37,7 +37,9 @@ _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
 }
 """The transformation of an axis and its inverse."""
 _GREY = "0.55"
-_NAMES_APART = 0.08  # smallest distance of two names of guide lines, as a fraction of the range of the values
+_NAMES_APART = (
+    0.08  # smallest distance of two names of guide lines, as a fraction of the range of the values
+)
 
 
 def is_tuned(panel: Panel) -> bool:
