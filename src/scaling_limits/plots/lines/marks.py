@@ -225,10 +225,10 @@ def guide(
         slope: exponent and name of the line.
         lines: the means or medians of each of the panel's lines, with x and `value`.
         panel: the panel.
-        named: the heights of the right ends at which names of other guide lines stand.
+        named: the heights of the right ends at which names of other guide lines are written.
 
     Returns:
-        The height of the line's right end if its name stands there.
+        The height of the line's right end if its name is written there.
     """
     points = pd.concat(lines)
     if points.empty:
