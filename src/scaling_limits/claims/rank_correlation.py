@@ -154,7 +154,7 @@ class Claim(SteppedClaim):
         """Describe the power of the ratio whose interval contains an end of the allowed range."""
         power, ends = _farthest(powers, None)
         low, high = map(number, ALLOWED_POWERS)
-        return f"power of {prose(self.ratio[1])} {with_interval(power, ends)}, {low} to {high}"
+        return f"power of {prose(self.ratio[-1])} {with_interval(power, ends)}, {low} to {high}"
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of values in the order of the column or ratio, or in a wrong order."""
