@@ -10,22 +10,22 @@ export UV_PYTHON_DOWNLOADS := never
 
 # Snakemake calls the interpreter without quotes, so no rule would run
 ifneq ($(words $(CURDIR)),1)
-$(error the name of this folder has a space in it, which Snakemake does not allow of the interpreter in .venv: move the project to one without)
+$(error the path $(CURDIR) contains a space, which Snakemake does not support; move the project to a path without spaces)
 endif
 
 .PHONY: setup lock figures audit gallery docs test wheel benchmarks lint format clean
 
-# a mistyped variable would be passed over, and the default run in its place
+# make ignores unknown variables, so reject them
 VARIABLES := PYTHON PRESET CONFIG ARGS LOG FIGURE
 GIVEN := $(foreach name,$(filter-out -%,$(.VARIABLES)),$(if $(findstring command line,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 ifneq ($(UNKNOWN),)
-$(error unknown variable $(UNKNOWN); there are $(VARIABLES))
+$(error unknown variable $(UNKNOWN); valid are $(VARIABLES))
 endif
 
 setup: $(VENV)/.installed
 
-# another interpreter than the one that .venv was made with makes it anew
+# with another interpreter, .venv is rebuilt
 ifeq ($(origin PYTHON),command line)
   MADE_WITH := $(shell sed -n 's/^executable = //p' $(VENV)/pyvenv.cfg 2>/dev/null)
   ifneq ($(MADE_WITH),$(shell $(PYTHON) -c 'import os, sys; print(os.path.realpath(sys.executable))'))
@@ -34,8 +34,8 @@ ifeq ($(origin PYTHON),command line)
   endif
 endif
 
-# uv installs the pinned set in seconds; pip alone would take a minute. Compiled here, once: where Python may not keep
-# what it compiles (PYTHONDONTWRITEBYTECODE), each of a run's hundreds of processes would take seconds over it.
+# uv installs the pinned set in seconds; pip alone would take a minute. Compile bytecode once here: if Python may not
+# write it (PYTHONDONTWRITEBYTECODE), each of a run's hundreds of processes would compile for seconds.
 $(VENV)/.installed: envs/requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(CLEAR) $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check $(UV)
@@ -57,7 +57,7 @@ FURTHER = $(if $(ARGS),-- $(ARGS))
 LOCK := $(RUN)/uv pip compile --quiet --generate-hashes --universal --fork-strategy fewest --python-version 3.11 \
   --no-header --no-emit-index-url --no-emit-find-links --no-annotate
 
-# the others are made second: they take every version that they share with the first from there
+# the other files are resolved after the first, which fixes the versions that they share
 lock:
 	$(LOCK) envs/requirements.in -o envs/requirements.lock
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-cuda.in -o envs/requirements-cuda.lock
@@ -65,11 +65,11 @@ lock:
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-docs.in -o envs/requirements-docs.lock
 	$(LOCK) --constraints envs/requirements.lock envs/requirements-mutation.in -o envs/requirements-mutation.lock
 
-# every figure at a preset (PRESET=laptop for another one), then where to look; LOG=1 shows Snakemake's log
+# all figures at a preset (default smoke; PRESET=laptop), then their paths; LOG=1 shows Snakemake's log
 figures: setup
 	@$(COMMAND) run $(AT) $(if $(filter 1,$(LOG)),--verbose) $(FURTHER)
 
-# of all figures, of a paper (FIGURE=mupc) or of one figure
+# audit of all figures, of a paper (FIGURE=mupc) or of one figure
 audit: setup
 	$(COMMAND) audit $(FIGURE) $(AT) $(FURTHER)
 
@@ -78,7 +78,7 @@ gallery: figures
 	$(RUN)/python -m scaling_limits.audit.gallery results/$(PRESET) docs/gallery README.md
 	cp results/$(PRESET)/audit.md docs/results.md
 
-# the documentation as a site: results/site/index.html. It needs no other environment; a dead link is an error
+# build the documentation site, results/site/index.html, in its own environment, .venv-docs; a dead link is an error
 docs: $(DOCS)/.installed
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
@@ -91,11 +91,11 @@ $(DOCS)/.installed: envs/requirements-docs.lock
 test: setup
 	$(RUN)/pytest -n 2 --dist loadgroup
 
-# the wheel with the newest libraries that it admits, in an environment of its own
+# the wheel with the newest libraries that it admits, in a separate environment
 wheel: setup
 	$(RUN)/python tests/check_wheel.py
 
-# this machine's speed, written to docs/performance.md
+# measure the speed of this machine and write it to docs/performance.md
 benchmarks: setup
 	$(RUN)/python benchmarks/inference_step.py
 	$(RUN)/python benchmarks/sweep.py
@@ -113,14 +113,14 @@ lint: setup
 	$(RUN)/ruff format --check
 	$(RUN)/mypy
 
-# the layout of the source, the page of all settings, and the schema by which editors complete an experiment's file
+# format the source, and write the page of all settings and the schema with which editors complete an experiment's file
 format: setup
 	$(RUN)/snakefmt Snakefile workflow
 	$(RUN)/ruff check --fix
 	$(RUN)/ruff format
 	$(RUN)/python -m scaling_limits.configuration.schema
 
-# all but the stored cells, which may have taken weeks; `scaling-limits store prune` removes stale ones
+# remove everything but the stored cells, which may have taken weeks; `scaling-limits store prune` removes stale ones
 clean:
 	rm -rf .venv .venv-docs .snakemake logs
 	if [ -d results ]; then find results -mindepth 1 -maxdepth 1 ! -name cells -exec rm -rf {} +; fi

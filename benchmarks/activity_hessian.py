@@ -100,7 +100,7 @@ def main() -> None:
         for name in ("linear", "tanh")
         for word in ("s", "over H products", "compile s")
     ]
-    header = ["N", "H", *each, "dense eigenvalues over it", "peak GB of the process"]
+    header = ["N", "H", *each, "dense / ours", "peak GB of the process"]
     common.publish("activity hessian", common.table(header, lines))
 
     rows = []

@@ -1,8 +1,8 @@
-"""How often the check of users' models is right: ten wrong transformers, and twenty right models with five seeds each.
+"""How often the check of users' models is right: ten wrong transformers, and twenty correct models with five seeds each.
 
     python benchmarks/check_battery.py [--only TEXT] [--first-seed N] [--json FILE] [--write]
 
-Each check has three seeds. The five checks of a right model have different seeds. --json keeps the verdicts and
+Each check has three seeds. The five checks of a correct model have different seeds. --json keeps the verdicts and
 resumes from them; --write puts the table into docs/check.md.
 """
 
@@ -62,7 +62,7 @@ def row(report: Report) -> Row:
 
 
 def page(rows: Mapping[str, list[Row]]) -> Iterator[str]:
-    """Yield the section: mutants with the layer named, and right models with their verdicts."""
+    """Yield the section: mutants with the layer named, and correct models with their verdicts."""
     wrong = [(e, rows[e.name][0]) for e in mutants() if e.name in rows]
     caught = [verdict in ALARMS for _, (verdict, _, _) in wrong]
     named = [verdict in ALARMS and names(e, layer) for e, (verdict, layer, _) in wrong]
@@ -71,15 +71,15 @@ def page(rows: Mapping[str, list[Row]]) -> Iterator[str]:
         f"in {sum(named)}.\n"
     )
     cells = [[e.name, verdict, f"`{layer}`" if layer else ""] for e, (verdict, layer, _) in wrong]
-    yield common.table(["wrong", "verdict", "layer"], cells) + "\n"
+    yield common.table(["wrong model", "verdict", "layer"], cells) + "\n"
     right = [(e, Counter(r[0] for r in rows[e.name])) for e in right_examples() if e.name in rows]
     total: Counter[str] = sum((counts for _, counts in right), Counter())
     alarms = sum(total[verdict] for verdict in ALARMS)
     yield (
-        f"In {total.total()} checks of {len(right)} right models, {alarms} are false alarms, {total['stable']} pass "
-        f"and {total['inconclusive']} are inconclusive.\n"
+        f"In {total.total()} checks of {len(right)} correct models, {alarms} are false alarms, {total['stable']} "
+        f"pass and {total['inconclusive']} are inconclusive.\n"
     )
-    heads = ["right", "pass", "inconclusive", "false alarms"]
+    heads = ["correct model", "pass", "inconclusive", "false alarms"]
     cells = [
         [e.name, str(c["stable"]), str(c["inconclusive"]), str(sum(c[v] for v in ALARMS))]
         for e, c in right

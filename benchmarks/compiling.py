@@ -31,7 +31,7 @@ def main() -> None:
         cell = common.of_figure(figure, grid, width, None, configuration)
         own = [measured(cell, way) for way in OPTIONS]
         rows.append([f"{figure}, {grid}", str(width), *own, cell.compiled or "fully"])
-    header = ["cell", "width", *(way or "fully" for way in OPTIONS), "as it is"]
+    header = ["cell", "width", *(way or "fully" for way in OPTIONS), "chosen"]
     common.publish("compiling", common.table(header, rows))
 
 

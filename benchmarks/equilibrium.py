@@ -176,18 +176,18 @@ def main() -> None:
     header = [
         "N",
         "L",
-        "residual asked",
+        "requested residual",
         "iterations",
         "residual",
         "s",
         "steps of descent",
         "s of descent",
-        "descent over it",
+        "descent / solver",
         "compile s",
         "peak GB of the process",
     ]
     common.publish("equilibrium", common.table(header, rows))
-    header = ["network", "steps", "s of descent", "residual", "s", "descent over it", "compile s"]
+    header = ["network", "steps", "s of descent", "residual", "s", "descent / solver", "compile s"]
     common.publish("equilibria of networks", common.table(header, [*of_the_paper()]))
 
 

@@ -124,10 +124,10 @@ def main() -> None:
             "ms per batch": common.spread(times[step], 1),
             "GFLOP needed": f"{step.needed / 1e9:.2f}",
             "all layers": f"{step.all / 1e9:.2f}",
-            "share of the square rate": common.spread(shares[step], 2),
+            "fraction of the square rate": common.spread(shares[step], 2),
             "rate of the stack": common.spread(rates[stacks[step]], 0),
             "compile s": f"{compiling:.1f}",
-            "to H = 8": f"{compiling / min(shallow[step.width].compile_seconds):.2f}",
+            "relative to H = 8": f"{compiling / min(shallow[step.width].compile_seconds):.2f}",
         }
         rows.append(row)
     text = common.table(list(rows[0]), [list(row.values()) for row in rows])

@@ -142,7 +142,7 @@ def table(own: Path, peer: Path) -> None:
         row += [f"{statistics.median(ratios):.1f}"]
         row += [f"{side['compile'][0]:.1f}" for side in (here, there)]
         rows.append(row)
-    header = ["width", "interval", "ms a step", "kfac-jax, ms", "kfac-jax over it"]
+    header = ["width", "interval", "ms a step", "kfac-jax, ms", "kfac-jax / ours"]
     header += ["compile s", "kfac-jax, compile s"]
     common.publish("peers", common.table(header, rows))
 

@@ -67,7 +67,7 @@ def main() -> None:
         ("44 single runs, each in its own process", processes, compiling * len(cells)),
     ]
     text = common.table(
-        ("44 cells", "CPU s", "of that compiling", "against the shard"),
+        ("44 cells", "CPU s", "compilation, s", "relative to one shard"),
         [(name, f"{s:.0f}", f"{c:.0f}", f"{s / shard:.1f}") for name, s, c in rows],
     )
     found = "the same bits" if same else "DIFFERENT NUMBERS"

@@ -77,7 +77,7 @@ def main() -> None:
                 times.append(taken * 1e3)
                 shares.append(step.operations / taken / rate)
         rows.append([f"{width}", common.spread(times, 0), common.spread(shares, 2)])
-    common.publish("transformer", common.table(["N", "ms", "share of the rate"], rows))
+    common.publish("transformer", common.table(["N", "ms", "fraction of the rate"], rows))
 
 
 if __name__ == "__main__":

@@ -1184,7 +1184,7 @@ def _found_late() -> Iterator[Case]:
     yield Case(
         "J",
         "folder with a space",
-        ("Makefile", "has a space in it", "move the project"),
+        ("Makefile", "contains a space", "move the project"),
         act=spaced,
     )
 

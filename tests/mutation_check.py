@@ -1,6 +1,6 @@
-"""Mutation testing with cosmic-ray: which mutants of a room do the tests of the room detect?
+"""Mutation testing with cosmic-ray: which mutants of a module do the tests of the module detect?
 
-    .venv-mutation/bin/python tests/mutation_check.py ROOM [--count 40] [--seed 0]
+    .venv-mutation/bin/python tests/mutation_check.py MODULE [--count 40] [--seed 0]
 
 cosmic-ray has an environment of its own (`envs/requirements-mutation.lock`). It mutates a copy of the source, one place
 at a time; the tests run in `.venv`. Of all mutants a random sample is tested. The script prints the mutants that
@@ -39,8 +39,9 @@ _IGNORED = re.compile("core/(ReplaceBinaryOperator_BitOr|RemoveDecorator|Variabl
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Test a random sample of the mutants of a room.")
-    parser.add_argument("room", choices=ROOMS, metavar="ROOM", help=f"one of {', '.join(ROOMS)}")
+    parser = argparse.ArgumentParser(description="Test a random sample of the mutants of a module.")
+    choices = ", ".join(ROOMS)
+    parser.add_argument("room", choices=ROOMS, metavar="MODULE", help=f"one of {choices}")
     parser.add_argument("--count", type=int, default=40, help="size of the sample (default 40)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default 0)")
     options = parser.parse_args()

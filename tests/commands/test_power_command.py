@@ -1,4 +1,4 @@
-"""The table of what the claims' grids tell apart."""
+"""The page of the power of the claims."""
 
 from types import SimpleNamespace
 

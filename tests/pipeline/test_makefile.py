@@ -73,7 +73,7 @@ def test_a_variable_that_no_command_knows_is_refused() -> None:
     command = ["make", "--dry-run", "figures", "PRESETS=paper"]
     done = subprocess.run(command, cwd=PROJECT, check=False, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "unknown variable PRESETS; there are PYTHON PRESET" in done.stderr
+    assert "unknown variable PRESETS; valid are PYTHON PRESET" in done.stderr
 
 
 def test_clean_keeps_the_stored_cells(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def show(invocation: Invocation, figure: str) -> None:
     "--limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="HOURS",
-    help="Name the cells that take longer than this limit of a job.",
+    help="List the cells that take longer than HOURS, the time limit of a job.",
 )
 def estimate(
     invocation: Invocation,
@@ -163,7 +163,7 @@ def store() -> None:
 def list_store(invocation: Invocation) -> None:
     """List the stored cells by experiment.
 
-    How many cells there are of each experiment, how old, and which of them nothing asks for any more.
+    Prints number, age and state of the cells of each experiment.
     """
     from scaling_limits.commands import store_command
 
@@ -252,7 +252,8 @@ def audit(
     TARGET is a figure or a paper.
 
     Computes what is missing and prints the verdicts. Fails (exit code 1) if a claim fails that is not registered, a
-    registered one holds, fewer claims are decided than before, or a file does not match its checksum.
+    registered one holds, the fraction of decided claims is below the one in tests/reference/decided.yaml (smoke and
+    laptop), or a file does not match its checksum.
     """
     from scaling_limits.commands import audit_command
 

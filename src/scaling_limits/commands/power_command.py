@@ -20,26 +20,30 @@ from scaling_limits.records import Results
 PAGE = Path("docs", "power.md")
 BENCHMARK = "## How often the judge is wrong"
 """The heading of the last section, which another program writes."""
-_HEAD = """# What the claims' grids tell apart
+_HEAD = """# Power of the claims
 
-Made by `scaling-limits power` from the records of a run: simulated values replace a claim's own, at the same settings
-and seeds and with the recorded spread of each point, and are judged as ever. Numbers are the share that holds. Figures
-without results in the last run keep the rows of an earlier run, which may have no number of seeds.
+`scaling-limits power` writes this page. It replaces the recorded values of each claim by simulated ones, with the same
+settings, seeds and spread, and judges them. The numbers are the fractions of simulated records for which the claim
+holds. Figures without results keep the rows of an earlier run, which may have no number of seeds; their claims that
+were added since then have no row.
 
-- *true*: as claimed (claims without an exponent: as recorded). Optima keep the shape of the smallest size's bowl.
-- *1/4*, *1/2*: an exponent is wrong by this much, up or down. An optimum moves by so many octaves a doubling. One-sided
-  thresholds lie a quarter from the truth. The power of a ratio is 2 or 1/2 (1/2). Claims without an exponent have the
-  opposite order, hyperparameters that change places, or bounded values (a value, a gain, a difference of slopes) as far
-  beyond the bound as they were within (1/2). Level sets are straight lines.
-- *void*: the same everywhere with the recorded spread, five times the median spread (two and a half times the assumed
-  spread of one seed), or divergence everywhere; the worst of these. A slope of 0, or no gain, is not void where it is
-  claimed.
-- *decides*: true holds more often than not, 1/2 never, void in at most one of twenty.
-- *seeds*: the number with which *true* holds in four of five cases; an upper estimate, empty if 32 do not suffice. The
-  seeds of a confirmed run are planned from it.
+- *true*: the claim is true (claims without an exponent: values as recorded). The loss around each optimum has the shape
+  recorded at the smallest size.
+- *1/4*, *1/2*: an exponent is wrong by this much, upwards or downwards. An optimum moves by this many octaves per
+  doubling of the size. If a claim has a one-sided threshold, the true exponent lies a quarter within it. A ratio x / y
+  becomes x / y^2 or x / y^(1/2) (column 1/2). For claims without an exponent, column 1/2 reverses the claim: it
+  reverses an order, exchanges two hyperparameters, or reflects a bounded value (a value, a gain, a difference of
+  slopes) at its bound. Level sets are simulated as straight lines.
+- *void*: the values contain no information. They are constant, with the recorded spread or with five times the median
+  spread (2.5 times the assumed spread of one seed), or all cells diverge; the largest of the three fractions is
+  printed. Constant values are not void if the claim states a slope of 0 or no gain.
+- *decides*: the claim holds in more than half of the *true* records, in no *1/2* record, and in at most one of twenty
+  *void* records.
+- *seeds*: the number of seeds with which *true* holds in four of five cases. It is an upper estimate, and empty if 32
+  seeds do not suffice. The seeds of a confirmed run are planned from it.
 
-There are 20 simulated records each, and up to 400 void ones. Controls are not simulated: a claim whose control does
-not violate it is inconclusive whatever its own grid tells.
+Each scenario has 20 simulated records, *void* up to 400. Controls are not simulated: a claim is inconclusive if its
+control does not violate it, even if its own grid decides.
 """
 
 _COLUMNS = ("figure", "claim", "kind", "grid", "true", "1/4", "1/2", "void", "decides", "seeds")
