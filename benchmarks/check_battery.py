@@ -1,4 +1,4 @@
-"""How often the check of users' models is right: ten wrong transformers, and twenty correct models with five seeds each.
+"""How often the check of users' models is right: ten wrong transformers, and twenty correct models, five seeds each.
 
     python benchmarks/check_battery.py [--only TEXT] [--first-seed N] [--json FILE] [--write]
 

@@ -63,7 +63,8 @@ def main() -> None:
         command = [sys.executable, __file__, str(index)]
         told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         rows.append(told.splitlines()[-1].split("\t"))
-    head = ("cell", "width", "H", "s a step", "s for all steps", "estimated", "peak GB", "estimated GB")
+    head = ["cell", "width", "H", "s a step", "s for all steps", "estimated"]
+    head += ["peak GB", "estimated GB"]
     common.publish("paper shards", common.table(head, rows))
 
 
