@@ -54,7 +54,7 @@ ARMS: dict[str, dict[str, Settings]] = {
         r"[/_]blocks_only": {"depth_exponent": 0.5, "depth_lr_exponent": 0},
         r"[/_]standard": {"depth_exponent": 0, "depth_lr_exponent": 0},
         r"[/_]ode": {"depth_exponent": 1, "depth_lr_exponent": 0},
-        r"[/_]faithful": {"depth_exponent": 0, "depth_lr_exponent": 1},
+        r"[/_]rate_only": {"depth_exponent": 0, "depth_lr_exponent": 1},
     },
     # Table 1 of the paper, and PyTorch's uniform draws
     "mupc": {
