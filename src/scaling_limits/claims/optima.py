@@ -7,7 +7,6 @@ the edge of its grid anywhere beyond. Samples of an optimum include this uncerta
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -113,13 +112,13 @@ def optima_of(claim: OptimumClaim, results: Results) -> dict[float, Optimum]:
     columns = [claim.over, *claim.profile]
     sizes = by_size(table_of(claim, results, [claim.along, *columns]), claim.along, columns)
     generator = generator_of(claim)
-    chance = math.inf if claim.quantity.chance is None else claim.quantity.chance
     optima: dict[float, Optimum] = {}
     for size, points in sizes.items():
-        at = f"at {prose(claim.along)} {setting(size)}"
         if not np.isfinite(points.means).any():
-            raise UndecidedError(f"{at}, every cell diverged", "divergence")
-        if np.nanmin(points.means) < chance:
+            raise UndecidedError(
+                f"at {prose(claim.along)} {setting(size)}, every cell diverged", "divergence"
+            )
+        if claim.quantity.learned(float(np.nanmin(points.means))):
             optima[size] = _optimum(claim, points, generator)
     if len(optima) < min(2, len(sizes)):
         raise UndecidedError(f"fewer than two values of {prose(claim.along)} train", "sizes")

@@ -57,6 +57,10 @@ class Quantity(Strict):
         """The metrics whose records the quantity uses."""
         return (self.metric,) if self.relative_to is None else (self.metric, self.relative_to)
 
+    def learned(self, best: float) -> bool:
+        """Return whether the best value of a size is better than chance; always without `chance`."""
+        return self.chance is None or best < self.chance
+
     @model_validator(mode="after")
     def _steps_are_kept_or_reduced(self) -> "Quantity":
         if "step" in self.kept_axes and {"reduce", "step", "window"} & self.model_fields_set:

@@ -110,10 +110,10 @@ class Lines(page.Drawing):
         if marks.is_tuned(panel):
             tuned = [
                 marks.Tuned(
+                    line.quantity,
                     rows,
                     self._colour(panel, line, value),
                     tracks.judging(self.figure.judged, panel, line),
-                    line.quantity.chance,
                 )
                 for line, value, rows in self.parts(panel)
                 if value is not None and not line.across

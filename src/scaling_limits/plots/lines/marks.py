@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
+from scaling_limits.figures.quantities import Quantity
 from scaling_limits.files import JsonObject
 from scaling_limits.plots.lines import SIZES, Level, Panel, Slope
 from scaling_limits.plots.tables import visible
@@ -37,9 +38,7 @@ _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
 }
 """The transformation of an axis and its inverse."""
 _GREY = "0.55"
-_NAMES_APART = (
-    0.08  # smallest distance of two names of guide lines, as a fraction of the range of the values
-)
+_NAMES_APART = 0.08  # smallest distance of names of guide lines, as a fraction of the values' range
 
 
 def is_tuned(panel: Panel) -> bool:
@@ -49,15 +48,12 @@ def is_tuned(panel: Panel) -> bool:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A line over a hyperparameter: its rows of the table, its colour, and the claim that judges its optimum.
+    """A line over a hyperparameter: quantity, rows of the table, colour, and the claim that judges its optimum."""
 
-    `chance` is that of its quantity.
-    """
-
+    quantity: Quantity
     rows: pd.DataFrame
     colour: Colour
     claim: JsonObject | None
-    chance: float | None
 
 
 def optima(
@@ -89,7 +85,7 @@ def optima(
         _edges(strip, panel, line, row)
         if not xs.size:
             continue
-        if not _trains(lack, line.chance):
+        if not line.quantity.learned(float(lack.min())):
             dots: style.Look = {"color": line.colour, "linestyle": ":", "linewidth": 1.0}
             strip.plot(xs[[0, -1]], [row] * 2, label=_UNTRAINED, **dots)
             continue
@@ -108,14 +104,11 @@ def optima(
     return strip
 
 
-def best_x(panel: Panel, rows: pd.DataFrame, chance: float | None) -> float | None:
+def best_x(panel: Panel, rows: pd.DataFrame, quantity: Quantity) -> float | None:
     """Return the x at which the centre of a line is best, or None if nothing is visible or better than chance."""
     xs, _, lack = _curve(panel, rows)
-    return float(xs[lack.argmin()]) if xs.size and _trains(lack, chance) else None
-
-
-def _trains(lack: NDArray[np.float64], chance: float | None) -> bool:
-    return chance is None or bool(lack.min() < chance)
+    learned = xs.size and quantity.learned(float(lack.min()))
+    return float(xs[lack.argmin()]) if learned else None
 
 
 def _curve(panel: Panel, rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:

@@ -60,7 +60,7 @@ def _unjudged(lines: Lines, judged: list[optima.Track]) -> Iterator[optima.Track
             for line, value, rows in lines.parts(panel)
             if line.style == "solid"
             and value is not None
-            and (x := marks.best_x(panel, rows, line.quantity.chance)) is not None
+            and (x := marks.best_x(panel, rows, line.quantity)) is not None
         ]
         if len({size for size, *_ in best}) == len(best) > 1:
             name = _in_column(lines, number)
