@@ -33,7 +33,7 @@ def test_each_kind_is_inconclusive_where_its_interval_reaches_across(
     verdict = decide(EVERY[kind], tabulate(rows))
     assert verdict.verdict == "inconclusive"
     assert verdict.reason == "interval"
-    assert verdict.detail.endswith("; the interval reaches across")
+    assert verdict.detail.endswith("; the interval contains a threshold")
     assert verdict.interval[0] < verdict.value < verdict.interval[1]
     alone = decide(EVERY[kind], tabulate([row | {"limit": "exact"} for row in rows]))
     assert alone.value == verdict.value

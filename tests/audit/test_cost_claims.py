@@ -122,7 +122,7 @@ class TestImprovesWith:
         verdict = decide(IMPROVES, tabulate(rows))
         assert verdict.verdict == "inconclusive"
         assert verdict.interval[1] < 0.98
-        assert verdict.detail.endswith("; the interval reaches across")
+        assert verdict.detail.endswith("; the interval contains a threshold")
         # the first number is decided, and a step is not
         assert verdict.undecided.startswith("largest step 1.2")
         assert verdict.undecided.endswith("], at most 1.02")
@@ -308,7 +308,14 @@ class TestGap:
             if (row["grid"], row["width"]) == (arm, 32):
                 row["value"] = np.nan
         verdict = decide(self.GROWS, tabulate(rows))
-        assert verdict.detail == "every cell of one arm diverged at width 32"
+        assert verdict.detail == "every cell diverged at width 32"
+
+    def test_a_threshold_that_no_arm_reaches(self, decide, tabulate, bowl_rows):
+        rows = self.rows(bowl_rows, lambda n: 1.0, lambda n: 2.0)
+        never = {"quantity": {"metric": "train_loss", "below": 0.1}}
+        verdict = decide(GAP | never, tabulate(rows))
+        assert (verdict.verdict, verdict.reason) == ("inconclusive", "values")
+        assert verdict.detail == "at width 256, train loss does not fall below 0.1 for every seed"
 
     def test_a_reference_that_may_be_better_beyond_its_grid(self, decide, tabulate, bowl_rows):
         rates = [2.0**k for k in range(-2, 3)]

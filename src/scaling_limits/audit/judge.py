@@ -103,7 +103,7 @@ def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
     except UndecidedError as error:
         return _Judged("inconclusive", str(error), reason=error.reason)
     if measured.holds is None:
-        detail = f"{measured.detail}; the interval reaches across"
+        detail = f"{measured.detail}; the interval contains a threshold"
         return _Judged("inconclusive", detail, measured, "interval")
     if not measured.holds:
         return _Judged("fails", measured.detail, measured)

@@ -123,15 +123,17 @@ class Claim(SteppedClaim):
         interval = extreme_of(
             value, extreme(sampled, axis=0), most=scale.top, logarithmic=by_factors
         )
-        best = "best " if self.over else ""
-        over = f"{num_points} points" + (f" at {len(steps)} steps" if self.at is not None else "")
+        end = "smallest" if smallest else "largest"
+        counts = f" over {num_points} points" if num_points > 1 else ""
+        counts += f" at {len(steps)} steps" if len(steps) > 1 else ""
+        named = f"{'best ' if self.over else ''}{quantity_name(self)}"
+        named = f"{end} {named}{counts}" if counts else named
         return Measurement(
             holds=decide(value, interval, *allowed),
             value=value,
             interval=interval,
             threshold=str(allowed),
-            detail=f"the {'smallest' if smallest else 'largest'} {best}{quantity_name(self)} over {over} is "
-            f"{with_interval(value, interval)} ({where}); it should be {allowed}",
+            detail=f"the {named} is {with_interval(value, interval)} ({where}); it should be {allowed}",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

@@ -18,6 +18,7 @@ from scaling_limits.claims.points import (
     by_size,
     decide,
     generator_of,
+    no_value,
     quantity_name,
     ratio_of,
     table_of,
@@ -104,9 +105,7 @@ class Claim(BestClaim):
         value, sampled = ratios[0].value, ratios[0].sampled
         for other in ratios[1:]:
             if not 0 < other.value < np.inf:
-                raise UndecidedError(
-                    f"every cell of one arm diverged at {other.where}", "divergence"
-                )
+                raise no_value(self, other.where)
             value, sampled = float(ratio_of(value, other.value)), ratio_of(sampled, other.sampled)
         interval = best_ratio_interval(value, sampled, self.over)
         below = 1 - self.margin
@@ -199,7 +198,7 @@ def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> No
         )
     smallest = [points.means.min() for points in (ours, theirs)]
     if not np.isfinite(smallest).any():
-        raise UndecidedError(f"every cell diverged at {where}", "divergence")
+        raise no_value(claim, where)
     larger = theirs if smallest[0] <= smallest[1] else ours
     reason = open_edge(larger, list(claim.over), tolerance=0.0)
     if reason is not None:

@@ -17,6 +17,7 @@ from scaling_limits.claims.points import (
     decide,
     extreme_of,
     generator_of,
+    no_value,
     quantity_name,
     ratio_of,
     table_of,
@@ -62,9 +63,7 @@ class Claim(BestClaim):
         best = {size: float(points.means.min()) for size, points in sizes.items()}
         smallest, largest = min(sizes), max(sizes)
         if not np.isfinite(best[smallest]):
-            raise UndecidedError(
-                f"every cell diverged at {prose(self.along)} {setting(smallest)}", "divergence"
-            )
+            raise no_value(self, f"{prose(self.along)} {setting(smallest)}")
 
         generator = generator_of(self)
         sampled = {size: points.draws(generator).min(axis=0) for size, points in sizes.items()}

@@ -15,6 +15,7 @@ from scaling_limits.claims.points import (
     by_size,
     decide,
     generator_of,
+    no_value,
     quantity_name,
     ratio_of,
     table_of,
@@ -75,7 +76,7 @@ class Claim(BestClaim):
                 )
             best.append(float(points.means.min()))
             if not np.isfinite(best[-1]):
-                raise UndecidedError(f"every cell diverged at {at}", "divergence")
+                raise no_value(self, at)
             sampled.append(points.draws(generator).min(axis=0))
         value = float(ratio_of(best[1], best[0]))
         ratios = ratio_of(sampled[1], sampled[0])

@@ -21,6 +21,7 @@ from scaling_limits.claims.points import (
     by_size,
     generator_of,
     interval_of,
+    no_value,
     quantity_name,
     table_of,
 )
@@ -115,9 +116,7 @@ def optima_of(claim: OptimumClaim, results: Results) -> dict[float, Optimum]:
     optima: dict[float, Optimum] = {}
     for size, points in sizes.items():
         if not np.isfinite(points.means).any():
-            raise UndecidedError(
-                f"at {prose(claim.along)} {setting(size)}, every cell diverged", "divergence"
-            )
+            raise no_value(claim, f"{prose(claim.along)} {setting(size)}")
         if claim.quantity.learned(float(np.nanmin(points.means))):
             optima[size] = _optimum(claim, points, generator)
     if len(optima) < min(2, len(sizes)):

@@ -423,6 +423,22 @@ def quantity_name(claim: ClaimBase) -> str:
     return claim.quantity.label or " over ".join(map(prose, claim.quantity.metrics))
 
 
+def no_value(claim: ClaimBase, where: str) -> UndecidedError:
+    """Return the error of a claim that compares sizes, at one of which no setting has a finite mean over seeds.
+
+    Args:
+        claim: the claim.
+        where: the size.
+    """
+    threshold = claim.quantity.below
+    if threshold is None:
+        return UndecidedError(f"every cell diverged at {where}", "divergence")
+    metric = prose(claim.quantity.metric)
+    return UndecidedError(
+        f"at {where}, {metric} does not fall below {setting(threshold)} for every seed"
+    )
+
+
 def steps_of(claim: ClaimBase, results: Results) -> list[Quantity]:
     """Return the claim's quantity, or a copy of it for each of the claim's steps.
 

@@ -16,6 +16,7 @@ from scaling_limits.claims.points import (
     decide,
     extreme_of,
     generator_of,
+    no_value,
     quantity_name,
     ratio_of,
     table_of,
@@ -61,9 +62,7 @@ class Claim(BestClaim):
         reference, *larger = sizes
         start = sizes[reference]
         if not np.isfinite(start.means[start.best]):
-            raise UndecidedError(
-                f"every cell diverged at {prose(self.along)} {setting(reference)}", "divergence"
-            )
+            raise no_value(self, f"{prose(self.along)} {setting(reference)}")
         generator = generator_of(self)
         sampled_best = start.draws(generator).argmin(axis=0)
         costs: dict[float, _Cost] = {}
