@@ -116,6 +116,12 @@ def test_rows_of_the_same_scale_are_not_named() -> None:
     assert f"mean of 2{DASH}3 seeds" in text
 
 
+def test_a_setting_that_names_the_rows_is_not_repeated() -> None:
+    text = line(at("laptop"), "pcn-limits", "figA4")
+    assert f"$N$ = 2{DASH}16, $L$ = 4{DASH}12, 1000 updates" in text
+    assert "$L = 4$" not in text
+
+
 def test_the_paper_s_dataset_is_named_where_the_files_give_another() -> None:
     assert "paper: ImageNet" in line(at("laptop"), "second-order", "tableS1")
     text = line(at("laptop"), "second-order", "table3")

@@ -50,6 +50,11 @@ class _Part:
     original: str = ""
     origin: str = ""
 
+    @property
+    def as_name(self) -> str | None:
+        """The setting as it stands in names of rows; None if the original differs."""
+        return None if self.original else self.value.replace("$", "")
+
 
 def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.DataFrame) -> str:
     """Return the scale of a figure in one line.
@@ -110,7 +115,7 @@ class _Scale:
     def rows(self, shown: pd.DataFrame) -> tuple[list[_Part], dict[str, list[_Part]]]:
         """Return the parts that hold for the whole figure, and the others by the names of the rows for which they hold.
 
-        Rows that differ only in the number of seeds, or too many rows, are not separated.
+        Rows are not separated if there are too many, or if they differ only as named, or in the number of seeds.
         """
         rows = {label: self._parts(grids, shown) for label, grids in self._groups(shown).items()}
         first, *further = rows.values()
@@ -121,7 +126,11 @@ class _Scale:
             alike.setdefault(specific, []).append(label)
         alike.pop((), None)
         differ = any(part not in common for parts in rows.values() for part in parts[:-1])
-        if not differ or len(alike) > _MOST_ROWS:
+        told = all(
+            [part.as_name for part in parts] == [label.replace("$", "") for label in labels]
+            for parts, labels in alike.items()
+        )
+        if not differ or told or len(alike) > _MOST_ROWS:
             return self._parts(self.grids, shown), {}
         return common, {" and ".join(labels): list(specific) for specific, labels in alike.items()}
 
