@@ -64,13 +64,13 @@ def wrap(text: str, width: int) -> str:
 def lines(text: str, width: int) -> list[str]:
     """Break a text into lines of at most about `width` characters, each as long as possible.
 
-    Mathematics and relations such as `$N$ = 8` are not broken.
+    Mathematics, relations such as `$N$ = 8` and intervals such as `[1, 2]` are not broken.
 
-    >>> lines("networks with $L = 3$ layers, N = 8", 12)
-    ['networks', 'with $L = 3$', 'layers,', 'N = 8']
+    >>> lines("networks with $L = 3$ layers, N = 8, slope 1 [0.5, 2]", 12)
+    ['networks', 'with $L = 3$', 'layers,', 'N = 8,', 'slope 1', '[0.5, 2]']
     """
     broken: list[str] = []
-    for word in re.findall(rf"(?: [{_RELATIONS}] |\$[^$]*\$|\S)+", text):
+    for word in re.findall(rf"(?: [{_RELATIONS}] |\$[^$]*\$|\[\S+, \S+\]|\S)+", text):
         longer = f"{broken[-1]} {word}" if broken else word
         if broken and length(longer) <= width:
             broken[-1] = longer
