@@ -67,7 +67,7 @@ def lines(text: str, width: int) -> list[str]:
     Mathematics, relations such as `$N$ = 8` and intervals such as `[1, 2]` are not broken.
 
     >>> lines("networks with $L = 3$ layers, N = 8, slope 1 [0.5, 2]", 12)
-    ['networks', 'with $L = 3$', 'layers,', 'N = 8,', 'slope 1', '[0.5, 2]']
+    ['networks', 'with $L = 3$', 'layers,', 'N = 8, slope', '1 [0.5, 2]']
     """
     broken: list[str] = []
     for word in re.findall(rf"(?: [{_RELATIONS}] |\$[^$]*\$|\[\S+, \S+\]|\S)+", text):
