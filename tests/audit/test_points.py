@@ -4,15 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling_limits.claims.points import (
-    Table,
-    decide,
-    extreme_of,
-    grouped,
-    interval_of,
-    points_of,
-    ratio_of,
-)
+from scaling_limits.claims.intervals import decide, extreme_of, interval_of
+from scaling_limits.claims.points import Table, grouped, points_of, ratio_of
 
 INF = np.inf
 

@@ -6,7 +6,7 @@ from claim_examples import assumed
 from scipy.stats import t
 
 from scaling_limits.claims import spread
-from scaling_limits.claims.points import interval_of
+from scaling_limits.claims.intervals import interval_of
 from scaling_limits.claims.spread import Scale, spreads_of
 
 LOG = Scale(logarithmic=True, top=None)

@@ -9,19 +9,17 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import Names, SizeClaim, Some, SteppedClaim
+from scaling_limits.claims.intervals import decide, extreme_of, together
 from scaling_limits.claims.measurement import Measurement, UndecidedError, diverged, prose, setting
 from scaling_limits.claims.points import (
     Table,
     by_size,
-    decide,
-    extreme_of,
     fit_log_slope,
     generator_of,
     points_of,
     quantity_name,
     steps_of,
     table_of,
-    together,
 )
 from scaling_limits.claims.simulation import Recorded, Simulation
 from scaling_limits.outcomes import with_interval

@@ -10,13 +10,11 @@ from pydantic import model_validator
 
 from scaling_limits.claims.base import MARGIN, Names, Region, Some, SteppedClaim
 from scaling_limits.claims.checks import Problem, ratio_problems
+from scaling_limits.claims.intervals import Bounds, decide, extreme_of
 from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
-    Bounds,
     Table,
-    decide,
-    extreme_of,
     generator_of,
     grouped,
     points_of,

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from scaling_limits.claims.base import ClaimBase, Names
 from scaling_limits.claims.checks import Problem, numbers, values_of
+from scaling_limits.claims.intervals import decide, extreme_of, together
 from scaling_limits.claims.measurement import (
     Interval,
     Measurement,
@@ -23,14 +24,11 @@ from scaling_limits.claims.measurement import (
 from scaling_limits.claims.optima import profile
 from scaling_limits.claims.points import (
     Points,
-    decide,
-    extreme_of,
     generator_of,
     grouped,
     quantity_name,
     ratio_of,
     table_of,
-    together,
 )
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
 from scaling_limits.figures.needs import GridCells, Grids, logarithm_problem

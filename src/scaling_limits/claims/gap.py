@@ -10,13 +10,12 @@ from pydantic import Field, model_validator
 
 from scaling_limits.claims.base import MARGIN, BestClaim, ClaimBase, Names, Some
 from scaling_limits.claims.checks import Problem, numbers, size_problems, values_of
+from scaling_limits.claims.intervals import best_ratio_interval, decide
 from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     Points,
-    best_ratio_interval,
     by_size,
-    decide,
     generator_of,
     no_value,
     quantity_name,

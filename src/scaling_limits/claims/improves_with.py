@@ -9,19 +9,16 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import MARGIN, BestClaim
+from scaling_limits.claims.intervals import best_ratio_interval, decide, extreme_of, together
 from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
-    best_ratio_interval,
     by_size,
-    decide,
-    extreme_of,
     generator_of,
     no_value,
     quantity_name,
     ratio_of,
     table_of,
-    together,
 )
 from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
 from scaling_limits.outcomes import number, with_interval

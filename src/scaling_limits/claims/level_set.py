@@ -12,18 +12,9 @@ from pydantic import Field, model_validator
 
 from scaling_limits.claims.base import QUARTER, ClaimBase, Names, Some
 from scaling_limits.claims.checks import Problem, size_problems, values_of
+from scaling_limits.claims.intervals import Bounds, decide, interval_of, together
 from scaling_limits.claims.measurement import Interval, Measurement, UndecidedError, prose, setting
-from scaling_limits.claims.points import (
-    Bounds,
-    Points,
-    decide,
-    generator_of,
-    grouped,
-    interval_of,
-    quantity_name,
-    table_of,
-    together,
-)
+from scaling_limits.claims.points import Points, generator_of, grouped, quantity_name, table_of
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation, exponent_between
 from scaling_limits.figures.level_sets import MIN_CROSSINGS, LevelSetFit, fit_level_set
 from scaling_limits.figures.needs import Grids, logarithm_problem

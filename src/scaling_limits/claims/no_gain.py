@@ -8,12 +8,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from scaling_limits.claims.base import BestClaim
+from scaling_limits.claims.intervals import best_ratio_interval, decide
 from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
-    best_ratio_interval,
     by_size,
-    decide,
     generator_of,
     no_value,
     quantity_name,

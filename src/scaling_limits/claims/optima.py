@@ -15,12 +15,12 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import Names, SizeClaim, Some
+from scaling_limits.claims.intervals import interval_of
 from scaling_limits.claims.measurement import Interval, UndecidedError, prose, setting
 from scaling_limits.claims.points import (
     Points,
     by_size,
     generator_of,
-    interval_of,
     no_value,
     quantity_name,
     table_of,

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import QUARTER
+from scaling_limits.claims.intervals import decide
 from scaling_limits.claims.measurement import Measurement, octaves
 from scaling_limits.claims.optima import OptimumClaim, OptimumSimulation, Shift, shifts_of
-from scaling_limits.claims.points import decide
 from scaling_limits.claims.simulation import Recorded, Simulation
 
 if TYPE_CHECKING:

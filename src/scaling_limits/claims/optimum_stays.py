@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from scaling_limits.claims.base import QUARTER
+from scaling_limits.claims.intervals import decide
 from scaling_limits.claims.measurement import Measurement, octaves, setting
 from scaling_limits.claims.optima import OptimumClaim, shifts_of
-from scaling_limits.claims.points import decide
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results

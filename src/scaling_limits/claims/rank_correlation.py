@@ -10,6 +10,7 @@ from pydantic import Field
 
 from scaling_limits.claims.base import Names, Some, SteppedClaim
 from scaling_limits.claims.checks import Problem, ratio_problems
+from scaling_limits.claims.intervals import decide, interval_of, together
 from scaling_limits.claims.measurement import (
     Interval,
     Measurement,
@@ -20,15 +21,12 @@ from scaling_limits.claims.measurement import (
 )
 from scaling_limits.claims.points import (
     Points,
-    decide,
     generator_of,
-    interval_of,
     points_of,
     quantity_name,
     ratio_column,
     steps_of,
     table_of,
-    together,
 )
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
 from scaling_limits.figures.needs import Grids

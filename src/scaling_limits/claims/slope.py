@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from scaling_limits.claims.base import QUARTER, ClaimBase, Names, Region, Some
 from scaling_limits.claims.checks import Problem, ratio_problems, size_problems
+from scaling_limits.claims.intervals import Bounds, decide, together
 from scaling_limits.claims.measurement import (
     Interval,
     Measurement,
@@ -20,14 +21,11 @@ from scaling_limits.claims.measurement import (
     setting,
 )
 from scaling_limits.claims.points import (
-    Bounds,
-    decide,
     fit_log_slope,
     generator_of,
     grouped,
     quantity_name,
     table_of,
-    together,
 )
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation, exponent_between
 from scaling_limits.errors import ConfigurationError

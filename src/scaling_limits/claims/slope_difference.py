@@ -14,6 +14,7 @@ from pydantic import model_validator
 
 from scaling_limits.claims.base import ClaimBase, Names, Region
 from scaling_limits.claims.checks import Problem, ratio_problems, size_problems, values_of
+from scaling_limits.claims.intervals import TAIL, Bounds, decide, together
 from scaling_limits.claims.measurement import (
     Interval,
     Measurement,
@@ -22,16 +23,7 @@ from scaling_limits.claims.measurement import (
     prose,
     setting,
 )
-from scaling_limits.claims.points import (
-    TAIL,
-    Bounds,
-    Table,
-    decide,
-    log_slope,
-    quantity_name,
-    table_of,
-    together,
-)
+from scaling_limits.claims.points import Table, log_slope, quantity_name, table_of
 from scaling_limits.claims.simulation import VOID, Recorded, Simulation
 from scaling_limits.claims.spread import ONE_SEED_DEGREES, ONE_SEED_INDEPENDENT
 from scaling_limits.figures.needs import Grids, listed

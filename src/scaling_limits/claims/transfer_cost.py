@@ -8,13 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import BestClaim, Some
+from scaling_limits.claims.intervals import decide, extreme_of
 from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import BowlSimulation, open_edge
 from scaling_limits.claims.points import (
     Points,
     by_size,
-    decide,
-    extreme_of,
     generator_of,
     no_value,
     quantity_name,

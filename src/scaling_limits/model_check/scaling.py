@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from scaling_limits.claims.intervals import Bounds, decide
 from scaling_limits.claims.measurement import Interval
-from scaling_limits.claims.points import Bounds, Points, decide, fit_log_slope
+from scaling_limits.claims.points import Points, fit_log_slope
 from scaling_limits.claims.spread import Scale, spreads_of
 from scaling_limits.outcomes import with_interval
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from scaling_limits.claims.base import QUARTER
-from scaling_limits.claims.points import Bounds
+from scaling_limits.claims.intervals import Bounds
 from scaling_limits.model_check.scaling import Slope
 
 Verdict = Literal["explodes", "vanishes", "lazy", "inconclusive", "stable"]
