@@ -52,7 +52,7 @@ class _Part:
 
     @property
     def as_name(self) -> str | None:
-        """The setting as it stands in names of rows; None if the original differs."""
+        """The setting as a row's name states it; None if the original differs."""
         return None if self.original else self.value.replace("$", "")
 
 
