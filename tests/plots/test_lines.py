@@ -541,6 +541,20 @@ def test_a_guide_lies_below_the_line_with_the_closest_slope(tmp_path: Path) -> N
     assert three.get_ydata()[-1] == pytest.approx(0.6 * 128**-3.0, rel=0.2)
 
 
+def test_a_guide_ends_at_the_limits_with_its_name_inside(tmp_path: Path) -> None:
+    """Constant data at 1: without limits, the guide would end at 1/2."""
+    rows = cells("main", lambda **_: {"energy": 1.0}, width=(8, 32, 2048))
+    lines_ = [{"grid": "main", "quantity": {"metric": "energy"}, "label": "energy"}]
+    panel = {"title": "", "x": "width", "hue": None, "label": "energy", "lines": lines_}
+    panel |= {"slopes": [{"exponent": -1, "label": "one"}], "limits": [0.01, 2]}
+    (ax,) = of_panels(tmp_path, rows, panel).axes
+    (one,) = lines(ax, "one")
+    assert one.get_xdata() == pytest.approx([8, 0.6 * 8 / 0.01])
+    assert one.get_ydata() == pytest.approx([0.6, 0.01])
+    (name,) = ax.texts
+    assert ax.get_window_extent().y0 < name.get_window_extent().y0
+
+
 def test_names_of_guides_that_end_together_stand_apart(tmp_path: Path) -> None:
     rows = cells("main", lambda width, **_: {"energy": width**-3.0}, width=(8, 32, 128))
     lines_ = [{"grid": "main", "quantity": {"metric": "energy"}, "label": "energy"}]

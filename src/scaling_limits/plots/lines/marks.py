@@ -211,7 +211,7 @@ def guide(
     """Draw a grey guide line with its name at its right end, or above its left end if another name is in the way.
 
     It lies below the line whose slope is closest to its own, or passes through the common starting point if values are
-    relative.
+    relative. It ends at half of the smallest value, or at the lower one of the panel's limits.
 
     Args:
         ax: the panel's axes.
@@ -234,7 +234,8 @@ def guide(
     else:
         factor = 0.6 * _nearest(lines, panel.x, exponent).min()
     heights = factor * ends**exponent
-    lower, lowest = int(np.argmin(heights)), 0.5 * values.min()
+    lower = int(np.argmin(heights))
+    lowest = panel.limits[0] if panel.limits else 0.5 * values.min()
     cut = exponent != 0 and heights[lower] < lowest
     if cut:
         ends[lower], heights[lower] = (lowest / factor) ** (1 / exponent), lowest
@@ -244,7 +245,9 @@ def guide(
     at_end = False
     if cut and lower == 1:
         # a less steep guide line may end to its right
-        at |= {"xytext": (-2, -1), "va": "top", "ha": "right"}
+        below: style.Look = {"xytext": (-2, -1), "va": "top"}
+        within: style.Look = {"xytext": (-9, -1), "va": "bottom"}
+        at |= {"ha": "right", **(within if panel.limits else below)}
     elif any(abs(np.log(heights[-1] / other)) < least for other in named):
         at |= {"xy": (ends[0], heights[0]), "xytext": (0, 1.5), "va": "bottom"}
     else:
