@@ -31,6 +31,7 @@ NETWORK: dict[str, Any] = {
     "seed": 0,
     "dataset": "digits",
     "network": "mlp",
+    "optimiser": "sgd",
     "algorithm": "predictive_coding",
     "parameterisation": "mupc",
     "energy_weight_exponent": np.nan,

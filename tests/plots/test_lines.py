@@ -357,6 +357,16 @@ def test_panels_with_different_labels_of_x_have_their_own_axes(tmp_path: Path) -
         assert (one.get_xlim() == other.get_xlim()) is shared
 
 
+def test_rates_of_different_optimisers_have_their_own_axes(tmp_path: Path) -> None:
+    rows = []
+    for grid, optimiser in (("sgd", "sgd"), ("other", "sgd"), ("adam", "adam")):
+        rates_ = (0.1, 0.2) if grid == "sgd" else (0.2, 0.4)
+        axes = {"width": (8,), "learning_rate": rates_, "optimiser": (optimiser,)}
+        rows += cells(grid, lambda **_: {"train_loss": 1.0}, **axes)
+    sgd, other, adam = of_panels(tmp_path, rows, *map(rate_panel, ("sgd", "other", "adam"))).axes
+    assert sgd.get_xlim() == other.get_xlim() != adam.get_xlim()
+
+
 def test_networks_share_a_palette_if_one_has_all_sizes_of_the_other(tmp_path: Path) -> None:
     def of(network: str, *widths: int) -> Rows:
         rows = rate_rows(network, widths=widths)

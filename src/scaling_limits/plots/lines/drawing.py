@@ -321,8 +321,13 @@ class Lines(page.Drawing):
         return list(groups.values())
 
     def _abscissa(self, panel: Panel) -> tuple[Hashable, ...]:
-        """Return the key that panels with the same x axis share."""
-        return (panel.x, panel.x_scale, panel.x_label, self._kind(panel))
+        """Return the key that panels with the same x axis share; optimisers have hyperparameters of their own."""
+        optimisers = ()
+        if marks.is_tuned(panel):
+            cells = self.figure.results.cells
+            shown = cells["grid"].isin([line.grid for line in panel.lines])
+            optimisers = tuple(sorted(cells.loc[shown, "optimiser"].unique()))
+        return (panel.x, panel.x_scale, panel.x_label, self._kind(panel), optimisers)
 
     def _scales_of_tracks(self) -> dict[int, optima.Scale]:
         """Return the scale of the x axis of each panel with optima."""
