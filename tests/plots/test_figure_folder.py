@@ -185,9 +185,17 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
             "Inconclusive, as the interval contains a threshold: "
             "“It sinks” (largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], at most 1 claimed).",
             "Data not available for 1 claim.",
-            "Settings or rules of 1 claim were changed after a result was seen.",
+            "Settings or rule changed after a result was seen: "
+            "“The best rates do not depend on the width”.",
         ]
     )
+
+
+def test_many_amended_claims_are_counted_below_the_picture(folder: Path) -> None:
+    amended = VERDICT | {"amended": "more seeds"}
+    said = dataclasses.replace(FigureFolder.open(folder), verdicts=(amended,) * 3)
+    (notes,) = said.page([(6.0, 2.0)])._bottom.texts
+    assert "rules of 3 claims were changed after a result was seen." in notes.get_text()
 
 
 def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:

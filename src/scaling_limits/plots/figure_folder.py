@@ -31,6 +31,8 @@ from scaling_limits.records import Results
 # fontTools warns about the dates in matplotlib's mathematical fonts
 logging.getLogger("fontTools").setLevel(logging.ERROR)
 
+_MOST_AMENDED = 2
+"""Most amended claims that are stated below a figure; of more, the number is given."""
 # Omitted metadata: they would make files depend on the date or on the version of matplotlib.
 _METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
@@ -225,7 +227,7 @@ class FigureFolder(Generic[PlotT_co]):
         """
         undecided: dict[str, list[str]] = {}
         for verdict in self.verdicts:
-            stated = f"\N{LEFT DOUBLE QUOTATION MARK}{verdict['statement'].rstrip('.')}\N{RIGHT DOUBLE QUOTATION MARK}"
+            stated = _quoted(verdict)
             if verdict["verdict"] == "fails":
                 clause = verdict["clause"] or f"{stated} ({_measured_text(verdict)})"
                 yield f"Not reproduced: {clause.rstrip('.')}."
@@ -244,9 +246,11 @@ class FigureFolder(Generic[PlotT_co]):
             yield f"{reason}: {'; '.join(claims)}."
         if lacking := sum(verdict["verdict"] == "data not available" for verdict in self.verdicts):
             yield f"Data not available for {lacking} claim{'s' if lacking > 1 else ''}."
-        if amended := sum(bool(verdict.get("amended")) for verdict in self.verdicts):
-            number = f"{amended} claim{'s' if amended > 1 else ''}"
-            yield f"Settings or rules of {number} were changed after a result was seen."
+        amended = [_quoted(verdict) for verdict in self.verdicts if verdict.get("amended")]
+        if len(amended) > _MOST_AMENDED:
+            yield f"Settings or rules of {len(amended)} claims were changed after a result was seen."
+        elif amended:
+            yield f"Settings or rule changed after a result was seen: {'; '.join(amended)}."
 
 
 def plot_of(folder: Path) -> PlotOptions:
@@ -320,6 +324,12 @@ def _verdict_line(verdict: JsonObject) -> str:
     if verdict.get("amended"):
         line += f" *Amended:* {verdict['amended']}"
     return line
+
+
+def _quoted(verdict: JsonObject) -> str:
+    """Return the claim's statement in quotation marks, without its full stop."""
+    statement = verdict["statement"].rstrip(".")
+    return f"\N{LEFT DOUBLE QUOTATION MARK}{statement}\N{RIGHT DOUBLE QUOTATION MARK}"
 
 
 def _found_text(verdict: JsonObject) -> str:

@@ -244,7 +244,7 @@ class Lines(page.Drawing):
         if panel.hue is None:
             return (None, "")
         sizes = self._sizes_of_networks[panel.hue]
-        network_sizes = sizes[self._kind(panel)[1]]
+        network_sizes = sizes[self.kind(panel)[1]]
         return (
             panel.hue,
             next(network for network, candidate in sizes.items() if network_sizes <= candidate),
@@ -256,7 +256,7 @@ class Lines(page.Drawing):
         sizes: dict[str, dict[str, set[float]]] = {}
         for panel in self.plot.panels:
             if panel.hue is not None:
-                values = sizes.setdefault(panel.hue, {}).setdefault(self._kind(panel)[1], set())
+                values = sizes.setdefault(panel.hue, {}).setdefault(self.kind(panel)[1], set())
                 values |= {value for _, value, _ in self.parts(panel) if value is not None}
         return {
             hue: dict(sorted(by_network.items(), key=lambda item: -len(item[1])))
@@ -327,7 +327,7 @@ class Lines(page.Drawing):
             cells = self.figure.results.cells
             shown = cells["grid"].isin([line.grid for line in panel.lines])
             optimisers = tuple(sorted(cells.loc[shown, "optimiser"].unique()))
-        return (panel.x, panel.x_scale, panel.x_label, self._kind(panel), optimisers)
+        return (panel.x, panel.x_scale, panel.x_label, self.kind(panel), optimisers)
 
     def _scales_of_tracks(self) -> dict[int, optima.Scale]:
         """Return the scale of the x axis of each panel with optima."""
@@ -368,9 +368,9 @@ class Lines(page.Drawing):
     def _comparable(self, panel: Panel) -> tuple[Hashable, ...]:
         """Return the key that panels with the same y axis share."""
         row = self._number(panel) // self.columns
-        return (row, panel.label, panel.scale, panel.limits, self._kind(panel))
+        return (row, panel.label, panel.scale, panel.limits, self.kind(panel))
 
-    def _kind(self, panel: Panel) -> tuple[str, ...]:
+    def kind(self, panel: Panel) -> tuple[str, ...]:
         """Return the datasets and the networks of a panel."""
         return self._kinds[self._number(panel)]
 

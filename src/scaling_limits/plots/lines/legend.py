@@ -87,12 +87,14 @@ def _individual(lines: Lines, panels: Iterable[Panel]) -> dict[str, Artist]:
 
 
 def _shared_phrases(lines: Lines, hue: str | None, network: str) -> str:
-    """Return the phrases shared by the titles of all panels of a palette, or else the network's name."""
-    titles = [panel.title.split(", ") for panel in lines.sharing((hue, network))]
+    """Return the phrases shared by the titles of all panels of a palette, or else the names of their networks."""
+    panels = lines.sharing((hue, network))
+    titles = [panel.title.split(", ") for panel in panels]
     shared = ", ".join(
         phrase for phrase in titles[0] if all(phrase in phrases for phrases in titles)
     )
-    return shared or text.name(network)
+    networks = dict.fromkeys(lines.kind(panel)[1] for panel in panels)
+    return shared or ", ".join(map(text.name, networks))
 
 
 def _styles(lines: Lines) -> dict[str, Artist]:
