@@ -97,7 +97,7 @@ class Claim(SteppedClaim):
             points = points_of(table, self.by)
             num_points = len(points.settings)
             if num_points < MIN_POINTS:
-                raise UndecidedError(f"{num_points} points are too few to rank")
+                raise UndecidedError(f"there are fewer than {MIN_POINTS} points to rank")
             count = int(np.sum(~np.isfinite(points.means)))
             if count:
                 return diverged(threshold, f"training diverged at {count} of {num_points} points")
