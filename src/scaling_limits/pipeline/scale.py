@@ -115,7 +115,7 @@ class _Scale:
     def rows(self, shown: pd.DataFrame) -> tuple[list[_Part], dict[str, list[_Part]]]:
         """Return the parts that hold for the whole figure, and the others by the names of the rows for which they hold.
 
-        Rows are not separated if there are too many, or if they differ only as named, or in the number of seeds.
+        Rows are not separated if there are too many, or if they differ only as their names say or in their seeds.
         """
         rows = {label: self._parts(grids, shown) for label, grids in self._groups(shown).items()}
         first, *further = rows.values()
