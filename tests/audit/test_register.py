@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from published import on_published, published
 from scaling_limits.audit.lock import REMOVED
 from scaling_limits.audit.register import Register, RegisteredFailure
-from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError
 from toys import as_yaml
 
@@ -74,10 +74,11 @@ def test_an_invalid_entry_is_named(
         read(tmp_path, registered, amendments)
 
 
+@on_published
 def test_the_projects_entries_name_claims_and_commits_that_exist() -> None:
     docs = ROOT / "docs"
     register = Register.read(docs / "deviations.yaml", docs / "amendments.yaml")
-    configuration = load(ROOT, {"preset": "laptop"})
+    configuration = published("laptop")
     for key in {**register.failures, **register.amendments}:
         paper, figure, claim, _ = key
         amendment = register.amendments.get(key)

@@ -6,15 +6,15 @@ changes an exponent is listed: these are the controls and the paper's own counte
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scaling_limits.configuration import Configuration, load
+from published import on_published, published
 
-ROOT = Path(__file__).parents[2]
 Settings = dict[str, Any]
+
+pytestmark = on_published
 
 HEURISTIC = {"optimiser": "kfac", "damping_rule": "heuristic"}
 RESCALED = {"optimiser": "kfac", "damping_rule": "rescaled"}
@@ -153,14 +153,9 @@ CHANGED: dict[str, Settings] = {
 
 
 @cache
-def configured(preset: str) -> Configuration:
-    return load(ROOT, {"preset": preset})
-
-
-@cache
 def grids(preset: str) -> dict[str, Settings]:
     """The settings of every grid by `<paper>/<experiment>/<grid>`."""
-    configuration = configured(preset)
+    configuration = published(preset)
     return {
         f"{slug}/{name}/{grid}": spec.settings
         for slug in configuration.papers

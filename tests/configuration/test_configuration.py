@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
+from published import on_published, published
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.caps import shrunk
@@ -433,11 +434,12 @@ def test_own_dataset_and_own_parameterisation(tmp_path: Path) -> None:
     assert cell.scaling["hidden"].learning_rate == rate / cell.network.width
 
 
+@on_published
 @pytest.mark.parametrize(
     "preset", ["smoke", "laptop", "paper", pytest.param("full", marks=pytest.mark.slow)]
 )
 def test_every_preset_of_the_project_resolves(preset: str) -> None:
-    configuration = load(PROJECT, {"preset": preset})
+    configuration = published(preset)
     resolve_all(configuration)
     for slug in configuration.papers:
         experiments = {
@@ -465,10 +467,11 @@ def test_a_seed_changes_a_cell_in_nothing_else(tmp_path: Path) -> None:
         assert point in together
 
 
+@on_published
 @pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
 def test_at_the_base_depth_all_scalings_of_depth_are_one_cell(preset: str) -> None:
     """Note depth-mup (H4): at 8 blocks nothing depends on the exponents."""
-    points = load(PROJECT, {"preset": preset}).points("depth-mup", "depth_transfer")
+    points = published(preset).points("depth-mup", "depth_transfer")
     at_base: dict[tuple[float, int], dict[str, str]] = {}
     for point in points:
         settings = point.settings
@@ -502,8 +505,9 @@ def test_the_end_is_after_the_last_update(tmp_path: Path) -> None:
     assert [(m.name, m.steps) for m in cell.measurements] == [("performance", (2, 6))]
 
 
+@on_published
 def test_the_full_preset_is_the_papers_own_scale() -> None:
-    configuration = load(PROJECT, {"preset": "full"})
+    configuration = published("full")
     for slug in configuration.papers:
         for name in configuration.experiments(slug):
             assert configuration.experiment(slug, name) == configuration.original(slug, name)

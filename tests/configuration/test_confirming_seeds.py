@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from published import on_published, published
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.models import FIRST_CONFIRMING
 from scaling_limits.errors import ConfigurationError
 from toys import write_project
-
-ROOT = Path(__file__).parents[2]
 
 
 def cells(configuration: Configuration, slug: str) -> list[dict]:
@@ -39,9 +38,10 @@ def test_a_number_that_exploratory_seeds_reach_is_refused(tmp_path: Path, first:
         load(root, {"preset": "small"})
 
 
+@on_published
 @pytest.mark.parametrize("preset", ["laptop", "paper"])
 def test_seeds_of_all_papers_are_exploratory(preset: str) -> None:
-    configuration = load(ROOT, {"preset": preset})
+    configuration = published(preset)
     assert not configuration.preset.seeds.confirming
     for slug in configuration.papers:
         for name in configuration.figures(slug):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from published import on_published, published
 from scaling_limits.commands.show_command import shown
 from scaling_limits.configuration import Configuration, files, library, load, resolved_figure
 from scaling_limits.configuration.ranges import expanded
@@ -499,9 +500,10 @@ def test_a_setting_that_one_grid_takes_up_or_a_preset_overrides_is_not(tmp_path:
     assert experiment_with(tmp_path / "two", said, {"one": {}, "two": {}}, preset="small")
 
 
+@on_published
 def test_the_same_cells_judge_one_claim_once() -> None:
     """In other words, or under another figure, it would count twice."""
-    configuration = load(PROJECT, {"preset": "paper"})
+    configuration = published("paper")
     judged: dict[Any, str] = {}
     for slug in configuration.papers:
         paper = configuration.paper(slug)
@@ -513,10 +515,11 @@ def test_the_same_cells_judge_one_claim_once() -> None:
                 assert judged.setdefault((slug, figure.experiment, said), where) == where
 
 
+@on_published
 @pytest.mark.parametrize("preset", ["laptop", "paper"])
 def test_convolutional_networks_of_figure_s5_are_cells_of_figure_3(preset: str) -> None:
     """Nothing but equal settings and measurements makes them so."""
-    configuration = load(PROJECT, {"preset": preset})
+    configuration = published(preset)
     at_three, at_s5 = (
         {cell_key(p.cell) for p in configuration.points("second-order", name) if p.grid == grid}
         for name, grid in (("output_init_sweep", "kfac"), ("output_init_sweep_networks", "cnn"))

@@ -2,19 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from published import on_published, published
 from scaling_limits.cells import digest
 from scaling_limits.claims.base import ClaimBase
-from scaling_limits.configuration import Configuration, load
 from scaling_limits.configuration.models import Figure
 from scaling_limits.plots.options import Plot
 
 ROOT = Path(__file__).parents[2]
+pytestmark = on_published
+
 PAPERS = sorted(path.parent.name for path in (ROOT / "config/papers").glob("*/paper.yaml"))
 # Claims that judge or compare cells which their picture does not show. Draw these cells; add none.
 NOT_DRAWN: dict[str, set[str]] = {
@@ -33,14 +34,9 @@ NOT_DRAWN: dict[str, set[str]] = {
 }
 
 
-@cache
-def configuration() -> Configuration:
-    return load(ROOT, {"preset": "smoke"})
-
-
 def figures(paper: str) -> Iterator[tuple[str, Figure]]:
-    for name in configuration().figures(paper):
-        yield name, configuration().figure(paper, name)
+    for name in published("smoke").figures(paper):
+        yield name, published("smoke").figure(paper, name)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -77,7 +73,7 @@ def test_what_claims_judge_is_drawn(paper: str) -> None:
     for name, figure in figures(paper):
         if figure.experiment is None or not figure.claims:
             continue
-        points = configuration().points(paper, figure.experiment)
+        points = published("smoke").points(paper, figure.experiment)
         rows = [(point.grid, digest(point.cell.canonical())) for point in points]
         cells = pd.DataFrame(rows, columns=["grid", "cell_id"])
         found |= {

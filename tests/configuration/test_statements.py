@@ -1,19 +1,16 @@
 """Statements of claims say what their rules decide."""
 
-from pathlib import Path
-
 import pytest
 
+from published import on_published, published
 from scaling_limits.claims.measurement import octaves
 from scaling_limits.claims.optimum_stays import Claim as OptimumStays
-from scaling_limits.configuration import load
-
-ROOT = Path(__file__).parents[2]
 
 
+@on_published
 @pytest.mark.parametrize("preset", ["laptop", "paper"])
 def test_an_optimum_that_stays_does_so_within_what_the_statement_says(preset: str) -> None:
-    configuration = load(ROOT, {"preset": preset})
+    configuration = published(preset)
     for slug in configuration.papers:
         for name in configuration.figures(slug):
             for claim in configuration.figure(slug, name).claims:

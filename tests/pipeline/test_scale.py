@@ -1,11 +1,11 @@
 """The line under a figure that gives its scale, with the paper's where it differs."""
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from published import on_published, published
 from scaling_limits.configuration import Configuration, load
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.scale import scale_line
@@ -15,17 +15,14 @@ PROJECT = Path(__file__).parents[2]
 EXPERIMENT = "hyperparameter_transfer_tanh"
 DASH = "\N{EN DASH}"
 
+pytestmark = on_published
+
 
 def line(configuration: Configuration, paper: str = "mupc", name: str = "fig5") -> str:
     experiment = configuration.figure(paper, name).experiment
     return scale_line(
         configuration, paper, name, pipeline_cells(configuration.points(paper, experiment))
     )
-
-
-@cache
-def at(preset: str) -> Configuration:
-    return load(PROJECT, {"preset": preset})
 
 
 def changed(settings: dict[str, Any], **paper: Any) -> str:
@@ -40,14 +37,14 @@ def of_width(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_papers_values_are_in_parentheses_and_are_called_so_once() -> None:
-    assert line(at("smoke")) == (
+    assert line(published("smoke")) == (
         f"Scale (smoke): $N$ = 16{DASH}128 (paper: 64{DASH}1024), $H$ = 8{DASH}32 (8{DASH}128), "
         '40 updates (937), handwritten digits of scikit-learn (paper: MNIST), one seed (preset "full": 3).'
     )
 
 
 def test_the_papers_own_scale_has_no_parentheses() -> None:
-    assert line(at("paper")) == (
+    assert line(published("paper")) == (
         f"Scale (paper): $N$ = 64{DASH}1024, $H$ = 8{DASH}128, 937 updates, MNIST, mean of 3 seeds."
     )
 
@@ -63,7 +60,7 @@ def test_what_the_paper_does_not_state_is_that_of_the_preset_full() -> None:
     assert text.endswith(
         'batch size 32 (64), 1000 training samples (preset "full": all), MNIST, mean of 3 seeds.'
     )
-    smoke = line(at("smoke"), "pcn-limits", "fig4")
+    smoke = line(published("smoke"), "pcn-limits", "fig4")
     assert f'$N$ = 16{DASH}32 (preset "full": 16{DASH}2048), $L$ = 4{DASH}8 (10{DASH}32)' in smoke
     assert f"5 updates (paper: 100), batch size 16{DASH}64 (64{DASH}128)" in smoke
     assert f'20{DASH}100 inference steps (preset "full": 200{DASH}100,000)' in smoke
@@ -89,17 +86,17 @@ def test_settings_that_differ_are_named(settings: dict[str, Any], words: str) ->
 
 
 def test_rows_of_other_scale_are_named_with_what_they_do_not_share() -> None:
-    assert line(at("laptop"), "second-order", "figS10").startswith(
+    assert line(published("laptop"), "second-order", "figS10").startswith(
         f'Scale (laptop): $L$ = 3. MLP: $M$ = 64{DASH}512 (preset "full": 64{DASH}16,384), 60 updates (160), '
         f"14\N{MULTIPLICATION SIGN}14 pixels, MNIST"
     )
-    text = line(at("laptop"), "second-order", "fig1")
+    text = line(published("laptop"), "second-order", "fig1")
     assert "; Myrtle-5: " in text
     assert "4 training samples (paper: 256)" in text.partition("; Myrtle-5: ")[2]
 
 
 def test_epochs_channels_and_augmentation_are_named() -> None:
-    text = line(at("laptop"), "second-order", "figS13")
+    text = line(published("laptop"), "second-order", "figS13")
     assert '6 epochs (preset "full": 300)' in text
     assert "512 training samples (paper: all)" in text
     assert (
@@ -111,20 +108,20 @@ def test_epochs_channels_and_augmentation_are_named() -> None:
 
 def test_rows_of_the_same_scale_are_not_named() -> None:
     """The rows of mupc Figure 1 differ in the number of seeds only."""
-    text = line(at("laptop"), "mupc", "fig1")
+    text = line(published("laptop"), "mupc", "fig1")
     assert "tanh" not in text
     assert f"mean of 2{DASH}3 seeds" in text
 
 
 def test_a_setting_that_names_the_rows_is_not_repeated() -> None:
-    text = line(at("laptop"), "pcn-limits", "figA4")
+    text = line(published("laptop"), "pcn-limits", "figA4")
     assert f"$N$ = 2{DASH}16, $L$ = 4{DASH}12, 1000 updates" in text
     assert "$L = 4$" not in text
 
 
 def test_the_paper_s_dataset_is_named_where_the_files_give_another() -> None:
-    assert "paper: ImageNet" in line(at("laptop"), "second-order", "tableS1")
-    text = line(at("laptop"), "second-order", "table3")
+    assert "paper: ImageNet" in line(published("laptop"), "second-order", "tableS1")
+    text = line(published("laptop"), "second-order", "table3")
     assert [part.count("ImageNet") for part in text.split("; ") if ": $M$" in part] == [0, 0, 1]
 
 
@@ -134,7 +131,7 @@ def test_widths_of_the_same_ends_have_no_parentheses() -> None:
 
 
 def test_networks_that_are_not_trained_have_no_updates() -> None:
-    text = line(at("smoke"), "mupc", "figA7")
+    text = line(published("smoke"), "mupc", "figA7")
     assert "not trained, " in text
     assert "updates" not in text
 
@@ -145,20 +142,20 @@ def test_seeds_are_those_of_each_grid() -> None:
 
 
 def test_every_data_set_is_named_with_those_that_it_stands_for() -> None:
-    assert line(at("smoke"), "pcn-limits", "fig4").endswith(
+    assert line(published("smoke"), "pcn-limits", "fig4").endswith(
         "handwritten digits of scikit-learn (paper: CIFAR-10, ImageNet), "
         "generated sentences (paper: Tiny Shakespeare), one seed."
     )
 
 
 def test_the_statistic_over_seeds_is_the_plots() -> None:
-    assert "median of 5 seeds" in line(at("smoke"), "pcn-limits", "figA4")
-    assert "mean of 4 seeds" in line(at("smoke"), "pcn-limits", "figA1")
+    assert "median of 5 seeds" in line(published("smoke"), "pcn-limits", "figA4")
+    assert "mean of 4 seeds" in line(published("smoke"), "pcn-limits", "figA1")
 
 
 def test_sizes_have_the_symbols_of_the_paper() -> None:
-    assert "$M$ = " in line(at("smoke"), "pc-tp", "fig3")
-    assert "$L$ = " in line(at("smoke"), "pcn-limits", "fig4")
+    assert "$M$ = " in line(published("smoke"), "pc-tp", "fig3")
+    assert "$L$ = " in line(published("smoke"), "pcn-limits", "fig4")
 
 
 def test_a_figure_of_the_users_own_has_no_scale_to_compare_with(tmp_path: Path) -> None:
@@ -179,10 +176,10 @@ def test_a_figure_of_the_users_own_has_no_scale_to_compare_with(tmp_path: Path) 
 
 def test_smaller_widths_and_rarer_decompositions_are_named_at_paper() -> None:
     """The original values are those of the preset `full`."""
-    assert line(at("paper"), "second-order", "figS13") == (
+    assert line(published("paper"), "second-order", "figS13") == (
         f'Scale (paper): $L$ = 8, 300 epochs, CIFAR-10, one seed. K-FAC: $M$ = 1{DASH}8 (preset "full": 1{DASH}16), '
         f"preconditioners recomputed every 10 updates (1); Shampoo: $M$ = 1{DASH}16."
     )
-    assert "every 1 or 10 updates (preset" in line(at("paper"), "second-order", "figS14")
+    assert "every 1 or 10 updates (preset" in line(published("paper"), "second-order", "figS14")
     for preset in ("laptop", "full"):
-        assert "preconditioners" not in line(at(preset), "second-order", "figS13")
+        assert "preconditioners" not in line(published(preset), "second-order", "figS13")
