@@ -23,14 +23,6 @@ NOT_DRAWN: dict[str, set[str]] = {
         "fig1/diverse-features",
         "fig1/redundant-features",
     },
-    "mupc": {
-        # the same chains with more seeds
-        "figA10/barely-moves",
-        "figA10/does-not-arrive",
-        "figA34/barely-moves",
-        "figA34/does-not-arrive",
-        "figA34/starts-closer",
-    },
 }
 
 
