@@ -120,27 +120,33 @@ def counted(outcome: Outcome, count: int) -> str:
     return f"{count} {outcome if count == 1 else _PLURALS.get(outcome, outcome)}"
 
 
-def number(value: float) -> str:
-    """Return a number with three significant digits as text, without a sign on zero.
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits as text, without a sign on zero.
 
     >>> number(0.98765), number(-0.0), number(1234.5), number(float("inf"))
     ('0.988', '0', '1.23e+03', 'infinite')
     """
     if not math.isfinite(value):
         return "infinite" if value > 0 else "-infinite"
-    return f"{value + 0.0:.3g}"
+    return f"{value + 0.0:.{digits}g}"
 
 
 def with_interval(value: float, interval: tuple[float | None, float | None] | None) -> str:
     """Return a value with its confidence interval as text, or the value alone without an interval.
 
-    An end of the interval may be None or infinite.
+    An end of the interval may be None or infinite. Numbers have three significant digits, or as many as tell the ends
+    apart; an interval that six digits do not tell apart is left out.
 
     >>> with_interval(0.5, (0.4, 0.6)), with_interval(2.0, (None, 3.0)), with_interval(1.0, None)
     ('0.5 [0.4, 0.6]', '2 [-infinite, 3]', '1')
+    >>> with_interval(0.99962, (0.99958, 0.99971)), with_interval(1.0, (1.0, 1.0 + 1e-9))
+    ('0.9996 [0.9996, 0.9997]', '1')
     """
-    if interval is None:
-        return number(value)
-    low, high = interval
-    ends = number(-math.inf if low is None else low), number(math.inf if high is None else high)
-    return f"{number(value)} [{', '.join(ends)}]"
+    if interval is not None:
+        low, high = interval
+        ends = -math.inf if low is None else low, math.inf if high is None else high
+        for digits in range(3, 7):
+            texts = [number(end, digits) for end in ends]
+            if texts[0] != texts[1]:
+                return f"{number(value, digits)} [{', '.join(texts)}]"
+    return number(value)
