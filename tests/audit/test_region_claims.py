@@ -170,6 +170,11 @@ class TestBoundOnTheBest:
         )
         # but what is small enough would only be smaller
         assert decide(BEST | {"at_most": 0.7}, tabulate(rows)).verdict == "holds"
+        # and what is too small already, as it should be in a control, would be so beyond
+        assert decide(BEST | {"at_least": 2.0}, tabulate(rows)).verdict == "fails"
+        large = bowl_rows(lambda n: -4.0, grid="control", level=lambda n: 3.0)
+        swapped = {**BEST, "at_least": 2.0, "grids": ["control"], "control": ["main"]}
+        assert decide(swapped, tabulate(rows + large)).verdict == "holds"
 
     def test_what_diverged_is_not_the_best(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda n: 0.4, diverges_above=0.1)

@@ -87,7 +87,7 @@ class Claim(SteppedClaim):
 
         Raises:
             UndecidedError: no point lies in the region, every cell there diverged and divergence is no evidence, or the
-                best value has a lower bound and may lie outside its grid.
+                best value is not below its lower bound, but may be beyond the edge of its grid.
         """
         allowed = Bounds.between(self.at_least, self.at_most)
         smallest = self.at_least is not None
@@ -95,6 +95,7 @@ class Claim(SteppedClaim):
         generator = generator_of(self)
         extremes: list[tuple[float, str]] = []
         sampled, num_points, scale = [], 0, None
+        edges: list[str] = []
         steps = steps_of(self, results)
         evidence = self.divergence == "evidence"
         for quantity in steps:
@@ -107,7 +108,8 @@ class Claim(SteppedClaim):
                 diverged=-np.inf if smallest and not self.over and not evidence else np.inf,
                 may_diverge=evidence,
             )
-            settings, means, sampled_means, scale = _points(self, table, generator, closed=smallest)
+            settings, means, sampled_means, scale, edge = _points(self, table, generator)
+            edges += [edge] if smallest and edge is not None else []
             sampled.append(extreme(sampled_means, axis=0))
             num_points = len(settings)
             row = int(np.argmin(means) if smallest else np.argmax(means))
@@ -121,13 +123,17 @@ class Claim(SteppedClaim):
         interval = extreme_of(
             value, extreme(sampled, axis=0), most=scale.top, logarithmic=by_factors
         )
+        holds = decide(value, interval, *allowed)
+        # beyond the edge, values may be smaller still
+        if edges and holds is not False:
+            raise UndecidedError(edges[0], "optimum at the edge")
         end = "smallest" if smallest else "largest"
         counts = f" over {num_points} points" if num_points > 1 else ""
         counts += f" at {len(steps)} steps" if len(steps) > 1 else ""
         named = f"{'best ' if self.over else ''}{quantity_name(self)}"
         named = f"{end} {named}{counts}" if counts else named
         return Measurement(
-            holds=decide(value, interval, *allowed),
+            holds=holds,
             value=value,
             interval=interval,
             threshold=str(allowed),
@@ -140,39 +146,30 @@ class Claim(SteppedClaim):
 
 
 def _points(
-    claim: Claim, table: Table, generator: np.random.Generator, *, closed: bool
-) -> tuple[list[tuple[object, ...]], np.ndarray, np.ndarray, Scale]:
+    claim: Claim, table: Table, generator: np.random.Generator
+) -> tuple[list[tuple[object, ...]], np.ndarray, np.ndarray, Scale, str | None]:
     """Return the settings of the points, their values [P], sampled values [P, DRAWS], and the scale of their spread.
 
-    If `closed`, a best value at an edge where the quantity still falls is rejected, since it may be smaller beyond the
-    grid.
-
-    Args:
-        claim: the claim.
-        table: the values.
-        generator: the source of random numbers.
-        closed: whether to reject optima at the edge of the grid.
-
-    Raises:
-        UndecidedError: an optimum may lie outside its grid.
+    The last item says where a best value lies at an edge of its grid at which the quantity still falls, so that it may
+    be smaller beyond; None if there is no such value.
     """
     if not claim.over:
         points = points_of(table, claim.by)
         settings = [tuple(row) for row in points.settings[list(claim.by)].to_numpy(object)]
-        return settings, points.means, points.draws(generator), points.spread.scale
-    means, sampled = [], []
+        return settings, points.means, points.draws(generator), points.spread.scale, None
+    means, sampled, edge = [], [], None
     groups = grouped(table, claim.by, claim.over)
     for at, points in groups.items():
-        reason = open_edge(points, claim.over, MARGIN) if closed else None
-        if reason is not None:
+        reason = open_edge(points, claim.over, MARGIN)
+        if reason is not None and edge is None:
             where = ", ".join(
                 f"{prose(name)} {setting(value)}" for name, value in zip(claim.by, at, strict=True)
             )
-            raise UndecidedError(f"at {where}, {reason}", "optimum at the edge")
+            edge = f"at {where}, {reason}"
         means.append(points.means.min())
         sampled.append(points.draws(generator).min(axis=0))
         scale = points.spread.scale
-    return list(groups), np.array(means), np.array(sampled), scale
+    return list(groups), np.array(means), np.array(sampled), scale, edge
 
 
 class _Simulation(NoisySimulation):

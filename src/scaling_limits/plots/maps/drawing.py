@@ -50,6 +50,7 @@ _LEVEL: style.Look = {
 _WORST = 2.0  # with `best`, a logarithmic colour scale ends at this multiple of the median
 _SMOOTH = 8  # smallest number of rows and columns for smooth contours
 _SAMPLES = 65  # points of a fitted line
+_CHARACTER = 0.065  # mean width of a character of an axis label in inches
 _GREY = "0.88"
 _HATCHED: style.Look = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
@@ -114,6 +115,8 @@ class Maps(Along[Options, MapPanel]):
             plot.x_label or text.axis_label(plot.x, results.cells, plot.symbols),
             plot.y_label or text.axis_label(plot.y, results.cells, plot.symbols),
         )
+        for row, height in zip(self.axes, self._heights, strict=True):
+            row[0].set_ylabel(text.wrap(row[0].get_ylabel(), _characters(height)))
         self._bars()
         entries: dict[str, Artist] = {}
         if self.plot.best:
@@ -139,7 +142,7 @@ class Maps(Along[Options, MapPanel]):
         label = metric_info(self.plot.quantity).label
         low, high = float(self.norm.vmin or 0.0), float(self.norm.vmax or 1.0)
         for ax, height in zip(self.beyond, self._heights, strict=True):
-            name = label if height == max(self._heights) else ""
+            name = text.wrap(label, _characters(height)) if height == max(self._heights) else ""
             bar = self.body.area.colorbar(shown, cax=ax, label=name)
             page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high)
             bar.outline.set_visible(False)
@@ -237,6 +240,11 @@ class Maps(Along[Options, MapPanel]):
             ground = (red, green, blue) if has_colour else "white"
             look["path_effects"] = [withStroke(linewidth=1.6, foreground=ground)]
             ax.text(x + 0.5, y + 0.5, _compact(value), size=5.0, zorder=3, **look)
+
+
+def _characters(height: float) -> int:
+    """Return how many characters of a vertical label fit next to a row with this height in inches."""
+    return int(height / _CHARACTER)
 
 
 def _axis_positions(values: np.ndarray, at: np.ndarray) -> np.ndarray:
