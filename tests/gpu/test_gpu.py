@@ -1,9 +1,11 @@
 """On a machine with a GPU: batches of cells there agree with the CPU, and with themselves bit for bit."""
 
+import importlib
 import json
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +112,14 @@ def test_the_benchmark_times_a_step_and_computes_cells(tmp_path: Path) -> None:
     assert min(timed[name] for name in ("milliseconds", "tflops", "compile_seconds")) > 0
     [records] = (tmp_path / "out" / "pcn-limits-linear_toy").iterdir()
     assert pd.read_parquet(records)["cell_id"].nunique() == computed["cells"]
+
+
+def test_the_benchmark_limits_the_memory_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    benchmark, common = map(importlib.import_module, ("gpu", "common"))
+    monkeypatch.setattr(benchmark, "common", common, raising=False)
+    given = Namespace(preset="smoke", device="gpu", batch=16, mem_mb=50_000)
+    assert benchmark.loaded(given).main.resources.gpu_mem_mb == 50_000
 
 
 @on_a_gpu

@@ -82,9 +82,14 @@ def test_what_a_killed_process_left_is_removed_after_a_while(tmp_path: Path) -> 
         (left / "program").touch()
         seconds = os.stat(left).st_mtime - age
         os.utime(left, (seconds, seconds))
+    for name, age in (("old", 3700), ("new", 60)):
+        written = tmp_path / f"key.5.{name}.tmp"
+        written.touch()
+        seconds = os.stat(written).st_mtime - age
+        os.utime(written, (seconds, seconds))
     with shared_programs(tmp_path):
         pass
-    assert [path.name for path in tmp_path.iterdir()] == [".process-new"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".process-new", "key.5.new.tmp"]
 
 
 def test_kinds_of_machine_have_folders_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

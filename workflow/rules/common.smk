@@ -64,6 +64,7 @@ WRITTEN = [
     for folder in (
         "results",
         PATHS.store,
+        PATHS.programs,
         PATHS.datasets,
         RESULTS,
         "figures",

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 
 from scaling_limits.files import WriteError, unwritable, write_file
 
-_SECONDS_OF_A_PROCESS = 30 * 86400.0
-"""Age in seconds above which a folder belongs to a process that was killed."""
 _OWN = ".process-"
+_LEFT_BY_KILLED = {f"{_OWN}*": 30 * 86400.0, "*.tmp": 3600.0}
+"""Folders and files of processes, each with the age in seconds above which the process was killed."""
 
 
 @contextlib.contextmanager
@@ -80,8 +80,14 @@ def _lent(folder: Path, process_folder: Path) -> Iterator[Path]:
 
 
 def _clear(folder: Path) -> None:
-    """Remove the folders of processes that were killed long ago."""
-    for path in folder.glob(f"{_OWN}*"):
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > _SECONDS_OF_A_PROCESS:
-                shutil.rmtree(path, ignore_errors=True)
+    """Remove the folders and temporary files of killed processes."""
+    for pattern, age in _LEFT_BY_KILLED.items():
+        for path in folder.glob(pattern):
+            # another process may remove it at the same time
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime <= age:
+                    continue
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
