@@ -3,6 +3,7 @@ import os
 import sys
 from functools import cache, wraps
 from pathlib import Path
+from random import random
 
 from scaling_limits.configuration import load
 from scaling_limits.costs.asking import attempted_minutes, job_mb

@@ -11,6 +11,9 @@ rule run:
         f"logs/{PRESET}/{{paper}}/{{experiment}}/{{job}}.log",
     benchmark:
         f"logs/{PRESET}/{{paper}}/{{experiment}}/{{job}}.benchmark.tsv"
+    # an order of its own in each process, since a job waits for cells that another process is computing; below zero, so
+    # that finished figures are drawn first
+    priority: lambda wildcards: -random()
     conda:
         "../../envs/cpu.yaml"
     threads: 1
