@@ -16,6 +16,9 @@ from every_part import CELLS, cells
 from scaling_limits import algorithms, networks, optimisers
 
 ROOT = Path(__file__).parents[2]
+TOLERANCE = {"gauss-newton, batch": 1e-3}
+"""Relative deviation of losses from a CPU's: 1e-6 for others. A seed of this batch amplifies rounding errors to 2e-5 on
+a GPU, and to 1.7e-4 between two versions of JAX on a CPU."""
 
 on_a_gpu = pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="there is no GPU")
 
@@ -94,9 +97,12 @@ def test_every_part_repeats_itself_and_agrees_with_the_cpu(
     cpu = losses("cpu", tmp_path / "cpu") if known is None else read(known)
     assert first.keys() == cpu.keys()
     assert len(first) == 2 * len(CELLS)
+    assert first.keys() >= TOLERANCE.keys()
     for name in first:
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)
-        np.testing.assert_allclose(first[name], cpu[name], rtol=1e-6, err_msg=name)
+        np.testing.assert_allclose(
+            first[name], cpu[name], rtol=TOLERANCE.get(name, 1e-6), err_msg=name
+        )
 
 
 def test_the_benchmark_times_a_step_and_computes_cells(tmp_path: Path) -> None:
