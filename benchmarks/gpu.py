@@ -40,7 +40,7 @@ def parsed() -> argparse.Namespace:
         each.add_argument("--preset", default="paper")
         each.add_argument("--device", choices=("gpu", "cpu"), default="gpu")
         each.add_argument("--batch", type=int, default=1, help="cells that are trained at once")
-        each.add_argument("--mem-mb", type=int, default=70_000)
+        each.add_argument("--mem-mb", type=int, default=70_000, help="memory of a batch in MB")
     cells.add_argument("--data", type=Path, help="folder with copies of the datasets")
     cells.add_argument("--work", type=Path, required=True, help="folder of stored cells and data")
     return parser.parse_args()
@@ -48,7 +48,8 @@ def parsed() -> argparse.Namespace:
 
 def loaded(given: argparse.Namespace) -> Any:
     """The configuration that the command line asks for."""
-    resources = {"device": given.device, "cells_per_batch": given.batch, "mem_mb": given.mem_mb}
+    memory = dict.fromkeys(("mem_mb", "gpu_mem_mb"), given.mem_mb)
+    resources = {"device": given.device, "cells_per_batch": given.batch, **memory}
     changes: dict[str, Any] = {"preset": given.preset, "resources": resources}
     if getattr(given, "data", None) is not None:
         changes["data"] = {"path": str(given.data)}

@@ -10,8 +10,9 @@ from scaling_limits.cells import Cell
 from scaling_limits.commands import estimate_command
 from scaling_limits.commands.estimate import FLOP_UNITS, Estimates, estimate
 from scaling_limits.commands.invocation import Invocation, chosen, overrides_of
-from scaling_limits.commands.readable import aligned, duration, scaled
+from scaling_limits.commands.readable import aligned, duration, scaled, size
 from scaling_limits.configuration import Configuration, load
+from scaling_limits.costs.asking import job_minutes, requested_minutes
 from scaling_limits.costs.count import flops
 from scaling_limits.costs.rates import shard_seconds
 from scaling_limits.errors import ConfigurationError
@@ -157,7 +158,20 @@ def test_the_command_prints_a_table(project: Path, capsys: pytest.CaptureFixture
     assert not any(line.startswith("all") for line in capsys.readouterr().out.splitlines())
 
 
-def test_the_command_says_what_takes_longer_than_a_limit(
+def test_on_a_gpu_the_table_has_the_memory_of_host_and_gpu(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device = overrides_of(["resources.device=gpu"])
+    estimate_command.run(Invocation(project, overrides=device), ["toy/fig1"], cores=2)
+    head, line = capsys.readouterr().out.splitlines()[:2]
+    assert head.endswith("host memory  GPU memory  device time")
+    one = estimated(project, SHARED[:1], resources={"device": "gpu"}).figures["toy/fig1"]
+    assert one.memory > one.gpu_memory > 3e8
+    assert f"{size(one.memory)}" in line
+    assert f"{size(one.gpu_memory)}" in line
+
+
+def test_the_command_says_what_requests_more_than_a_limit(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wide = overrides_of(["papers.toy.experiments.wide.grids.one={width: 20000, num_steps: 100000}"])
@@ -165,25 +179,40 @@ def test_the_command_says_what_takes_longer_than_a_limit(
     found = estimate(given.configuration(), [("toy", "fig1"), ("toy", "fig3")], store=None)
     seconds = found.experiments["toy/wide"].longest_cell
     assert seconds == found.total.longest_cell > 36e3 > found.experiments["toy/transfer"].longest
-    hours = 0.5 * seconds / 3600
+    # a job requests twice its estimate and five minutes; each of these cells is a job
+    request = 60 * requested_minutes(seconds)
+    hours = 1.5 * seconds / 3600
     estimate_command.run(given, ["toy/fig1", "toy/fig3"], 2, hours)
     lines = capsys.readouterr().out.splitlines()
-    jobs, dearest, beyond = lines[6:9]
+    jobs, dearest, head, beyond = lines[6:10]
     longest = duration(seconds)
     assert jobs.startswith(
         f"{found.total.jobs} jobs; the longest takes {duration(found.total.longest)}."
     )
     assert jobs.endswith(f"No cell takes more than {longest}.")
     assert dearest == f"Most of it: toy/wide ({duration(found.experiments['toy/wide'].seconds)})."
+    assert head.startswith(f"Jobs that request more than {duration(hours * 3600)}, and cells")
+    longest = duration(request)
+    assert beyond == f"toy/wide: 4 of 5 jobs, up to {longest}; 4 of 12 cells, up to {longest}"
+    estimate_command.run(given, ["toy/fig1", "toy/fig3"], 2, request / 3600)
     assert (
-        beyond
-        == f"toy/wide: 4 of 12 cells take more than {duration(hours * 3600)}, up to {longest}"
+        capsys.readouterr().out.splitlines()[8] == f"No job requests more than {duration(request)}."
     )
-    estimate_command.run(given, ["toy/fig1", "toy/fig3"], 2, 2 * seconds / 3600)
-    assert (
-        capsys.readouterr().out.splitlines()[8]
-        == f"No cell takes more than {duration(2 * seconds)}."
-    )
+
+
+def test_a_job_may_request_more_than_each_of_its_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = write_project(tmp_path, preset={"job_seconds": 1e5})
+    long = ["preset=small", "papers.toy.experiments.transfer.grids.main={num_steps: 100000}"]
+    given = Invocation(project, overrides=overrides_of(long))
+    one = estimate(given.configuration(), SHARED[:1], store=None).figures["toy/fig1"]
+    assert one.jobs == 1
+    cells = given.configuration().cells("toy", "transfer")
+    assert one.request == 60 * job_minutes(cells) > 60 * requested_minutes(one.longest_cell)
+    estimate_command.run(given, ["toy/fig1"], 2, (one.request - 60) / 3600)
+    beyond = capsys.readouterr().out.splitlines()[-1]
+    assert beyond == f"toy/transfer: 1 of 1 job, up to {duration(one.request)}"
 
 
 def test_the_command_says_what_does_not_fit(

@@ -15,6 +15,7 @@ from scaling_limits.commands.console import Console
 from scaling_limits.commands.following import started
 from scaling_limits.commands.progress import Progress, rounded
 from scaling_limits.commands.workload import Workload
+from scaling_limits.store import Store
 
 JOB = ("toy", "transfer", "job-0")
 PLAN = {"event": "run_info", "stats": {"run": 1, "draw": 1, "publish": 1, "total": 3}}
@@ -52,7 +53,8 @@ def test_progress_is_of_the_whole_run(
     tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "FIGURE_SECONDS", 20.0)
-    run = Progress(tmp_path, "whole", [("toy", "fig1"), ("toy", "fig2")], Console())
+    store = Store(tmp_path / "shared")
+    run = Progress(tmp_path, "whole", [("toy", "fig1"), ("toy", "fig2")], store, Console())
     assert run.text() == "planning"
     run.expect(Workload(8, {JOB: {f"{number:016x}": 10.0 for number in range(4)}}))
     run.handle(PLAN)
@@ -63,7 +65,7 @@ def test_progress_is_of_the_whole_run(
     run.update()
     assert run.text() == "1 of 2 figures, 4 of 8 cells"
     for number in range(3):
-        path = run._store.path(f"{number:016x}")
+        path = store.path(f"{number:016x}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     run.update()

@@ -1,9 +1,11 @@
 """On a machine with a GPU: batches of cells there agree with the CPU, and with themselves bit for bit."""
 
+import importlib
 import json
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,9 @@ from every_part import CELLS, cells
 from scaling_limits import algorithms, networks, optimisers
 
 ROOT = Path(__file__).parents[2]
+TOLERANCE = {"gauss-newton, batch": 1e-3}
+"""Relative deviation of losses from a CPU's: 1e-6 for others. A seed of this batch amplifies rounding errors to 2e-5 on
+a GPU, and to 1.7e-4 between two versions of JAX on a CPU."""
 
 on_a_gpu = pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="there is no GPU")
 
@@ -92,9 +97,12 @@ def test_every_part_repeats_itself_and_agrees_with_the_cpu(
     cpu = losses("cpu", tmp_path / "cpu") if known is None else read(known)
     assert first.keys() == cpu.keys()
     assert len(first) == 2 * len(CELLS)
+    assert first.keys() >= TOLERANCE.keys()
     for name in first:
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)
-        np.testing.assert_allclose(first[name], cpu[name], rtol=1e-6, err_msg=name)
+        np.testing.assert_allclose(
+            first[name], cpu[name], rtol=TOLERANCE.get(name, 1e-6), err_msg=name
+        )
 
 
 def test_the_benchmark_times_a_step_and_computes_cells(tmp_path: Path) -> None:
@@ -110,6 +118,14 @@ def test_the_benchmark_times_a_step_and_computes_cells(tmp_path: Path) -> None:
     assert min(timed[name] for name in ("milliseconds", "tflops", "compile_seconds")) > 0
     [records] = (tmp_path / "out" / "pcn-limits-linear_toy").iterdir()
     assert pd.read_parquet(records)["cell_id"].nunique() == computed["cells"]
+
+
+def test_the_benchmark_limits_the_memory_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    benchmark, common = map(importlib.import_module, ("gpu", "common"))
+    monkeypatch.setattr(benchmark, "common", common, raising=False)
+    given = Namespace(preset="smoke", device="gpu", batch=16, mem_mb=50_000)
+    assert benchmark.loaded(given).main.resources.gpu_mem_mb == 50_000
 
 
 @on_a_gpu

@@ -12,7 +12,7 @@ from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.pipeline.figures import _cells as pipeline_cells
 from scaling_limits.pipeline.figures import _defaults as pipeline_defaults
-from scaling_limits.pipeline.notes import differences, on_the_picture, repeated
+from scaling_limits.pipeline.notes import differences, of_machines, on_the_picture, repeated
 from scaling_limits.pipeline.placeholders import filled
 
 PROJECT = Path(__file__).parents[2]
@@ -53,6 +53,12 @@ CELLS = pd.DataFrame(
 )
 def test_settings_in_braces_are_those_of_the_cells(text: str, expected: str) -> None:
     assert filled(text, CELLS, {"digits": "handwritten digits", "mnist": "MNIST"}) == expected
+
+
+def test_a_note_names_the_kinds_of_machine_only_if_there_are_several() -> None:
+    assert of_machines([]) == of_machines(["Some CPU, 1f3a90c2"]) == []
+    [line] = of_machines(["NVIDIA H100", "Some CPU, 1f3a90c2"])
+    assert line.startswith("Computed on 2 kinds of machine (NVIDIA H100; Some CPU, 1f3a90c2)")
 
 
 def test_a_column_of_words_and_numbers_is_a_column_of_words() -> None:

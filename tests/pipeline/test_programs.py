@@ -1,9 +1,10 @@
 """Compiled programs that processes share."""
 
+import hashlib
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import jax
@@ -45,32 +46,44 @@ def compute(folder: Path, number: float) -> list[str]:
 
 def whole(folder: Path) -> dict[str, bytes]:
     found = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert all(int(name.rpartition(".")[2]) == len(content) for name, content in found.items())
+    for name, content in found.items():
+        assert name.rpartition(".")[2] == hashlib.sha256(content).hexdigest()[:16]
     return found
+
+
+def cut_off(content: bytes) -> bytes:
+    return content[:100]
+
+
+def overwritten(content: bytes) -> bytes:
+    return content[:100] + bytes(len(content) - 100)
 
 
 def keys(names: Iterable[str]) -> list[str]:
     return sorted(name.rpartition(".")[0] for name in names)
 
 
-def test_a_program_is_compiled_once_and_written_again_where_it_was_cut_off(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [cut_off, overwritten])
+def test_a_program_is_compiled_once_and_again_if_it_is_damaged(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
     folder = tmp_path / "programs"
     assert compute(folder, 3.25) == []
     first = whole(folder)
     assert first
     assert compute(folder, 3.25) == keys(first)
     assert whole(folder) == first
-    cut = folder / max(first, key=lambda name: len(first[name]))
-    cut.write_bytes(first[cut.name][:100])
+    damaged = folder / max(first, key=lambda name: len(first[name]))
+    damaged.write_bytes(damage(first[damaged.name]))
     assert compute(folder, 3.25) == sorted(
-        name.rpartition(".")[0] for name in first.keys() - {cut.name}
+        name.rpartition(".")[0] for name in first.keys() - {damaged.name}
     )
     again = whole(folder)
     assert keys(again) == keys(first)
     # a second copy, from a process that compiled it at the same time
-    cut.write_bytes(first[cut.name])
+    damaged.write_bytes(first[damaged.name])
     assert compute(folder, 3.25) == keys(first)
-    assert whole(folder) == again | {cut.name: first[cut.name]}
+    assert whole(folder) == again | {damaged.name: first[damaged.name]}
     compute(folder, 7.75)
     assert set(keys(whole(folder))) > set(keys(first))
 
@@ -82,9 +95,14 @@ def test_what_a_killed_process_left_is_removed_after_a_while(tmp_path: Path) -> 
         (left / "program").touch()
         seconds = os.stat(left).st_mtime - age
         os.utime(left, (seconds, seconds))
+    for name, age in (("old", 3700), ("new", 60)):
+        written = tmp_path / f"key.5.{name}.tmp"
+        written.touch()
+        seconds = os.stat(written).st_mtime - age
+        os.utime(written, (seconds, seconds))
     with shared_programs(tmp_path):
         pass
-    assert [path.name for path in tmp_path.iterdir()] == [".process-new"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".process-new", "key.5.new.tmp"]
 
 
 def test_kinds_of_machine_have_folders_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.locks import Locks
+from scaling_limits.store import Store
 from toys import BACKPROPAGATION, cell
 
 PROGRAM = Path(__file__).with_name("sharing.py")
@@ -26,6 +27,7 @@ class Processes:
         self.folder = folder
         self.datasets = datasets
         self.running: dict[str, subprocess.Popen[bytes]] = {}
+        folder.mkdir(exist_ok=True)
 
     def begin(self, parts: Mapping[str, Sequence[int]], before: Sequence[str] = ()) -> None:
         paths = [str(PROGRAM.parents[1]), os.environ.get("PYTHONPATH", "")]
@@ -52,6 +54,15 @@ class Processes:
     def all_computed(self) -> list[int]:
         return sorted(seed for name in self.running for seed in self.seeds(name, "-"))
 
+    def stored(self) -> dict[str, bytes]:
+        """The measured arrays of each stored cell; the rest of its file contains times."""
+        store = Store(self.folder / "cells")
+        keys = [path.stem for path in store.folder.glob("*/*.cell")]
+        cells = {key: store.load(key) for key in keys}
+        return {
+            key: cell.measured["train_loss"].values.tobytes() for key, cell in cells.items() if cell
+        }
+
     def records(self, name: str) -> bytes:
         return (self.folder / f"{name}.parquet").read_bytes()
 
@@ -65,13 +76,23 @@ def processes(tmp_path: Path, datasets_folder: Path) -> Iterator[Processes]:
         process.wait()
 
 
-def test_jobs_of_one_shard_compute_side_by_side(processes: Processes) -> None:
+def test_jobs_of_one_shard_compute_side_by_side_and_store_the_bytes_of_one_job(
+    processes: Processes, tmp_path: Path, datasets_folder: Path
+) -> None:
     assert len({cell(**BACKPROPAGATION, seed=seed).shard() for seed in SEEDS}) == 1
     parts = {"a": SEEDS[:4], "b": SEEDS[4:8], "c": SEEDS[8:]}
     processes.begin(parts)
     assert set(processes.end().values()) == {0}
     for name, seeds in parts.items():
         assert processes.seeds(name, "-") == seeds
+    unsplit = Processes(tmp_path / "unsplit", datasets_folder)
+    unsplit.begin({"whole": SEEDS})
+    assert unsplit.end() == {"whole": 0}
+    assert processes.stored() == unsplit.stored()
+    assert len(unsplit.stored()) == len(SEEDS)
+    records = [pd.read_parquet(processes.folder / f"{name}.parquet") for name in parts]
+    together = pd.concat(records).sort_values("cell_id", ignore_index=True)
+    pd.testing.assert_frame_equal(together, pd.read_parquet(unsplit.folder / "whole.parquet"))
 
 
 def test_equal_jobs_share_the_work_and_take_over_from_one_that_is_killed(

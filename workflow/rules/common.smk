@@ -3,9 +3,10 @@ import os
 import sys
 from functools import cache, wraps
 from pathlib import Path
+from random import random
 
 from scaling_limits.configuration import load
-from scaling_limits.costs.asking import job_mb, job_minutes
+from scaling_limits.costs.asking import attempted_minutes, job_mb
 from scaling_limits.costs.memory import refuse_too_large
 from scaling_limits.costs.packing import pack
 from scaling_limits.configuration.files import read_yaml
@@ -64,6 +65,7 @@ WRITTEN = [
     for folder in (
         "results",
         PATHS.store,
+        PATHS.programs,
         PATHS.datasets,
         RESULTS,
         "figures",

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from scaling_limits.cells import Cell
 from scaling_limits.commands.readable import aligned, counted, duration, scaled, size
 from scaling_limits.configuration import Configuration
+from scaling_limits.costs.asking import job_minutes, requested_minutes
 from scaling_limits.costs.count import flops
-from scaling_limits.costs.memory import cell_bytes
+from scaling_limits.costs.memory import cell_bytes, host_bytes
 from scaling_limits.costs.packing import pack
 from scaling_limits.costs.rates import FIGURE_SECONDS, JOB_SECONDS, RUN_SECONDS, shard_seconds
 from scaling_limits.pipeline.keys import cell_key
@@ -26,9 +27,11 @@ class Estimate:
     """The estimated cost of cells.
 
     `cells` is their number, and `stored` the number of stored ones. For the others, the fields are: `shards`, `jobs`
-    and `flops` (operations in matrix products); `memory` (of the largest process, in bytes); `seconds` (in total),
-    `longest` (of the longest job) and `longest_cell` (of the longest cell, with all cells computed at once), on one
-    core or GPU; and `beyond` (cells that take longer than a limit).
+    and `flops` (operations in matrix products); `memory` and `gpu_memory` (of the largest process, on the host and on
+    its GPU, in bytes); `seconds` (in total), `longest` (of the longest job) and `longest_cell` (of the longest cell,
+    with all cells computed at once), on one core or GPU; `request` (the most that a job requests at its first attempt,
+    in seconds); and `jobs_beyond` and `cells_beyond` (jobs, and cells in a job of their own, that request more than a
+    limit).
     """
 
     cells: int = 0
@@ -37,10 +40,13 @@ class Estimate:
     jobs: int = 0
     flops: float = 0.0
     memory: float = 0.0
+    gpu_memory: float = 0.0
     seconds: float = 0.0
     longest: float = 0.0
     longest_cell: float = 0.0
-    beyond: int = 0
+    request: float = 0.0
+    jobs_beyond: int = 0
+    cells_beyond: int = 0
 
     def __add__(self, other: "Estimate") -> "Estimate":
         return Estimate(
@@ -50,10 +56,13 @@ class Estimate:
             self.jobs + other.jobs,
             self.flops + other.flops,
             max(self.memory, other.memory),
+            max(self.gpu_memory, other.gpu_memory),
             self.seconds + other.seconds,
             max(self.longest, other.longest),
             max(self.longest_cell, other.longest_cell),
-            self.beyond + other.beyond,
+            max(self.request, other.request),
+            self.jobs_beyond + other.jobs_beyond,
+            self.cells_beyond + other.cells_beyond,
         )
 
     def wall_seconds(self, cores: int) -> float:
@@ -89,7 +98,7 @@ def estimate(
         configuration: the configuration.
         figures: (paper, figure) of each figure.
         store: the store of computed cells; None counts every cell as missing.
-        limit: the time in seconds that a job may take.
+        limit: the time in seconds that a job may request.
 
     Raises:
         ConfigurationError: a figure does not exist, or the configuration is invalid.
@@ -131,23 +140,36 @@ def _experiment(
                 count += 1
         total += Estimate(cells=len(job), stored=len(job) - count)
         if missing:
-            total += _job(list(missing.values()), limit)
+            # a job requests time for all of its cells, stored or not
+            total += _job(list(missing.values()), 60 * job_minutes(packed), limit)
     return total
 
 
-def _job(shards: Sequence[Sequence[Cell]], limit: float) -> Estimate:
+def _job(shards: Sequence[Sequence[Cell]], request: float, limit: float) -> Estimate:
+    """Return the cost of a job.
+
+    Args:
+        shards: the cells that it computes.
+        request: the time in seconds that it requests.
+        limit: the time in seconds that it may request.
+    """
     seconds = JOB_SECONDS + sum(map(shard_seconds, shards))
     firsts = [JOB_SECONDS + shard_seconds(shard[:1]) for shard in shards]
     return Estimate(
         shards=len(shards),
         jobs=1,
         flops=sum(len(shard) * flops(shard[0]) for shard in shards),
-        memory=max(cell_bytes(shard[0]) for shard in shards),
+        memory=max(host_bytes(shard[0]) for shard in shards),
+        gpu_memory=max(cell_bytes(shard[0]) * (shard[0].device == "gpu") for shard in shards),
         seconds=seconds,
         longest=seconds,
         longest_cell=max(firsts),
-        beyond=sum(
-            len(shard) for shard, first in zip(shards, firsts, strict=True) if first > limit
+        request=request,
+        jobs_beyond=int(request > limit),
+        cells_beyond=sum(
+            len(shard)
+            for shard, first in zip(shards, firsts, strict=True)
+            if 60 * requested_minutes(first) > limit
         ),
     )
 
@@ -184,31 +206,50 @@ def _dearest(estimates: Estimates) -> list[str]:
 
 
 def beyond(estimates: Estimates, limit: float) -> list[str]:
-    """Return a line for each experiment with cells that take longer than `limit` seconds."""
-    allowed = duration(limit)
+    """Return lines about the jobs, and cells in a job of their own, that request more than a limit, by experiment.
+
+    Args:
+        estimates: the estimates with this limit.
+        limit: the time in seconds that a job may request.
+    """
+    lines = []
+    for name, each in estimates.experiments.items():
+        if not each.jobs_beyond:
+            continue
+        jobs = (
+            f"{each.jobs_beyond:,} of {counted(each.jobs, 'job')}, up to {duration(each.request)}"
+        )
+        if each.cells_beyond:
+            cells = f"{each.cells_beyond:,} of {counted(each.cells - each.stored, 'cell')}"
+            jobs += f"; {cells}, up to {duration(60 * requested_minutes(each.longest_cell))}"
+        lines.append(f"{name}: {jobs}")
+    if not lines:
+        return [f"No job requests more than {duration(limit)}."]
     return [
-        f"{name}: {each.beyond:,} of {counted(each.cells - each.stored, 'cell')} take more than {allowed}, "
-        f"up to {duration(each.longest_cell)}"
-        for name, each in estimates.experiments.items()
-        if each.beyond
-    ] or [f"No cell takes more than {allowed}."]
+        f"Jobs that request more than {duration(limit)}, and cells that would in a job of their own:",
+        *lines,
+    ]
 
 
-def table(estimates: Estimates) -> str:
+def table(estimates: Estimates, *, device: str) -> str:
     """Return a table with one line for each figure, and a line for the total if there are several."""
-    head = ("figure", "cells", "stored", "shards", "jobs", "work", "memory", "time of one core")
-    lines = [head, *(_line(name, each) for name, each in estimates.figures.items())]
+    gpu = device == "gpu"
+    memory = ("host memory", "GPU memory") if gpu else ("memory",)
+    time = "device time" if gpu else "time of one core"
+    head = ("figure", "cells", "stored", "shards", "jobs", "work", *memory, time)
+    lines = [head, *(_line(name, each, gpu=gpu) for name, each in estimates.figures.items())]
     if len(estimates.figures) > 1:
-        lines.append(_line("all", estimates.total))
+        lines.append(_line("all", estimates.total, gpu=gpu))
     return aligned(lines, text_columns=1)
 
 
-def _line(name: str, each: Estimate) -> tuple[str, ...]:
+def _line(name: str, each: Estimate, *, gpu: bool) -> tuple[str, ...]:
     counts = (each.cells, each.stored, each.shards, each.jobs)
+    memory = (each.memory, each.gpu_memory) if gpu else (each.memory,)
     return (
         name,
         *(f"{count:,}" for count in counts),
         scaled(each.flops, FLOP_UNITS) if each.flops else "-",
-        size(each.memory) if each.memory else "-",
+        *(size(amount) if amount else "-" for amount in memory),
         duration(each.seconds),
     )

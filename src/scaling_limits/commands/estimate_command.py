@@ -20,7 +20,7 @@ def run(
         invocation: the project's folder and changes to its configuration.
         names: `<paper>/<figure>` or `<paper>`; all figures if empty.
         cores: the number of simultaneous processes on a CPU.
-        hours: the time that a job may take; cells that take longer are counted.
+        hours: the time that a job may request; jobs and cells that request more are counted.
 
     Raises:
         ConfigurationError: a figure is unknown, or the configuration is invalid.
@@ -32,7 +32,7 @@ def run(
     refused = too_large(configuration, figures)
     limit = math.inf if hours is None else hours * 3600
     estimates = estimate(configuration, figures, store=invocation.store(), limit=limit)
-    print(table(estimates))
+    print(table(estimates, device=device))
     for line in summary(estimates, device=device, cores=cores):
         print(line)
     if hours is not None:
@@ -57,7 +57,7 @@ def check(invocation: Invocation, names: Sequence[str], budget: float) -> None:
     """
     configuration = invocation.configuration()
     estimates = estimate(configuration, _requested_figures(configuration, names), store=None)
-    print(table(estimates))
+    print(table(estimates, device=configuration.main.resources.device))
     seconds, count = estimates.total.seconds, len(estimates.figures)
     each = seconds / max(1, count)
     totals = (

@@ -132,7 +132,7 @@ def show(invocation: Invocation, figure: str) -> None:
     "--limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="HOURS",
-    help="List the cells that take longer than HOURS, the time limit of a job.",
+    help="List jobs, and cells in a job of their own, that request more than HOURS.",
 )
 def estimate(
     invocation: Invocation,

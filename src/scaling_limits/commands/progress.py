@@ -51,6 +51,7 @@ class Progress:
         root: Path,
         preset: str,
         figures: Sequence[tuple[str, str]],
+        store: Store,
         console: Console,
     ) -> None:
         """Start with nothing done.
@@ -59,12 +60,12 @@ class Progress:
             root: the project's folder.
             preset: the preset's name.
             figures: (paper, figure) of each requested figure.
+            store: the store of computed cells.
             console: the console for output.
         """
-        self._root, self._preset, self._console = root, preset, console
+        self._root, self._preset, self._store, self._console = root, preset, store, console
         self._num_requested = len(figures)
         self._width = max((len(f"{paper}/{name}") for paper, name in figures), default=0)
-        self._store = Store(root / "results" / "cells")
         self._workload = Workload()
         self._left: dict[str, float] = {}
         self._seconds = 0.0

@@ -102,7 +102,8 @@ def with_progress(
     preset = configuration.main.preset
     log = Path("logs", preset, "snakemake.log")
     file = None if dry else invocation.root / log
-    progress = Progress(invocation.root, preset, figures, console)
+    store = invocation.store()
+    progress = Progress(invocation.root, preset, figures, store, console)
     command = workflow.command(invocation, targets, "host")
     with (
         started(command, further, invocation.root, file) as followed,
@@ -111,7 +112,7 @@ def with_progress(
         progress.update()
         # Snakemake is planning at the same time and reports the same errors
         with suppress(ScalingLimitsError):
-            progress.expect(workload(configuration, figures, invocation.store()))
+            progress.expect(workload(configuration, figures, store))
         _follow(followed, progress, console, signals)
         console.clear()
         code = followed.process.returncode

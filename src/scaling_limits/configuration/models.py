@@ -165,6 +165,11 @@ class Resources(Strict):
     gpu_mem_mb: int = Field(
         default=16_000, ge=500, description="megabytes of a GPU's memory, with `device: gpu`"
     )
+    max_hours: float | None = Field(
+        default=None,
+        ge=0.1,
+        description="longest time that a job requests, in hours; null: no limit",
+    )
 
     @property
     def memory(self) -> dict[str, int]:

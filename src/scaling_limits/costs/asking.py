@@ -24,6 +24,22 @@ def job_mb(cells: Iterable[Cell]) -> int:
 
 
 def job_minutes(cells: Iterable[Cell]) -> int:
-    """Return the time in minutes that a job of these cells requests."""
-    seconds = JOB_SECONDS + sum(map(shard_seconds, shards(cells)))
+    """Return the time in minutes that a job of these cells requests at its first attempt."""
+    return requested_minutes(JOB_SECONDS + sum(map(shard_seconds, shards(cells))))
+
+
+def requested_minutes(seconds: float) -> int:
+    """Return the time in minutes that a job requests which is estimated to take `seconds`."""
     return _START_MINUTES + ceil(_SLOWER * seconds / 60)
+
+
+def attempted_minutes(cells: Iterable[Cell], attempt: int, max_hours: float | None) -> int:
+    """Return the time in minutes that a job requests.
+
+    Args:
+        cells: the job's cells.
+        attempt: the number of this attempt, from 1; each one requests more.
+        max_hours: the longest time that a job may request, in hours; None for no limit.
+    """
+    minutes = attempt * job_minutes(cells)
+    return minutes if max_hours is None else min(minutes, int(60 * max_hours))

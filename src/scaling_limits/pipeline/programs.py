@@ -1,11 +1,12 @@
 """Compiled programs that several processes share.
 
 JAX writes a program directly to the file from which other processes read it, and keeps incomplete files forever. Each
-process therefore has a temporary folder: it starts with links to the complete programs, and new programs are added to
+process therefore has a temporary folder: it starts with links to the undamaged programs, and new programs are added to
 the shared folder when the process ends.
 """
 
 import contextlib
+import hashlib
 import os
 import shutil
 import time
@@ -15,17 +16,17 @@ from tempfile import TemporaryDirectory
 
 from scaling_limits.files import WriteError, unwritable, write_file
 
-_SECONDS_OF_A_PROCESS = 30 * 86400.0
-"""Age in seconds above which a folder belongs to a process that was killed."""
 _OWN = ".process-"
+_LEFT_BY_KILLED = {f"{_OWN}*": 30 * 86400.0, "*.tmp": 3600.0}
+"""Folders and files of processes, each with the age in seconds above which the process was killed."""
 
 
 @contextlib.contextmanager
 def shared_programs(folder: Path) -> Iterator[None]:
     """Let JAX read compiled programs from a folder, and add the programs that this process compiles.
 
-    This must be entered before anything is compiled. A program's file is named by JAX's key and its size; if the size
-    differs, the file is incomplete and is removed.
+    This must be entered before anything is compiled. A program's file is named by JAX's key and a checksum of its
+    content; if the checksum differs, the file is damaged and is removed. JAX itself would never replace it.
 
     Args:
         folder: the folder of programs for this kind of machine; it is created if it is missing.
@@ -55,18 +56,20 @@ def shared_programs(folder: Path) -> Iterator[None]:
                 # ignore a full disk: the program will be compiled again
                 if path.name not in known:
                     with contextlib.suppress(OSError, WriteError):
-                        write_file(folder / f"{path.name}.{path.stat().st_size}", path.read_bytes())
+                        content = path.read_bytes()
+                        write_file(folder / f"{path.name}.{_checksum(content)}", content)
 
 
 def _lent(folder: Path, process_folder: Path) -> Iterator[Path]:
-    """Link the complete programs of `folder` into `process_folder`, and yield the links."""
+    """Link the undamaged programs of `folder` into `process_folder`, and yield the links."""
     for path in folder.iterdir():
-        key, dot, size = path.name.rpartition(".")
-        if not (dot and size.isdigit() and path.is_file()):
+        key, _, checksum = path.name.rpartition(".")
+        # a file that another process is writing ends in `tmp`
+        if checksum == "tmp" or not path.is_file():
             continue
         # another process may remove it at the same time
         with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_size != int(size):
+            if _checksum(path.read_bytes()) != checksum:
                 path.unlink()
                 continue
             try:
@@ -79,9 +82,19 @@ def _lent(folder: Path, process_folder: Path) -> Iterator[Path]:
             yield process_folder / key
 
 
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
 def _clear(folder: Path) -> None:
-    """Remove the folders of processes that were killed long ago."""
-    for path in folder.glob(f"{_OWN}*"):
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > _SECONDS_OF_A_PROCESS:
-                shutil.rmtree(path, ignore_errors=True)
+    """Remove the folders and temporary files of killed processes."""
+    for pattern, age in _LEFT_BY_KILLED.items():
+        for path in folder.glob(pattern):
+            # another process may remove it at the same time
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime <= age:
+                    continue
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
