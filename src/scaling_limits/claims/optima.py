@@ -273,8 +273,8 @@ def _upper_end(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.nd
         elif np.isinf(column[last + 1]):
             ends.append((below, octaves[last + 1]))
         else:
-            share = (column[best] + allowed - column[last]) / (column[last + 1] - column[last])
-            end = octaves[last] + share * (octaves[last + 1] - octaves[last])
+            fraction = (column[best] + allowed - column[last]) / (column[last + 1] - column[last])
+            end = octaves[last] + fraction * (octaves[last + 1] - octaves[last])
             ends.append((end if begins else -np.inf, end))
     return np.array(ends).T
 

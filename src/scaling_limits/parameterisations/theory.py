@@ -265,15 +265,25 @@ def _direction(
         sent: power of the error at the weight's node.
         entering: power of the inputs of the weight.
         to_output: power of the derivative of the output with respect to the weight's node.
+
+    Raises:
+        ConfigurationError: there is no theory for the optimiser.
     """
     if update_rule == "adam":
         return 0.0
+    if update_rule == "sgd":
+        return gradient
     size_in, size_out = _size(role, "input"), _size(role, "output")
     if update_rule == "shampoo":
         moment = 2 * (sent + entering) + size_in + size_out
         return gradient - SHAMPOO * moment
+    if update_rule not in PRECONDITIONERS:
+        known = ", ".join(("adam", "sgd", "shampoo", *PRECONDITIONERS))
+        raise ConfigurationError(
+            "update_rule", f"powers of width are predicted for {known}, not for '{update_rule}'"
+        )
     factors = (2 * entering + size_in, 2 * to_output + size_out)
-    powers = PRECONDITIONERS.get(update_rule, (0.0, 0.0))
+    powers = PRECONDITIONERS[update_rule]
     return gradient - sum(e * order for e, order in zip(powers, factors, strict=True))
 
 

@@ -289,13 +289,15 @@ class Lines(page.Drawing):
         """Return whether a panel has so few points that each gets a marker."""
         return bool(self.rows(panel)[panel.x].nunique() <= 20)
 
-    def slopes(self, panel: Panel) -> list[fits.Slope]:
+    def slopes(self, panel: Panel) -> list[fits.FittedSlope]:
         """Return the fitted slopes to write in a panel."""
-        slopes: dict[str, list[fits.Slope]] = {}
+        slopes: dict[str, list[fits.FittedSlope]] = {}
         for line, value, _ in self.parts(panel):
             # of several claims about a line, show the first
             for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
-                fit = fits.Slope(slope, interval, self._colour(panel, line, value), line.style)
+                fit = fits.FittedSlope(
+                    slope, interval, self._colour(panel, line, value), line.style
+                )
                 slopes.setdefault(line.style, []).append(fit)
         all_fits = [fit for of_style in slopes.values() for fit in of_style]
         # without room for all, those of comparisons are left out
