@@ -20,7 +20,7 @@ FLOORS = [
             "losses",
             "runtime",
         ),
-        *("source", "store", "outcomes", "images"),
+        *("source", "store", "outcomes", "images", "markdown"),
     },
     {
         *("datasets", "networks", "parameterisations", "algorithms", "optimisers", "limits"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from scaling_limits import markdown
 from scaling_limits.audit.power import Power, planned_seeds, power_of
 from scaling_limits.audit.select import select
 from scaling_limits.claims.base import ClaimBase
@@ -125,8 +126,7 @@ def _claims(configuration: Configuration) -> Claims:
 def _section(preset: str, rows: Sequence[Row]) -> str:
     decided = sum(row[-2] == "yes" for row in rows)
     head = f"## Preset `{preset}`\n\n{decided} of {len(rows)} claims' grids decide.\n"
-    lines = [_COLUMNS, ("---",) * len(_COLUMNS), *rows]
-    return "\n".join([head, *(f"| {' | '.join(line)} |" for line in lines), ""])
+    return "\n".join([head, *markdown.table(_COLUMNS, rows), ""])
 
 
 def _written(page: str) -> dict[str, list[Row]]:
