@@ -112,6 +112,7 @@ lint: setup
 	$(RUN)/ruff check
 	$(RUN)/ruff format --check
 	$(RUN)/mypy
+	$(RUN)/codespell *.md benchmarks config docs profiles src workflow
 
 # format the source, and write the page of all settings and the schema with which editors complete an experiment's file
 format: setup

@@ -81,7 +81,7 @@ def step(given: argparse.Namespace) -> None:
         took[count] = time.perf_counter() - begun
     seconds = (took[MORE] - took[FEW]) / (MORE - FEW)
     updates = max(cell.num_steps, 1)
-    kernels = counted(cell).found["kernels"] / updates
+    kernels = counted(cell).amounts["kernels"] / updates
     memory = jax.devices()[0].memory_stats() or {}
     tell(
         given,

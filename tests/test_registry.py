@@ -1,7 +1,10 @@
 """What is found by name, and that declaring costs no import of JAX."""
 
+import ast
+import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +12,7 @@ from scaling_limits import algorithms, optimisers
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.registry import Registry
 
+PACKAGE = Path(__file__).parents[1] / "src" / "scaling_limits"
 ROOMS = (
     "algorithms",
     "limits",
@@ -54,3 +58,18 @@ def test_declarations_import_no_jax() -> None:
     program = DECLARED.format(rooms=ROOMS)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_mypy_checks_every_part_against_its_contract(room: str) -> None:
+    registry = importlib.import_module(f"scaling_limits.{room}").registry
+    contract = PACKAGE / room.partition(".")[0] / "contract.py"
+    tree = ast.parse(contract.read_text(encoding="utf-8"))
+    checked = {
+        name.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AnnAssign) and node.value is not None
+        for name in ast.walk(node.value)
+        if isinstance(name, ast.Name)
+    }
+    assert checked == {module.rpartition(".")[2] for module in registry.modules.values()}

@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+from scaling_limits.claims import registry
+
 PACKAGE = Path(__file__).parents[1] / "src" / "scaling_limits"
 
 FLOORS = [
@@ -18,7 +20,7 @@ FLOORS = [
             "losses",
             "runtime",
         ),
-        *("source", "store", "outcomes", "images"),
+        *("source", "store", "outcomes", "images", "markdown"),
     },
     {
         *("datasets", "networks", "parameterisations", "algorithms", "optimisers", "limits"),
@@ -98,3 +100,16 @@ def test_claims_and_plots_do_not_know_each_other():
 def test_the_configuration_knows_no_kind_of_plot():
     known = {other for name, other in imports() if name.split(".")[0] == "configuration"}
     assert {name for name in known if name.startswith("plots.")} == {"plots.options"}
+
+
+def test_no_room_above_knows_a_kind_of_claim():
+    known = {
+        (name, other)
+        for name, other in imports()
+        if other.startswith("claims.") and not name.startswith("claims")
+    }
+    kinds = {f"claims.{kind}" for kind in registry.modules} | {"claims.optima"}
+    # the check of a user's models is a user of the judge
+    assert {pair for pair in known if pair[1] in kinds} == {
+        ("model_check.transfer", "claims.optimum_stays")
+    }

@@ -1,14 +1,17 @@
 """The optima and slopes that `figure.json` has of a claim, for pictures to show."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from claim_examples import STAYS
 
-from scaling_limits.pipeline.evidence import optima as judged
-from scaling_limits.pipeline.evidence import slopes
+from scaling_limits.claims.base import ClaimBase
+from scaling_limits.claims.measurement import Measurement, SlopeRow, UndecidedError
+from scaling_limits.claims.simulation import Recorded, Simulation
+from scaling_limits.pipeline.evidence import shown
+from scaling_limits.records import Results
 from toys import parsed_claim
 
 RATES = tuple(2.0**k for k in range(-6, 3))
@@ -31,7 +34,8 @@ def rows(grid: str, drift: float, seeds: int = 3, lost: tuple[int, ...] = ()) ->
 
 def arms(tabulate: Tables, table: list[dict], **claim: Any) -> list[dict[str, Any]]:
     read = parsed_claim({**CLAIM, "quantity": {"metric": "train_loss"}, **claim})
-    said: Mapping[str, Any] = judged(read, tabulate(table))
+    assert read.shown == "optima"
+    said: Mapping[str, Any] = shown(read, tabulate(table))
     assert (said["over"], said["along"], said["within"]) == ("learning_rate", "width", None)
     assert said["quantity"]["metric"] == "train_loss"
     assert "grids" not in said
@@ -89,7 +93,7 @@ def slope_arms(tabulate: Tables, **claim: Any) -> list[dict[str, Any]]:
         "kind": "slope",
     }
     read = parsed_claim({**said, "quantity": {"metric": "train_loss"}, **rule})
-    return slopes(read, tabulate(table))["arms"]
+    return shown(read, tabulate(table))["arms"] if read.shown == "slopes" else []
 
 
 def test_slopes_are_those_of_each_group_in_each_arm(tabulate: Tables) -> None:
@@ -107,3 +111,49 @@ def test_a_slope_of_one_value_names_it_and_one_of_some_sizes_is_left_out(tabulat
     assert [fit["group"] for fit in own["fits"]] == [{"depth": 4}]
     region = {"ratio": ["width"], "at_least": 32}
     assert slope_arms(tabulate, each=["depth"], where=region) == []
+
+
+class Own(ClaimBase):
+    """A package's kind of claim, derived from none of the project's kinds, whose controls decide nothing."""
+
+    kind: Literal["own"]
+    along: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.along,)
+
+    @property
+    def shown(self) -> Literal["slopes"]:
+        return "slopes"
+
+    def evidence(self, results: Results) -> list[SlopeRow]:
+        if set(results.cells["grid"]) != set(self.grids):
+            raise UndecidedError("there is only one width")
+        return [SlopeRow({"depth": np.int64(4)}, -1.0, None)]
+
+    def measure(self, results: Results, *_: Results) -> Measurement:
+        raise NotImplementedError
+
+    def simulation(self, recorded: Recorded) -> Simulation:
+        raise NotImplementedError
+
+
+def test_a_package_s_own_kind_shows_what_it_returns(tabulate: Tables) -> None:
+    rule = {"kind": "own", "along": "width", "control": ["control"], "only": {"seed": 0}}
+    said = {key: CLAIM[key] for key in ("id", "statement", "source", "grids")}
+    claim = Own.model_validate({**said, **rule, "quantity": {"metric": "train_loss"}})
+    content = shown(claim, tabulate(rows("main", 0.0) + rows("control", 1.0)))
+    assert content["along"] == "width"
+    assert content["arms"] == [
+        {
+            "grids": ["main"],
+            "fits": [{"group": {"seed": 0, "depth": 4}, "slope": -1.0, "interval": None}],
+        },
+        {"grids": ["control"], "fits": []},
+    ]
+
+
+def test_optima_that_are_best_over_further_columns_are_not_shown() -> None:
+    claim = {**CLAIM, "quantity": {"metric": "train_loss"}, "profile": ["depth"]}
+    assert parsed_claim(claim).shown is None

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from scaling_limits.audit.html import LARGEST, PICTURE, fitted
+from scaling_limits.audit.html import LARGEST, PICTURE, shrunk
 from scaling_limits.audit.index import IN_REPORT, INDEX, WIDTH, write_drawn_index, write_index
 from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.summary import settings_of, write_summary
@@ -219,7 +219,7 @@ def test_a_large_picture_is_made_to_fit(folder: Path) -> None:
     content = io.BytesIO()
     Image.fromarray(strips).save(content, "png", compress_level=0)
     assert len(content.getvalue()) > PICTURE
-    small = fitted(content.getvalue())
+    small = shrunk(content.getvalue())
     assert len(small) < PICTURE
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(small)).convert("RGB")), strips)
 

@@ -60,6 +60,7 @@ def test_entries_are_found_by_claim_and_preset(tmp_path: Path) -> None:
         ([FAILURE, FAILURE], [], "registered.yaml: registered: twice: mupc, fig5, stays, smoke"),
         ([], [AMENDMENT, AMENDMENT], "amendments.yaml: amendments: twice: mupc, fig5, stays"),
         ([CLAIM], [], r"registered.yaml: registered.0.text: "),
+        (CLAIM, [], r"registered.yaml: registered: should be a list, not {"),
         # under a picture there is room for a line
         ([{**FAILURE, "clause": "x" * 141}], [], r"registered.yaml: registered.0.clause: .*140"),
         ([{**CLAIM, "text": "known"}], [], r"registered.yaml: registered.0.checked: "),

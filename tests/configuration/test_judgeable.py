@@ -84,7 +84,7 @@ FLATTER = {"grids": "square", "over": "output_init_scale", "than": "learning_rat
             "than",
             "in oblong, output_init_scale spans 1 octaves and learning_rate 2; spreads compare over equal spans",
         ),
-        ("flatter", {**FLATTER, "than": "momentum"}, "grids", "unknown column 'momentum'"),
+        ("flatter", {**FLATTER, "than": "momentum"}, "than", "unknown column 'momentum'"),
         ("flatter", {**FLATTER, "over": "learning_rate"}, "grids", "learning_rate is named twice"),
         (
             "flatter",
@@ -158,7 +158,7 @@ FLATTER = {"grids": "square", "over": "output_init_scale", "than": "learning_rat
         (
             "level_set",
             {**LEVEL_SET, "grids": "square", "each": "momentum"},
-            "grids",
+            "each",
             "unknown column 'momentum'",
         ),
         (
@@ -239,8 +239,31 @@ FLATTER = {"grids": "square", "over": "output_init_scale", "than": "learning_rat
             "ratio",
             "width over itself is 1 everywhere",
         ),
-        ("optimum_stays", {**STAYS, "along": "momentum"}, "grids", "unknown column 'momentum'"),
-        ("bound", {**BOUND, "by": ["width", "learning_rate", "layer"]}, "grids", "no `per: layer`"),
+        ("optimum_stays", {**STAYS, "along": "momentum"}, "along", "unknown column 'momentum'"),
+        (
+            "slope",
+            {**SLOPE, "each": "lerning_rate"},
+            "each",
+            "the grid main: unknown column 'lerning_rate'; did you mean 'learning_rate'?",
+        ),
+        (
+            "slope",
+            {**SLOPE, "decided_at": {"widht": 8}},
+            "decided_at.widht",
+            "unknown column 'widht'; did you mean 'width'?",
+        ),
+        (
+            "slope",
+            {**SLOPE, "only": {"sede": 0}},
+            "only.sede",
+            "unknown column 'sede'; did you mean 'seed'?",
+        ),
+        (
+            "bound",
+            {**BOUND, "by": ["width", "learning_rate", "layer"]},
+            "by",
+            "the quantity has no `per: layer`",
+        ),
         (
             "bound",
             {**BOUND, "quantity": {"metric": "activity_change"}},

@@ -10,6 +10,7 @@ from scaling_limits.parameterisations.theory import (
     depth_exponents,
     depth_exponents_of,
     depth_region,
+    width_exponents,
 )
 
 
@@ -92,3 +93,10 @@ def test_predictions_are_taken_from_a_cells_settings():
         depth_exponents_of(settings | {"depth_exponent": None})
     with pytest.raises(ConfigurationError, match="unknown parameterisation 'mine'"):
         depth_exponents_of(settings | {"parameterisation": "mine"})
+
+
+def test_powers_of_width_are_not_predicted_for_an_unknown_optimiser():
+    row = find_row("sp_gaussian", "sgd").model_copy(update={"update_rule": "lion"})
+    network = {"num_hidden_layers": 2, "skip": False}
+    with pytest.raises(ConfigurationError, match="adam, sgd, shampoo, foof, kfac, not for 'lion'"):
+        width_exponents(row, **network, exponents=Exponents(), exponent_changes={})

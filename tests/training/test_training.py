@@ -272,7 +272,7 @@ def test_networks_that_are_not_trained_are_measured_as_drawn(datasets_folder: Pa
 
 def test_networks_that_are_not_trained_compile_no_training() -> None:
     measure = {"performance": [0]}
-    counted = [count.counted(cell(measure=measure, **own)).found for own in ({}, UNTRAINED)]
+    counted = [count.counted(cell(measure=measure, **own)).amounts for own in ({}, UNTRAINED)]
     assert counted[1]["operations"] < 0.5 * counted[0]["operations"]
 
 
@@ -283,7 +283,7 @@ def test_what_is_compiled_quickly_is_a_shorter_program_for_the_same_numbers(
     full = quick.model_copy(update={"compiled": None})
     assert quick.compiled == "quickly"
     loops = [
-        count.counted(each.model_copy(update={"measurements": ()})).found["loops"]
+        count.counted(each.model_copy(update={"measurements": ()})).amounts["loops"]
         for each in (quick, full)
     ]
     # inference is one loop instead of four

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from scaling_limits import markdown
 from scaling_limits.audit.index import PICTURE
 from scaling_limits.audit.table import Audit, in_short, read_verdicts, score_by_paper, status
 from scaling_limits.audit.verdicts import Verdict, verdict_label
@@ -89,18 +90,15 @@ def _entry(figure: JsonObject, name: str, verdicts: Sequence[Verdict]) -> Iterat
     if verdicts:
         outcome, claims = score([verdict.verdict for verdict in verdicts])
         yield f"**{outcome}**, {claims}. {' '.join(figure['notes'])}\n"
-        yield "| claim | verdict | value | threshold |\n| --- | --- | --- | --- |"
-        yield from (_row(verdict) for verdict in verdicts)
+        yield from markdown.table(("claim", "verdict", "value", "threshold"), map(_row, verdicts))
         yield ""
     elif figure["notes"]:
         yield f"{' '.join(figure['notes'])}\n"
 
 
-def _row(verdict: Verdict) -> str:
+def _row(verdict: Verdict) -> tuple[str, ...]:
     value = "" if verdict.value is None else with_interval(verdict.value, verdict.interval)
-    cells = (verdict.statement, verdict_label(verdict), value, verdict.threshold)
-    # an unescaped bar would end the cell
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return verdict.statement, verdict_label(verdict), value, verdict.threshold
 
 
 def write_score(results: Path, page: Path) -> None:

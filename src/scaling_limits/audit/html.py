@@ -67,22 +67,22 @@ def picture(content: bytes, alt: str, kind: str = "png") -> str:
     return f'<img src="data:image/{kind};base64,{b64encode(content).decode()}" alt="{escape(alt)}">'
 
 
-def fitted(png: bytes) -> bytes:
+def shrunk(png: bytes) -> bytes:
     """Return a picture; if it is larger than `PICTURE`, with fewer colours and as few pixels as necessary."""
     if len(png) <= PICTURE:
         return png
     with Image.open(io.BytesIO(png)) as image:
         rgb = image.convert("RGB")
-    smaller, share = png, 1.0
+    smaller, scale = png, 1.0
     while len(smaller) > PICTURE:
-        size = (max(1, round(share * rgb.width)), max(1, round(share * rgb.height)))
+        size = (max(1, round(scale * rgb.width)), max(1, round(scale * rgb.height)))
         content = io.BytesIO()
         rgb.resize(size, Image.Resampling.LANCZOS).quantize(256).save(content, "png")
-        smaller, share = content.getvalue(), 0.8 * share
+        smaller, scale = content.getvalue(), 0.8 * scale
     return smaller
 
 
-def tabulate(header: Iterable[str], rows: Iterable[str]) -> str:
+def _html_table(header: Iterable[str], rows: Iterable[str]) -> str:
     """Return a table with rows that are already HTML."""
     head = "".join(f"<th>{escape(text)}</th>" for text in header)
     return f"<table>\n<tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
@@ -90,7 +90,7 @@ def tabulate(header: Iterable[str], rows: Iterable[str]) -> str:
 
 def table(header: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
     """Return a table of plain text."""
-    return tabulate(header, ("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows))
+    return _html_table(header, ("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows))
 
 
 def folded(title: str, content: str) -> str:
@@ -110,7 +110,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> str:
             f'<td class="verdict {verdict.verdict.replace(" ", "-")}"><strong>{verdict_label(verdict)}</strong></td>'
             f"{_cell(value)}{_cell(verdict.threshold)}{_cell(verdict.source)}</tr>"
         )
-    return tabulate(("claim", "verdict", "value", "threshold", "source"), rows)
+    return _html_table(("claim", "verdict", "value", "threshold", "source"), rows)
 
 
 def _cell(text: str) -> str:

@@ -106,7 +106,10 @@ class Register:
 def _by_claim(model: type[EntryT], path: Path, key: str) -> dict[Key, EntryT]:
     """Read the entries of a list in a YAML file, by claim and preset."""
     by_claim: dict[Key, EntryT] = {}
-    for number, content in enumerate(read_yaml(path).get(key) or []):
+    entries = read_yaml(path).get(key) or []
+    if not isinstance(entries, list):
+        raise ConfigurationError(None, f"{path}: {key}: should be a list, not {entries!r:.80}")
+    for number, content in enumerate(entries):
         entry = validated(model, content, f"{path}: {key}.{number}.")
         for preset in entry.presets:
             claim = (entry.paper, entry.figure, entry.claim, preset)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scaling_limits.audit.html import fitted, folded, page, picture, table, verdict_table
+from scaling_limits.audit.html import folded, page, picture, shrunk, table, verdict_table
 from scaling_limits.audit.mathematics import with_formulas
 from scaling_limits.audit.table import read_verdicts
 from scaling_limits.audit.verdicts import Verdict
@@ -51,7 +51,7 @@ def write_summary(folder: Path | str) -> None:
         f"<h1>{with_formulas(figure['title'])}</h1>",
         f"<p>{with_formulas(see)}</p>" if see else "",
         f"<p>{_score(figure, verdicts)}</p>",
-        f"<figure>{picture(fitted((folder / 'figure.png').read_bytes()), figure['title'])}</figure>",
+        f"<figure>{picture(shrunk((folder / 'figure.png').read_bytes()), figure['title'])}</figure>",
         f"<p>{with_formulas(figure['caption'])}</p>",
         f"<p>Files in the folder of this page: {_FILES}.</p>",
         "<h2>Claims</h2>",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from scaling_limits import markdown
 from scaling_limits.audit.verdicts import Verdict, is_weak, remarks, verdict_label
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.figures import OWN
@@ -196,15 +197,16 @@ def _markdown(audit: Audit) -> str:
     lines += [f"{in_short(audit.summary)}.", ""]
     lines += score_by_paper(audit)
     for paper, group in groupby(audit.verdicts, key=lambda v: v.paper):
-        for figure, verdicts in groupby(group, key=lambda v: v.figure):
+        for figure, of_figure in groupby(group, key=lambda v: v.figure):
+            verdicts = list(of_figure)
+            rows = [
+                (v.statement, f"**{_marked(v)}**", _value(v), v.threshold, v.source)
+                for v in verdicts
+            ]
             lines += ["", f"## {paper} / {figure}", ""]
-            lines += ["| claim | verdict | value | threshold | source |", "|" + " --- |" * 5]
-            details = []
-            for v in verdicts:
-                row = (v.statement, f"**{_marked(v)}**", _value(v), v.threshold, v.source)
-                lines.append(f"| {' | '.join(_cell(text) for text in row)} |")
-                details.append(" ".join([f"- `{v.claim}`: {v.detail}.", *remarks(v)]))
-            lines += ["", *details]
+            lines += markdown.table(("claim", "verdict", "value", "threshold", "source"), rows)
+            lines.append("")
+            lines += [" ".join([f"- `{v.claim}`: {v.detail}.", *remarks(v)]) for v in verdicts]
     return "\n".join(lines) + "\n"
 
 
@@ -214,11 +216,11 @@ def score_by_paper(audit: Audit) -> list[str]:
     Outcomes that no claim has are left out.
     """
     outcomes = [outcome for outcome, count in audit.summary.counts.items() if count]
-    lines = [f"| paper | {' | '.join(outcomes)} |", "|" + " --- |" * (len(outcomes) + 1)]
+    rows = []
     for paper, group in groupby(audit.verdicts, key=lambda v: v.paper):
         counts = summarise(list(group)).counts
-        lines.append(f"| {paper} | {' | '.join(str(counts[each]) for each in outcomes)} |")
-    return lines
+        rows.append([paper, *(str(counts[each]) for each in outcomes)])
+    return list(markdown.table(["paper", *outcomes], rows))
 
 
 def status(audit: Audit) -> str:
@@ -264,10 +266,6 @@ def _junit(audit: Audit) -> ET.Element:
 
 def _value(verdict: Verdict) -> str:
     return "" if verdict.value is None else with_interval(verdict.value, verdict.interval)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
 
 
 def _xml(text: str) -> str:

@@ -19,7 +19,7 @@ from scaling_limits.figures.quantities import Quantity
 from scaling_limits.strict import Strict
 
 if TYPE_CHECKING:
-    from scaling_limits.claims.measurement import Measurement
+    from scaling_limits.claims.measurement import Evidence, Measurement
     from scaling_limits.claims.simulation import Recorded, Simulation
     from scaling_limits.records import Results
 
@@ -128,6 +128,25 @@ class ClaimBase(Strict, ABC):
         Raises:
             UndecidedError: the records do not decide the claim.
         """
+
+    @property
+    def shown(self) -> Literal["optima", "slopes"] | None:
+        """The evidence that pictures show; None for nothing.
+
+        Optima are shown against the size `along` for the hyperparameter `over`, and slopes next to lines over `along`.
+        """
+        return None
+
+    def evidence(self, results: Results) -> Evidence:
+        """Return the rows that pictures show, if the claim is `shown`.
+
+        Args:
+            results: the cells of the judged grids, or of a control, with their records.
+
+        Raises:
+            UndecidedError: the records contain no evidence.
+        """
+        return ()
 
     @abstractmethod
     def simulation(self, recorded: Recorded) -> Simulation:

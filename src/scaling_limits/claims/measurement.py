@@ -1,8 +1,10 @@
 """The result of measuring a claim, and the format of its numbers."""
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import NamedTuple
 
 from scaling_limits.outcomes import Reason
 
@@ -43,6 +45,27 @@ class Measurement:
     threshold: str
     detail: str
     undecided: str = ""
+
+
+class OptimumRow(NamedTuple):
+    """The optimum at one size, with both ends of its 95 % interval; None for an end beyond the grid."""
+
+    size: float
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class SlopeRow(NamedTuple):
+    """The slope along a size at the values `group` of other columns, with its 95 % interval."""
+
+    group: dict[str, Hashable]
+    slope: float
+    interval: Interval | None
+
+
+Evidence = Sequence[OptimumRow] | Sequence[SlopeRow]
+"""Numbers behind a verdict that pictures show."""
 
 
 def diverged(threshold: str, detail: str) -> Measurement:

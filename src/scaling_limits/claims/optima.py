@@ -7,16 +7,23 @@ the edge of its grid anywhere beyond. Samples of an optimum include this uncerta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import Names, SizeClaim, Some
 from scaling_limits.claims.intervals import interval_of
-from scaling_limits.claims.measurement import Interval, UndecidedError, prose, setting
+from scaling_limits.claims.measurement import (
+    Interval,
+    OptimumRow,
+    UndecidedError,
+    prose,
+    setting,
+)
 from scaling_limits.claims.points import (
     Points,
     by_size,
@@ -61,6 +68,25 @@ class OptimumClaim(SizeClaim):
     def competing(self) -> bool:
         """True: values of the hyperparameter compete."""
         return True
+
+    @property
+    def shown(self) -> Literal["optima"] | None:
+        """Optima, unless each is the best over further columns, which no line shows."""
+        return None if self.profile else "optima"
+
+    def evidence(self, results: Results) -> list[OptimumRow]:
+        """Return the optimum at each size that trains.
+
+        Raises:
+            UndecidedError: see `optima_of`.
+        """
+        return [
+            OptimumRow(
+                float(size),
+                *(2.0**end if math.isfinite(end) else None for end in (o.at, *o.interval)),
+            )
+            for size, o in optima_of(self, results).items()
+        ]
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of an optimum that does not move."""
@@ -247,8 +273,8 @@ def _upper_end(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.nd
         elif np.isinf(column[last + 1]):
             ends.append((below, octaves[last + 1]))
         else:
-            share = (column[best] + allowed - column[last]) / (column[last + 1] - column[last])
-            end = octaves[last] + share * (octaves[last + 1] - octaves[last])
+            fraction = (column[best] + allowed - column[last]) / (column[last + 1] - column[last])
+            end = octaves[last] + fraction * (octaves[last + 1] - octaves[last])
             ends.append((end if begins else -np.inf, end))
     return np.array(ends).T
 

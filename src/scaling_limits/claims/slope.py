@@ -15,6 +15,7 @@ from scaling_limits.claims.intervals import Bounds, decide, together
 from scaling_limits.claims.measurement import (
     Interval,
     Measurement,
+    SlopeRow,
     UndecidedError,
     diverged,
     prose,
@@ -188,6 +189,22 @@ class Claim(ClaimBase):
         if not fits:
             raise UndecidedError(f"there is only one {prose(self.along)}", "sizes")
         return fits
+
+    @property
+    def shown(self) -> Literal["slopes"] | None:
+        """Slopes, unless they are fitted to a part of the sizes, since a line shows all sizes."""
+        return None if self.where and self.along in self.where.ratio else "slopes"
+
+    def evidence(self, results: Results) -> list[SlopeRow]:
+        """Return the fitted slope of each group, or none if training diverged.
+
+        Raises:
+            UndecidedError: see `fits`.
+        """
+        fits = self.fits(results)
+        if isinstance(fits, Measurement):
+            return []
+        return [SlopeRow(fit.group, fit.slope, fit.interval) for fit in fits]
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of powers of the size."""

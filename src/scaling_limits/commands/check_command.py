@@ -25,7 +25,10 @@ def run(
     Args:
         file: defines `build`, `optimiser`, `data` and optionally `loss`, as the arguments of `scaling_limits.check`.
         picture: where to save the plot; not drawn if None.
-        widths, depths, seeds, steps: see `scaling_limits.check`.
+        widths: the widths of the models.
+        depths: their depths.
+        seeds: the number of initial models at each size.
+        steps: the number of training steps.
 
     Returns:
         Whether the model is stable.

@@ -6,7 +6,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
+from scaling_limits import markdown
 from scaling_limits.audit.power import Power, planned_seeds, power_of
 from scaling_limits.audit.select import select
 from scaling_limits.claims.base import ClaimBase
@@ -124,8 +126,7 @@ def _claims(configuration: Configuration) -> Claims:
 def _section(preset: str, rows: Sequence[Row]) -> str:
     decided = sum(row[-2] == "yes" for row in rows)
     head = f"## Preset `{preset}`\n\n{decided} of {len(rows)} claims' grids decide.\n"
-    lines = [_COLUMNS, ("---",) * len(_COLUMNS), *rows]
-    return "\n".join([head, *(f"| {' | '.join(line)} |" for line in lines), ""])
+    return "\n".join([head, *markdown.table(_COLUMNS, rows), ""])
 
 
 def _written(page: str) -> dict[str, list[Row]]:
@@ -161,16 +162,15 @@ def _row(figure: str, claim: ClaimBase, folder: Path) -> Row:
 
 def _grid(claim: ClaimBase, cells: pd.DataFrame) -> Iterator[str]:
     """Yield the sizes, the hyperparameters and the seeds of a claim's cells as text."""
-    along = getattr(claim, "along", None)
-    over = getattr(claim, "over", ())
-    than = getattr(claim, "than", None)
-    sizes = [along] if along else [*getattr(claim, "by", ())]
-    sizes.append(getattr(claim, "growing_along", None))
-    for column in [c for c in sizes if c in cells]:
+    hyperparameters = claim.points if claim.competing else ()
+    for column in dict.fromkeys(claim.columns):
+        if column not in cells:
+            continue
         values = sorted(cells[column].unique())
-        yield f"{prose(column)} {setting(values[0])} to {setting(values[-1])} ({len(values)})"
-    for column in [over, *([than] if than else [])] if isinstance(over, str) else over:
-        yield f"{cells[column].nunique()} {prose(column)}s"
+        if column in hyperparameters or not is_numeric_dtype(cells[column]):
+            yield f"{len(values)} {prose(column)}s"
+        else:
+            yield f"{prose(column)} {setting(values[0])} to {setting(values[-1])} ({len(values)})"
     count = cells["seed"].nunique()
     yield f"{count} seed{'s' if count > 1 else ''}"
 

@@ -66,7 +66,7 @@ def _experiment(
 def _substituted(settings: Tree, replaced: Mapping[str, str]) -> Tree:
     """Return settings with the datasets that are used, each origin with the datasets that they replace."""
     datasets = settings.value("dataset")
-    names = datasets if isinstance(datasets, list) else [datasets]
+    names = list(map(str, datasets if isinstance(datasets, list) else [datasets]))
     wanted = [name for name in names if name in replaced]
     if not wanted:
         return settings

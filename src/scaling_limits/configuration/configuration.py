@@ -4,7 +4,6 @@ A job reads only its experiment and the files that this extends; of the user's o
 define names.
 """
 
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -148,8 +147,9 @@ class Configuration:
     def _check_own(self, name: str) -> None:
         """Check an experiment of the user, and raise a ConfigurationError with all its problems."""
         figures = self.paper(OWN).library.figures(name)
-        checks = [partial(self.figure, OWN, figure) for figure in figures]
-        raise_together([partial(self.points, OWN, name), *checks])
+        checks: list[Callable[[], object]] = [partial(self.points, OWN, name)]
+        checks += [partial(self.figure, OWN, figure) for figure in figures]
+        raise_together(checks)
 
     def sound_figures(self, slug: str) -> list[str]:
         """Return the names of a paper's figures, without those of experiments that have `faults`."""
@@ -194,13 +194,13 @@ class Configuration:
         paper = self.paper(slug)
         _, experiment = paper.figure(name)
         other_metrics = bool(self.user_algorithms)
-        resolved: Figure
         resolved, _ = raise_together(
             [
                 lambda: resolved_figure.figure(paper, name, other_metrics=other_metrics),
                 lambda: self.points(slug, experiment),
             ]
         )
+        assert isinstance(resolved, Figure)
         grids = self._grid_cells(slug, resolved.experiment)
         resolved_figure.refuse_all(
             paper, name, [*unrecorded(resolved, grids), *judgeable.problems(resolved, grids)]
@@ -249,15 +249,14 @@ class Configuration:
         if experiment is None:
             return ()
         grids = self.experiment(slug, experiment).grids
-        checks: list[Callable[[], object]] = [
+        checks: list[Callable[[], list[Point] | None]] = [
             partial(self._grid_points, slug, experiment, grid) for grid in grids
         ]
         if slug == OWN:
             checks.append(
                 partial(resolved_figure.refuse_unused_grids, self.paper(slug), experiment)
             )
-        results = raise_together(checks)
-        return tuple(itertools.chain.from_iterable(results[: len(grids)]))
+        return tuple(point for points in raise_together(checks) for point in points or ())
 
     @cache
     def cells(self, slug: str, experiment: str | None) -> list[Cell]:

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import yaml
 
@@ -110,7 +110,7 @@ def _schema() -> None:
 _schema()
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, object]:
     """Read a mapping from a YAML file.
 
     Raises:

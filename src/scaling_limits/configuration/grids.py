@@ -63,8 +63,8 @@ def _walk(
         entries = _inherited(key, siblings, base, ())
         node_settings = merge(parent.settings, entries.only(settings))
         node_measurements = merge(parent.measurements, entries.tree("measurements"))
-        titles = (*parent.titles, entries.value("title"))
-        dataset = entries.value("paper_dataset") or parent.paper_dataset
+        titles = (*parent.titles, entries.text("title"))
+        dataset = entries.text("paper_dataset") or parent.paper_dataset
         node = Node(node_settings, node_measurements, titles, (name,), dataset)
         nodes[name] = node
         if entries.tree("grids"):

@@ -5,9 +5,10 @@ therefore also be met at the scale of the file.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from scaling_limits.cells import Cell, CellSettings
+from scaling_limits.claims.base import ClaimBase
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.recorded import axes_of, measured_by, quantities
@@ -18,20 +19,49 @@ from scaling_limits.figures.written import MisplacedError, Path
 
 def problems(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
     """Yield the problems of a figure's claims and plots with the cells of its grids, each with its path."""
-    for use in _uses(figure):
-        yield from _use_problems(use, grids)
     for claim in figure.claims:
-        for key, text in claim.problems(grids):
-            yield MisplacedError(("claims", claim.id, claim.kind, *key), text)
+        unknown_columns = list(_unknown_columns(claim, grids))
+        # without its columns, everything else about a claim would be wrong as well
+        yield from unknown_columns or _claim_problems(claim, grids)
+    for use in figure.plot.uses():
+        yield from _use_problems(use, grids)
     yield from figure.plot.problems(grids)
+
+
+def _claim_problems(claim: ClaimBase, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+    for use in _claim_uses(claim):
+        yield from _use_problems(use, grids)
+    for key, text in claim.problems(grids):
+        yield MisplacedError(("claims", claim.id, claim.kind, *key), text)
+
+
+def _unknown_columns(claim: ClaimBase, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
+    """Yield columns that the cells and records of a claim's own grids lack, each at the key that names it."""
+    path: Path = ("claims", claim.id, claim.kind)
+    use = Use(path, claim.grids, claim.quantity, claim.columns, claim.only)
+    for column in dict.fromkeys((*claim.columns, *claim.only, *claim.decided_at)):
+        problem = _column_problem(column, use, grids)
+        if problem is not None:
+            yield MisplacedError((*path, *_key_of(claim, column)), problem)
+
+
+def _key_of(claim: ClaimBase, column: str) -> Path:
+    """Return the key of a claim that names a column; `grids` if the kind has no such key."""
+    shared = set(ClaimBase.model_fields) - {"only", "decided_at"}
+    for key, value in claim.model_dump(mode="json", exclude=shared).items():
+        if isinstance(value, dict) and column in value:
+            return (key, column)
+        if value == column or (isinstance(value, list) and column in value):
+            return (key,)
+    return ("grids",)
 
 
 def warnings(figure: Figure, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
     """Yield warnings about a figure: windows that are longer than training, and claims about values that a preset
     leaves out.
     """
-    for use in _uses(figure):
-        if use.path[0] == "claims":
+    for claim in figure.claims:
+        for use in _claim_uses(claim):
             yield from _absent_values(use, grids)
     for path, grid, quantity in quantities(figure):
         last = grids[grid].last_step
@@ -49,32 +79,23 @@ def _absent_values(use: Use, grids: Mapping[str, GridCells]) -> Iterator[Misplac
                 yield MisplacedError(use.path, problem)
 
 
-def _uses(figure: Figure) -> Iterator[Use]:
-    for claim in figure.claims:
-        path: Path = ("claims", claim.id, claim.kind)
-        groups = [("grids", claim.grids), *(("control", (grid,)) for grid in claim.control)]
-        steps = claim.steps if isinstance(claim.steps, tuple) else ()
-        for key, names in (*groups, *(("reference", names) for names in claim.compared)):
-            yield Use((*path, key), names, claim.quantity, claim.columns, claim.only, steps)
-        for key, quantity in claim.quantities.items():
-            if key != "quantity":
-                yield Use((*path, key), claim.grids, quantity, claim.columns, claim.only)
-    yield from figure.plot.uses()
+def _claim_uses(claim: ClaimBase) -> Iterator[Use]:
+    path: Path = ("claims", claim.id, claim.kind)
+    groups = [("grids", claim.grids), *(("control", (grid,)) for grid in claim.control)]
+    steps = claim.steps if isinstance(claim.steps, tuple) else ()
+    for key, names in (*groups, *(("reference", names) for names in claim.compared)):
+        yield Use((*path, key), names, claim.quantity, claim.columns, claim.only, steps)
+    for key, quantity in claim.quantities.items():
+        if key != "quantity":
+            yield Use((*path, key), claim.grids, quantity, claim.columns, claim.only)
 
 
 def _use_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
     kept_axes = use.quantity.kept_axes
-    record_columns = {
-        *kept_axes,
-        *(f"relative_{axis}" for axis in kept_axes if axis in ("layer", "index")),
-    }
-    known = record_columns.union(*(grids[name].columns for name in use.grids))
-    named = f"the grid{'s' if len(use.grids) > 1 else ''} {' and '.join(use.grids)}"
     for column in dict.fromkeys((*use.columns, *use.only)):
-        if column in AXES and column not in record_columns:
-            yield MisplacedError(use.path, f"{column}: the quantity has no `per: {column}`")
-        elif column not in known:
-            yield MisplacedError(use.path, f"{named}: {unknown('column', column, known)}")
+        problem = _column_problem(column, use, grids)
+        if problem is not None:
+            yield MisplacedError(use.path, problem)
     # plots may use the seed as a column, but claims need it for the spread
     columns = (*use.columns, "seed") if use.path[0] == "claims" else use.columns
     twice = sorted({name for name in columns if columns.count(name) > 1})
@@ -91,11 +112,31 @@ def _use_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[Misplace
     differing = _ambiguous_settings(use, grids)
     if differing:
         points = ", ".join(dict.fromkeys((*use.columns, "seed")))
+        verb = "have" if len(use.grids) > 1 else "has"
         problem = (
-            f"{named} {'have' if len(use.grids) > 1 else 'has'} several cells at one point of {points}: they differ in "
+            f"{_named(use.grids)} {verb} several cells at one point of {points}: they differ in "
             f"{', '.join(differing)}; name it among these, or choose one value"
         )
         yield MisplacedError(use.path, problem)
+
+
+def _column_problem(column: str, use: Use, grids: Mapping[str, GridCells]) -> str | None:
+    """Return why a column distinguishes neither the cells nor the records that a claim or plot uses, or None."""
+    kept_axes = use.quantity.kept_axes
+    record_columns = {
+        *kept_axes,
+        *(f"relative_{axis}" for axis in kept_axes if axis in ("layer", "index")),
+    }
+    known = record_columns.union(*(grids[name].columns for name in use.grids))
+    if column in known:
+        return None
+    if column in AXES:
+        return f"{column}: the quantity has no `per: {column}`"
+    return f"{_named(use.grids)}: {unknown('column', column, known)}"
+
+
+def _named(grids: Sequence[str]) -> str:
+    return f"the grid{'s' if len(grids) > 1 else ''} {' and '.join(grids)}"
 
 
 def _step_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:

@@ -42,7 +42,7 @@ class Namespace:
             raise MisplacedError(path, unknown("metric", metric, self.metrics))
         return reference
 
-    def axis(self, reference: object) -> dict[str, Any]:
+    def axis(self, reference: object) -> dict[str, object]:
         """Return the keys of a panel that the definition of a quantity given by name states under `axis`."""
         name = reference.get("quantity") if isinstance(reference, Mapping) else reference
         return (

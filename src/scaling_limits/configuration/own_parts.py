@@ -87,7 +87,7 @@ def problem(experiment: str, check: Callable[[], object]) -> str | None:
 
 
 class OwnParts:
-    """The user-defined parts of `config/config.yaml` (`given`) and of the experiments' files.
+    """The user-defined parts of `config/config.yaml` (`main_parts`) and of the experiments' files.
 
     Experiments' files are read when they are first needed.
     """

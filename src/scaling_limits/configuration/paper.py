@@ -78,7 +78,7 @@ class Paper:
         name: str | None = experiment
         while name in self.library.experiments and name not in chain:
             chain.append(name)
-            name = self.library.experiment(name).value("extends")
+            name = self.library.experiment(name).text("extends")
         return chain
 
     def shared(self, experiment: str | None) -> Tree:

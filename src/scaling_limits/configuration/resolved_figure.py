@@ -1,7 +1,7 @@
 """Conversion of a figure as written to its typed model."""
 
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
@@ -150,14 +150,14 @@ def _misplaced(figure: Figure, namespace: Namespace, paper: Paper) -> Iterator[M
     for path, grid in _grids(figure):
         if grid not in grids:
             yield MisplacedError(path, unknown("grid", grid, grids))
-    for path, grid, column in _best_over(figure):
+    for grid, column in figure.plot.tuned_columns():
         if grid in namespace.nodes and namespace.nodes[grid].settings.value(column) is None:
             axes = namespace.nodes[grid].settings
             problem = f"the grid '{grid}' has no '{column}': {unknown('column', column, axes)}"
-            yield MisplacedError((*path, "over"), problem)
+            yield MisplacedError(("plot", "over"), problem)
     settings = paper.library.settings
     columns = {*settings, *typing.get_args(Axis), "relative_layer", "relative_index"}
-    for path, column in _columns(figure):
+    for path, column in figure.plot.named_columns():
         if column not in columns:
             yield MisplacedError(path, unknown("column", column, columns))
     known = {*settings, *placeholders.COUNTS}
@@ -173,36 +173,11 @@ def _grids(figure: Figure) -> Iterator[tuple[Path, str]]:
     yield from ((("claims",), grid) for grid in figure.judged_grids)
 
 
-def _best_over(figure: Figure) -> Iterator[tuple[Path, str, str]]:
-    """Yield path, grid and column of each reference to the best value over a column of a grid."""
-    yield from ((("plot",), *tuned) for tuned in figure.plot.tuned_columns())
-    for claim in figure.claims:
-        columns = _names(getattr(claim, "over", ()))
-        yield from (
-            (("claims", claim.id), g, column) for g in claim.all_grids for column in columns
-        )
-
-
-def _columns(figure: Figure) -> Iterator[tuple[Path, str]]:
-    """Yield the settings and axes of records that plots and claims use as columns, with the path of each reference."""
-    yield from figure.plot.named_columns()
-    for claim in figure.claims:
-        for key in ("along", "by", "ratio", "where", "only", "decided_at"):
-            value = getattr(claim, key, None)
-            named = _names(getattr(value, "ratio", value))
-            yield from ((("claims", claim.id, claim.kind, key), name) for name in named)
-
-
 @cache
 def _recorded() -> frozenset[str]:
     """Return the metrics of the project's algorithms and measurements."""
     modules = map(measurements.registry.part, measurements.registry.modules)
     return frozenset(METRICS).union(*(module.AXES for module in modules))
-
-
-def _names(value: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names in an entry: a single name, a list of names, or the keys of a mapping."""
-    return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 def _texts(figure: Figure) -> Iterator[tuple[Path, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pydantic.json_schema import JsonSchemaValue
 
+from scaling_limits import markdown
 from scaling_limits.configuration.parts import COMMON, Names, every_part
 from scaling_limits.datasets import catalogue
 from scaling_limits.parameterisations.table import TABLE
@@ -35,30 +36,27 @@ def _sections() -> Iterator[str]:
 
 
 def _parts() -> str:
-    lines = ["## Parts\n", "| setting | names | default | meaning |", "| --- | --- | --- | --- |"]
+    rows = []
     known: dict[str, list[str]] = {"dataset": [f"`{name}`" for name in catalogue.registry.modules]}
     for kind, name, _ in every_part():
         known.setdefault(kind, []).append(f"`{name}`")
     known["parameterisation"] = [f"`{s}`" for s in dict.fromkeys(row.scheme for row in TABLE)]
     for name, info in Names.model_fields.items():
         default = "required" if info.is_required() else _default(info.default)
-        lines.append(f"| `{name}` | {', '.join(known[name])} | {default} | {info.description} |")
-    return "\n".join([*lines, ""])
+        rows.append((f"`{name}`", ", ".join(known[name]), default, str(info.description)))
+    table = markdown.table(("setting", "names", "default", "meaning"), rows)
+    return "\n".join(["## Parts\n", *table, ""])
 
 
 def _section(title: str, declared: type[Strict]) -> str:
     schema = declared.model_json_schema()
     required = schema.get("required", [])
-    lines = [
-        f"## {title}\n",
-        "| setting | values | default | meaning |",
-        "| --- | --- | --- | --- |",
-    ]
+    rows = []
     for name, about in schema["properties"].items():
         default = "required" if name in required else _default(about.get("default"))
-        columns = (f"`{name}`", _values(about), default, about.get("description", ""))
-        lines.append("| " + " | ".join(columns) + " |")
-    return "\n".join([*lines, ""])
+        rows.append((f"`{name}`", _values(about), default, about.get("description", "")))
+    table = markdown.table(("setting", "values", "default", "meaning"), rows)
+    return "\n".join([f"## {title}\n", *table, ""])
 
 
 def _values(about: JsonSchemaValue) -> str:

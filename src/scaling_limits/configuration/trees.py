@@ -1,7 +1,7 @@
 """Contents of configuration files: nested values, each with its file, its line and the inheritance path to it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Union, overload
+from typing import NamedTuple, Union, overload
 
 
 class Origin(NamedTuple):
@@ -38,10 +38,15 @@ class Tree(dict[str, Union[Leaf, "Tree"]]):
         entry = self.get(key)
         return entry if isinstance(entry, Tree) else Tree(self.origin)
 
-    def value(self, key: str) -> Any:
+    def value(self, key: str) -> object:
         """Return the plain value at a key, or None."""
         entry = self.get(key)
         return None if entry is None else plain(entry)
+
+    def text(self, key: str) -> str | None:
+        """Return the plain value at a key as text, or None."""
+        value = self.value(key)
+        return None if value is None else str(value)
 
     def without(self, *keys: str) -> "Tree":
         """Return the mapping without these keys."""

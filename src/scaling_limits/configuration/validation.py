@@ -13,6 +13,7 @@ from scaling_limits.configuration.trees import Tree, origin_at, plain
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError, unknown
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 Location = tuple[int | str, ...]
 """The location of an entry of a validation error."""
 _INTERNAL = re.compile(r"constrained-\w+|function-.*|\w+\[.*\]|\[key\]|int|float|str|bool|mapping")
@@ -90,14 +91,14 @@ def validated(model: type[M], content: object, prefix: str) -> M:
         raise ConfigurationError(None, "\n".join(lines)) from None
 
 
-def raise_together(checks: Iterable[Callable[[], object]]) -> list[Any]:
+def raise_together(checks: Iterable[Callable[[], T]]) -> list[T]:
     """Run all checks and return their results.
 
     Raises:
         ScalingLimitsError: the error of the only check that failed.
         ConfigurationError: the messages of all failed checks, with repeated lines removed.
     """
-    results: list[object] = []
+    results: list[T] = []
     errors: dict[str, ScalingLimitsError] = {}
     for check in checks:
         try:

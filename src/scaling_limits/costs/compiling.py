@@ -24,7 +24,7 @@ def compiled(cell: Cell) -> Compiled:
         return None
     seconds = {
         kind: amount * RATES["cpu"][kind] * (_CELLS if kind in RUNNING else 1)
-        for kind, amount in counted(cell).found.items()
+        for kind, amount in counted(cell).amounts.items()
     }
     return min(
         TIMES,

@@ -53,7 +53,7 @@ Purpose = Literal["errors", "weights", "feedback"]
 
 
 class Count:
-    """Counter of the operations on a cell's network; `found` has the amount of each kind of work."""
+    """Counter of the operations on a cell's network; `amounts` has the amount of each kind of work."""
 
     def __init__(self, cell: Cell):
         """Start to count the work of a cell."""
@@ -63,7 +63,7 @@ class Count:
         self.trained = trained(cell)
         self.updated = self.trained
         """The layers whose weights the optimiser updates."""
-        self.found = dict.fromkeys((*RUNNING, *PREPARING), 0.0)
+        self.amounts = dict.fromkeys((*RUNNING, *PREPARING), 0.0)
         self._times = 1.0
         self._purpose: Purpose = "errors"
         self._wanted: tuple[Purpose, ...] = ("errors", "weights", "feedback")
@@ -237,7 +237,7 @@ class Count:
 
     def _add(self, kind: str, amount: float) -> None:
         if self._purpose in self._wanted:
-            self.found[kind] += amount * (1.0 if kind in PREPARING else self._times)
+            self.amounts[kind] += amount * (1.0 if kind in PREPARING else self._times)
 
 
 def counted(cell: Cell) -> Count:
@@ -245,11 +245,11 @@ def counted(cell: Cell) -> Count:
     count = Count(cell)
     data = cell.dataset
     size = item_size(cell) * (data.num_train + data.num_test) * sample_sizes(cell)[0]
-    count.found.update({"cells": 1, "data": size})
+    count.amounts.update({"cells": 1, "data": size})
     if cell.limit is not None:
         declared.part_work(declared.part("limit", cell.limit))(cell, count)
         return count
-    count.found["programs"] = 1
+    count.amounts["programs"] = 1
     _training(cell, count)
     for spec in cell.measurements:
         with count.repeated(len(spec.steps)):
@@ -283,5 +283,5 @@ def _feedback_step(count: Count) -> None:
 
 def flops(cell: Cell) -> float:
     """Return the number of floating-point operations in a cell's matrix products; a multiply-add counts as two."""
-    found = counted(cell).found
-    return 2.0 * sum(found[kind] for kind in RUNNING if kind.startswith("products"))
+    amounts = counted(cell).amounts
+    return 2.0 * sum(amounts[kind] for kind in RUNNING if kind.startswith("products"))

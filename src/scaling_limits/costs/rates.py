@@ -93,7 +93,7 @@ def shard_seconds(shard: Sequence[Cell]) -> float:
 
 
 def _work(cell: Cell, kinds: Iterable[str]) -> np.ndarray:
-    amounts = counted(cell).found
+    amounts = counted(cell).amounts
     times = TIMES[cell.compiled]
     # the cells of a batch share kernels
     shared = {"kernels": cell.cells_per_batch}

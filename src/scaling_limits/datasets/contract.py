@@ -22,6 +22,34 @@ class Dataset(Protocol):
 
 
 if TYPE_CHECKING:
-    from scaling_limits.datasets import cifar10, digits, mnist
+    from scaling_limits.datasets import (
+        attribute_words,
+        cifar10,
+        cifar10_standin,
+        cifar100,
+        digits,
+        fashion_mnist,
+        gaussian_binary,
+        imagenet,
+        mnist,
+        scalar_regression,
+        sentences,
+        tiny_shakespeare,
+        wikitext2,
+    )
 
-    _CHECKED: tuple[Dataset, ...] = (cifar10, digits, mnist)
+    _CHECKED: tuple[Dataset, ...] = (
+        attribute_words,
+        cifar10,
+        cifar100,
+        cifar10_standin,
+        digits,
+        fashion_mnist,
+        gaussian_binary,
+        imagenet,
+        mnist,
+        scalar_regression,
+        sentences,
+        tiny_shakespeare,
+        wikitext2,
+    )

@@ -1,7 +1,9 @@
 """The written form of figures: the names that they may use, and errors with the path to the invalid entry."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 Path = tuple[str | int, ...]
 """The keys from a figure to an entry: `("plot", "panels", 0)`."""
@@ -18,7 +20,7 @@ class MisplacedError(Exception):
         self.path = path
 
 
-def entries(written: list[Any] | Mapping[str, Any] | None) -> list[tuple[str | int, Any]]:
+def entries(written: list[T] | Mapping[str, T] | None) -> list[tuple[str | int, T]]:
     """Return the entries of a list, or of a mapping from names, with their keys and without entries that are None."""
     items = written.items() if isinstance(written, Mapping) else enumerate(written or ())
     return [(key, entry) for key, entry in items if entry is not None]

@@ -22,6 +22,56 @@ class Measurement(Protocol):
 
 
 if TYPE_CHECKING:
-    from scaling_limits.measurements import conditioning, feature_changes, weight_changes
+    from scaling_limits.measurements import (
+        analogies,
+        conditioning,
+        curvature,
+        equilibrium_alignment,
+        equilibrium_distance,
+        error_alignment,
+        feature_changes,
+        feature_increments,
+        feature_sizes,
+        feedback_reconstruction,
+        gradient_alignment,
+        hessian_spectrum,
+        inference_trace,
+        kernel_distance,
+        landscape,
+        linearisation,
+        loss_over_energy,
+        mean_activities,
+        output_alignment,
+        performance,
+        preconditioning,
+        rescaling,
+        training_performance,
+        weight_changes,
+    )
 
-    _CHECKED: tuple[Measurement, ...] = (conditioning, feature_changes, weight_changes)
+    _CHECKED: tuple[Measurement, ...] = (
+        analogies,
+        conditioning,
+        curvature,
+        equilibrium_alignment,
+        equilibrium_distance,
+        error_alignment,
+        feature_changes,
+        feature_increments,
+        feature_sizes,
+        feedback_reconstruction,
+        gradient_alignment,
+        hessian_spectrum,
+        inference_trace,
+        kernel_distance,
+        landscape,
+        linearisation,
+        loss_over_energy,
+        mean_activities,
+        output_alignment,
+        performance,
+        preconditioning,
+        rescaling,
+        training_performance,
+        weight_changes,
+    )

@@ -158,10 +158,13 @@ def _sweep_values(
     """Train at all values and seeds in one program.
 
     Args:
-        build, optimiser, hyperparameter, values: see `check_transfer`.
+        build: see `check_transfer`.
+        optimiser: see `check_transfer`.
         loss: of outputs and targets.
         sweep: the seeds, steps and data.
         size: width and depth.
+        hyperparameter: see `check_transfer`.
+        values: see `check_transfer`.
 
     Returns:
         The training loss [values, seeds, 2] before the first and after the last update.

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any
 
 import jax
 from jax.tree_util import GetAttrKey, keystr, tree_flatten_with_path
@@ -20,8 +19,8 @@ def path_of(keys: tuple[object, ...]) -> str:
     return keystr(keys[:-1] if boxed else keys, simple=True, separator="/")
 
 
-def by_path(tree: PyTree) -> dict[str, Any]:
-    """Return the leaves of a tree by path, as in `block_0/dense/kernel`."""
+def by_path(tree: PyTree) -> dict[str, jax.Array]:
+    """Return the arrays of a tree by path, as in `block_0/dense/kernel`; shapes remain shapes."""
     return {path_of(keys): leaf for keys, leaf in tree_flatten_with_path(tree)[0]}
 
 
@@ -35,7 +34,7 @@ def leaves_of(tree: PyTree, argument: str) -> dict[str, Leaf]:
     Raises:
         ConfigurationError: the tree is empty, or a leaf is no array of real numbers.
     """
-    leaves = by_path(tree)
+    leaves: dict[str, Leaf] = dict(by_path(tree))
     if not leaves:
         raise ConfigurationError(argument, "has no parameters; give the pytree of a model's")
     for path, leaf in leaves.items():

@@ -40,7 +40,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.parameterisations.powers import EXPONENTS
@@ -265,15 +265,25 @@ def _direction(
         sent: power of the error at the weight's node.
         entering: power of the inputs of the weight.
         to_output: power of the derivative of the output with respect to the weight's node.
+
+    Raises:
+        ConfigurationError: there is no theory for the optimiser.
     """
     if update_rule == "adam":
         return 0.0
+    if update_rule == "sgd":
+        return gradient
     size_in, size_out = _size(role, "input"), _size(role, "output")
     if update_rule == "shampoo":
         moment = 2 * (sent + entering) + size_in + size_out
         return gradient - SHAMPOO * moment
+    if update_rule not in PRECONDITIONERS:
+        known = ", ".join(("adam", "sgd", "shampoo", *PRECONDITIONERS))
+        raise ConfigurationError(
+            "update_rule", f"powers of width are predicted for {known}, not for '{update_rule}'"
+        )
     factors = (2 * entering + size_in, 2 * to_output + size_out)
-    powers = PRECONDITIONERS.get(update_rule, (0.0, 0.0))
+    powers = PRECONDITIONERS[update_rule]
     return gradient - sum(e * order for e, order in zip(powers, factors, strict=True))
 
 
@@ -344,7 +354,7 @@ def depth_region(
     return "redundant" if initial_change < -tolerance else "diverse"
 
 
-def depth_exponents_of(settings: Mapping[str, Any]) -> DepthExponents:
+def depth_exponents_of(settings: Mapping[str, str | float | None]) -> DepthExponents:
     """Predict the powers of depth of a cell from its settings, without its `exponent_changes`.
 
     The intentionally wrong exponents of controls are therefore not part of the prediction.
@@ -355,15 +365,17 @@ def depth_exponents_of(settings: Mapping[str, Any]) -> DepthExponents:
     Raises:
         ConfigurationError: the parameterisation is not in the project's table, or there is no theory for the optimiser.
     """
-    optimiser = settings["optimiser"]
+    optimiser = str(settings["optimiser"])
     if optimiser not in ("sgd", "adam"):
         raise ConfigurationError(
             "optimiser", f"powers of depth are predicted for sgd and adam, not for '{optimiser}'"
         )
-    row = find_row(settings["parameterisation"], optimiser)
+    row = find_row(str(settings["parameterisation"]), optimiser)
     # a table of cells has NaN for settings that a cell does not have
     named = {name: settings.get(name) for name in EXPONENTS if name in row.exponents(skip=True)}
-    values = {name: value for name, value in named.items() if value is not None and value == value}
+    values = {
+        name: float(value) for name, value in named.items() if not (value is None or value != value)
+    }
     return depth_exponents(row, exponents=Exponents(**values), exponent_changes={})
 
 

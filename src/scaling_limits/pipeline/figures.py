@@ -12,8 +12,6 @@ from scaling_limits.audit.judge import judge
 from scaling_limits.audit.register import Register
 from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
-from scaling_limits.claims import slope
-from scaling_limits.claims.optima import OptimumClaim
 from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.namespace import identity
@@ -157,16 +155,13 @@ def _texts(
 
 def _evidence(figure: Figure, results: Results) -> dict[str, object]:
     """Return the measurements of a figure's claims that it draws, and the grids that it draws and judges."""
-    claims = figure.claims
+    shown: dict[str, list[evidence.Content]] = {"optima": [], "slopes": []}
+    for claim in figure.claims:
+        if claim.shown is not None:
+            shown[claim.shown].append(evidence.shown(claim, results))
     return {
-        "judged": [
-            evidence.optima(claim, results)
-            for claim in claims
-            if isinstance(claim, OptimumClaim) and not claim.profile
-        ],
-        "fitted": [
-            evidence.slopes(claim, results) for claim in claims if isinstance(claim, slope.Claim)
-        ],
+        "judged": shown["optima"],
+        "fitted": shown["slopes"],
         "grids": sorted(figure.grids),
         "judged_only": _judged_only(figure, results.cells),
     }

@@ -1,7 +1,8 @@
 """The audit of a preset's figures: their files are checked, and their claims are judged from the records."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from pydantic import ValidationError
 
@@ -56,7 +57,7 @@ def audited(
     not_computed = missing(claims)
     comparable = complete and not not_computed
     reference = read_yaml(root / "tests" / "reference" / "decided.yaml") if comparable else {}
-    sentences = problems(audit, reference)
+    sentences = problems(audit, cast(Mapping[str, Mapping[str, float]], reference))
     if written is not None:
         sentences += disagreements(audit, written)
     if complete:

@@ -126,11 +126,11 @@ class _Scale:
             alike.setdefault(specific, []).append(label)
         alike.pop((), None)
         differ = any(part not in common for parts in rows.values() for part in parts[:-1])
-        told = all(
+        named = all(
             [part.as_name for part in parts] == [label.replace("$", "") for label in labels]
             for parts, labels in alike.items()
         )
-        if not differ or told or len(alike) > _MOST_ROWS:
+        if not differ or named or len(alike) > _MOST_ROWS:
             return self._parts(self.grids, shown), {}
         return common, {" and ".join(labels): list(specific) for specific, labels in alike.items()}
 

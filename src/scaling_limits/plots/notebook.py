@@ -173,13 +173,14 @@ def _strip(executed: nbformat.NotebookNode, source: nbformat.NotebookNode) -> No
 
 
 def _import_seaborn() -> None:
-    """Import seaborn as if SciPy were not installed, which saves a third of the import time of a drawing.
+    """Import seaborn as if SciPy were not installed.
 
     No figure uses what seaborn takes from SciPy (`scipy.stats`). SciPy can be imported normally afterwards.
     """
     if {"scipy", "seaborn"} & set(sys.modules):
         return
-    # None makes Python treat the module as missing
+    # seaborn imports `scipy.stats`, which takes 1.4 to 2 s of the 11 s of CPU of a drawing, and every figure is drawn
+    # in its own process; None makes Python treat the module as missing
     sys.modules["scipy"] = None  # type: ignore[assignment]
     try:
         importlib.import_module("seaborn")

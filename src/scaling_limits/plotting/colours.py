@@ -8,6 +8,8 @@ from matplotlib import colormaps
 from matplotlib.colors import to_rgb
 
 Colour = tuple[float, float, float]
+Palette = dict[float | str, Colour]
+"""The colour of each value of a hue, or of each line by name."""
 BLACK: Colour = (0.0, 0.0, 0.0)
 
 _SEQUENCES = (("viridis", 0.58), ("plasma", 0.62))
@@ -45,7 +47,7 @@ SETS = tuple(str(grey) for grey in (1.0, 0.94, 0.86, 0.76))
 _OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)
 
 
-def size_colours(values: Iterable[float], palette: int = 0) -> dict[float, Colour]:
+def size_colours(values: Iterable[float], palette: int = 0) -> Palette:
     """Return a colour for each size by its logarithm, the largest darkest; `palette` selects the palette."""
     sizes = sorted(set(values))
     name, lightest = _SEQUENCES[palette % len(_SEQUENCES)]
@@ -57,7 +59,7 @@ def size_colours(values: Iterable[float], palette: int = 0) -> dict[float, Colou
     return {size: to_rgb(colour) for size, colour in zip(sizes, colours, strict=True)}
 
 
-def identity_colours(values: Iterable[float]) -> dict[float, Colour]:
+def identity_colours(values: Iterable[float]) -> Palette:
     """Return distinct colours for layers, or colours of a sequential palette if there are too many layers."""
     layers = sorted(set(values))
     if len(layers) > len(_OTHERS):
@@ -65,7 +67,7 @@ def identity_colours(values: Iterable[float]) -> dict[float, Colour]:
     return {layer: to_rgb(colour) for layer, colour in zip(layers, _OTHERS, strict=False)}
 
 
-def exponent_colours(values: Iterable[float]) -> dict[float, Colour]:
+def exponent_colours(values: Iterable[float]) -> Palette:
     """Return colours of exponents of the output's energy weight.
 
     The exponents 0 and -1 have the colours of µP with these exponents; others are interpolated.
@@ -75,7 +77,7 @@ def exponent_colours(values: Iterable[float]) -> dict[float, Colour]:
     return {v: to_rgb(tuple((1 - t) * ends[0] + t * ends[1])) for v, t in parts.items()}
 
 
-def line_colours(rows: pd.DataFrame) -> dict[str, Colour]:
+def line_colours(rows: pd.DataFrame) -> Palette:
     """Return the colour of each `line` of a table without hue, determined by the method of its cells.
 
     If two lines would have the same colour, the second one gets another colour.

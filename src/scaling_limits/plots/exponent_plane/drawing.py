@@ -88,7 +88,7 @@ class ExponentPlane(page.Drawing):
         return depth_exponents_of(self._settings | {X: x, Y: y})
 
     @cached_property
-    def _settings(self) -> dict[str, object]:
+    def _settings(self) -> dict[str, str | float | None]:
         return dict(self.table.iloc[0])
 
     @cached_property

@@ -59,7 +59,7 @@ class Histograms(page.Drawing):
         entries: dict[str, Artist] = {}
         for value, colour in self.palette.items():
             name = text.symbol(self.plot.hue, self.figure.results.cells, self.plot.symbols)
-            entries[f"${name}$ = {text.short(value)}"] = Line2D([], [], color=colour)
+            entries[f"${name}$ = {text.short(float(value))}"] = Line2D([], [], color=colour)
         labels = list(dict.fromkeys(mark.label for mark in self.plot.marks))
         for number, (panel, ax) in enumerate(self.panels):
             for mark in self.plot.marks:

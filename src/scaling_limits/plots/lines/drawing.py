@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -215,7 +214,9 @@ class Lines(page.Drawing):
         return rows[~rows["line"].isin(across)]
 
     @cached_property
-    def colours(self) -> dict[tuple[str | None, str], dict[Any, palettes.Colour]]:
+    def colours(
+        self,
+    ) -> dict[tuple[str | None, str], palettes.Palette]:
         """The colours of the hue's values, by hue column and kind of network; without hue, the colours of lines."""
         groups: dict[tuple[str | None, str], list[pd.DataFrame]] = {}
         for panel in self.plot.panels:
@@ -224,7 +225,7 @@ class Lines(page.Drawing):
                 names = [n for n, line in zip(panel.names, panel.lines, strict=True) if line.each]
                 rows = rows[rows["line"].isin(names)]
             groups.setdefault(self._palette(panel), []).append(rows)
-        colours: dict[tuple[str | None, str], dict[Any, palettes.Colour]] = {}
+        colours: dict[tuple[str | None, str], palettes.Palette] = {}
         sequences = 0
         for (hue, network), parts in groups.items():
             rows = pd.concat(parts)
@@ -288,13 +289,15 @@ class Lines(page.Drawing):
         """Return whether a panel has so few points that each gets a marker."""
         return bool(self.rows(panel)[panel.x].nunique() <= 20)
 
-    def slopes(self, panel: Panel) -> list[fits.Slope]:
+    def slopes(self, panel: Panel) -> list[fits.FittedSlope]:
         """Return the fitted slopes to write in a panel."""
-        slopes: dict[str, list[fits.Slope]] = {}
+        slopes: dict[str, list[fits.FittedSlope]] = {}
         for line, value, _ in self.parts(panel):
             # of several claims about a line, show the first
             for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
-                fit = fits.Slope(slope, interval, self._colour(panel, line, value), line.style)
+                fit = fits.FittedSlope(
+                    slope, interval, self._colour(panel, line, value), line.style
+                )
                 slopes.setdefault(line.style, []).append(fit)
         all_fits = [fit for of_style in slopes.values() for fit in of_style]
         # without room for all, those of comparisons are left out

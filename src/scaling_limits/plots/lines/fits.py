@@ -28,7 +28,7 @@ _LINE = 0.1  # height of a line of text, in inches
 
 
 @dataclass(frozen=True)
-class Slope:
+class FittedSlope:
     """A fitted slope with its confidence interval, and the colour and style of its line."""
 
     value: float
@@ -92,7 +92,7 @@ class _Place:
     hidden: int
 
 
-def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
+def write(ax: Axes, slopes: Sequence[FittedSlope], height: float) -> None:
     """Write slopes at the side of the axes, where they hide least of the lines.
 
     Args:
@@ -115,7 +115,7 @@ def write(ax: Axes, slopes: Sequence[Slope], height: float) -> None:
         )
 
 
-def room(ax: Axes, slopes: Sequence[Slope], height: float) -> float:
+def room(ax: Axes, slopes: Sequence[FittedSlope], height: float) -> float:
     """Return the fraction of the axes that slopes need below the lines, or 0.0 if they hide no line.
 
     Args:
@@ -128,7 +128,7 @@ def room(ax: Axes, slopes: Sequence[Slope], height: float) -> float:
     return needed if texts and _place(ax, needed).hidden else 0.0
 
 
-def _texts(slopes: Sequence[Slope]) -> list[tuple[str, Colour]]:
+def _texts(slopes: Sequence[FittedSlope]) -> list[tuple[str, Colour]]:
     """Return the lines of text with their colours; of many slopes only the range."""
     grey = (0.25, 0.25, 0.25)
     slopes = list(dict.fromkeys(slopes))

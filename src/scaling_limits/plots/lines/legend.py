@@ -65,7 +65,7 @@ def _palettes(lines: Lines) -> list[Block]:
         marker = MARKERS[0] if any(lines.is_marked(panel) for panel in panels) else None
         entries: dict[str, Artist] = {}
         for value, colour in palette.items():
-            name = plot.hue_labels.get(f"{value:g}", text.short(value))
+            name = plot.hue_labels.get(f"{value:g}", text.short(float(value)))
             entries[name] = Line2D([], [], color=colour, marker=marker, markersize=3.0)
         title = ""
         # without a symbol if all values have names

@@ -90,8 +90,9 @@ def optima(
             strip.plot(xs[[0, -1]], [row] * 2, label=_UNTRAINED, **dots)
             continue
         at = int(lack.argmin())
-        if line.claim is not None and line.claim["within"] is not None:
-            at = int(np.flatnonzero(lack <= (1 + line.claim["within"]) * lack.min())[-1])
+        within = None if line.claim is None else line.claim.get("within")
+        if within is not None:
+            at = int(np.flatnonzero(lack <= (1 + within) * lack.min())[-1])
         judged = line.claim is not None
         ring = style.RING | {"color": line.colour, "label": _JUDGED if judged else _RING}
         if not judged:
