@@ -13,8 +13,11 @@ from scaling_limits.datasets.preparation import prepare
 # MLIR, of which each program sets up a context of its own, and splitting them up for threads
 os.environ["XLA_FLAGS"] = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-    " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+    " --xla_cpu_parallel_codegen_split_count=1"
 )
+# later versions do not know it, and XLA ends a process at an unknown flag
+if jax.__version_info__ < (0, 11):
+    os.environ["XLA_FLAGS"] += " --xla_cpu_use_fusion_emitters=false"
 # what is compiled stays for the session, and every collection would go through all of it
 gc.set_threshold(100_000)
 jax.config.update("jax_enable_x64", True)

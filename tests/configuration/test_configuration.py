@@ -160,7 +160,7 @@ def claiming(**changes: Any) -> Any:
         ),
         pytest.param(
             {"figures": claiming(over="momentum")},
-            ["figures.fig1.claims.small.over", "the grid 'main' has no 'momentum'"],
+            ["figures.fig1.claims.small.bound.over", "the grid main: unknown column 'momentum'"],
             id="claim's best",
         ),
         pytest.param({"figures": claiming(at_mots=1.0)}, ["at_mots", "'at_most'"], id="claim's"),
