@@ -53,6 +53,11 @@ class PlotOptions(Strict):
         return []
 
     @property
+    def kinds(self) -> set[str]:
+        """The kinds of plots that draw it."""
+        return {self.kind}
+
+    @property
     def centres(self) -> set[Centre]:
         """The statistics over seeds that it shows."""
         return {"mean"}

@@ -54,6 +54,11 @@ class Options(PlotOptions):
         return [grid for plot in self.plots for grid in plot.grids]
 
     @property
+    def kinds(self) -> set[str]:
+        """The kinds of the plots, and `composite`."""
+        return {self.kind}.union(*(plot.kinds for plot in self.plots))
+
+    @property
     def centres(self) -> set[Centre]:
         """The statistics over seeds that the plots show."""
         return set[Centre]().union(*(plot.centres for plot in self.plots))
