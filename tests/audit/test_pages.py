@@ -322,3 +322,14 @@ def test_the_page_of_drawn_figures_says_whether_verdicts_are_confirmed(
     write_drawn_index(root, [("mupc", "fig5")], "smoke", confirmed=confirmed)
     page = (root / INDEX).read_text("utf-8")
     assert (CONFIRMED in page, EXPLORATORY in page) == (confirmed, not confirmed)
+
+
+def test_a_picture_that_a_killed_run_left_without_its_texts_is_not_drawn(folder: Path) -> None:
+    root = folder.parents[1]
+    left = folder.with_name("fig6")
+    left.mkdir()
+    shutil.copy(folder / "figure.png", left)
+    write_drawn_index(root, [("mupc", "fig5"), ("mupc", "fig6")], "smoke", confirmed=False)
+    page = (root / INDEX).read_text("utf-8")
+    assert "1 of 2 figures drawn" in page
+    assert "fig6: not drawn" not in page

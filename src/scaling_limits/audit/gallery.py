@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from scaling_limits import markdown
-from scaling_limits.audit.index import PICTURE
+from scaling_limits.audit.index import PICTURE, is_drawn
 from scaling_limits.audit.table import Audit, in_short, read_verdicts, score_by_paper, status
 from scaling_limits.audit.verdicts import Verdict, verdict_label
 from scaling_limits.figures import OWN
@@ -46,15 +46,15 @@ def write_gallery(results: Path, gallery: Path) -> list[str]:
     sections = _sections(gallery / INDEX)
     pictures: list[str] = []
     for paper in sorted(path for path in results.iterdir() if path.name != OWN and path.is_dir()):
-        folders = sorted(paper.glob(f"*/{PICTURE}"), key=lambda path: natural(path.parent.name))
+        folders = sorted(filter(is_drawn, paper.iterdir()), key=lambda path: natural(path.name))
         entries: list[str] = []
-        for file in folders:
-            figure = json.loads(file.with_name("figure.json").read_text(encoding="utf-8"))
-            name = f"{paper.name}-{file.parent.name}.png"
+        for folder in folders:
+            figure = json.loads((folder / "figure.json").read_text(encoding="utf-8"))
+            name = f"{paper.name}-{folder.name}.png"
             if not figure["repeats"]:
-                write_file(gallery / name, with_palette(file.read_bytes()))
+                write_file(gallery / name, with_palette((folder / PICTURE).read_bytes()))
                 pictures.append(name)
-            entries += _entry(figure, name, read_verdicts(file.parent))
+            entries += _entry(figure, name, read_verdicts(folder))
         if not entries:
             continue
         sections[paper.name] = "\n".join(entries)

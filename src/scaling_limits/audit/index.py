@@ -79,13 +79,16 @@ def write_drawn_index(
         WriteError: the page cannot be written.
     """
     every = list(figures)
-    existing = [
-        (paper, name) for paper, name in every if (folder / paper / name / PICTURE).exists()
-    ]
+    existing = [(paper, name) for paper, name in every if is_drawn(folder / paper / name)]
     verdicts = [v for paper, name in existing for v in read_verdicts(folder / paper / name)]
     audit = gathered(preset, verdicts, confirmed=confirmed)
     title = f"{len(existing):,} of {len(every):,} figures drawn at the preset {preset}"
     write_file(folder / INDEX, _page(title, audit, _papers(audit, existing, folder), linked=True))
+
+
+def is_drawn(folder: Path) -> bool:
+    """Return whether a figure's folder is complete; after a run that was killed, a picture may lack its texts."""
+    return all((folder / name).exists() for name in (PICTURE, "figure.json"))
 
 
 def _papers(
@@ -119,7 +122,7 @@ def _by_paper(figures: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[st
 def _shown(folder: Path, paper: str, name: str, audit: Audit) -> _Shown:
     verdicts = [v for v in audit.verdicts if (v.paper, v.figure) == (paper, name)]
     file = folder / paper / name / PICTURE
-    if not file.exists():
+    if not is_drawn(file.parent):
         return _Shown(paper, name, None, None, verdicts)
     title = json.loads(file.with_name("figure.json").read_text(encoding="utf-8"))["title"]
     small = picture(thumbnail(file.read_bytes()), title, kind="webp")
