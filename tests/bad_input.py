@@ -867,7 +867,7 @@ def _found_late() -> Iterator[Case]:
             "claims.small.optimum_stays.along",
             "'width'",
         ),
-        ("over", claiming(over="learning_rat"), "claims.small.over: ", "'learning_rate'"),
+        ("over", claiming(over="learning_rat"), "claims.small.bound.over: ", "'learning_rate'"),
         (
             "decided_at",
             claiming(decided_at={"wdith": 64}),
