@@ -95,7 +95,7 @@ class Claim(SteppedClaim):
         generator = generator_of(self)
         extremes: list[tuple[float, str]] = []
         sampled, num_points, scale = [], 0, None
-        edges: list[str] = []
+        edge: str | None = None
         steps = steps_of(self, results)
         evidence = self.divergence == "evidence"
         for quantity in steps:
@@ -108,8 +108,8 @@ class Claim(SteppedClaim):
                 diverged=-np.inf if smallest and not self.over and not evidence else np.inf,
                 may_diverge=evidence,
             )
-            settings, means, sampled_means, scale, edge = _points(self, table, generator)
-            edges += [edge] if smallest and edge is not None else []
+            settings, means, sampled_means, scale, at_edge = _points(self, table, generator)
+            edge = edge or at_edge
             sampled.append(extreme(sampled_means, axis=0))
             num_points = len(settings)
             row = int(np.argmin(means) if smallest else np.argmax(means))
@@ -125,8 +125,8 @@ class Claim(SteppedClaim):
         )
         holds = decide(value, interval, *allowed)
         # beyond the edge, values may be smaller still
-        if edges and holds is not False:
-            raise UndecidedError(edges[0], "optimum at the edge")
+        if edge is not None and holds is not False:
+            raise UndecidedError(edge, "optimum at the edge")
         end = "smallest" if smallest else "largest"
         counts = f" over {num_points} points" if num_points > 1 else ""
         counts += f" at {len(steps)} steps" if len(steps) > 1 else ""
@@ -150,8 +150,8 @@ def _points(
 ) -> tuple[list[tuple[object, ...]], np.ndarray, np.ndarray, Scale, str | None]:
     """Return the settings of the points, their values [P], sampled values [P, DRAWS], and the scale of their spread.
 
-    The last item says where a best value lies at an edge of its grid at which the quantity still falls, so that it may
-    be smaller beyond; None if there is no such value.
+    With a lower bound, the last item says where a best value lies at an edge of its grid at which the quantity still
+    falls, so that it may be smaller beyond. It is None if there is no such value, and with an upper bound.
     """
     if not claim.over:
         points = points_of(table, claim.by)
@@ -160,8 +160,9 @@ def _points(
     means, sampled, edge = [], [], None
     groups = grouped(table, claim.by, claim.over)
     for at, points in groups.items():
-        reason = open_edge(points, claim.over, MARGIN)
-        if reason is not None and edge is None:
+        closed = claim.at_least is not None and edge is None
+        reason = open_edge(points, claim.over, MARGIN) if closed else None
+        if reason is not None:
             where = ", ".join(
                 f"{prose(name)} {setting(value)}" for name, value in zip(claim.by, at, strict=True)
             )
