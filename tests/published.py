@@ -9,7 +9,7 @@ from scaling_limits.configuration import Configuration, load
 
 ROOT = Path(__file__).parents[1]
 
-# meant for one process, so that one resolves it for all of them; pytest-xdist 3.8 ignores groups under pytest 9.2
+# one process resolves it for all of these tests
 on_published = pytest.mark.xdist_group("published")
 
 
