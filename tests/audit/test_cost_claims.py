@@ -29,7 +29,7 @@ class TestTransferCost:
         assert verdict.verdict == "fails"
         assert verdict.value is None
         assert verdict.interval is None
-        assert "gives infinite" in verdict.detail
+        assert "gives ∞" in verdict.detail
 
     def test_control_that_costs_nothing(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still) + bowl_rows(still, grid="control", widths=(32, 256))
@@ -55,7 +55,7 @@ class TestTransferCost:
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: 0.0)
         verdict = decide(COST, tabulate(rows))
-        assert verdict.detail == "train loss is not positive, so it has no ratios"
+        assert verdict.detail == "train loss is not positive, so that ratios are undefined"
 
     def test_one_seed_has_an_assumed_spread(self, decide, tabulate, bowl_rows):
         """At least that of two points; the smallest of all may be a lucky one, so it is larger still."""
@@ -125,7 +125,7 @@ class TestImprovesWith:
         assert verdict.detail.endswith("; the interval contains a threshold")
         # the first number is decided, and a step is not
         assert verdict.undecided.startswith("largest step 1.2")
-        assert verdict.undecided.endswith("], at most 1.02")
+        assert verdict.undecided.endswith("], claimed: at most 1.02")
 
     @pytest.mark.parametrize(
         ("step", "noise", "verdict"),
@@ -175,7 +175,7 @@ class TestImprovesWith:
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: float(n < 256))
         verdict = decide(IMPROVES, tabulate(rows))
-        assert verdict.detail == "train loss is not positive, so it has no ratios"
+        assert verdict.detail == "train loss is not positive, so that ratios are undefined"
 
     def test_one_seed_without_hyperparameters(self, decide, tabulate, bowl_rows):
         """A tenth is no more than what is assumed of two networks of one seed."""
@@ -217,7 +217,7 @@ class TestGap:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.5, rel=0.05)
         assert verdict.interval[0] <= verdict.value <= verdict.interval[1]
-        assert verdict.threshold == "below 0.98"
+        assert verdict.threshold == "train loss ratio below 0.98"
 
     def test_fails(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda width: 2.0, lambda width: 1.0)
@@ -346,7 +346,10 @@ class TestGap:
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda n: 0.0, lambda n: 2.0)
         verdict = decide(GAP, tabulate(rows))
-        assert verdict.detail == "train loss is not positive at width 256, so it has no ratios"
+        assert (
+            verdict.detail
+            == "train loss is not positive at width 256, so that ratios are undefined"
+        )
 
     def test_control(self, decide, tabulate, bowl_rows):
         """A second arm that must not come out as better."""

@@ -18,7 +18,7 @@ def test_the_ratio_of_spreads_decides(decide, tabulate, bowl_rows, flatness, exp
     verdict = decide(ONE, tabulate(rows_of(bowl_rows, flatness, noise=1e-3)))
     assert verdict.verdict == expected
     assert verdict.value == pytest.approx(1 / flatness, rel=0.01)
-    assert verdict.threshold == "at most 0.333"
+    assert verdict.threshold == "ratio of spreads at most 0.333"
 
 
 def test_exact_values_have_the_spread_of_their_definition(decide, tabulate, bowl_rows):

@@ -204,4 +204,4 @@ def test_a_size_that_no_cell_has_is_not_reached(decide, tabulate, bowl_rows):
     rows = [row | {"depth": float("nan")} for row in bowl_rows(still)]
     verdict = decide(IMPROVES | {"decided_at": {"depth": 8}}, tabulate(rows))
     assert verdict.verdict == "inconclusive"
-    assert verdict.detail.startswith("the depth reaches nan")
+    assert verdict.detail.startswith("the depth is at most nan")

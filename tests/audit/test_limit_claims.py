@@ -35,7 +35,7 @@ def test_holds_beside_a_control_with_another_limit(decide, tabulate, map_rows, w
     assert verdict.verdict == "holds"
     assert verdict.value == pytest.approx(0.4 * 256**-0.5)
     assert verdict.interval == pytest.approx((0.017, 0.033), abs=0.002)
-    assert verdict.threshold == "at most 0.05, slope at most -0.4"
+    assert verdict.threshold == "error at most 0.05, slope at most -0.4"
     assert "over 6 points is 0.025 [0.01" in verdict.detail
     assert "log-log slope of -0.5; it should be" in verdict.detail
 
@@ -118,7 +118,7 @@ def test_a_reference_that_was_not_run_is_untested(decide, tabulate, map_rows):
 def test_the_size_of_the_reference_does_not_decide(decide, tabulate, map_rows):
     rows = network_rows(map_rows, widths=(16, 32)) + limit_rows(map_rows, widths=(512,))
     verdict = decide(AGREES | {"decided_at": {"width": 64}}, tabulate(rows))
-    assert verdict.detail == "the width reaches 32; the claim is decided from 64 on"
+    assert verdict.detail == "the width is at most 32; the claim is decided from 64 on"
 
 
 def test_a_control_that_agrees(decide, tabulate, map_rows):

@@ -30,7 +30,8 @@ def test_the_ratio_decides(decide, tabulate, bowl_rows, claim, ratio, expected):
     verdict = decide(claim, tabulate(rows))
     assert verdict.verdict == expected
     assert verdict.value == pytest.approx(ratio, rel=0.01)
-    assert verdict.threshold == ("at least 0.95" if claim is NO_GAIN else "at least 1.05")
+    bound = "0.95" if claim is NO_GAIN else "1.05"
+    assert verdict.threshold == f"train loss ratio at least {bound}"
 
 
 def test_sizes_between_the_ends_do_not_count(decide, tabulate, bowl_rows):
@@ -78,4 +79,4 @@ def test_divergence_of_a_whole_size_decides_nothing(decide, tabulate, bowl_rows,
 
 def test_values_without_ratios_decide_nothing(decide, tabulate, bowl_rows):
     verdict = decide(WORSE, tabulate(bowl_rows(still, level=lambda n: -1.0)))
-    assert verdict.detail == "train loss is not positive at width 32, so it has no ratios"
+    assert verdict.detail == "train loss is not positive at width 32, so that ratios are undefined"

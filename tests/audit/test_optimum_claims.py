@@ -129,7 +129,7 @@ class TestWhereItLies:
             0.0,
             (None, None),
         )
-        assert "moves by 0 [-infinite, infinite] octaves" in verdict.detail
+        assert "moves by 0 [-∞, ∞] octaves" in verdict.detail
 
     def test_seeds_that_differ_from_size_to_size(self, decide, tabulate, bowl_rows):
         rows = [
@@ -147,7 +147,7 @@ class TestOptimumStays:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.0, abs=0.03)
         assert -0.1 < verdict.interval[0] < verdict.value < verdict.interval[1] < 0.1
-        assert verdict.threshold == "at most 1 octave, 0.75 over 3 doublings"
+        assert verdict.threshold == "shift of at most 1 octave, 0.75 over 3 doublings"
         assert "octaves from width 32 to 256; allowed 1 octave, 0.75 over 3" in verdict.detail
         assert (
             "; in the control 'control', the best learning rate moves by -2.99 [-3.0"
@@ -309,7 +309,7 @@ class TestOptimumStays:
         verdict = decide(STAYS, tabulate(bowl_rows(still) + control))
         assert verdict.verdict == "holds"
         assert "in the control 'control', the best learning rate moves by -2.5" in verdict.detail
-        assert "[-infinite, -2." in verdict.detail
+        assert "[-∞, -2." in verdict.detail
 
     def test_an_optimum_that_is_open_within_what_is_allowed_stays(
         self, decide, tabulate, bowl_rows
@@ -347,7 +347,7 @@ class TestOptimumStays:
         verdict = decide(STAYS, tabulate(rows))
         assert verdict.verdict == expected
         assert None in verdict.interval
-        assert "[-infinite, " in verdict.detail
+        assert "[-∞, " in verdict.detail
 
 
 class TestOptimumMoves:
@@ -357,7 +357,7 @@ class TestOptimumMoves:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(-3.0, abs=0.03)
         assert verdict.interval == pytest.approx((-3.0, -3.0), abs=0.1)
-        assert verdict.threshold == "at least 2 octaves down"
+        assert verdict.threshold == "shift of at least 2 octaves down"
 
     @pytest.mark.parametrize("optimum", [still, an_octave])
     def test_fails(self, decide, tabulate, bowl_rows, optimum):
@@ -499,12 +499,12 @@ class TestLargestWithin:
         rows += self.cliff_rows(bowl_rows, lambda width: 2 * far(width) + 3, grid="control")
         verdict = decide(self.CLAIM, tabulate(rows))
         assert (verdict.verdict, verdict.reason) == ("inconclusive", "interval")
-        assert "[-infinite, " in verdict.detail
+        assert "[-∞, " in verdict.detail
 
     def test_a_loss_of_zero_has_no_factor(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, level=lambda n: 0.0, noise=0)
         verdict = decide(self.CLAIM, tabulate(rows))
-        assert verdict.detail == "train loss is not positive, so it has no ratios"
+        assert verdict.detail == "train loss is not positive, so that ratios are undefined"
 
     def test_a_good_rate_beyond_a_bad_one_does_not_count(self, decide, tabulate, bowl_rows):
         rows = self.cliff_rows(bowl_rows, still)

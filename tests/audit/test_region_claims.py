@@ -191,7 +191,7 @@ class TestBoundOnTheBest:
         fails = AT_LEAST | EVIDENCE | {"control": ["control"]}
         verdict = decide(fails, tabulate(lost + trained))
         assert (verdict.verdict, verdict.value) == ("holds", None)
-        assert "is infinite" in verdict.detail
+        assert "is ∞" in verdict.detail
         for claim in (AT_LEAST, AT_MOST):
             verdict = decide(claim, tabulate(lost + trained))
             assert (verdict.verdict, verdict.detail) == ("diverged", "every cell diverged")
@@ -260,7 +260,7 @@ class TestRankCorrelation:
         assert (verdict.verdict, verdict.reason) == ("inconclusive", "interval")
         assert verdict.interval[0] > 0.9
         assert verdict.undecided.startswith("power of depth 1.")
-        assert verdict.undecided.endswith("], 0.707 to 1.41")
+        assert verdict.undecided.endswith("], claimed: 0.707 to 1.41")
 
     def test_a_column_alone_has_an_order_and_no_power(self, decide, tabulate, map_rows):
         rows = map_rows(lambda n, d, s: n * (1 + 0.01 * s), depths=(2,))

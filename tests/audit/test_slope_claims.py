@@ -22,7 +22,7 @@ class TestSlope:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(-1.0, abs=0.02)
         assert verdict.interval[0] <= verdict.value <= verdict.interval[1]
-        assert verdict.threshold == "-1 ± 0.1"
+        assert verdict.threshold == "slope -1 ± 0.1"
 
     def test_fails(self, decide, tabulate, map_rows):
         assert decide(SLOPE, tabulate(self.rows(map_rows, -0.5))).verdict == "fails"
@@ -113,7 +113,7 @@ class TestSlope:
         rows = map_rows(lambda n, d, s: 1 / n + (s - 1) * 0.1, depths=(2,))
         verdict = decide(SLOPE, tabulate(rows))
         assert (verdict.verdict, verdict.interval) == ("inconclusive", (None, None))
-        assert "is -1 [-infinite, infinite]" in verdict.detail
+        assert "is -1 [-∞, ∞]" in verdict.detail
 
 
 class TestSlopePredictedByTheory:
@@ -157,7 +157,7 @@ class TestSlopePredictedByTheory:
         assert verdict.verdict == "holds"
         # the point that is farthest from its exponent is named
         assert "at depth exponent 1, depth lr exponent 0.5 is -0.4;" in verdict.detail
-        assert verdict.threshold == "-0.5 ± 0.125"
+        assert verdict.threshold == "slope -0.5 ± 0.125"
 
     def test_one_wrong_point_fails_by_name(self, decide, tabulate):
         rows = self.rows(lambda a, g: self.right(a, g) + 0.25 * (a == 1.25))
@@ -185,7 +185,7 @@ class TestSlopePredictedByTheory:
         verdict = decide(claim, tabulate(rows + control))
         assert verdict.verdict == expected
         if expected == "fails":
-            assert verdict.threshold == "at least 0.125"
+            assert verdict.threshold == "slope at least 0.125"
 
     @pytest.mark.parametrize(
         ("theory", "exponent"),

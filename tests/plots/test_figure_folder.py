@@ -109,7 +109,7 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     (notes,) = page._bottom.texts
     assert notes.get_text().split("\n") == [
         *NOTES,
-        "Not reproduced: “It fails 3” (found 0.123 [0, 0.5]; claimed: at most 1 octave).",
+        "Not reproduced, “It fails 3”: found 0.123 [0, 0.5]; claimed: at most 1 octave.",
         "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): "
         "“It inconclusive 4” (0.123 [0, 0.5]).",
     ]
@@ -161,11 +161,12 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         fails | {"statement": "It holds at $N = 8$", "clause": "", "value": None},
         VERDICT | {"statement": "It is so.", "clause": "it is"},
         unsure | {"statement": "It rests.", "interval": [0.0, None]},
-        unsure | {"statement": "It falls.", "reason": "control"},
+        unsure | {"statement": "It falls.", "reason": "control", "undecided": "in the control -1"},
         unsure | {"statement": "It moves.", "clause": "one seed diverges"},
         unsure | {"statement": "It rises.", "reason": "divergence", "value": None},
         unsure | {"statement": "It grows.", "reason": "values", "value": None, "detail": "it is 0"},
-        unsure | {"statement": "It sinks.", "undecided": "largest step -1 [-2, 3], at most 1"},
+        unsure
+        | {"statement": "It sinks.", "undecided": "largest step -1 [-2, 3], claimed: at most 1"},
         VERDICT | {"verdict": "data not available", "amended": "more seeds"},
     )
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
@@ -173,17 +174,17 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
     assert notes.get_text().replace("\n", " ") == " ".join(
         [
             *NOTES,
-            f"Not reproduced: {clause}.",
-            "Not reproduced: “It stays” (found \N{MINUS SIGN}0.5; claimed: at most 1 octave).",
-            "Not reproduced: “It holds at $N = 8$” (found no value; claimed: at most 1 octave).",
+            f"Not reproduced, “It stays”: {clause}.",
+            "Not reproduced, “It stays”: found \N{MINUS SIGN}0.5; claimed: at most 1 octave.",
+            "Not reproduced, “It holds at $N = 8$”: found no value; claimed: at most 1 octave.",
             "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): "
-            "“It rests” (0.123 [0, infinite]); “It moves” (0.123 [0, 0.5]).",
+            "“It rests” (0.123 [0, ∞]); “It moves” (0.123 [0, 0.5]).",
             "Inconclusive, as a control does not clearly fail (claimed: at most 1 octave): "
-            "“It falls” (0.123 [0, 0.5]).",
+            "“It falls” (0.123 [0, 0.5]; in the control \N{MINUS SIGN}1).",
             "Inconclusive, as compared runs diverged: “It rises”.",
             "Inconclusive, as it is 0: “It grows”.",
             "Inconclusive, as the interval contains a threshold: "
-            "“It sinks” (largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], at most 1 claimed).",
+            "“It sinks” (largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], claimed: at most 1).",
             "Data not available for 1 claim.",
             "Settings or rule changed after a result was seen: "
             "“The best rates do not depend on the width”.",

@@ -225,7 +225,10 @@ def test_optima_are_below_their_columns_against_the_size(rates: Drawn) -> None:
         assert ax.get_window_extent().x0 == pytest.approx(panel.get_window_extent().x0, abs=1)
         assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
         assert ax.get_xlabel() == "width $N$"
-    assert [ax.get_ylabel() for ax in (main, control)] == ["optimal $\\eta$\n(training loss)", ""]
+    assert [ax.get_ylabel() for ax in (main, control)] == [
+        "interpolated\noptimal $\\eta$\n(training loss)",
+        "",
+    ]
     # each column has one track: they need no names
     assert "training loss" not in rates.legend
     assert "optimum, 95 % interval" in rates.legend
@@ -387,7 +390,7 @@ def test_tracks_that_start_at_different_sizes_are_relative_to_their_start(tmp_pa
     assert [line.get_ydata().tolist() for line in tracks] == [[1, 1], [1, 0.5]]
     # both optima within one octave of the start
     assert np.log2(ax.get_ylim()) == pytest.approx([-1 - 1.2, 1.2])
-    assert ax.get_ylabel() == "optimal $\\eta$, relative\n(training loss)"
+    assert ax.get_ylabel() == "interpolated\noptimal $\\eta$, relative\n(training loss)"
     assert ax.get_xlabel() == "width $N$, relative to smallest"
     assert [line.get_marker() for line in ax.lines].count(CARETDOWN) == 1
     assert [tuple(start) for start, _ in guides(ax)] == [(1, 1)] * 3

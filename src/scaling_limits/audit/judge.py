@@ -16,7 +16,7 @@ from scaling_limits.claims.measurement import (
     setting,
 )
 from scaling_limits.claims.points import require_column
-from scaling_limits.outcomes import Outcome, Reason
+from scaling_limits.outcomes import Outcome, Reason, with_interval
 from scaling_limits.records import Results
 
 
@@ -67,7 +67,7 @@ def judge(
                 reason=judged.reason,
                 value=finite(measured.value) if measured else None,
                 interval=(finite(interval[0]), finite(interval[1])) if interval else None,
-                undecided=measured.undecided if measured and judged.reason == "interval" else "",
+                undecided=judged.undecided,
                 threshold=measured.threshold if measured else "",
                 source=claim.source,
                 detail=judged.detail,
@@ -84,12 +84,16 @@ def judge(
 
 
 class _Judged(NamedTuple):
-    """The outcome of a claim, its measurement if it was measured, and the reason if it is inconclusive."""
+    """The outcome of a claim and its measurement if it was measured.
+
+    If it is inconclusive, also the reason, and the number that leaves it open if it is not the measured value.
+    """
 
     outcome: Outcome
     detail: str
     measured: Measurement | None = None
     reason: Reason | None = None
+    undecided: str = ""
 
 
 def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
@@ -104,7 +108,7 @@ def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
         return _Judged("inconclusive", str(error), reason=error.reason)
     if measured.holds is None:
         detail = f"{measured.detail}; the interval contains a threshold"
-        return _Judged("inconclusive", detail, measured, "interval")
+        return _Judged("inconclusive", detail, measured, "interval", measured.undecided)
     if not measured.holds:
         return _Judged("fails", measured.detail, measured)
     controls = []
@@ -117,7 +121,8 @@ def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
         if control.holds is not False:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
-            return _Judged("inconclusive", detail, measured, "control")
+            found = f"in the control {prose(grid)} {with_interval(control.value, control.interval)}"
+            return _Judged("inconclusive", detail, measured, "control", found)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
 
@@ -133,7 +138,6 @@ def _require_sizes(claim: ClaimBase, results: Results) -> None:
         reached = results.cells[column].max()
         if not reached >= needed:
             raise UndecidedError(
-                f"the {prose(column)} reaches {setting(reached)}; "
-                f"the claim is decided from {setting(needed)} on",
+                f"the {prose(column)} is at most {setting(reached)}; the claim is decided from {setting(needed)} on",
                 "sizes",
             )

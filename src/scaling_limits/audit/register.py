@@ -45,7 +45,9 @@ class RegisteredFailure(Entry):
     @property
     def whole_clause(self) -> str:
         """The clause, with a note if no experiment has checked it."""
-        return self.clause if self.checked else f"{self.clause.rstrip('.')} (not checked)"
+        return (
+            self.clause if self.checked else f"{self.clause.rstrip('.')} (explanation not tested)"
+        )
 
 
 class Amendment(Entry):

@@ -72,7 +72,7 @@ class Claim(SizeClaim, SteppedClaim):
         if self.slope_at_most is not None:
             threshold += f", slope at most {setting(self.slope_at_most)}"
         if not np.isfinite(errors.rows["value"]).all():
-            return diverged(threshold, "training diverged, so there is no error")
+            return diverged(f"error {threshold}", "training diverged, so there is no error")
         generator = generator_of(self)
         largest = max(sizes)
         points = sizes[largest]
@@ -105,7 +105,7 @@ class Claim(SizeClaim, SteppedClaim):
             holds=together(answers),
             value=value,
             interval=interval,
-            threshold=threshold,
+            threshold=f"error {threshold}",
             detail=f"{detail}; it should be {threshold}",
         )
 

@@ -136,7 +136,7 @@ class Claim(SteppedClaim):
             holds=holds,
             value=value,
             interval=interval,
-            threshold=str(allowed),
+            threshold=f"{quantity_name(self)} {allowed}",
             detail=f"the {named} is {with_interval(value, interval)} ({where}); it should be {allowed}",
         )
 

@@ -117,7 +117,8 @@ class Claim(ClaimBase):
         """
         table = table_of(self, results, self.columns)
         generator = generator_of(self)
-        threshold = f"at most {setting(float(f'{1 / self.factor:.3g}'))}"
+        allowed = f"at most {setting(float(f'{1 / self.factor:.3g}'))}"
+        threshold = f"ratio of spreads {allowed}"
         judged: list[tuple[bool | None, float, Interval | None, str]] = []
         points_by = [self.over, self.than, *self.profile]
         for group, points in grouped(table, self.each, points_by).items():
@@ -138,7 +139,7 @@ class Claim(ClaimBase):
             detail = (
                 f"{quantity_name(self)} spreads by {number(spreads[0])} over {prose(self.over)} "
                 f"and by {number(spreads[1])} over {prose(self.than)}{where}: "
-                f"{with_interval(value, interval)} times as much; it should be {threshold}"
+                f"{with_interval(value, interval)} times as much; it should be {allowed}"
             )
             judged.append((decide(value, interval, 0.0, 1 / self.factor), value, interval, detail))
         holds = together([holds_here for holds_here, *_ in judged])

@@ -108,12 +108,14 @@ class Claim(BestClaim):
             value, sampled = float(ratio_of(value, other.value)), ratio_of(sampled, other.sampled)
         interval = best_ratio_interval(value, sampled, self.over)
         below = 1 - self.margin
-        what = "the ratio changes to" if len(ratios) > 1 else "that is"
+        what, ratio_name = "that is", f"{first.name} ratio"
+        if len(ratios) > 1:
+            what, ratio_name = "the ratio changes to", f"change of the {ratio_name}"
         return Measurement(
             holds=decide(value, interval, 0.0, below),
             value=value,
             interval=interval,
-            threshold=f"below {setting(below)}",
+            threshold=f"{ratio_name} below {setting(below)}",
             detail=f"{'; '.join(ratio.text for ratio in ratios)}: {what} "
             f"{with_interval(value, interval)} times as much; below {setting(below)} is asked",
         )
@@ -193,7 +195,7 @@ def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> No
     """
     if min(ours.values.min(), theirs.values.min()) <= 0:
         raise UndecidedError(
-            f"{quantity_name(claim)} is not positive at {where}, so it has no ratios"
+            f"{quantity_name(claim)} is not positive at {where}, so that ratios are undefined"
         )
     smallest = [points.means.min() for points in (ours, theirs)]
     if not np.isfinite(smallest).any():

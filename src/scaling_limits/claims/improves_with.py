@@ -56,7 +56,9 @@ class Claim(BestClaim):
                     f"at {prose(self.along)} {setting(size)}, {reason}", "optimum at the edge"
                 )
             if points.values.min() <= 0:
-                raise UndecidedError(f"{quantity_name(self)} is not positive, so it has no ratios")
+                raise UndecidedError(
+                    f"{quantity_name(self)} is not positive, so that ratios are undefined"
+                )
         best = {size: float(points.means.min()) for size, points in sizes.items()}
         smallest, largest = min(sizes), max(sizes)
         if not np.isfinite(best[smallest]):
@@ -78,12 +80,13 @@ class Claim(BestClaim):
             decide(step, step_interval, 0.0, allowed),
         )
         along = prose(self.along)
-        open_step = f"largest step {with_interval(step, step_interval)}, at most {setting(allowed)}"
+        open_step = f"largest step {with_interval(step, step_interval)}, claimed: at most {setting(allowed)}"
         return Measurement(
             holds=together(answers),
             value=value,
             interval=interval,
-            threshold=f"below {setting(1 - self.margin)}, no step above {setting(allowed)}",
+            threshold=f"{quantity_name(self)} ratio below {setting(1 - self.margin)}, "
+            f"no step above {setting(allowed)}",
             detail=f"the best {quantity_name(self)} goes from {number(best[smallest])} at {along} "
             f"{setting(smallest)} to {number(best[largest])} at {setting(largest)}, "
             f"{with_interval(value, interval)} times as much (below {setting(1 - self.margin)} is asked); "

@@ -137,7 +137,7 @@ class Claim(ClaimBase):
             holds=holds,
             value=worst.value,
             interval=worst.interval,
-            threshold=str(allowed),
+            threshold=f"slope {allowed}",
             detail=f"the level set {quantity_name(self)} = {setting(self.level)} has the slope d log {prose(y)} / "
             f"d log {prose(x)}{worst.where}, {with_interval(worst.value, worst.interval)}; it should be {allowed}",
         )

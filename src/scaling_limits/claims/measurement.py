@@ -1,6 +1,7 @@
 """The result of measuring a claim, and the format of its numbers."""
 
 import math
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -89,5 +90,9 @@ def octaves(count: float) -> str:
 
 
 def prose(column: str) -> str:
-    """Return the name of a column or metric as prose."""
-    return column.replace("_", " ")
+    """Return the name of a column or metric as prose.
+
+    >>> prose("train_loss"), prose("num_steps")
+    ('train loss', 'number of steps')
+    """
+    return re.sub("^num_", "number_of_", column).replace("_", " ")

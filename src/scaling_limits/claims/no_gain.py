@@ -71,7 +71,7 @@ class Claim(BestClaim):
             points = sizes[size]
             if points.values.min() <= 0:
                 raise UndecidedError(
-                    f"{quantity_name(self)} is not positive at {at}, so it has no ratios"
+                    f"{quantity_name(self)} is not positive at {at}, so that ratios are undefined"
                 )
             best.append(float(points.means.min()))
             if not np.isfinite(best[-1]):
@@ -90,7 +90,7 @@ class Claim(BestClaim):
             holds=holds,
             value=value,
             interval=interval,
-            threshold=threshold,
+            threshold=f"{quantity_name(self)} ratio {threshold}",
             detail=f"the best {quantity_name(self)} goes from {number(best[0])} at {where[0]} to {number(best[1])} at "
             f"{setting(ends[1])}, {with_interval(value, interval)} times as much; it should be {threshold}",
         )

@@ -70,9 +70,9 @@ class OptimumClaim(SizeClaim):
         return True
 
     @property
-    def shown(self) -> Literal["optima"] | None:
-        """Optima, unless each is the best over further columns, which no line shows."""
-        return None if self.profile else "optima"
+    def shown(self) -> Literal["optima"]:
+        """Optima."""
+        return "optima"
 
     def evidence(self, results: Results) -> list[OptimumRow]:
         """Return the optimum at each size that trains.
@@ -191,7 +191,9 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     # without a largest value, as for losses, the quantity may span orders of magnitude
     logarithms = scale.logarithmic and scale.top is None
     if claim.within is not None and not logarithms:
-        raise UndecidedError(f"{quantity_name(claim)} is not positive, so it has no ratios")
+        raise UndecidedError(
+            f"{quantity_name(claim)} is not positive, so that ratios are undefined"
+        )
 
     def located(means: np.ndarray) -> np.ndarray:
         values = profile(points, claim.over, rates, np.log(means) if logarithms else means)

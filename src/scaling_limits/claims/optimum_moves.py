@@ -58,7 +58,7 @@ class Claim(OptimumClaim):
             holds=holds,
             value=most.value,
             interval=most.interval,
-            threshold=threshold,
+            threshold=f"shift of {threshold}",
             detail=f"{most.detail}{open_end}; at some size it should be {threshold}",
         )
 

@@ -47,12 +47,13 @@ class Claim(OptimumClaim):
         far = max(moved or unclear or [widest], key=lambda s: (abs(s.value), s.sizes[1]))
         threshold = f"at most {octaves(self.max_shift)}"
         if max_over_range < self.max_shift:
-            threshold += f", {setting(max_over_range)} over {setting(widest.doublings)} doublings"
+            doublings = f"doubling{'' if widest.doublings == 1 else 's'}"
+            threshold += f", {setting(max_over_range)} over {setting(widest.doublings)} {doublings}"
         reason = f" ({far.reason})" if far.reason and far in unclear else ""
         return Measurement(
             holds=False if moved else None if unclear else True,
             value=far.value,
             interval=far.interval,
-            threshold=threshold,
+            threshold=f"shift of {threshold}",
             detail=f"{far.detail}{reason}; allowed {threshold.removeprefix('at most ')}",
         )

@@ -100,7 +100,10 @@ class Claim(SteppedClaim):
                 raise UndecidedError(f"there are fewer than {MIN_POINTS} points to rank")
             count = int(np.sum(~np.isfinite(points.means)))
             if count:
-                return diverged(threshold, f"training diverged at {count} of {num_points} points")
+                return diverged(
+                    f"rank correlation {threshold}",
+                    f"training diverged at {count} of {num_points} points",
+                )
             ranks.append(self._ranks(points, generator))
         value = min(each.correlation for each in ranks)
         interval = interval_of(np.min([each.sampled for each in ranks], axis=0))
@@ -119,7 +122,7 @@ class Claim(SteppedClaim):
             holds=together((ordered, of_power)),
             value=value,
             interval=interval,
-            threshold=threshold,
+            threshold=f"rank correlation {threshold}",
             detail=detail,
             undecided=self._open_power(powers) if ordered and of_power is None else "",
         )
@@ -152,7 +155,7 @@ class Claim(SteppedClaim):
         """Describe the power of the ratio whose interval contains an end of the allowed range."""
         power, ends = _farthest(powers, None)
         low, high = map(number, ALLOWED_POWERS)
-        return f"power of {prose(self.ratio[-1])} {with_interval(power, ends)}, {low} to {high}"
+        return f"power of {prose(self.ratio[-1])} {with_interval(power, ends)}, claimed: {low} to {high}"
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of values in the order of the column or ratio, or in a wrong order."""

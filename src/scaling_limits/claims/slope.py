@@ -147,7 +147,7 @@ class Claim(ClaimBase):
             holds=holds,
             value=worst.slope,
             interval=worst.interval,
-            threshold=str(worst.bounds),
+            threshold=f"slope {worst.bounds}",
             detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)}{worst.span} "
             f"is {with_interval(worst.slope, worst.interval)}; it should be {worst.bounds}",
         )

@@ -161,7 +161,7 @@ class Claim(ClaimBase):
         """
         reference = compared[0] if compared else None
         allowed = Bounds.between(self.at_least, self.at_most)
-        threshold = str(allowed)
+        threshold = f"difference of slopes {allowed}"
         minuend, subtrahend = sides(self, results, reference)
         if not np.isfinite(minuend.rows["value"]).all():
             return diverged(threshold, "training diverged, so there is no slope")
@@ -192,7 +192,7 @@ class Claim(ClaimBase):
             interval=worst.interval,
             threshold=threshold,
             detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)}{where}, {_compared(self)}, "
-            f"is {with_interval(worst.mean, worst.interval)}; it should be {threshold}",
+            f"is {with_interval(worst.mean, worst.interval)}; it should be {allowed}",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

@@ -57,7 +57,9 @@ class Claim(BestClaim):
         columns = list(self.over)
         sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
         if min(points.values.min() for points in sizes.values()) <= 0:
-            raise UndecidedError(f"{quantity_name(self)} is not positive, so it has no ratios")
+            raise UndecidedError(
+                f"{quantity_name(self)} is not positive, so that ratios are undefined"
+            )
         reference, *larger = sizes
         start = sizes[reference]
         if not np.isfinite(start.means[start.best]):
@@ -88,7 +90,7 @@ class Claim(BestClaim):
             holds=holds,
             value=value,
             interval=interval,
-            threshold=f"at most {setting(1 + self.tolerance)}",
+            threshold=f"{quantity_name(self)} ratio at most {setting(1 + self.tolerance)}",
             detail=f"the best of {prose(self.along)} {setting(reference)} ({settings}) gives "
             f"{with_interval(value, interval)} times the smallest {quantity_name(self)} "
             f"at {setting(costliest)}; allowed {setting(1 + self.tolerance)}",

@@ -29,7 +29,7 @@ def shown(claim: ClaimBase, results: Results) -> Content:
             rows = claim.evidence(select(claim, results, grids))
         arms.append({"grids": list(grids), key: [_content(row, claim.only) for row in rows]})
     return {
-        **claim.model_dump(mode="json", include={"over", "along", "within"}),
+        **claim.model_dump(mode="json", include={"over", "along", "within", "profile"}),
         "quantity": claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True),
         "arms": arms,
     }

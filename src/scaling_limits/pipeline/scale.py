@@ -37,31 +37,27 @@ _MOST_ROWS = 4
 _UNSET = {"num_train": "all", "input_shape": "original", "augmentation": "no augmentation"}
 _TUPLES = ("input_shape", "augmentation")
 """Settings whose value is a list."""
-_WHOSE = {True: "paper", False: 'preset "full"'}
-"""The origin of the values in parentheses, by whether the paper states them."""
 _DASH = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A setting as text, with the original text if it differs, and the origin of the latter."""
+    """A setting as text, with the paper's if it differs."""
 
     value: str
     original: str = ""
-    origin: str = ""
 
     @property
     def as_name(self) -> str | None:
-        """The setting as a row's name states it; None if the original differs."""
+        """The setting as a row's name states it; None if the paper's differs."""
         return None if self.original else self.value.replace("$", "")
 
 
 def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.DataFrame) -> str:
     """Return the scale of a figure in one line.
 
-    Values in parentheses are those of the paper, or of the preset `full` if the paper does not state them. Only grids
-    that the figure shows are considered. Values that differ between parts of the figure, such as rows of networks, are
-    given for each part.
+    Values in parentheses are those that the paper states. Only grids that the figure shows are considered. Values that
+    differ between parts of the figure, such as rows of networks, are given for each part.
 
     Args:
         configuration: the configuration.
@@ -80,10 +76,10 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
 
 
 class _Writer:
-    """Parts as text; the origin of values in parentheses is written only when it changes."""
+    """Parts as text; only the first value in parentheses is called the paper's."""
 
     def __init__(self) -> None:
-        self._origin = ""
+        self._label = "paper: "
 
     def of(self, parts: Iterable[_Part]) -> str:
         """Return the parts, separated by commas."""
@@ -92,8 +88,7 @@ class _Writer:
     def _part_text(self, part: _Part) -> str:
         if not part.original:
             return part.value
-        label = "" if part.origin == self._origin else f"{part.origin}: "
-        self._origin = part.origin
+        label, self._label = self._label, ""
         return f"{part.value} ({label}{part.original})"
 
 
@@ -192,12 +187,11 @@ class _Scale:
             symbols = self._configuration.symbols(self._paper, self._experiment)
             symbols |= getattr(self._plot, "symbols", {})
             phrase = f"${text.symbol(key, cells, symbols)}$ = {phrase}"
+        original = _values_text(key, then)
         # ranges with equal ends may differ in between
-        if _values_text(key, now) == _values_text(key, then) or (
-            then <= {None} and key != "num_train"
-        ):
+        if _values_text(key, now) == original or (then <= {None} and key != "num_train"):
             return _Part(phrase)
-        return _Part(phrase, _values_text(key, then), _WHOSE[key in self._stated])
+        return _Part(phrase, original if key in self._stated else "")
 
     def _data(self, grids: Sequence[str], cells: pd.DataFrame) -> str:
         """Return the datasets, each followed by the paper's datasets that it replaces."""
@@ -234,11 +228,7 @@ class _Scale:
         original = self._original.grids
         seeds = [original[grid].settings.get("seed") for grid in grids if grid in original]
         wanted = _values_text("seed", {len(s) if isinstance(s, list | tuple) else 1 for s in seeds})
-        return (
-            _Part(phrase)
-            if numbers == wanted
-            else _Part(phrase, wanted, _WHOSE["seed" in self._stated])
-        )
+        return _Part(phrase, wanted if numbers != wanted and "seed" in self._stated else "")
 
 
 def centre(plot: Plot) -> str:

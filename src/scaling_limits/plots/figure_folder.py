@@ -222,25 +222,27 @@ class FigureFolder(Generic[PlotT_co]):
     def _reasons(self) -> Iterator[str]:
         """Yield a line for each claim that fails, and one for each reason and threshold of undecided claims.
 
-        A claim that fails is represented by its clause, which says what was found and why, or else by its statement and
-        what was found. Undecided claims are stated with what was found.
+        A claim that fails is followed by its clause, which says what was found and why, or else by what was found; a
+        single claim is not stated, as the picture is about it. Undecided claims are stated with what was found.
         """
         undecided: dict[str, list[str]] = {}
         for verdict in self.verdicts:
             stated = _quoted(verdict)
             if verdict["verdict"] == "fails":
-                clause = verdict["clause"] or f"{stated} ({_measured_text(verdict)})"
-                yield f"Not reproduced: {clause.rstrip('.')}."
+                clause = verdict["clause"] or _measured_text(verdict)
+                named = "" if verdict["clause"] and len(self.verdicts) == 1 else f", {stated}"
+                yield f"Not reproduced{named}: {clause.rstrip('.')}."
             elif verdict["verdict"] == "inconclusive":
                 why = REASONS[verdict["reason"]]
-                if verdict["reason"] == "values":
+                if verdict["reason"] in ("values", "sizes"):
                     why = verdict["detail"]
                 reason, found = f"Inconclusive, as {why}", ""
-                if verdict.get("undecided"):
-                    found = f" ({_minus(verdict['undecided'])} claimed)"
+                open_number = _minus(verdict.get("undecided", ""))
+                if open_number and verdict["reason"] == "interval":
+                    found = f" ({open_number})"
                 elif verdict["value"] is not None:
                     reason += f" (claimed: {_minus(verdict['threshold'])})"
-                    found = f" ({_found_text(verdict)})"
+                    found = f" ({'; '.join(filter(None, (_found_text(verdict), open_number)))})"
                 undecided.setdefault(reason, []).append(stated + found)
         for reason, claims in undecided.items():
             yield f"{reason}: {'; '.join(claims)}."

@@ -1,5 +1,6 @@
 """A page: a heading, bodies of axes above their legends, and notes."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -430,8 +431,16 @@ def cell_ticks(axis: Axis, values: np.ndarray) -> None:
     axis.set_major_formatter(FixedFormatter(names[::every]))
 
 
-def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
-    """Place ticks at both ends of a colour bar and at round numbers that are not close to the ends."""
+def bar_ticks(axis: Axis, scale: str, low: float, high: float, *, beyond: bool = False) -> None:
+    """Place ticks at both ends of a colour bar and at round numbers that are not close to the ends.
+
+    Args:
+        axis: the axis of the bar.
+        scale: "linear" or "log".
+        low: the smallest value.
+        high: the largest value.
+        beyond: whether larger values have the colour of the upper end.
+    """
     scale_ticks(axis, scale, low, high)
     log = scale == "log" and low > 0
 
@@ -444,8 +453,20 @@ def bar_ticks(axis: Axis, scale: str, low: float, high: float) -> None:
     ends = [_rounded(end, high - low) for end in (low, high)]
     axis.set_major_locator(FixedLocator([low, *between, high]))
     names = [text.short(value) for value in (ends[0], *between, ends[1])]
+    if any("10^" in name for name in names):
+        # round numbers in one notation
+        names[1:-1] = [
+            _as_power(value, name) for value, name in zip(between, names[1:-1], strict=True)
+        ]
+    names[-1] = f"$\\geq$ {names[-1]}" if beyond else names[-1]
     axis.set_major_formatter(FixedFormatter(names))
     axis.set_minor_locator(NullLocator())
+
+
+def _as_power(value: float, name: str) -> str:
+    """Return a power of ten as such, and other numbers by their name."""
+    exponent = round(math.log10(value)) if value > 0 else 0
+    return f"$10^{{{exponent}}}$" if math.isclose(value, 10.0**exponent) else name
 
 
 def _rounded(end: float, span: float) -> float:

@@ -23,12 +23,16 @@ def tracks_of(lines: Lines) -> list[optima.Track]:
 
 
 def judging(judged: Iterable[JsonObject], panel: Panel, line: Line) -> JsonObject | None:
-    """Return the first of the claims about optima that judges a line, or None."""
+    """Return the first of the claims about optima that judges a line, or None.
+
+    A claim whose optima are the best over further columns judges lines that are the best over these.
+    """
     # an error and the accuracy have the same optimum
     quantity = line.quantity.model_dump(exclude={"label", "complement"})
     for claim in judged:
         claimed = Quantity.model_validate(claim["quantity"])
         over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
+        over &= set(claim.get("profile", ())) <= set(panel.over)
         named = any(line.grid in arm["grids"] for arm in claim["arms"])
         if over and named and claimed.model_dump(exclude={"label", "complement"}) == quantity:
             return claim

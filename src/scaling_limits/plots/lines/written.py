@@ -141,7 +141,7 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
             lines = [_line(line, names, path) for line in lines]
             panel = {**axis_keys(lines[0].get("quantity")), **axis, **panel, "lines": lines}
         return panel
-    of = ("of", "quantity", "beside")
+    of = ("of", "quantity", "beside", "solid")
     rest = {key: value for key, value in panel.items() if key not in of}
     quantity = names.quantity(panel.get("quantity"), path)
     beside = [
@@ -149,7 +149,8 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
     ]
     lines = []
     for grid, title in names.titled(panel["of"], path):
-        named = {} if rest.get("hue") else {"label": grid if title is None else title}
+        label = panel.get("solid") if rest.get("hue") else grid if title is None else title
+        named = {} if label is None else {"label": label}
         lines.append({"grid": grid, "quantity": quantity, **named})
         lines += [{"grid": grid, **line} for line in beside]
     return {**axis_keys(quantity), **names.axis(panel.get("quantity")), **rest, "lines": lines}

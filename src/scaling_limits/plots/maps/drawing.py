@@ -85,10 +85,20 @@ class Maps(Along[Options, MapPanel]):
         low, high = self.plot.limits or (low, high if high > low else low + abs(low) + 1.0)
         return LogNorm(low, high) if log else Normalize(low, high)
 
+    @property
+    def _beyond(self) -> bool:
+        """Whether some values exceed the upper end of the colour scale."""
+        values = self.table.loc[~self.table["diverged"], "value"]
+        return bool((values > self.norm.vmax).any())
+
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
         """Draw the marks of a map: values or optima, ratio lines and a fitted level set."""
         matrix = self.matrix(panel, value)
         ax.set_facecolor("white")
+        if self.plot.scale == "log" and (matrix <= 0).to_numpy().any():
+            self._lines["zero or negative"] = Patch(
+                facecolor="white", edgecolor="0.45", linewidth=0.5
+            )
         lost = np.isinf(matrix.to_numpy())
         if lost.any():
             shape = np.ma.masked_where(~lost, np.ones(matrix.shape))
@@ -144,7 +154,7 @@ class Maps(Along[Options, MapPanel]):
         for ax, height in zip(self.beyond, self._heights, strict=True):
             name = text.wrap(label, _characters(height)) if height == max(self._heights) else ""
             bar = self.body.area.colorbar(shown, cax=ax, label=name)
-            page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high)
+            page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, beyond=self._beyond)
             bar.outline.set_visible(False)
 
     def _scale(self, ax: Axes, matrix: pd.DataFrame) -> None:
