@@ -45,7 +45,7 @@ def test_too_small_sizes_are_inconclusive(decide, tabulate, bowl_rows, claim):
     claim = claim | {"decided_at": {"width": 512, "depth": 8}}
     verdict = decide(claim, tabulate(bowl_rows(still, widths=(32, 64))))
     assert (verdict.verdict, verdict.reason) == ("inconclusive", "sizes")
-    assert verdict.detail == "the width reaches 64; the claim is decided from 512 on"
+    assert verdict.detail == "the width is at most 64; the claim is decided from 512 on"
 
 
 @pytest.mark.parametrize("claim", EVERY.values(), ids=EVERY)
