@@ -4,6 +4,7 @@ know."""
 import os
 
 import pytest
+
 from published import on_published
 
 

@@ -55,7 +55,7 @@ class TestTransferCost:
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: 0.0)
         verdict = decide(COST, tabulate(rows))
-        assert verdict.detail == "train loss is not positive, so that ratios are undefined"
+        assert verdict.detail == "training loss is not positive, so that ratios are undefined"
 
     def test_one_seed_has_an_assumed_spread(self, decide, tabulate, bowl_rows):
         """At least that of two points; the smallest of all may be a lucky one, so it is larger still."""
@@ -175,7 +175,7 @@ class TestImprovesWith:
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: float(n < 256))
         verdict = decide(IMPROVES, tabulate(rows))
-        assert verdict.detail == "train loss is not positive, so that ratios are undefined"
+        assert verdict.detail == "training loss is not positive, so that ratios are undefined"
 
     def test_one_seed_without_hyperparameters(self, decide, tabulate, bowl_rows):
         """A tenth is no more than what is assumed of two networks of one seed."""
@@ -217,7 +217,7 @@ class TestGap:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.5, rel=0.05)
         assert verdict.interval[0] <= verdict.value <= verdict.interval[1]
-        assert verdict.threshold == "train loss ratio below 0.98"
+        assert verdict.threshold == "training loss ratio below 0.98"
 
     def test_fails(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda width: 2.0, lambda width: 1.0)
@@ -315,7 +315,9 @@ class TestGap:
         never = {"quantity": {"metric": "train_loss", "below": 0.1}}
         verdict = decide(GAP | never, tabulate(rows))
         assert (verdict.verdict, verdict.reason) == ("inconclusive", "values")
-        assert verdict.detail == "at width 256, train loss does not fall below 0.1 for every seed"
+        assert (
+            verdict.detail == "at width 256, training loss does not fall below 0.1 for every seed"
+        )
 
     def test_a_reference_that_may_be_better_beyond_its_grid(self, decide, tabulate, bowl_rows):
         rates = [2.0**k for k in range(-2, 3)]
@@ -348,7 +350,7 @@ class TestGap:
         verdict = decide(GAP, tabulate(rows))
         assert (
             verdict.detail
-            == "train loss is not positive at width 256, so that ratios are undefined"
+            == "training loss is not positive at width 256, so that ratios are undefined"
         )
 
     def test_control(self, decide, tabulate, bowl_rows):

@@ -76,7 +76,7 @@ def test_divergence_over_the_steep_one_is_no_evidence(decide, tabulate, bowl_row
     assert verdict.value == pytest.approx(1.6 / 0.9, rel=0.01)
     lost = [row | {"value": np.inf} if row[STEEP] > 2.0**-8 else row for row in rows]
     assert decide(ONE, tabulate(lost)).detail == (
-        "train loss is the same at every learning rate that did not diverge"
+        "training loss is the same at every learning rate that did not diverge"
     )
 
 

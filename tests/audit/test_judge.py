@@ -144,7 +144,7 @@ def test_partly_recorded_cells_are_untested(decide, tabulate, bowl_rows):
     results = tabulate(bowl_rows(still))
     verdict = decide(IMPROVES, Results(results.cells, results.records.iloc[1:]))
     assert verdict.verdict == "inconclusive"
-    assert verdict.detail == "train loss was recorded in 107 of 108 cells"
+    assert verdict.detail == "training loss was recorded in 107 of 108 cells"
 
 
 def test_seeds_are_those_that_all_points_have(decide, tabulate, bowl_rows):

@@ -108,7 +108,7 @@ def test_too_few_crossings_decide_nothing(decide, tabulate, bowl_rows, value, sa
     rows = plane_rows(bowl_rows, value, widths=(32,), noise=1e-4)
     verdict = decide(ONE, tabulate(rows))
     assert verdict.verdict == "inconclusive"
-    assert verdict.detail.startswith("the level set train loss = 2 crosses ")
+    assert verdict.detail.startswith("the level set training loss = 2 crosses ")
     assert "rows and columns of the grid, 3 are needed: " in verdict.detail
     assert said in verdict.detail
 

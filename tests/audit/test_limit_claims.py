@@ -92,7 +92,7 @@ def test_along_an_axis_of_the_records(decide, tabulate, map_rows):
     fewer = [row for row in limit if row["index"] < 2]
     verdict = decide(claim, tabulate(rows() + fewer))
     assert verdict.verdict == "inconclusive"
-    assert verdict.detail.startswith("limit gives no train loss, or zero, at a point")
+    assert verdict.detail.startswith("limit gives no training loss, or zero, at a point")
 
 
 def test_divergence_fails(decide, tabulate, map_rows):

@@ -31,7 +31,7 @@ def test_the_ratio_decides(decide, tabulate, bowl_rows, claim, ratio, expected):
     assert verdict.verdict == expected
     assert verdict.value == pytest.approx(ratio, rel=0.01)
     bound = "0.95" if claim is NO_GAIN else "1.05"
-    assert verdict.threshold == f"train loss ratio at least {bound}"
+    assert verdict.threshold == f"training loss ratio at least {bound}"
 
 
 def test_sizes_between_the_ends_do_not_count(decide, tabulate, bowl_rows):
@@ -79,4 +79,6 @@ def test_divergence_of_a_whole_size_decides_nothing(decide, tabulate, bowl_rows,
 
 def test_values_without_ratios_decide_nothing(decide, tabulate, bowl_rows):
     verdict = decide(WORSE, tabulate(bowl_rows(still, level=lambda n: -1.0)))
-    assert verdict.detail == "train loss is not positive at width 32, so that ratios are undefined"
+    assert (
+        verdict.detail == "training loss is not positive at width 32, so that ratios are undefined"
+    )

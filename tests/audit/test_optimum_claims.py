@@ -504,7 +504,7 @@ class TestLargestWithin:
     def test_a_loss_of_zero_has_no_factor(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, level=lambda n: 0.0, noise=0)
         verdict = decide(self.CLAIM, tabulate(rows))
-        assert verdict.detail == "train loss is not positive, so that ratios are undefined"
+        assert verdict.detail == "training loss is not positive, so that ratios are undefined"
 
     def test_a_good_rate_beyond_a_bad_one_does_not_count(self, decide, tabulate, bowl_rows):
         rows = self.cliff_rows(bowl_rows, still)

@@ -16,7 +16,9 @@ class TestBound:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(1 - 0.1 / 16 - 1e-4)
         assert verdict.interval[0] <= verdict.value <= verdict.interval[1]
-        assert verdict.detail.startswith("the smallest train loss over 9 points at 2 steps is 0.99")
+        assert verdict.detail.startswith(
+            "the smallest training loss over 9 points at 2 steps is 0.99"
+        )
 
     def test_fails(self, decide, tabulate, map_rows):
         rows = map_rows(lambda n, d, s: 0.5 if (n, d) == (256, 8) else 1.0)
@@ -41,7 +43,9 @@ class TestBound:
         claim = {"quantity": {"metric": "test_loss", "relative_to": "train_loss"}, "at_least": 2}
         verdict = decide(BOUND | claim, results)
         assert verdict.value == pytest.approx(2.0)
-        assert "the smallest test loss over train loss over 9 points at 2 steps" in verdict.detail
+        assert (
+            "the smallest test loss over training loss over 9 points at 2 steps" in verdict.detail
+        )
 
     def test_outside_the_region_does_not_count(self, decide, tabulate, map_rows):
         rows = map_rows(lambda n, d, s: 1.0 if n >= 16 * d else 0.0)
@@ -143,7 +147,7 @@ class TestBoundOnTheBest:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.4, rel=0.02)
         assert verdict.interval[0] < verdict.value < verdict.interval[1] < 0.5
-        assert verdict.detail.startswith("the largest best train loss over 4 points is 0.4")
+        assert verdict.detail.startswith("the largest best training loss over 4 points is 0.4")
 
     def test_a_single_point_without_a_good_rate_fails(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda n: 0.6 if n == 64 else 0.1)

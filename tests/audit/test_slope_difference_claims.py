@@ -106,7 +106,7 @@ def test_slopes_of_one_grid_at_two_steps(decide, tabulate, map_rows, late, expec
     verdict = decide(claim, tabulate(rows))
     assert verdict.verdict == expected
     assert verdict.value == pytest.approx(late - 0.66, abs=0.01)
-    assert "less that of train loss at step 30" in verdict.detail
+    assert "less that of training loss at step 30" in verdict.detail
 
 
 @pytest.mark.parametrize(("grows", "expected"), [(0.4, "holds"), (0.2, "fails")])

@@ -81,7 +81,7 @@ def require_whole(printed: dict) -> None:
     assert (holds, fails) == ("holds", "fails")
     assert abs(ratio - 1.01) < 1e-9
     assert abs(larger - 1.5) < 1e-9
-    assert detail == "train loss differs between seeds by a factor 1.5; it should be at most 1.1"
+    assert detail == "training loss differs between seeds by a factor 1.5; it should be at most 1.1"
     power = {
         "true": 1.0,
         "quarter": None,

@@ -17,6 +17,7 @@ from scaling_limits.claims.points import (
     Points,
     by_size,
     generator_of,
+    name_of,
     no_value,
     quantity_name,
     ratio_of,
@@ -159,7 +160,7 @@ def _arms(claim: Claim, results: Results, reference: Results, quantity: Quantity
         )
         for cells in (results, reference)
     )
-    return _Arms(ours, theirs, quantity.label or prose(quantity.metric))
+    return _Arms(ours, theirs, name_of(quantity))
 
 
 def _ratio(

@@ -23,7 +23,7 @@ from scaling_limits.claims.measurement import (
 )
 from scaling_limits.claims.spread import Scale, Spread, spreads_of
 from scaling_limits.errors import ConfigurationError, unknown
-from scaling_limits.figures.metrics import metric_info
+from scaling_limits.figures.metrics import METRICS, metric_info
 from scaling_limits.figures.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -132,9 +132,7 @@ def table_of(
     all_rows = results.quantity(quantity)
     cells, recorded = (frame["cell_id"].nunique() for frame in (results.cells, all_rows))
     if recorded < cells:
-        raise UndecidedError(
-            f"{prose(quantity.metric)} was recorded in {recorded} of {cells} cells"
-        )
+        raise UndecidedError(f"{name_of(quantity)} was recorded in {recorded} of {cells} cells")
     for column in columns:
         require_column(claim, "columns", column, all_rows)
     key = [*columns, "seed"]
@@ -295,8 +293,15 @@ def fit_log_slope(
 
 
 def quantity_name(claim: ClaimBase) -> str:
-    """Return the name of the claim's quantity in prose."""
-    return claim.quantity.label or " over ".join(map(prose, claim.quantity.metrics))
+    """Return the name of the claim's quantity, or of the metrics whose values or ratios it takes."""
+    return name_of(claim.quantity)
+
+
+def name_of(quantity: Quantity) -> str:
+    """Return the name of a quantity, or of the metrics whose values or ratios it takes."""
+    return quantity.label or " over ".join(
+        METRICS[metric].label if metric in METRICS else prose(metric) for metric in quantity.metrics
+    )
 
 
 def no_value(claim: ClaimBase, where: str) -> UndecidedError:
@@ -309,7 +314,7 @@ def no_value(claim: ClaimBase, where: str) -> UndecidedError:
     threshold = claim.quantity.below
     if threshold is None:
         return UndecidedError(f"every cell diverged at {where}", "divergence")
-    metric = prose(claim.quantity.metric)
+    metric = name_of(claim.quantity)
     return UndecidedError(
         f"at {where}, {metric} does not fall below {setting(threshold)} for every seed"
     )

@@ -306,7 +306,7 @@ def _compared(claim: Claim) -> str:
     assert other is not None
     when = "" if other.step is None else f" at step {other.step}"
     when = when if other.during is None else " from {:g} to {:g} of training".format(*other.during)
-    return f"less that of {other.label or prose(other.metric)}{when}"
+    return f"less that of {name_of(other)}{when}"
 
 
 class _Line(NamedTuple):
