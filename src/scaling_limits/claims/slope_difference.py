@@ -23,7 +23,7 @@ from scaling_limits.claims.measurement import (
     prose,
     setting,
 )
-from scaling_limits.claims.points import Table, log_slope, quantity_name, table_of
+from scaling_limits.claims.points import Table, log_slope, name_of, quantity_name, table_of
 from scaling_limits.claims.simulation import VOID, Recorded, Simulation
 from scaling_limits.claims.spread import ONE_SEED_DEGREES, ONE_SEED_INDEPENDENT
 from scaling_limits.figures.needs import Grids, listed
