@@ -436,7 +436,11 @@ def test_panels_of_the_same_cells_and_grids_are_both_drawn(tmp_path: Path) -> No
 
 def test_colours_and_styles_are_explained(rates: Drawn, sizes: Drawn) -> None:
     names = ["width $N$ = 8", "width $N$ = 32"]
-    optima = ["optimum, 95 % interval", "power of the width", "interval open: end of the grid"]
+    optima = [
+        "interpolated optimum, 95 % interval",
+        "power of the width",
+        "interval open: end of the grid",
+    ]
     entries = [*names, JUDGED, OPTIMUM, BAR, STABLE, "leaves the frame", RANGE, *optima]
     assert list(rates.legend) == entries
     small, large = lines(rates.axes[0], "training loss")

@@ -226,12 +226,12 @@ def test_optima_are_below_their_columns_against_the_size(rates: Drawn) -> None:
         assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
         assert ax.get_xlabel() == "width $N$"
     assert [ax.get_ylabel() for ax in (main, control)] == [
-        "interpolated\noptimal $\\eta$\n(training loss)",
+        "optimal $\\eta$\n(training loss)",
         "",
     ]
     # each column has one track: they need no names
     assert "training loss" not in rates.legend
-    assert "optimum, 95 % interval" in rates.legend
+    assert "interpolated optimum, 95 % interval" in rates.legend
 
 
 def test_guides_pass_through_the_first_optimum_with_slopes_of_half_a_power(rates: Drawn) -> None:
@@ -363,7 +363,9 @@ def test_several_optima_of_a_column_are_told_apart(tmp_path: Path) -> None:
     found = of_panels(tmp_path, rows, *panels, judged=claims, wrap=2)
     assert [len(ax.containers) for ax in lowest(found)] == [2, 2]
     names = blocks(found.figure)[-1]
-    assert list(names) == ["MLP", "CNN", "power of the width", "interval open: end of the grid"]
+    title, *others = names
+    assert title == "interpolated optimum, 95 % interval = MLP"
+    assert others == ["CNN", "power of the width", "interval open: end of the grid"]
     looks = [(line.get_color(), line.get_marker()) for line in list(names.values())[:2]]
     for ax in lowest(found):
         tracks = [line for line in ax.lines if line.get_marker() in ("o", "s")]
@@ -390,7 +392,7 @@ def test_tracks_that_start_at_different_sizes_are_relative_to_their_start(tmp_pa
     assert [line.get_ydata().tolist() for line in tracks] == [[1, 1], [1, 0.5]]
     # both optima within one octave of the start
     assert np.log2(ax.get_ylim()) == pytest.approx([-1 - 1.2, 1.2])
-    assert ax.get_ylabel() == "interpolated\noptimal $\\eta$, relative\n(training loss)"
+    assert ax.get_ylabel() == "optimal $\\eta$, relative\n(training loss)"
     assert ax.get_xlabel() == "width $N$, relative to smallest"
     assert [line.get_marker() for line in ax.lines].count(CARETDOWN) == 1
     assert [tuple(start) for start, _ in guides(ax)] == [(1, 1)] * 3

@@ -163,9 +163,7 @@ class Lines(page.Drawing):
             track.along: text.axis_label(track.along, cells, symbols) for track in self.tracks
         }
         for track in self.tracks:
-            # judged optima lie between the values of the grid
-            between = "interpolated\n" if any(other.judged for other in self.tracks) else ""
-            labels[track.over] = f"{between}optimal ${text.symbol(track.over, cells, symbols)}$"
+            labels[track.over] = f"optimal ${text.symbol(track.over, cells, symbols)}$"
         quantities = {self.plot.panels[track.panel].label for track in self.tracks}
         quantity = quantities.pop() if len(quantities) == 1 else ""
         scales, several = self._scales_of_tracks(), self._one_of_several()

@@ -35,7 +35,7 @@ def blocks(lines: Lines) -> list[Block]:
         *_palettes(lines),
         Block("", _styles(lines)),
         Block("", marks.legend(lines.all_axes) | _bands(lines) | _fitted(lines)),
-        Block("", optima.legend(lines.tracks)),
+        Block(optima.title(lines.tracks), optima.legend(lines.tracks)),
     ]
 
 

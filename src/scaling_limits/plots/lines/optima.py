@@ -260,9 +260,17 @@ def _guides(ax: Axes, track: Track) -> None:
             ax.annotate(label, (stop, last), (2, 0), textcoords="offset points", **look)
 
 
+def title(tracks: Sequence[Track]) -> str:
+    """Return the title of the legend: if the tracks are named, that their optima lie between the values of the grid."""
+    judged = any(track.judged for track in tracks)
+    return "interpolated optimum, 95 % interval" if judged and _names(tracks) else ""
+
+
 def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
     """Return a legend entry for each name, or one for all tracks if no column has several, and those of marks."""
-    names = _names(tracks) or ["optimum, 95 % interval"] * any(track.judged for track in tracks)
+    names = _names(tracks) or ["interpolated optimum, 95 % interval"] * any(
+        track.judged for track in tracks
+    )
     entries: dict[str, Artist] = {
         name: Line2D([], [], markersize=3.0, linewidth=0.9, **_LOOKS[k % len(_LOOKS)])
         for k, name in enumerate(names)
