@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pipeline_project import PRESET, Project
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group(__name__)]
 
 EXPERIMENT = "linear_residual_cifar10"
 RECORDS = [

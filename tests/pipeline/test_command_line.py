@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pipeline_project import COMMAND_LINE, EXPERIMENT, Project, trained
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group(__name__)]
 
 NOTEBOOK = "workflow/notebooks/figure.ipynb"
 CALL = "folder.save(picture, record=record)"

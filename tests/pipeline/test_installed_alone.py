@@ -13,7 +13,7 @@ from pipeline_project import SOURCE, Project
 
 pytestmark = [
     pytest.mark.pipeline,
-    pytest.mark.xdist_group("pipeline"),
+    pytest.mark.xdist_group(__name__),
     pytest.mark.skipif(
         not all(map(importlib.util.find_spec, ("pip", "setuptools"))),
         reason="builds a wheel without a network, which takes pip and setuptools",

@@ -5,7 +5,7 @@ import json
 import pytest
 from pipeline_project import Project, experiment_changes, trained
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group(__name__)]
 
 RECORDS = "results/smoke/mupc/fig5/records.parquet"
 JOB = "results/smoke/mupc/experiments/hyperparameter_transfer_tanh/job-0.parquet"

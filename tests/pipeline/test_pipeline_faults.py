@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from pipeline_project import EXPERIMENT, Project, experiment_changes, trained
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group(__name__)]
 
 FIGURE = "figures/mupc/fig5.png"
 RECORDS = "results/smoke/mupc/fig5/records.parquet"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pipeline_project import CLAIM, FIGURES, SOURCE, TARGETS, Project, trained
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group(__name__)]
 
 FILES = (
     "cells.parquet",

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from pipeline_project import COMMAND_LINE, SOURCE, Project, trained
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group(__name__)]
 
 BLOCK = re.compile(r"```\w+\n# (\S+)\n(.*?)```", re.DOTALL)
 MINE = "config/experiments/mine.yaml"

@@ -9,7 +9,7 @@ from pipeline_project import EXPERIMENT, TARGETS, Project, experiment_changes, t
 
 from scaling_limits.configuration import load
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group(__name__)]
 
 RECORDS = "results/smoke/mupc/fig5/records.parquet"
 PC = "src/scaling_limits/algorithms/predictive_coding/stages.py"

@@ -17,7 +17,7 @@ BROWSER, DRIVER = (shutil.which(name) for name in ("chromium", "chromedriver"))
 
 pytestmark = [
     pytest.mark.pipeline,
-    pytest.mark.xdist_group("pipeline"),
+    pytest.mark.xdist_group(__name__),
     pytest.mark.skipif(
         not (BROWSER and DRIVER), reason="no chromium with chromedriver on this machine"
     ),

@@ -41,7 +41,7 @@ def test_the_claim_is_the_one_of_the_figure() -> None:
 
 
 @pytest.mark.pipeline
-@pytest.mark.xdist_group("pipeline")
+@pytest.mark.xdist_group(__name__)
 def test_the_table_has_losses_at_each_width_and_rate(finished: Project) -> None:
     printed = output(LOAD, cwd=finished.folder)
     grids = re.split(r"^(?:control_)?width$", printed, flags=re.MULTILINE)
