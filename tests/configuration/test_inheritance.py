@@ -234,6 +234,79 @@ def test_a_twin_changes_single_panels_and_lines_by_their_names(tmp_path: Path) -
     assert (right.title, right.x, right.hue) == ("Right", "learning_rate", None)
 
 
+MAPS = {"kind": "maps", "quantity": "loss", "x": "width", "y": "learning_rate"}
+PLOTS = {
+    "rates": MAPS | {"panels": {"plain": {"along": "seed"}}},
+    "steps": {
+        "kind": "lines",
+        "x": "learning_rate",
+        "hue": "width",
+        "panels": {"left": {"of": "plain", "quantity": "loss", "title": "Left"}},
+    },
+}
+COMPOSITE = {"kind": "composite", "rows": None, "columns": None}
+
+
+def composites(root: Path, plots: Any, changed: Any) -> Configuration:
+    """The parent's figure with these plots, and a twin that changes them."""
+    changes = {
+        "parent": {"figures": {"fig1": {"plot": {**COMPOSITE, "plots": plots}}}},
+        "child": {"figures": {"figA2": {"plot": {"plots": changed}}}},
+    }
+    return family(root, changes)
+
+
+def test_a_twin_changes_single_plots_of_a_composite_by_their_names(tmp_path: Path) -> None:
+    changed = {
+        "rates": {"panels": {"plain": None, "fast": {"along": "seed"}}},
+        "steps": {"hue": None, "panels": {"left": {"of": "fast"}}},
+        "relu": MAPS | {"panels": {"activations_relu": {"along": "seed"}}},
+    }
+    configuration = composites(tmp_path, PLOTS, changed)
+    own = configuration.figure("toy", "fig1").plot
+    assert [plot.kind for plot in own.plots] == ["maps", "lines"]
+    rates, steps, relu = configuration.figure("toy", "figA2").plot.plots
+    assert (rates.grids, relu.grids) == (["fast"], ["activations_relu"])
+    (left,) = steps.panels
+    assert (left.title, left.hue, [line.grid for line in left.lines]) == ("Left", None, ["fast"])
+
+
+def test_a_twin_removes_a_plot_of_a_composite(tmp_path: Path) -> None:
+    plots = {**PLOTS, "last": PLOTS["steps"]}
+    configuration = composites(tmp_path, plots, {"rates": None})
+    kinds = [plot.kind for plot in configuration.figure("toy", "figA2").plot.plots]
+    assert kinds == ["lines", "lines"]
+
+
+def test_plots_of_a_composite_are_the_same_with_names_and_in_a_list(tmp_path: Path) -> None:
+    named, listed = (
+        composites(tmp_path / str(number), plots, {}).figure("toy", "fig1").plot
+        for number, plots in enumerate((PLOTS, list(PLOTS.values())))
+    )
+    assert named == listed
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rates": {"xx": "width"}}, r"child\.yaml:\d+: figures\.figA2\.plot\.plots\.rates\.xx: "),
+        ({"steps": {"wrap": 0}}, r"child\.yaml:\d+: figures\.figA2\.plot\.plots\.steps\.wrap: "),
+        (
+            {"rates": {"quantity": "los"}},
+            r"child\.yaml:\d+: figures\.figA2\.plot\.plots\.rates: unknown quantity 'los'",
+        ),
+        ({"rates": {"kind": "map"}}, r"child\.yaml:\d+: .*plots\.rates.*'map'"),
+        ({"rates": 3}, r"child\.yaml:\d+: .*plots\.rates: should be a mapping, not 3"),
+    ],
+)
+def test_a_mistake_in_a_named_plot_is_found_at_its_line(
+    tmp_path: Path, changed: Any, message: str
+) -> None:
+    configuration = composites(tmp_path, PLOTS, changed)
+    with pytest.raises(ConfigurationError, match=message):
+        configuration.figure("toy", "figA2")
+
+
 def test_a_mistake_in_a_named_panel_is_found_at_its_line(tmp_path: Path) -> None:
     panels = {"left": {"title": "Left", "of": "plian", "quantity": "loss"}}
     plot = {"kind": "lines", "x": "learning_rate", "rows": None, "columns": None, "panels": panels}

@@ -1,7 +1,7 @@
 """Conversion of a figure as written to its typed model."""
 
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 
@@ -11,7 +11,7 @@ from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.namespace import Namespace, label
 from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
-from scaling_limits.configuration.validation import validate
+from scaling_limits.configuration.validation import Location, validate
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import placeholders
 from scaling_limits.figures.metrics import METRICS
@@ -36,7 +36,8 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     composed = paper.experiment(holder) if holder is not None else None
     experiment = holder if composed is not None and composed.nodes else None
     namespace = _namespace(paper, name, holder, composed, None if other_metrics else _recorded())
-    plot, errors = _expanded(_plot(tree.tree("plot")), namespace)
+    written = _plot(tree.tree("plot"))
+    plot, errors = _expanded(written, namespace)
     claims, claim_errors = judging.claims(plain(tree.tree("claims"), nulls=True), namespace)
     errors += claim_errors
     content = {
@@ -49,7 +50,14 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     resolved = None
     try:
         reported = {error.path[:1] for error in errors} - {("claims",)}
-        resolved = validate(Figure, tree, content, f"figures.{name}.", reported=reported)
+        resolved = validate(
+            Figure,
+            tree,
+            content,
+            f"figures.{name}.",
+            written=lambda location: _with_names(location, written),
+            reported=reported,
+        )
     except ConfigurationError as error:
         lines += str(error).splitlines()
     if resolved is not None:
@@ -61,15 +69,30 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     return resolved
 
 
-def _plot(written: Tree) -> dict[str, object]:
+def _plot(written: Tree, *, nulls: bool = False) -> dict[str, object]:
     """Return a plot as plain values.
 
-    `null` removes a key of the plot, or a panel. Within a panel that has a name it is kept, as in a list of panels: it
-    replaces the plot's value for all panels.
+    `null` removes a key of the plot, or a panel or plot that has a name. Within a panel or plot that has a name it is
+    kept, as in a list of them: it replaces a value that applies to all panels, or a default.
     """
-    named = {name: plain(panel, nulls=True) for name, panel in written.tree("panels").items()}
-    panels = {name: panel for name, panel in named.items() if panel is not None}
-    return {**plain(written), "panels": panels} if named else plain(written)
+    plot = plain(written, nulls=nulls)
+    for parts in ("panels", "plots"):
+        named = written.tree(parts)
+        if named:
+            entries = {
+                name: _plot(entry, nulls=True) if isinstance(entry, Tree) else entry.value
+                for name, entry in named.items()
+            }
+            plot[parts] = {name: entry for name, entry in entries.items() if entry is not None}
+    return plot
+
+
+def _with_names(location: Location, plot: Mapping[str, object]) -> Location:
+    """Return a location in a figure with the name of a plot, if it has one, instead of its number."""
+    match location:
+        case ("plot", "plots", int(number), *rest) if isinstance(plots := plot.get("plots"), dict):
+            return ("plot", "plots", list(plots)[number], *rest)
+    return location
 
 
 def _expanded(plot: dict[str, object], namespace: Namespace) -> tuple[object, list[MisplacedError]]:

@@ -12,7 +12,7 @@ from scaling_limits.figures.metrics import Centre
 from scaling_limits.figures.needs import Grids, Use
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import Shape
-from scaling_limits.figures.written import MisplacedError, Names, Path, Written
+from scaling_limits.figures.written import MisplacedError, Names, Path, Written, entries
 from scaling_limits.plots import registry
 from scaling_limits.plots.options import PlotOptions, expand, no_kind
 
@@ -38,9 +38,12 @@ def _of_a_kind_with_size(content: object) -> object:
 
 
 class Options(PlotOptions):
-    """Several plots of any kinds that define `size`, with `wrap` plots in each row and a legend below each plot."""
+    """Several plots of any kinds that define `size`, with `wrap` plots in each row and a legend below each plot.
 
-    SHAPE: ClassVar[Shape] = {"plots": [{"kind": str}]}
+    Plots are written as a list, or as a mapping from names, by which a figure that extends another changes single ones.
+    """
+
+    SHAPE: ClassVar[Shape] = {"plots": ([{"kind": str}], {"*": {"kind": str}})}
 
     kind: Literal["composite"] = "composite"
     plots: tuple[
@@ -67,17 +70,18 @@ class Options(PlotOptions):
     def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:
         """Yield the entries of wrong type, including those of the plots."""
         yield from super().misfits(plot, path)
-        if isinstance(plot.get("plots"), list):
-            for number, part in enumerate(plot["plots"]):
+        if isinstance(plot.get("plots"), list | dict):
+            for key, part in entries(plot["plots"]):
                 if isinstance(part, dict):
                     model = PlotOptions.of_content(part)
-                    yield from model.misfits(part, (*path, "plots", number))
+                    yield from model.misfits(part, (*path, "plots", key))
 
     @classmethod
     def expand(cls, plot: Written, names: Names, path: Path) -> Written:
         """Expand each plot."""
-        parts = enumerate(plot.get("plots") or [])
-        return {**plot, "plots": [expand(part, names, (*path, "plots", n)) for n, part in parts]}
+        parts = entries(plot.get("plots"))
+        plots = [expand(part, names, (*path, "plots", key)) for key, part in parts]
+        return {**plot, "plots": plots}
 
     def named_columns(self) -> Iterator[tuple[Path, str]]:
         """Return the columns that the plots name."""
