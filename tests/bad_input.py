@@ -458,7 +458,7 @@ def _names() -> Iterator[Case]:
         (
             "figure that one extends",
             in_file(figures={"fig2": {"extends": "fig11"}}),
-            "unknown figure 'fig11'",
+            "figures.fig2.extends: unknown figure 'fig11'",
             "'fig1'",
         ),
         ("base", in_file(extends="tranfer"), "extends: unknown base 'tranfer'", "'transfer'"),

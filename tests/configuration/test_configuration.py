@@ -209,6 +209,30 @@ def test_unknown_words_are_refused_with_file_line_and_nearest(
 
 
 @pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"measurements": 3}, "measurements"),
+        ({"figures": {"fig1": {"title": 3}}}, "figures.fig1.title"),
+        ({"figures": {"fig1": {"plot": {"rows": "loss"}}}}, "figures.fig1.plot.rows"),
+        ({"figures": {"fig2": {"extends": "fig3"}}}, "figures.fig2.extends"),
+    ],
+)
+def test_an_error_about_one_key_carries_it(tmp_path: Path, changes: Any, key: str) -> None:
+    root = write_project(tmp_path, paper=merged(PAPER, in_experiment(**changes)))
+    with pytest.raises(ConfigurationError, match=rf"{TOY}:\d+: {re.escape(key)}: ") as caught:
+        resolve_all(load(root))
+    assert caught.value.key == key
+
+
+def test_a_figure_in_two_files_is_refused_with_both_places(tmp_path: Path) -> None:
+    figures = {"fig1": {"title": "again", "caption": "again", "plot": {}}}
+    other = {"description": "another", "extends": "transfer", "figures": figures}
+    root = write_project(tmp_path, paper=merged(PAPER, {"zebra": other}))
+    with pytest.raises(ConfigurationError, match=rf"zebra\.yaml:\d+: figures\.fig1: .*{TOY}:\d+$"):
+        load(root).figures("toy")
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"extends": "transfer"}, ["extends: transfer -> transfer never ends"]),

@@ -54,7 +54,7 @@ def read_lock(path: Path) -> Lock:
     Raises:
         ConfigurationError: the file is missing or invalid.
     """
-    return validated(Lock, read_yaml(path), f"{path}: ")
+    return validated(Lock, read_yaml(path), path)
 
 
 def locked(

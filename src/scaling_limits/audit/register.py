@@ -110,12 +110,12 @@ def _by_claim(model: type[EntryT], path: Path, key: str) -> dict[Key, EntryT]:
     by_claim: dict[Key, EntryT] = {}
     entries = read_yaml(path).get(key) or []
     if not isinstance(entries, list):
-        raise ConfigurationError(None, f"{path}: {key}: should be a list, not {entries!r:.80}")
+        raise ConfigurationError(key, f"should be a list, not {entries!r:.80}", place=path)
     for number, content in enumerate(entries):
-        entry = validated(model, content, f"{path}: {key}.{number}.")
+        entry = validated(model, content, path, f"{key}.{number}.")
         for preset in entry.presets:
             claim = (entry.paper, entry.figure, entry.claim, preset)
             if claim in by_claim:
-                raise ConfigurationError(None, f"{path}: {key}: twice: {', '.join(claim)}")
+                raise ConfigurationError(key, f"twice: {', '.join(claim)}", place=path)
             by_claim[claim] = entry
     return by_claim

@@ -95,6 +95,11 @@ class ClaimBase(Strict, ABC):
         """All grids that the claim names."""
         return (*self.grids, *self.control, *(grid for names in self.compared for grid in names))
 
+    def key(self, name: str | None = None) -> str:
+        """Return the dotted key of the claim, or of its key `name`, below the figure."""
+        key = f"claims.{self.id}.{self.kind}"
+        return key if name is None else f"{key}.{name}"
+
     def problems(self, grids: Grids) -> Iterator[Problem]:
         """Yield the problems of the claim that the configured cells reveal before anything is computed.
 

@@ -80,12 +80,12 @@ def generator_of(claim: ClaimBase) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key)))
 
 
-def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame) -> None:
-    """Raise an error if a claim's `key` names a column that the table does not have.
+def require_column(claim: ClaimBase, key: str | None, column: str, table: pd.DataFrame) -> None:
+    """Raise an error if a claim names a column that the table does not have.
 
     Args:
         claim: the claim.
-        key: the claim's key that names the column.
+        key: the claim's key that names the column; None if it is one of several.
         column: the name of the column.
         table: the table that should have it.
 
@@ -93,9 +93,7 @@ def require_column(claim: ClaimBase, key: str, column: str, table: pd.DataFrame)
         ConfigurationError: the column is missing; the message names the claim, the key and the nearest column.
     """
     if column not in table:
-        raise ConfigurationError(
-            None, f"claim '{claim.id}': {key}: {unknown('column', column, table.columns)}"
-        )
+        raise ConfigurationError(claim.key(key), unknown("column", column, table.columns))
 
 
 def table_of(
@@ -134,7 +132,7 @@ def table_of(
     if recorded < cells:
         raise UndecidedError(f"{name_of(quantity)} was recorded in {recorded} of {cells} cells")
     for column in columns:
-        require_column(claim, "columns", column, all_rows)
+        require_column(claim, None, column, all_rows)
     key = [*columns, "seed"]
     identity = list(dict.fromkeys(["cell_id", *quantity.kept_axes, *key]))
     # select columns first: the power study tabulates thousands of records, and cells have some sixty columns
@@ -178,8 +176,8 @@ def _refuse_several_values(
     identifying = {*key, "cell_id", "grid", "value"}
     differ = [str(c) for c in group if c not in identifying and group[c].astype(str).nunique() > 1]
     raise ConfigurationError(
-        None,
-        f"claim '{claim.id}': several values at one point of {', '.join(key)}; "
+        claim.key(),
+        f"several values at one point of {', '.join(key)}; "
         f"they differ in {', '.join(differ) or 'no column'}: fix one of these with `only`",
     )
 

@@ -230,8 +230,8 @@ def _bounds(claim: Claim, cells: pd.DataFrame) -> Bounds:
         predicted = {getattr(depth_exponents_of(each), expected.theory) for each in settings}
         if len(predicted) > 1:
             raise ConfigurationError(
-                None,
-                f"claim '{claim.id}': each: theory predicts the exponents {', '.join(map(setting, sorted(predicted)))} "
+                claim.key("each"),
+                f"theory predicts the exponents {', '.join(map(setting, sorted(predicted)))} "
                 "within one group; name the columns that tell them apart",
             )
         (expected,) = predicted

@@ -178,10 +178,11 @@ def overrides_of(entries: Sequence[str]) -> Tree:
             # the base loader keeps numbers as text, since a source digest may look like a number
             value = yaml.load(text, Loader=yaml.BaseLoader)
         except yaml.YAMLError as error:
-            raise ConfigurationError(None, f"--set {entry}: {error}") from None
+            raise ConfigurationError(None, error, place=f"--set {entry}") from None
         parts = key.split(".")
         if not (equals and all(parts)):
-            raise ConfigurationError(None, f"--set {entry}: should be KEY=VALUE, as data.path=DIR")
+            problem = "should be KEY=VALUE, as data.path=DIR"
+            raise ConfigurationError(None, problem, place=f"--set {entry}")
         for part in reversed(parts):
             value = {part: value}
         overrides = merge(overrides, _tree(value, _SET))

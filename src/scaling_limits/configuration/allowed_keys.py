@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 
 from scaling_limits.configuration.ranges import expanded
 from scaling_limits.configuration.trees import Entry, Leaf, Tree, origin_at, plain
+from scaling_limits.configuration.validation import combined
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.shapes import SYMBOLS, Shape, misfits
 
@@ -81,12 +82,14 @@ def refuse_misfits(tree: Tree, path: str = "") -> None:
     Raises:
         ConfigurationError: a value has the wrong type; for each one, the message names file, line, key and valid types.
     """
-    lines = [
-        f"{origin_at(tree, error.path)}: {path}{'.'.join(map(str, error.path))}: {error}"
+    errors = [
+        ConfigurationError(
+            f"{path}{'.'.join(map(str, error.path))}", error, place=origin_at(tree, error.path)
+        )
         for error in misfits(plain(tree.only(_TYPES)), _TYPES, ())
     ]
-    if lines:
-        raise ConfigurationError(None, "\n".join(lines))
+    if errors:
+        raise combined(errors)
 
 
 def mapping(entry: Entry, path: str) -> Tree:

@@ -79,19 +79,22 @@ class Configuration:
         for file in yaml_files(self.root, "config/papers"):
             raise ConfigurationError(
                 None,
-                f"config/papers/{file.name}: a paper is a folder, config/papers/<slug>/paper.yaml and its experiments",
+                "a paper is a folder, config/papers/<slug>/paper.yaml and its experiments",
+                place=f"config/papers/{file.name}",
             )
         slugs = sorted(path.parent.name for path in folder.glob("*/paper.yaml"))
         for slug in slugs:
             if slug in _RULES or not _SLUG.fullmatch(slug):
                 raise ConfigurationError(
                     None,
-                    f"config/papers/{slug}: a slug has lower-case letters and '-' only, "
-                    f"and is none of {', '.join(_RULES)}",
+                    f"a slug has lower-case letters and '-' only, and is none of {', '.join(_RULES)}",
+                    place=f"config/papers/{slug}",
                 )
         if OWN in slugs:
             raise ConfigurationError(
-                None, f"config/papers/{OWN}: '{OWN}' are the experiments in config/experiments/"
+                None,
+                f"'{OWN}' are the experiments in config/experiments/",
+                place=f"config/papers/{OWN}",
             )
         own = yaml_files(self.root, own_parts.FOLDER)
         return [*slugs, OWN] if own else slugs
@@ -233,7 +236,7 @@ class Configuration:
         grids = self._grid_cells(slug, figure.experiment)
         tree, experiment = paper.figure(name)
         lines = [
-            resolved_figure.located(tree, name, warning)
+            str(resolved_figure.located(tree, name, warning))
             for warning in judgeable.warnings(figure, grids)
         ]
         for grid in sorted(figure.grids):
@@ -324,8 +327,8 @@ class Configuration:
             return stand_in if here else name
         if slug == OWN:
             raise ConfigurationError(
-                None,
-                f"dataset '{name}': there is no {name}.npz below data.path ({self.main.data.path}); it has to hold "
+                "dataset",
+                f"'{name}': there is no {name}.npz below data.path ({self.main.data.path}); it has to hold "
                 "x_train and x_test [n, H, W, C], y_train and y_test [n], labels from 0",
             )
         return self._substitute(slug, stand_in)
@@ -407,7 +410,8 @@ def load(root: Path | str, overrides: Mapping[str, object] | None = None) -> Con
     if not (root / "config" / "config.yaml").exists():
         raise ConfigurationError(
             None,
-            "config/config.yaml: is not there; run this in the project's folder, or name that with --directory",
+            "is not there; run this in the project's folder, or name that with --directory",
+            place="config/config.yaml",
         )
     tree = read_tree(root / "config" / "config.yaml", "config/config.yaml")
     command_line = located(overrides or {}, _COMMAND_LINE)

@@ -128,7 +128,8 @@ def yaml_files(root: Path, folder: str) -> list[Path]:
     files = [path for path in (root / folder).glob("*.y*ml") if path.name[0] != "."]
     for path in files:
         if path.suffix == ".yml":
-            raise ConfigurationError(None, f"{folder}/{path.name}: rename it to {path.stem}.yaml")
+            place = f"{folder}/{path.name}"
+            raise ConfigurationError(None, f"rename it to {path.stem}.yaml", place=place)
     return sorted(path for path in files if path.suffix == ".yaml" and not path.is_dir())
 
 

@@ -59,7 +59,8 @@ class Library:
         if name not in self.experiments:
             raise ConfigurationError(self.folder, unknown("experiment", name, self.experiments))
         if not allowed_keys.NAME.fullmatch(name):
-            raise ConfigurationError(None, f"{self.folder}/{name}.yaml: {allowed_keys.NAMED}")
+            place = f"{self.folder}/{name}.yaml"
+            raise ConfigurationError(None, allowed_keys.NAMED, place=place)
         if name in self._faults:
             raise ConfigurationError(None, self._faults[name])
         if name not in self._read:

@@ -102,8 +102,9 @@ class Paper:
         for experiment in (*self.library.experiments, None):
             for name, figure in self.library.figures(experiment).items():
                 if name in experiments:
+                    first = self.library.figures(experiments[name])[name].origin
                     raise ConfigurationError(
-                        None, f"figure '{name}' is defined twice", place=figure.origin
+                        f"figures.{name}", f"is also defined at {first}", place=figure.origin
                     )
                 experiments[name] = experiment
         return {name: experiments[name] for name in sorted(experiments, key=natural)}
@@ -111,7 +112,9 @@ class Paper:
     def _figure(
         self, name: str, chain: tuple[str, ...], reference: Origin | None = None
     ) -> tuple[Tree, str | None]:
-        experiment = self._holder(name, reference)
+        experiment = self._holder(
+            name, f"figures.{chain[-1]}.extends" if chain else None, reference
+        )
         written = self.library.figures(experiment).tree(name)
         figure = written.without("extends")
         if "extends" in written:
@@ -124,12 +127,13 @@ class Paper:
             figure = merge(figure, change.tree(name))
         return merge(figure, self._changes.user.tree("figures").tree(name)), experiment
 
-    def _holder(self, name: str, reference: Origin | None) -> str | None:
+    def _holder(self, name: str, key: str | None, reference: Origin | None) -> str | None:
         """Return the experiment in whose file a figure is defined, or None for `paper.yaml`.
 
         Args:
             name: the figure.
-            reference: where the figure is named, if this is in a file.
+            key: the key that names the figure, if this is in a file.
+            reference: the origin of this key.
 
         Raises:
             ConfigurationError: the figure does not exist.
@@ -144,7 +148,7 @@ class Paper:
         if faults:
             raise faults[0]
         where = reference or self.library.folder
-        raise ConfigurationError(None, unknown_figure(name, self.figures), place=where)
+        raise ConfigurationError(key, unknown_figure(name, self.figures), place=where)
 
     def _experiment(self, name: str, chain: tuple[str, ...]) -> Tree:
         written = self.library.experiment(name)
@@ -242,8 +246,9 @@ class Paper:
         for kind, names in known.items():
             for name, entry in user.tree(f"{kind}s").items():
                 if name not in names():
-                    where = f"{entry.origin}: papers.{library.slug}.{kind}s"
-                    raise ConfigurationError(None, unknown(kind, name, names()), place=where)
+                    key = f"papers.{library.slug}.{kind}s"
+                    problem = unknown(kind, name, names())
+                    raise ConfigurationError(key, problem, place=entry.origin)
 
 
 def _reached(entry: Entry, candidates: Sequence[Entry | None]) -> bool:

@@ -11,7 +11,7 @@ from scaling_limits.configuration.models import Figure
 from scaling_limits.configuration.namespace import Namespace, label
 from scaling_limits.configuration.paper import Composed, Paper
 from scaling_limits.configuration.trees import Tree, origin_at, plain
-from scaling_limits.configuration.validation import Location, validate
+from scaling_limits.configuration.validation import Location, combined, validate
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import placeholders
 from scaling_limits.figures.metrics import METRICS
@@ -37,19 +37,19 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     experiment = holder if composed is not None and composed.nodes else None
     namespace = _namespace(paper, name, holder, composed, None if other_metrics else _recorded())
     written = _plot(tree.tree("plot"))
-    plot, errors = _expanded(written, namespace)
-    claims, claim_errors = judging.claims(plain(tree.tree("claims"), nulls=True), namespace)
-    errors += claim_errors
+    plot, misplaced = _expanded(written, namespace)
+    claims, misplaced_claims = judging.claims(plain(tree.tree("claims"), nulls=True), namespace)
+    misplaced += misplaced_claims
     content = {
         **plain(tree.only(("title", "see", "caption"))),
         "plot": plot,
         "claims": claims,
         "experiment": experiment,
     }
-    lines = [located(tree, name, error) for error in errors]
+    errors = [located(tree, name, error) for error in misplaced]
     resolved = None
     try:
-        reported = {error.path[:1] for error in errors} - {("claims",)}
+        reported = {error.path[:1] for error in misplaced} - {("claims",)}
         resolved = validate(
             Figure,
             tree,
@@ -59,13 +59,13 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
             reported=reported,
         )
     except ConfigurationError as error:
-        lines += str(error).splitlines()
+        errors.append(error)
     if resolved is not None:
-        lines += [
+        errors += [
             located(tree, name, problem) for problem in _misplaced(resolved, namespace, paper)
         ]
-    if resolved is None or lines:
-        raise ConfigurationError(None, "\n".join(dict.fromkeys(lines)))
+    if resolved is None or errors:
+        raise combined(errors)
     return resolved
 
 
@@ -104,10 +104,10 @@ def _expanded(plot: dict[str, object], namespace: Namespace) -> tuple[object, li
         return plot, [error]
 
 
-def located(tree: Tree, name: str, error: MisplacedError) -> str:
-    """Return a line about a problem of a figure, with file, line and key."""
-    where = ".".join(map(str, ("figures", name, *error.path)))
-    return f"{origin_at(tree, error.path)}: {where}: {error}"
+def located(tree: Tree, name: str, problem: MisplacedError) -> ConfigurationError:
+    """Return the error about a problem of a figure, with file, line and key."""
+    key = ".".join(map(str, ("figures", name, *problem.path)))
+    return ConfigurationError(key, problem, place=origin_at(tree, problem.path))
 
 
 def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> None:
@@ -118,8 +118,7 @@ def refuse_all(paper: Paper, name: str, problems: Sequence[MisplacedError]) -> N
     """
     if problems:
         tree, _ = paper.figure(name)
-        lines = dict.fromkeys(located(tree, name, problem) for problem in problems)
-        raise ConfigurationError(None, "\n".join(lines))
+        raise combined(located(tree, name, problem) for problem in problems)
 
 
 @contextmanager
@@ -133,7 +132,7 @@ def misplaced(paper: Paper, name: str) -> Iterator[None]:
         yield
     except MisplacedError as error:
         tree, _ = paper.figure(name)
-        raise ConfigurationError(None, located(tree, name, error)) from None
+        raise located(tree, name, error) from None
 
 
 def refuse_unused_grids(paper: Paper, experiment: str) -> None:

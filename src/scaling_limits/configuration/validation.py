@@ -4,6 +4,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -48,13 +49,14 @@ def validate(
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        lines = []
+        errors = []
         for content_location, problem in explained(model, error, values):
             location = written(content_location)
             if any(location[: len(prefix)] == prefix for prefix in reported):
                 continue
-            lines.append(f"{origin_at(tree, location)}: {path}{dotted(location)}: {problem}")
-        raise ConfigurationError(None, "\n".join(dict.fromkeys(lines))) from None
+            origin = origin_at(tree, location)
+            errors.append(ConfigurationError(f"{path}{dotted(location)}", problem, place=origin))
+        raise combined(errors) from None
 
 
 def explained(
@@ -66,13 +68,14 @@ def explained(
         yield entry["loc"], explain(entry, "key", fields)
 
 
-def validated(model: type[M], content: object, prefix: str) -> M:
+def validated(model: type[M], content: object, file: Path, path: str = "") -> M:
     """Validate the content of a data file as a model.
 
     Args:
         model: the pydantic model.
         content: the content, or a part of it.
-        prefix: the file and the location of the part, as a prefix of keys in messages.
+        file: the file.
+        path: the prefix of keys in error messages, such as `registered.0.`; empty for the whole content.
 
     Returns:
         The validated model.
@@ -84,11 +87,10 @@ def validated(model: type[M], content: object, prefix: str) -> M:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        lines = [
-            f"{prefix}{'.'.join(map(str, key))}: {problem}"
+        raise combined(
+            ConfigurationError(f"{path}{'.'.join(map(str, key))}", problem, place=file)
             for key, problem in explained(model, error, content)
-        ]
-        raise ConfigurationError(None, "\n".join(lines)) from None
+        ) from None
 
 
 def raise_together(checks: Iterable[Callable[[], T]]) -> list[T]:
@@ -99,18 +101,24 @@ def raise_together(checks: Iterable[Callable[[], T]]) -> list[T]:
         ConfigurationError: the messages of all failed checks, with repeated lines removed.
     """
     results: list[T] = []
-    errors: dict[str, ScalingLimitsError] = {}
+    errors: list[ScalingLimitsError] = []
     for check in checks:
         try:
             results.append(check())
         except ScalingLimitsError as error:
-            errors.setdefault(str(error), error)
-    if len(errors) == 1:
-        raise next(iter(errors.values()))
+            errors.append(error)
     if errors:
-        lines = (line for text in errors for line in text.splitlines())
-        raise ConfigurationError(None, "\n".join(dict.fromkeys(lines)))
+        raise combined(errors)
     return results
+
+
+def combined(errors: Iterable[ScalingLimitsError]) -> ScalingLimitsError:
+    """Return one error for several: the only one, with its key, or an error with the lines of all, each once."""
+    distinct = {str(error): error for error in errors if str(error)}
+    if len(distinct) == 1:
+        return next(iter(distinct.values()))
+    lines = (line for text in distinct for line in text.splitlines())
+    return ConfigurationError(None, "\n".join(dict.fromkeys(lines)))
 
 
 def reported_errors(error: ValidationError) -> list[ErrorDetails]:

@@ -96,11 +96,9 @@ def logarithm_problem(column: str, values: Iterable[Hashable], names: Sequence[s
 def theory_problem(name: str, grid: GridCells) -> str | None:
     """Return why theory predicts no powers of depth for the cells of a grid, or None if it does."""
     for settings, _ in grid.points:
+        if not getattr(settings, "residual", False):
+            return f"the grid '{name}': powers of depth are predicted for residual networks only"
         try:
-            if not getattr(settings, "residual", False):
-                raise ConfigurationError(
-                    None, "powers of depth are predicted for residual networks only"
-                )
             depth_exponents_of(settings.model_dump())
         except ConfigurationError as error:
             return f"the grid '{name}': {error}"

@@ -53,7 +53,7 @@ def loss_of(loss: Loss, outputs: tuple[int, ...], y: Array) -> LossFunction:
         function = lambda f, y: optax.l2_loss(f, y).sum(-1).mean()  # noqa: E731
     else:
         raise ConfigurationError(
-            None, unknown("loss", loss, ("cross_entropy", "mean_squared_error"))
+            "loss", unknown("loss", loss, ("cross_entropy", "mean_squared_error"))
         )
     if y.shape != valid:
         raise ConfigurationError(

@@ -49,7 +49,7 @@ def init_and_rate(row: Row, role: str) -> InitAndRate:
     """
     if row.update_rule not in PRECONDITIONED:
         raise ConfigurationError(
-            None,
+            "update_rule",
             f"{row.scheme}, {row.update_rule}: (b, c) are defined for sgd and for optimisers that precondition "
             "its gradients",
         )
@@ -74,7 +74,7 @@ def variance_and_rate(row: Row, role: str) -> VarianceAndRate:
     """
     if row.update_rule != "adam":
         raise ConfigurationError(
-            None,
+            "update_rule",
             f"{row.scheme}, {row.update_rule}: c, the exponent of an effective learning rate, is defined for adam "
             "only",
         )
