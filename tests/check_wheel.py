@@ -71,6 +71,14 @@ def wheel(folder: Path) -> Path:
     return path
 
 
+def environment(python: str, folder: Path) -> tuple[Path, tuple[str | Path, ...]]:
+    """A new environment below `folder`: its folder of programs, and the command that installs packages into it."""
+    uv = str(Path(sys.executable).with_name("uv"))
+    programs = folder / "environment" / "bin"
+    run(uv, "venv", "--quiet", "--python", python, programs.parent, folder=folder)
+    return programs, (uv, "pip", "install", "--quiet", "--python", programs / "python")
+
+
 def losses(text: str) -> list[list[float]]:
     """The numbers of each network."""
     return [[float(v) for v in line.strip("[]").split(",")] for line in text.splitlines()]
@@ -85,16 +93,14 @@ def close(ours: Sequence[float], theirs: Sequence[float]) -> bool:
 
 def check(python: str, folder: Path) -> None:
     """Everything, in `folder`, by the interpreter `python`."""
-    uv = str(Path(sys.executable).with_name("uv"))
-    built, own = wheel(folder), folder / "environment"
-    run(uv, "venv", "--quiet", "--python", python, own, folder=folder)
-    install = (uv, "pip", "install", "--quiet", "--python", own / "bin" / "python")
+    built = wheel(folder)
+    programs, install = environment(python, folder)
     run(*install, built, folder=folder)
     versions = (
         "import sys, jax, numpy; print(sys.version.split()[0], jax.__version__, numpy.__version__)"
     )
-    print("Python, jax, numpy:", run(own / "bin" / "python", "-c", versions, folder=folder).strip())
-    newest = losses(run(own / "bin" / "python", "-c", TRAIN, folder=folder))
+    print("Python, jax, numpy:", run(programs / "python", "-c", versions, folder=folder).strip())
+    newest = losses(run(programs / "python", "-c", TRAIN, folder=folder))
     locked = losses(run(sys.executable, "-c", TRAIN, folder=folder))
     if len(newest) != 2 or not all(map(close, locked, newest)):
         raise SystemExit(f"locked libraries: {locked}\nnewest libraries: {newest}")
@@ -103,7 +109,7 @@ def check(python: str, folder: Path) -> None:
     for name in PROJECT:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         copy(ROOT / name, project / name)
-    command = own / "bin" / "scaling-limits"
+    command = programs / "scaling-limits"
     said = run(command, "run", FIGURE, folder=project, ok=False)
     if "scaling-limits[workflow]" not in said:
         raise SystemExit(f"run without the extra says: {said}")

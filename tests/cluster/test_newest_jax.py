@@ -5,12 +5,11 @@ training run there.
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from check_wheel import ROOT, interpreters, run, wheel
+from check_wheel import ROOT, environment, interpreters, run, wheel
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
@@ -18,11 +17,7 @@ TESTS = ("tests/training", "tests/gpu")
 
 
 def test_networks_train_with_the_newest_libraries(tmp_path: Path) -> None:
-    environment = tmp_path / "environment"
-    python = environment / "bin" / "python"
-    uv = str(Path(sys.executable).with_name("uv"))
-    run(uv, "venv", "--quiet", "--python", interpreters()[0], environment, folder=tmp_path)
-    install = (uv, "pip", "install", "--quiet", "--python", python)
+    programs, install = environment(interpreters()[0], tmp_path)
     built = f"scaling-limits[workflow] @ {wheel(tmp_path).as_uri()}"
     installed = subprocess.run(
         [*install, built, "pytest", "pytest-xdist"], capture_output=True, text=True, check=False
@@ -30,4 +25,4 @@ def test_networks_train_with_the_newest_libraries(tmp_path: Path) -> None:
     if installed.returncode:
         pytest.skip(f"packages cannot be installed: {installed.stderr}")
     # new libraries warn of what they will drop
-    run(python, "-m", "pytest", "-q", "-W", "default", *TESTS, folder=ROOT)
+    run(programs / "python", "-m", "pytest", "-q", "-W", "default", *TESTS, folder=ROOT)

@@ -141,7 +141,10 @@ def test_an_archive_that_is_not_there_is_refused_with_what_it_holds(tmp_path):
     """Those of papers are replaced (tests/pipeline/test_notes.py)."""
     (tmp_path / "data").mkdir()
     configuration = configured(tmp_path, OWN | {"dataset": "imagenet"}, data={"path": "data"})
-    message = r"mine\.yaml:\d+: .*: dataset: .*no imagenet\.npz below data\.path \(data\).*x_train and x_test \[n, H, W, C\]"
+    message = (
+        r"mine\.yaml:\d+: .*: dataset: .*no imagenet\.npz below data\.path \(data\).*"
+        r"x_train and x_test \[n, H, W, C\], y_train"
+    )
     with pytest.raises(ConfigurationError, match=message):
         configuration.points("own", "mine")
 

@@ -5,7 +5,7 @@ therefore also be met at the scale of the file.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from scaling_limits.cells import Cell, CellSettings
 from scaling_limits.claims.base import ClaimBase
@@ -39,10 +39,8 @@ def _unknown_columns(claim: ClaimBase, grids: Mapping[str, GridCells]) -> Iterat
     """Yield columns that the cells and records of a claim's own grids lack, each at the key that names it."""
     path: Path = ("claims", claim.id, claim.kind)
     use = Use(path, claim.grids, claim.quantity, claim.columns, claim.only)
-    for column in dict.fromkeys((*claim.columns, *claim.only, *claim.decided_at)):
-        problem = _column_problem(column, use, grids)
-        if problem is not None:
-            yield MisplacedError((*path, *_key_of(claim, column)), problem)
+    for column, problem in _column_problems(use, grids, claim.decided_at):
+        yield MisplacedError((*path, *_key_of(claim, column)), problem)
 
 
 def _key_of(claim: ClaimBase, column: str) -> Path:
@@ -92,10 +90,8 @@ def _claim_uses(claim: ClaimBase) -> Iterator[Use]:
 
 def _use_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[MisplacedError]:
     kept_axes = use.quantity.kept_axes
-    for column in dict.fromkeys((*use.columns, *use.only)):
-        problem = _column_problem(column, use, grids)
-        if problem is not None:
-            yield MisplacedError(use.path, problem)
+    for _, problem in _column_problems(use, grids):
+        yield MisplacedError(use.path, problem)
     # plots may use the seed as a column, but claims need it for the spread
     columns = (*use.columns, "seed") if use.path[0] == "claims" else use.columns
     twice = sorted({name for name in columns if columns.count(name) > 1})
@@ -120,19 +116,21 @@ def _use_problems(use: Use, grids: Mapping[str, GridCells]) -> Iterator[Misplace
         yield MisplacedError(use.path, problem)
 
 
-def _column_problem(column: str, use: Use, grids: Mapping[str, GridCells]) -> str | None:
-    """Return why a column distinguishes neither the cells nor the records that a claim or plot uses, or None."""
+def _column_problems(
+    use: Use, grids: Mapping[str, GridCells], further: Iterable[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the columns that neither cells nor records have, among those of a use and `further` ones, and why."""
     kept_axes = use.quantity.kept_axes
     record_columns = {
         *kept_axes,
         *(f"relative_{axis}" for axis in kept_axes if axis in ("layer", "index")),
     }
     known = record_columns.union(*(grids[name].columns for name in use.grids))
-    if column in known:
-        return None
-    if column in AXES:
-        return f"{column}: the quantity has no `per: {column}`"
-    return f"{_named(use.grids)}: {unknown('column', column, known)}"
+    for column in dict.fromkeys((*use.columns, *use.only, *further)):
+        if column not in known and column in AXES:
+            yield column, f"{column}: the quantity has no `per: {column}`"
+        elif column not in known:
+            yield column, f"{_named(use.grids)}: {unknown('column', column, known)}"
 
 
 def _named(grids: Sequence[str]) -> str:

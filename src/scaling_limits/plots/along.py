@@ -1,6 +1,6 @@
 """Drawings arranged in rows: one row for each panel, one drawing for each value of the panel's column `along`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar, cast
 
 import pandas as pd
@@ -78,11 +78,11 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
                     ax.set_title(f"{panel.title}\n", loc="left")
                 ax.tick_params(labelleft=column == 0)
 
-    def label(self, x: str, y: str) -> None:
-        """Label the axes: x below the last row, y at the left of the first column."""
+    def label(self, x: str, ys: Iterable[str]) -> None:
+        """Label the axes: x below the last row, and one of `ys` at the left of each row."""
         for column in range(len(self.values[-1])):
             self.axes[-1, column].set_xlabel(x)
-        for row in self.axes:
+        for row, y in zip(self.axes, ys, strict=True):
             row[0].set_ylabel(y)
 
 

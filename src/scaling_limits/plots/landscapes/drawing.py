@@ -58,7 +58,7 @@ class Landscapes(Along[Options, LandscapePanel]):
         for _, _, ax in self.panels:
             ax.set(xlim=self.plot.limits, ylim=self.plot.limits, aspect="equal")
         self.head()
-        self.label(r"along $v_\mathrm{min}$", r"along $v_\mathrm{max}$")
+        self.label(r"along $v_\mathrm{min}$", [r"along $v_\mathrm{max}$"] * len(self.axes))
         explained = {"inference trajectory": _PATH, "equilibrium": _STAR}
         entries = {name: Line2D([], [], **look) for name, look in explained.items()}
         self.body.legend(page.Block("", entries))

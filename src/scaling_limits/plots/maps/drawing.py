@@ -121,12 +121,9 @@ class Maps(Along[Options, MapPanel]):
         for panel, value, ax in self.panels:
             self._scale(ax, self.matrix(panel, value))
         self.head()
-        self.label(
-            plot.x_label or text.axis_label(plot.x, results.cells, plot.symbols),
-            plot.y_label or text.axis_label(plot.y, results.cells, plot.symbols),
-        )
-        for row, height in zip(self.axes, self._heights, strict=True):
-            row[0].set_ylabel(text.wrap(row[0].get_ylabel(), _characters(height)))
+        x = plot.x_label or text.axis_label(plot.x, results.cells, plot.symbols)
+        y = plot.y_label or text.axis_label(plot.y, results.cells, plot.symbols)
+        self.label(x, [text.wrap(y, _characters(height)) for height in self._heights])
         self._bars()
         entries: dict[str, Artist] = {}
         if self.plot.best:
