@@ -94,6 +94,23 @@ class Results:
             A table with one row per (grid, cell), and per value of the axes that are kept. A kept layer or index is
             also given relative to the depth, in a column `relative_<axis>`.
         """
+        key = ["cell_id", *quantity.kept_axes]
+        values = _reduced(self._selected(quantity, key), quantity, key)
+        if quantity.complement:
+            values = 1.0 - values
+        values = self._without_lost(values, quantity)
+        table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
+        for axis in {"layer", "index"} & set(quantity.kept_axes):
+            table[f"relative_{axis}"] = table[axis] / table["depth"]
+        return table
+
+    def _selected(self, quantity: Quantity, key: list[str]) -> pd.DataFrame:
+        """Return the records that a quantity reduces, sorted by cell and step.
+
+        Args:
+            quantity: the quantity.
+            key: the columns that distinguish its values.
+        """
         records = self.records[self.records["metric"] == quantity.metric].sort_values(
             ["cell_id", "step"]
         )
@@ -106,7 +123,6 @@ class Results:
                 records = records[records[axis] == chosen + (beyond if chosen < 0 else 0)]
         if quantity.relative_to is not None:
             records = self._ratios(records, quantity.relative_to)
-        key = ["cell_id", *quantity.kept_axes]
         if quantity.growth:
             apart = records.groupby([name for name in key if name != "step"])["value"]
             records = records.assign(value=records["value"] / apart.transform("first"))
@@ -119,29 +135,18 @@ class Results:
             )
             steps = records["step"].to_numpy(float)
             records = records[(start <= steps) & (steps < end)]
-        if quantity.below is None:
-            values: pd.Series = records.groupby(key, sort=True)["value"].apply(
-                lambda v: _reduce(v.to_numpy(), quantity)
-            )
-        else:
-            below = records["value"] < quantity.below
-            records = records.assign(reached=records["step"].astype(float).where(below, np.inf))
-            values = records.groupby(key, sort=True)["reached"].min()
-        if quantity.complement:
-            values = 1.0 - values
+        return records
+
+    def _without_lost(self, values: pd.Series, quantity: Quantity) -> pd.Series:
+        """Return the values of a quantity without those of diverged cells, as described in `quantity`."""
         ids = values.index.get_level_values("cell_id")
         lost = self.diverged.reindex(ids).to_numpy(float)
         if "step" in quantity.kept_axes:
             steps = values.index.get_level_values("step").to_numpy(float)
-            values = values.mask(steps >= lost)
-        elif quantity.during is not None:
-            values = values.mask(lost < quantity.during[1] * self._lengths.reindex(ids).to_numpy())
-        elif quantity.reduce == "last":
-            values = values.mask(~np.isnan(lost))
-        table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
-        for axis in {"layer", "index"} & set(quantity.kept_axes):
-            table[f"relative_{axis}"] = table[axis] / table["depth"]
-        return table
+            return values.mask(steps >= lost)
+        if quantity.during is not None:
+            return values.mask(lost < quantity.during[1] * self._lengths.reindex(ids).to_numpy())
+        return values.mask(~np.isnan(lost)) if quantity.reduce == "last" else values
 
     def _ratios(self, records: pd.DataFrame, metric: str) -> pd.DataFrame:
         """Return records divided by those of another metric, at the steps at which both were recorded."""
@@ -150,6 +155,18 @@ class Results:
         divisors = others[[*key, "value"]].rename(columns={"value": "divisor"})
         paired = records.merge(divisors, on=key)
         return paired.assign(value=paired["value"] / paired.pop("divisor"))
+
+
+def _reduced(records: pd.DataFrame, quantity: Quantity, key: list[str]) -> pd.Series:
+    """Return the value to which a quantity reduces the records with the same values of the columns `key`."""
+    if quantity.below is not None:
+        below = records["value"] < quantity.below
+        records = records.assign(reached=records["step"].astype(float).where(below, np.inf))
+        return records.groupby(key, sort=True)["reached"].min()
+    values: pd.Series = records.groupby(key, sort=True)["value"].apply(
+        lambda v: _reduce(v.to_numpy(), quantity)
+    )
+    return values
 
 
 def _reduce(values: np.ndarray, quantity: Quantity) -> float:

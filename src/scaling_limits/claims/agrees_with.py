@@ -10,7 +10,14 @@ from pydantic import Field
 
 from scaling_limits.claims.base import Names, SizeClaim, Some, SteppedClaim
 from scaling_limits.claims.intervals import decide, extreme_of, together
-from scaling_limits.claims.measurement import Measurement, UndecidedError, diverged, prose, setting
+from scaling_limits.claims.measurement import (
+    Interval,
+    Measurement,
+    UndecidedError,
+    diverged,
+    prose,
+    setting,
+)
 from scaling_limits.claims.points import (
     Table,
     by_size,
@@ -87,15 +94,7 @@ class Claim(SizeClaim, SteppedClaim):
             f"{with_interval(value, interval)} (at {prose(self.along)} {setting(largest)}{at})"
         )
         if self.slope_at_most is not None:
-            rms = _rms(errors, self.along)
-            single = points_of(rms, [self.along])
-            if single.values.min() == 0:
-                raise UndecidedError(
-                    f"{quantity_name(self)} equals its reference, so there is no slope"
-                )
-            slope, ends = fit_log_slope(
-                single, single.settings[self.along].to_numpy(float), generator
-            )
+            slope, ends = self._slope(errors, generator)
             answers.append(decide(slope, ends, -np.inf, self.slope_at_most))
             detail += (
                 ", and that of single networks falls with a log-log slope of "
@@ -108,6 +107,21 @@ class Claim(SizeClaim, SteppedClaim):
             threshold=f"error {threshold}",
             detail=f"{detail}; it should be {threshold}",
         )
+
+    def _slope(
+        self, errors: Table, generator: np.random.Generator
+    ) -> tuple[float, Interval | None]:
+        """Return the log-log slope of single networks' errors along the size, with its interval.
+
+        Raises:
+            UndecidedError: all errors of some network are zero.
+        """
+        single = points_of(_rms(errors, self.along), [self.along])
+        if single.values.min() == 0:
+            raise UndecidedError(
+                f"{quantity_name(self)} equals its reference, so there is no slope"
+            )
+        return fit_log_slope(single, single.settings[self.along].to_numpy(float), generator)
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of errors that decrease as a power of the size."""

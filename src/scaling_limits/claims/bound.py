@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from scaling_limits.claims.points import (
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
 from scaling_limits.claims.spread import LARGEST, Scale
 from scaling_limits.figures.needs import Grids
+from scaling_limits.figures.quantities import Quantity
 from scaling_limits.outcomes import with_interval
 
 if TYPE_CHECKING:
@@ -97,26 +98,14 @@ class Claim(SteppedClaim):
         sampled, num_points, scale = [], 0, None
         edge: str | None = None
         steps = steps_of(self, results)
-        evidence = self.divergence == "evidence"
         for quantity in steps:
-            table = table_of(
-                self,
-                results,
-                [*self.by, *self.over],
-                quantity=quantity,
-                where=self.where,
-                diverged=-np.inf if smallest and not self.over and not evidence else np.inf,
-                may_diverge=evidence,
-            )
+            table = self._table(results, quantity)
             settings, means, sampled_means, scale, at_edge = _points(self, table, generator)
             edge = edge or at_edge
             sampled.append(extreme(sampled_means, axis=0))
             num_points = len(settings)
             row = int(np.argmin(means) if smallest else np.argmax(means))
-            named_at = zip(self.by, settings[row], strict=True)
-            where = ", ".join(f"{prose(column)} {setting(value)}" for column, value in named_at)
-            where += "" if quantity.step is None or self.at is None else f", step {quantity.step}"
-            extremes.append((float(means[row]), where))
+            extremes.append((float(means[row]), self._place(settings[row], quantity)))
         value, where = (min if smallest else max)(extremes)
         assert scale is not None
         by_factors = scale.logarithmic and scale.top is None
@@ -127,11 +116,7 @@ class Claim(SteppedClaim):
         # beyond the edge, values may be smaller still
         if edge is not None and holds is not False:
             raise UndecidedError(edge, "optimum at the edge")
-        end = "smallest" if smallest else "largest"
-        counts = f" over {num_points} points" if num_points > 1 else ""
-        counts += f" at {len(steps)} steps" if len(steps) > 1 else ""
-        named = f"{'best ' if self.over else ''}{quantity_name(self)}"
-        named = f"{end} {named}{counts}" if counts else named
+        named = self._extreme_name(num_points, len(steps))
         return Measurement(
             holds=holds,
             value=value,
@@ -139,6 +124,35 @@ class Claim(SteppedClaim):
             threshold=f"{quantity_name(self)} {allowed}",
             detail=f"the {named} is {with_interval(value, interval)} ({where}); it should be {allowed}",
         )
+
+    def _table(self, results: Results, quantity: Quantity) -> Table:
+        """Tabulate the quantity at one step; see `table_of` for errors."""
+        evidence = self.divergence == "evidence"
+        violates_below = self.at_least is not None and not self.over and not evidence
+        return table_of(
+            self,
+            results,
+            [*self.by, *self.over],
+            quantity=quantity,
+            where=self.where,
+            diverged=-np.inf if violates_below else np.inf,
+            may_diverge=evidence,
+        )
+
+    def _place(self, settings: Sequence[object], quantity: Quantity) -> str:
+        """Return the settings and the step of a point as text."""
+        pairs = zip(self.by, settings, strict=True)
+        place = ", ".join(f"{prose(column)} {setting(value)}" for column, value in pairs)
+        step = "" if quantity.step is None or self.at is None else f", step {quantity.step}"
+        return place + step
+
+    def _extreme_name(self, num_points: int, num_steps: int) -> str:
+        """Return the name of the measured value: the extreme of the quantity over points and steps, if several."""
+        counts = f" over {num_points} points" if num_points > 1 else ""
+        counts += f" at {num_steps} steps" if num_steps > 1 else ""
+        named = f"{'best ' if self.over else ''}{quantity_name(self)}"
+        end = "largest" if self.at_least is None else "smallest"
+        return f"{end} {named}{counts}" if counts else named
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of values on either side of the bound."""

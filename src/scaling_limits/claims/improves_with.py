@@ -13,6 +13,7 @@ from scaling_limits.claims.intervals import best_ratio_interval, decide, extreme
 from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
+    Points,
     by_size,
     generator_of,
     no_value,
@@ -47,18 +48,7 @@ class Claim(BestClaim):
         Raises:
             UndecidedError: an optimum may lie outside the grid, or every cell of the smallest size diverged.
         """
-        columns = list(self.over)
-        sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
-        for size, points in sizes.items():
-            reason = open_edge(points, columns, self.tolerance)
-            if reason is not None:
-                raise UndecidedError(
-                    f"at {prose(self.along)} {setting(size)}, {reason}", "optimum at the edge"
-                )
-            if points.values.min() <= 0:
-                raise UndecidedError(
-                    f"{quantity_name(self)} is not positive, so that ratios are undefined"
-                )
+        sizes = self._points(results)
         best = {size: float(points.means.min()) for size, points in sizes.items()}
         smallest, largest = min(sizes), max(sizes)
         if not np.isfinite(best[smallest]):
@@ -94,6 +84,26 @@ class Claim(BestClaim):
             f"({setting(allowed)} is allowed)",
             undecided=open_step if answers[0] else "",
         )
+
+    def _points(self, results: Results) -> dict[float, Points]:
+        """Return the points at each size.
+
+        Raises:
+            UndecidedError: an optimum may lie outside the grid, or a value is not positive; see also `table_of`.
+        """
+        columns = list(self.over)
+        sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
+        for size, points in sizes.items():
+            reason = open_edge(points, columns, self.tolerance)
+            if reason is not None:
+                raise UndecidedError(
+                    f"at {prose(self.along)} {setting(size)}, {reason}", "optimum at the edge"
+                )
+            if points.values.min() <= 0:
+                raise UndecidedError(
+                    f"{quantity_name(self)} is not positive, so that ratios are undefined"
+                )
+        return sizes
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of best values along the size, as recorded or reversed."""

@@ -124,11 +124,7 @@ def draw(
     names = _names(tracks)
     relative = _differ_in_start(tracks)
     if relative:
-        tracks = [track.relative for track in tracks]
-        labels = {
-            key: label + (_SIZES_RELATIVE if key in SIZES else _RELATIVE)
-            for key, label in labels.items()
-        }
+        tracks, labels = _relative(tracks, labels)
     columns = [[track for track in tracks if track.column == column] for column in range(len(axes))]
     groups: dict[Hashable, list[int]] = {}
     for column, (ax, column_tracks) in enumerate(zip(axes, columns, strict=True)):
@@ -150,18 +146,33 @@ def draw(
         middle = (located[key].min() + located[key].max()) / 2
         limits = 2 ** (middle - half), 2 ** (middle + half)
         for column in group:
-            ax, column_tracks = axes[column], columns[column]
+            ax, first = axes[column], columns[column][0]
             ax.set_ylim(*limits)
-            _ticks(ax, limits, scales[column_tracks[0].panel])
-            first = column == group[0]
-            label = labels[column_tracks[0].over] + (f"\n({quantity})" if quantity else "")
-            ax.set_ylabel(label if first else "")
-            ax.tick_params(labelleft=first)
-            for track in column_tracks:
-                _open_ends(ax, track, _look(track, names)["color"])
-                _beyond(ax, track, _look(track, names)["color"])
-            if column_tracks[0].along in SIZES:
-                _guides(ax, column_tracks[0])
+            _ticks(ax, limits, scales[first.panel])
+            label = labels[first.over] + (f"\n({quantity})" if quantity else "")
+            ax.set_ylabel(label if column == group[0] else "")
+            ax.tick_params(labelleft=column == group[0])
+            _mark_limits(ax, columns[column], names)
+
+
+def _relative(
+    tracks: Sequence[Track], labels: Mapping[str, str]
+) -> tuple[list[Track], dict[str, str]]:
+    """Return tracks relative to their start, and the labels of their axes."""
+    return [track.relative for track in tracks], {
+        key: label + (_SIZES_RELATIVE if key in SIZES else _RELATIVE)
+        for key, label in labels.items()
+    }
+
+
+def _mark_limits(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
+    """Draw what ends at the limits of a column's axis: arrows of its tracks, and guide lines."""
+    for track in tracks:
+        colour = _look(track, names)["color"]
+        _open_ends(ax, track, colour)
+        _beyond(ax, track, colour)
+    if tracks[0].along in SIZES:
+        _guides(ax, tracks[0])
 
 
 def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
