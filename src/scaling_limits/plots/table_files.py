@@ -1,7 +1,5 @@
 """Export of figures that are tables: `table.csv`, and `table.tex` for LaTeX."""
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator
 
@@ -48,21 +46,19 @@ def as_csv(table: pd.DataFrame) -> str:
     and minus signs become ASCII hyphens. Mathematics stays between dollar signs.
     """
     names = [str(name or "") for name in table.columns.names]
+    tuples = (labels if isinstance(labels, tuple) else (labels,) for labels in table.columns)
     headings = [
         ", ".join(
-            f"{name} {heading}" if name else heading
-            for name, heading in zip(names, levels, strict=True)
+            f"{name} {label}" if name else str(label)
+            for name, label in zip(names, labels, strict=True)
         )
-        for levels in _levels(table.columns)
+        for labels in tuples
     ]
-    lines = [[*(str(name or "") for name in table.index.names), *headings]]
-    for labels, entries in zip(_levels(table.index), table.to_numpy().tolist(), strict=True):
-        lines.append([*labels, *entries])
-    content = io.StringIO()
-    csv.writer(content, lineterminator="\n").writerows(
-        map(_machine_readable, line) for line in lines
-    )
-    return content.getvalue()
+    index_names = [str(name or "") for name in table.index.names]
+    flat = table.set_axis(headings, axis="columns").rename_axis(index=index_names, columns=None)
+    rows = flat.reset_index(allow_duplicates=True).astype(str)
+    readable = rows.rename(columns=_machine_readable).map(_machine_readable)
+    return readable.to_csv(index=False, lineterminator="\n")
 
 
 def as_latex(table: pd.DataFrame, comments: Iterable[str] = ()) -> str:
@@ -102,12 +98,6 @@ def escaped(text: str) -> str:
 def _entry(entry: str) -> str:
     text = escaped(plain(entry))
     return rf"\textbf{{{text}}}" if is_bold(entry) else text
-
-
-def _levels(index: pd.Index) -> list[tuple[str, ...]]:
-    """Return the headings of each row or column, the outermost first."""
-    tuples = (labels if isinstance(labels, tuple) else (labels,) for labels in index)
-    return [tuple(map(str, labels)) for labels in tuples]
 
 
 def _machine_readable(text: str) -> str:
