@@ -169,6 +169,17 @@ def _ratio(
     end: Callable[[Iterable[float]], float],
     generator: np.random.Generator,
 ) -> _Ratio:
+    """Return the ratio of the best values of both arms at one size, as measured and sampled.
+
+    Args:
+        claim: the claim.
+        arms: the points of both arms by size.
+        end: chooses the size of each arm, `min` or `max`; both must be equal.
+        generator: draws the samples.
+
+    Raises:
+        UndecidedError: the sizes differ, or there is no ratio (`_require_ratio`).
+    """
     size, theirs_at = end(arms.ours), end(arms.theirs)
     where = f"{prose(claim.along)} {setting(size)}"
     if size != theirs_at:

@@ -170,6 +170,17 @@ def surface(
 def _slope(
     claim: Claim, points: Points, group: tuple[object, ...], generator: np.random.Generator
 ) -> _Slope:
+    """Fit the level set of one group.
+
+    Args:
+        claim: the claim.
+        points: the points of the group.
+        group: the values of the columns `claim.groups`.
+        generator: draws the samples.
+
+    Raises:
+        UndecidedError: every cell diverged, a value is not positive, or the level set has too few crossings.
+    """
     where = "".join(
         f" at {prose(column)} {setting(value)}"
         for column, value in zip(claim.groups, group, strict=True)

@@ -162,6 +162,15 @@ def shifts_of(claim: OptimumClaim, results: Results) -> list[Shift]:
 
 
 def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: Optimum) -> Shift:
+    """Return the shift of the optimum between two sizes.
+
+    Args:
+        claim: the claim.
+        start: the size from which the shift is measured.
+        end: the size to which it is measured.
+        first: the optimum at `start`.
+        last: the optimum at `end`.
+    """
     value = last.at - first.at
     sampled = last.sampled[0] - first.sampled[1], last.sampled[1] - first.sampled[0]
     interval = interval_of(*sampled) or (value, value)

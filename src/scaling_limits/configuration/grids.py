@@ -53,6 +53,22 @@ def _walk(
     base: Base,
     nodes: dict[str, Node],
 ) -> tuple[str, ...]:
+    """Add the nodes of one level of the tree and those below to `nodes`.
+
+    Args:
+        siblings: the nodes of this level as written.
+        settings: the names of all settings.
+        parent: the node above.
+        path: the keys from the root to `parent`.
+        base: returns the bases that grids extend.
+        nodes: the nodes by name; those of this level and below are added.
+
+    Returns:
+        The names of the grids of this level and below.
+
+    Raises:
+        ConfigurationError: two grids have one name, or a grid extends an unknown one.
+    """
     names: list[str] = []
     for key, entry in siblings.items():
         if isinstance(entry, Leaf):

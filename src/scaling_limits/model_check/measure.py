@@ -133,7 +133,16 @@ def _named(
     updates: np.ndarray,
     alignments: np.ndarray,
 ) -> Recorded:
-    """Name the layers of arrays [seeds, steps, layers], and set changes that are rounding to zero."""
+    """Name the layers of arrays [seeds, steps, layers], and set changes that are rounding to zero.
+
+    Args:
+        shape: the layers of the model.
+        loss: the loss [seeds, steps], as in `Recorded`.
+        sizes: the sizes of all layers.
+        changes: their changes.
+        updates: the updates of the layers with weights, after the first and the last step.
+        alignments: the alignments of the same layers; NaN if not known.
+    """
     names = [layer.name for layer in shape.layers]
     weighted = [layer.name for layer in _weighted(shape)]
 

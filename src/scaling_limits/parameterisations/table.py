@@ -319,6 +319,15 @@ class _Evaluation:
         return number
 
     def _product(self, power: Power, role: str, name: str, fan_in: int, quantity: str) -> float:
+        """Return the number of an entry, which may not be representable.
+
+        Args:
+            power: the entry.
+            role: role of the weights.
+            name: name of the weights.
+            fan_in: fan-in of the weights.
+            quantity: name of the entry.
+        """
         number = (
             power.scale
             * fan_in**power.fan_in

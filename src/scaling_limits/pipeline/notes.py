@@ -133,7 +133,16 @@ def _differences(
     *,
     is_stated: bool,
 ) -> list[str]:
-    """Return the differences in settings that the paper states, or does not state, grouped by grids."""
+    """Return the differences in settings that the paper states, or does not state, grouped by grids.
+
+    Args:
+        original: the experiment at the paper's scale.
+        used: the experiment as configured.
+        shown: the grids to compare.
+        settings: the defaults of settings.
+        stated: the settings that the paper states, with their places.
+        is_stated: whether to return differences in these settings, or in the others.
+    """
     shown = [grid for grid in shown if grid in original.grids]
     grids: dict[str, list[str]] = {}
     for grid in shown:

@@ -148,7 +148,15 @@ class Sheet:
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _write_entry(self, ax: Axes, row: int, first: int, end: int, entry: str) -> None:
-        """Write a text, centred over its columns or, for row labels, left-aligned."""
+        """Write a text, centred over its columns or, for row labels, left-aligned.
+
+        Args:
+            ax: the axes.
+            row: the line, counted from the top.
+            first: the first column of the text.
+            end: the column after its last.
+            entry: the text, which may be marked as bold.
+        """
         is_label = first < self.labels
         x = self.ends[first] + _GAP / 4 if is_label else (self.ends[first] + self.ends[end]) / 2
         alignment: style.Look = {"va": "center_baseline", "ha": "left" if is_label else "center"}

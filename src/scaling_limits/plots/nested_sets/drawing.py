@@ -40,7 +40,16 @@ def _append_boxes(
     level: int,
     placed: list[dict[str, object]],
 ) -> None:
-    """Append the box of a set and the boxes of the sets inside it, which are equally high and centred."""
+    """Append the box of a set and the boxes of the sets inside it, which are equally high and centred.
+
+    Args:
+        nested_set: the set.
+        left: the left edge of its box in inches.
+        bottom: the lower edge in inches.
+        height: the height of the box in inches.
+        level: the number of sets around it.
+        placed: the boxes; new ones are appended.
+    """
     width = _size(nested_set)[0]
     box = {"left": left, "bottom": bottom, "width": width, "height": height}
     placed.append({"label": nested_set.label, "level": level, "dashed": nested_set.dashed, **box})
