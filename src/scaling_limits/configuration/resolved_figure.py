@@ -3,7 +3,7 @@
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 
 from scaling_limits import measurements
 from scaling_limits.configuration import judging
@@ -37,27 +37,21 @@ def figure(paper: Paper, name: str, *, other_metrics: bool = False) -> Figure:
     experiment = holder if composed is not None and composed.nodes else None
     namespace = _namespace(paper, name, holder, composed, None if other_metrics else _recorded())
     written = _plot(tree.tree("plot"))
-    plot, misplaced = _expanded(written, namespace)
-    claims, misplaced_claims = judging.claims(plain(tree.tree("claims"), nulls=True), namespace)
-    misplaced += misplaced_claims
+    plot, problems = _expanded(written, namespace)
+    claims, claim_problems = judging.claims(plain(tree.tree("claims"), nulls=True), namespace)
+    problems += claim_problems
     content = {
         **plain(tree.only(("title", "see", "caption"))),
         "plot": plot,
         "claims": claims,
         "experiment": experiment,
     }
-    errors = [located(tree, name, error) for error in misplaced]
+    errors = [located(tree, name, problem) for problem in problems]
     resolved = None
     try:
-        reported = {error.path[:1] for error in misplaced} - {("claims",)}
-        resolved = validate(
-            Figure,
-            tree,
-            content,
-            f"figures.{name}.",
-            written=lambda location: _with_names(location, written),
-            reported=reported,
-        )
+        reported = {problem.path[:1] for problem in problems} - {("claims",)}
+        in_file = partial(_with_names, written)
+        resolved = validate(Figure, tree, content, f"figures.{name}.", in_file, reported)
     except ConfigurationError as error:
         errors.append(error)
     if resolved is not None:
@@ -87,7 +81,7 @@ def _plot(written: Tree, *, nulls: bool = False) -> dict[str, object]:
     return plot
 
 
-def _with_names(location: Location, plot: Mapping[str, object]) -> Location:
+def _with_names(plot: Mapping[str, object], location: Location) -> Location:
     """Return a location in a figure with the name of a plot, if it has one, instead of its number."""
     match location:
         case ("plot", "plots", int(number), *rest) if isinstance(plots := plot.get("plots"), dict):
