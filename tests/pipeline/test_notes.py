@@ -84,7 +84,9 @@ def test_a_setting_at_its_default_is_so_in_all_cells() -> None:
     assert pipeline_defaults([]) == []
 
 
-@pytest.mark.parametrize(("preset", "seeds"), [("smoke", "one seed"), ("paper", "mean of 3 seeds")])
+@pytest.mark.parametrize(
+    ("preset", "seeds"), [("smoke", "one seed (3)"), ("paper", "mean of 3 seeds")]
+)
 def test_one_line_under_the_picture_gives_its_scale(preset: str, seeds: str) -> None:
     configuration = load(PROJECT, {"preset": preset})
     cells = pipeline_cells(configuration.points("mupc", EXPERIMENT))
@@ -110,7 +112,7 @@ def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:
     stated = {"mupc": {"stated": {"batch_size": "section 5"}}}
     merged = {"mupc": {**changes["mupc"], **stated["mupc"]}}
     configuration = load(PROJECT, {"preset": "paper", "papers": merged})
-    assert configuration.stated("mupc", EXPERIMENT)["batch_size"] == "section 5"
+    assert configuration.stated("mupc", "fig5")["width"]["batch_size"] == "section 5"
     assert differences(configuration, "mupc", "fig5") == [
         "Differs from the paper: batch_size 32 instead of 64 (section 5).",
         'Differs from the preset "full", where the paper does not say: activation relu instead of tanh.',
@@ -118,7 +120,7 @@ def test_what_the_paper_states_is_told_from_what_was_chosen() -> None:
     ]
     wrong = {"mupc": {"stated": {"batch_sise": "section 5"}}}
     with pytest.raises(ConfigurationError, match="'batch_sise'; did you mean 'batch_size'"):
-        load(PROJECT, {"papers": wrong}).stated("mupc", EXPERIMENT)
+        load(PROJECT, {"papers": wrong}).stated("mupc", "fig5")
 
 
 def test_a_picture_of_the_same_cells_under_a_substitution_says_so() -> None:
@@ -218,7 +220,7 @@ def test_grids_of_other_figures_are_left_out() -> None:
         for figure in ("fig8", "fig9")
     }
     values = "width 128 to 2048 (5 values) instead of 128 to 8192 (7 values)"
-    assert f"Differs from the paper in networks: {values} (Sec. 10)." in shown["fig8"]
+    assert f"Differs from the paper in networks: {values} (Sec. 10.1)." in shown["fig8"]
     assert shown["fig9"] == "Mean over 10 seeds instead of 3."
 
 

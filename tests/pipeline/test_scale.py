@@ -1,5 +1,6 @@
 """The line under a figure that gives its scale, with the paper's where it differs."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ def line(configuration: Configuration, paper: str = "mupc", name: str = "fig5") 
     )
 
 
+def scale(name: str) -> str:
+    """The line of a figure of depth-mup at the preset `laptop`."""
+    return line(published("laptop"), "depth-mup", name)
+
+
 def changed(settings: dict[str, Any], **paper: Any) -> str:
     """The line of mupc Figure 5 at the preset `paper` with other settings."""
     own = {"experiments": {EXPERIMENT: settings}, **paper}
@@ -39,7 +45,7 @@ def of_width(settings: dict[str, Any]) -> dict[str, Any]:
 def test_the_papers_values_are_in_parentheses_and_are_called_so_once() -> None:
     assert line(published("smoke")) == (
         f"Scale (smoke): $N$ = 16{DASH}128 (paper: 64{DASH}1024), $H$ = 8{DASH}32 (8{DASH}128), "
-        "40 updates (937), handwritten digits of scikit-learn (paper: MNIST), one seed."
+        "40 updates (937), handwritten digits of scikit-learn (paper: MNIST), one seed (3)."
     )
 
 
@@ -50,7 +56,7 @@ def test_the_papers_own_scale_has_no_parentheses() -> None:
 
 
 def test_what_the_paper_does_not_state_is_not_compared() -> None:
-    stated = load(PROJECT, {"preset": "paper"}).stated("mupc", EXPERIMENT)
+    stated = load(PROJECT, {"preset": "paper"}).stated("mupc", "fig5")["width"]
     assert {"width", "depth", "num_steps", "batch_size"} <= set(stated)
     assert "num_train" not in stated
     grids = {"width": {"width": [128, 256]}, "control_width": {"width": [128, 256]}}
@@ -58,9 +64,9 @@ def test_what_the_paper_does_not_state_is_not_compared() -> None:
     assert f"$N$ = 128{DASH}512 (paper: 64{DASH}1024), $H$ = 8{DASH}128, 937 updates" in text
     assert text.endswith("batch size 32 (64), 1000 training samples, MNIST, mean of 3 seeds.")
     smoke = line(published("smoke"), "pcn-limits", "fig4")
-    assert f"$N$ = 16{DASH}32, $L$ = 4{DASH}8" in smoke
-    assert f"5 updates (paper: 100), batch size 16{DASH}64 (64{DASH}128)" in smoke
-    assert f"20{DASH}100 inference steps" in smoke
+    assert f"$N$ = 16{DASH}32, $L$ = 4{DASH}8 (paper: 10{DASH}32)" in smoke
+    assert f"5 updates (100), batch size 16{DASH}64 (64{DASH}128)" in smoke
+    assert f"20{DASH}100 inference steps (200{DASH}100,000)" in smoke
 
 
 @pytest.mark.parametrize(
@@ -89,12 +95,13 @@ def test_rows_of_other_scale_are_named_with_what_they_do_not_share() -> None:
     )
     text = line(published("laptop"), "second-order", "fig1")
     assert "; Myrtle-5: " in text
-    assert "4 training samples (paper: 256)" in text.partition("; Myrtle-5: ")[2]
+    rest = text.partition("; Myrtle-5: ")[2]
+    assert "batch size 4 (paper: 256), 4 training samples (256)" in rest
 
 
 def test_epochs_channels_and_augmentation_are_named() -> None:
     text = line(published("laptop"), "second-order", "figS13")
-    assert "$L$ = 4 (paper: 8), 6 epochs, batch size 64, 512 training samples (all)" in text
+    assert "$L$ = 4 (8), 6 epochs (300), batch size 64, 512 training samples (all)" in text
     assert "4 channels per unit of width, no augmentation" in text
     assert "updates" not in text
 
@@ -123,6 +130,31 @@ def test_widths_of_the_same_ends_have_no_parentheses() -> None:
     assert f"$N$ = 64{DASH}1024, $H$" in text
 
 
+def test_a_figure_and_a_grid_withdraw_what_the_paper_states_elsewhere() -> None:
+    """In depth-mup, Figure 4 withdraws the width of Figure 2, and the second row of Figure 7 the depth of the first."""
+    assert f"$N$ = 64 (paper: 256), $L$ = 8{DASH}128, 600 updates (39,050)" in scale("fig2")
+    assert f"$N$ = 64, $L$ = 8{DASH}128, 600 updates, 3840 training" in scale("fig4")
+    text = scale("fig7")
+    assert re.search(rf"block depth 2: \$L\$ = 2{DASH}32 \((paper: )?2{DASH}1024\)", text)
+    assert text.endswith(f"block depth 1: $L$ = 8{DASH}64.")
+    grids = published("laptop").stated("depth-mup", "fig7")
+    assert grids["two"]["depth"] == "Sec. 9.2"
+    assert "depth" not in grids["one"]
+
+
+@pytest.mark.parametrize(
+    "name", ["claim7_6", "completep_blocks", "coordinate_check", "first_layer_rate"]
+)
+def test_a_figure_that_is_not_in_the_paper_has_no_values_of_the_paper(name: str) -> None:
+    assert "paper" not in scale(name)
+    assert "paper" not in line(published("smoke"), "depth-mup", name)
+
+
+def test_a_limit_has_no_width() -> None:
+    assert f"$N$ = 128{DASH}2048 (paper: 128{DASH}8192)" in scale("fig8")
+    assert "$N$" not in scale("fig9")
+
+
 def test_networks_that_are_not_trained_have_no_updates() -> None:
     text = line(published("smoke"), "mupc", "figA7")
     assert "not trained, " in text
@@ -131,7 +163,7 @@ def test_networks_that_are_not_trained_have_no_updates() -> None:
 
 def test_seeds_are_those_of_each_grid() -> None:
     grids = {"control_width": {"seed": [0]}}
-    assert changed({"grids": grids}).endswith(f"mean of 1{DASH}3 seeds.")
+    assert changed({"grids": grids}).endswith(f"mean of 1{DASH}3 seeds (paper: 3).")
 
 
 def test_every_data_set_is_named_with_those_that_it_stands_for() -> None:
@@ -169,7 +201,7 @@ def test_a_figure_of_the_users_own_has_no_scale_to_compare_with(tmp_path: Path) 
 
 def test_smaller_widths_and_rarer_decompositions_are_named_at_paper() -> None:
     assert line(published("paper"), "second-order", "figS13") == (
-        f"Scale (paper): $L$ = 8, 300 epochs, CIFAR-10, one seed. K-FAC: $M$ = 1{DASH}8, "
+        f"Scale (paper): $L$ = 8, 300 epochs, CIFAR-10, one seed. K-FAC: $M$ = 1{DASH}8 (paper: 1{DASH}16), "
         f"preconditioners recomputed every 10 updates; Shampoo: $M$ = 1{DASH}16."
     )
     assert "every 1 or 10 updates" in line(published("paper"), "second-order", "figS14")

@@ -11,12 +11,12 @@ from scaling_limits.figures.shapes import SYMBOLS, Shape, misfits
 
 SHARED = frozenset({"symbols", "quantities", "judging", "stated", "bases"})
 OWN = frozenset({"data", "algorithms", "parameterisations"})
-BASE = frozenset({"title", "extends", "measurements", "paper_dataset", "presets"})
+BASE = frozenset({"title", "extends", "measurements", "paper_dataset", "presets", "stated"})
 EXPERIMENT = frozenset(
-    {"description", "extends", "grids", "measurements", "presets", "judging", "figures"}
+    {"description", "extends", "grids", "measurements", "presets", "judging", "stated", "figures"}
 )
-GRID = frozenset({"extends", "title", "grids", "measurements", "paper_dataset"})
-FIGURE = frozenset({"extends", "title", "see", "caption", "plot", "claims"})
+GRID = frozenset({"extends", "title", "grids", "measurements", "paper_dataset", "stated"})
+FIGURE = frozenset({"extends", "title", "see", "caption", "plot", "claims", "stated"})
 PAPER = SHARED | {"title", "authors", "year", "arxiv", "reference", "figures"}
 CHANGED_BASE = frozenset({"measurements"})
 CHANGED_GRID = frozenset({"grids", "measurements"})

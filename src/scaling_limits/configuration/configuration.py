@@ -29,6 +29,7 @@ from scaling_limits.configuration.models import (
     Main,
     Preset,
 )
+from scaling_limits.configuration.namespace import in_paper
 from scaling_limits.configuration.own_parts import OwnParts
 from scaling_limits.configuration.paper import Changes, Composed, Paper
 from scaling_limits.configuration.recorded import unrecorded
@@ -276,15 +277,27 @@ class Configuration:
         """Return the distinct cells of an experiment in groups that share one compiled program."""
         return shards(self.cells(slug, experiment))
 
-    def stated(self, slug: str, experiment: str) -> dict[str, str]:
-        """Return the settings whose values the paper states, with the place in the paper; all others were chosen.
+    def stated(self, slug: str, figure: str) -> dict[str, dict[str, str]]:
+        """Return the settings whose values the paper states for a figure, by grid, with the place in the paper.
+
+        All other values were chosen. `stated` of a figure overrides that of its grids, which overrides that of the
+        paper. For figures that are not in the paper, the paper states nothing.
 
         Raises:
             ConfigurationError: a name is not a setting; the message suggests the nearest one.
         """
-        tree = self.paper(slug).shared(experiment).tree("stated")
-        allowed_keys.refuse_unknown(tree, "setting", self.vocabulary.names, "stated.")
-        return {key: str(value) for key, value in plain(tree).items()}
+        paper = self.paper(slug)
+        written, experiment = paper.figure(figure)
+        if experiment is None:
+            return {}
+        stated: dict[str, dict[str, str]] = {}
+        for grid, node in paper.experiment(experiment).grids.items():
+            tree = merge(paper.shared(experiment).tree("stated"), node.stated)
+            tree = merge(tree, written.tree("stated"))
+            allowed_keys.refuse_unknown(tree, "setting", self.vocabulary.names, "stated.")
+            places = plain(tree) if in_paper(figure) else {}
+            stated[grid] = {key: str(place) for key, place in places.items()}
+        return stated
 
     def paper_dataset(self, slug: str, experiment: str, grid: str) -> str | None:
         """Return the paper's dataset of a grid for which the files give another one, or None."""

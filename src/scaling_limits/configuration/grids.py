@@ -13,13 +13,15 @@ Base = Callable[[str, Entry, Tree], Tree]
 class Node(NamedTuple):
     """A grid, or all grids below a node of the tree: settings, measurements, and titles from the root to the node.
 
-    `paper_dataset` is the paper's dataset if the files give another one.
+    `paper_dataset` is the paper's dataset if the files give another one. `stated` gives the places in the paper that
+    state settings, and null for settings that the paper does not state here.
     """
 
     settings: Tree
     measurements: Tree
     titles: tuple[str | None, ...]
     grids: tuple[str, ...]
+    stated: Tree
     paper_dataset: str | None = None
 
     def title(self, ancestor: "Node | None" = None) -> str | None:
@@ -40,7 +42,13 @@ def flattened(experiment: Tree, settings: frozenset[str], base: Base) -> dict[st
         ConfigurationError: a grid extends something that is neither a sibling nor a base, or two grids have one name.
     """
     nodes: dict[str, Node] = {}
-    root = Node(experiment.only(settings), experiment.tree("measurements"), (), ())
+    root = Node(
+        experiment.only(settings),
+        experiment.tree("measurements"),
+        (),
+        (),
+        experiment.tree("stated"),
+    )
     _walk(experiment.tree("grids"), settings, root, (), base, nodes)
     return nodes
 
@@ -81,7 +89,8 @@ def _walk(
         node_measurements = merge(parent.measurements, entries.tree("measurements"))
         titles = (*parent.titles, entries.text("title"))
         dataset = entries.text("paper_dataset") or parent.paper_dataset
-        node = Node(node_settings, node_measurements, titles, (name,), dataset)
+        stated = merge(parent.stated, entries.tree("stated"))
+        node = Node(node_settings, node_measurements, titles, (name,), stated, dataset)
         nodes[name] = node
         if entries.tree("grids"):
             inner = _walk(entries.tree("grids"), settings, node, (*path, key), base, nodes)

@@ -103,6 +103,15 @@ def identity(authors: str, year: int, figure: str) -> str:
     return f"{names} {year} \N{MIDDLE DOT} {number_in_paper}"
 
 
+def in_paper(figure: str) -> bool:
+    """Return whether a figure is in the paper.
+
+    >>> in_paper("figS4"), in_paper("coordinate_check")
+    (True, False)
+    """
+    return _numbered(figure)[0] is not None
+
+
 def _numbered(figure: str) -> tuple[str | None, str]:
     """Return "Figure" or "Table" and the number of a figure of the paper; None if it is not in the paper."""
     match = re.fullmatch(r"(fig|table)([A-Z]?)(\d.*)", figure)

@@ -154,7 +154,7 @@ class Paper:
         written = self.library.experiment(name)
         change = self._changes.user.tree("experiments").tree(name)
         inherited = self._inherited(written, name, (*chain, name))
-        entries = written.without("figures", *allowed_keys.SHARED - {"judging"})
+        entries = written.without("figures", *allowed_keys.SHARED - {"judging", "stated"})
         return self._layers(inherited, entries, change)
 
     def _base(self, name: str, experiment: str, chain: tuple[str, ...]) -> Tree:

@@ -90,7 +90,8 @@ def _mapping(keys: Iterable[str], grid: str = "grid") -> JsonSchemaValue:
         "measurements": _MAPPING,
         "judging": _MAPPING,
         "symbols": {"type": "object", "additionalProperties": _TEXT},
-        "stated": {"type": "object", "additionalProperties": _TEXT},
+        # null: the paper does not state this setting here
+        "stated": {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
         "quantities": {"type": "object", "additionalProperties": _MAPPING},
         "bases": _named("base"),
         "figures": _named("figure"),

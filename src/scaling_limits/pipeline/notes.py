@@ -99,7 +99,7 @@ def differences(configuration: Configuration, paper: str, name: str) -> list[str
     original = None if paper == OWN else configuration.original(paper, figure.experiment)
     shown = [grid for grid in used.grids if grid in figure.grids]
     if original is not None:
-        stated = configuration.stated(paper, figure.experiment)
+        stated = configuration.stated(paper, name)
         for is_stated, intro in (
             (True, "Differs from the paper"),
             (False, 'Differs from the preset "full", where the paper does not say'),
@@ -129,7 +129,7 @@ def _differences(
     used: Experiment,
     shown: Sequence[str],
     settings: Vocabulary,
-    stated: Mapping[str, str],
+    stated: Mapping[str, Mapping[str, str]],
     *,
     is_stated: bool,
 ) -> list[str]:
@@ -149,8 +149,8 @@ def _differences(
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
             then, now = (values.get(key, settings.default(key)) for values in (before, after))
-            if then != now and (key in stated) == is_stated:
-                source = f" ({stated[key]})" if is_stated else ""
+            if then != now and (key in stated[grid]) == is_stated:
+                source = f" ({stated[grid][key]})" if is_stated else ""
                 grids.setdefault(f"{key} {_instead(key, now, then)}{source}", []).append(grid)
     together: dict[str, list[str]] = {}
     for difference, differing in grids.items():

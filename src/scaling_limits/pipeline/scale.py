@@ -66,7 +66,7 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
         cells: the figure's cells, one row for each grid and cell.
     """
     figure = configuration.figure(paper, name)
-    scale = _Scale(configuration, paper, str(figure.experiment), figure.plot)
+    scale = _Scale(configuration, paper, name, str(figure.experiment), figure.plot)
     shown = cells[cells["grid"].isin(scale.grids)]
     common, rows = scale.rows(shown)
     writer = _Writer()
@@ -96,7 +96,7 @@ class _Scale:
     """The settings of an experiment's grids that a plot shows, here and in the original."""
 
     def __init__(
-        self, configuration: Configuration, paper: str, experiment: str, plot: Plot
+        self, configuration: Configuration, paper: str, figure: str, experiment: str, plot: Plot
     ) -> None:
         """Read the experiment, and its original unless it is a user's."""
         self._configuration, self._paper, self._experiment = configuration, paper, experiment
@@ -104,7 +104,7 @@ class _Scale:
         self._used = configuration.experiment(paper, experiment)
         is_user = paper == OWN
         self._original = None if is_user else configuration.original(paper, experiment)
-        self._stated = configuration.stated(paper, experiment)
+        self._stated = configuration.stated(paper, figure)
         self.grids = [grid for grid in dict.fromkeys(plot.grids) if grid in self._used.grids]
 
     def rows(self, shown: pd.DataFrame) -> tuple[list[_Part], dict[str, list[_Part]]]:
@@ -191,7 +191,13 @@ class _Scale:
         # ranges with equal ends may differ in between
         if _values_text(key, now) == original or (then <= {None} and key != "num_train"):
             return _Part(phrase)
-        return _Part(phrase, original if key in self._stated else "")
+        return _Part(phrase, original if self._is_stated(key, grids, default) else "")
+
+    def _is_stated(self, key: str, grids: Sequence[str], default: object = None) -> bool:
+        """Return whether the paper states a setting for all of the given grids that have a value of it."""
+        assert self._original is not None
+        having = [grid for grid in grids if _values(self._original, [grid], key, default)]
+        return all(key in self._stated[grid] for grid in having)
 
     def _data(self, grids: Sequence[str], cells: pd.DataFrame) -> str:
         """Return the datasets, each followed by the paper's datasets that it replaces."""
@@ -207,7 +213,8 @@ class _Scale:
                     self._paper, self._experiment, grid
                 )
                 used = replaced.get(str(name), str(name))
-                wanted.setdefault(used, set()).add(paper_dataset or str(name))
+                if paper_dataset or "dataset" in self._stated.get(grid, {}):
+                    wanted.setdefault(used, set()).add(paper_dataset or str(name))
         parts = []
         for used in sorted(cells["dataset"].unique()):
             replaced_titles = [title(name) for name in sorted(wanted.get(used, set()) - {used})]
@@ -228,7 +235,8 @@ class _Scale:
         original = self._original.grids
         seeds = [original[grid].settings.get("seed") for grid in grids if grid in original]
         wanted = _values_text("seed", {len(s) if isinstance(s, list | tuple) else 1 for s in seeds})
-        return _Part(phrase, wanted if numbers != wanted and "seed" in self._stated else "")
+        is_other = numbers != wanted and self._is_stated("seed", grids)
+        return _Part(phrase, wanted if is_other else "")
 
 
 def centre(plot: Plot) -> str:
@@ -241,6 +249,9 @@ def _values(experiment: Experiment, grids: Iterable[str], key: str, default: obj
     values: set[object] = set()
     for grid in grids:
         if grid not in experiment.grids:
+            continue
+        # the width of a limit has no effect
+        if key == "width" and experiment.grids[grid].settings.get("limit") is not None:
             continue
         value = experiment.grids[grid].settings.get(key, default)
         if isinstance(value, list | tuple):
