@@ -297,9 +297,11 @@ def quantity_name(claim: ClaimBase) -> str:
 
 def name_of(quantity: Quantity) -> str:
     """Return the name of a quantity, or of the metrics whose values or ratios it takes."""
-    return quantity.label or " over ".join(
+    metrics = (
         METRICS[metric].label if metric in METRICS else prose(metric) for metric in quantity.metrics
     )
+    growth = "growth of " if quantity.growth else ""
+    return quantity.label or growth + " over ".join(metrics)
 
 
 def no_value(claim: ClaimBase, where: str) -> UndecidedError:
