@@ -1,7 +1,8 @@
 #!/bin/bash
 # One machine as a Slurm cluster of two nodes, with accounting; all files below DIR, on loopback only. As root. Needs Debian's
 # slurm-wlm, slurmdbd, munge and mariadb-server.
-#   slurm.sh up DIR | down DIR | accounting-stop DIR | accounting-start DIR
+#   slurm.sh up DIR | down DIR | accounting-stop DIR | accounting-start DIR |
+#     node-lost DIR NODE | node-back DIR NODE
 set -euo pipefail
 action=$1; mkdir -p "$2"; dir=$(cd "$2" && pwd); me=$(id -un); host=$(hostname -s)
 export PATH=/usr/sbin:/sbin:$PATH
@@ -14,17 +15,30 @@ stop() {
   kill -9 "$pid" 2>/dev/null || true
   rm -f "$dir/run/$1.pid"
 }
+# a node is a PID namespace: if its slurmd is killed, the jobs on it are killed too, as if the machine had crashed
+node() {
+  unshare --pid --fork --kill-child --mount-proc slurmd -D -N "$1" </dev/null >/dev/null 2>&1 &
+  echo $! > "$dir/run/node-$1.pid"
+}
+lose() {
+  [ -f "$dir/run/node-$1.pid" ] || return 0
+  kill -9 "$(cat "$dir/run/node-$1.pid")" 2>/dev/null || true
+  rm -f "$dir/run/node-$1.pid"
+}
 accounting() { MYSQL_UNIX_PORT="$dir/run/mysql.socket" slurmdbd && wait_for sacctmgr -n list cluster; }
 
 case $action in
   down)
-    for name in slurmd-n1 slurmd-n2 slurmctld slurmdbd mariadbd munged; do stop "$name"; done
+    lose n1; lose n2
+    for name in slurmctld slurmdbd mariadbd munged; do stop "$name"; done
     rm -f /etc/slurm/{slurm,gres,slurmdbd}.conf
     exit ;;
   accounting-stop) stop slurmdbd; exit ;;
   accounting-start) accounting; exit ;;
+  node-lost) lose "$3"; exit ;;
+  node-back) node "$3"; exit ;;
   up) ;;
-  *) sed -n 2,3p "$0"; exit 2 ;;
+  *) sed -n 2,5p "$0"; exit 2 ;;
 esac
 
 mkdir -p "$dir"/{run,log,state,spool-n1,spool-n2,mysql,gpu}
@@ -39,7 +53,8 @@ SlurmctldHost=$host(127.0.0.1)
 SlurmUser=$me
 SlurmdUser=$me
 AuthType=auth/munge
-AuthInfo=socket=$dir/run/munge.socket
+# a requeued job waits until its credential has expired, by default two minutes
+AuthInfo=socket=$dir/run/munge.socket,cred_expire=10
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmctldPort=16817
 SlurmctldPidFile=$dir/run/slurmctld.pid
@@ -69,11 +84,16 @@ SlurmdParameters=config_overrides
 MpiDefault=none
 ReturnToService=2
 KillWait=5
+# a node that does not answer for so long is down, and its jobs are requeued
+SlurmdTimeout=10
+# a request beyond the limit of a partition is refused, instead of waiting for ever
+EnforcePartLimits=ALL
 MinJobAge=300
 MaxArraySize=1001
 NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=17001 CPUs=2 RealMemory=10000 Gres=gpu:2,shard:8 State=UNKNOWN
 NodeName=n2 NodeHostname=$host NodeAddr=127.0.0.1 Port=17002 CPUs=2 RealMemory=10000 Gres=gpu:2,shard:8 State=UNKNOWN
 PartitionName=cpu Nodes=n1,n2 Default=YES MaxTime=12:00:00 State=UP
+PartitionName=short Nodes=n1,n2 MaxTime=00:10:00 State=UP
 PartitionName=gpu Nodes=n1,n2 MaxTime=1-00:00:00 State=UP
 CONF
 cat > "$dir/gres.conf" <<CONF
@@ -124,8 +144,8 @@ accounting
 sacctmgr -i -Q add cluster local >/dev/null || true
 slurmctld -i
 wait_for scontrol ping
-slurmd -N n1
-slurmd -N n2
+node n1
+node n2
 sacctmgr -i -Q add account research Cluster=local >/dev/null || true
 sacctmgr -i -Q add user "$me" Account=research >/dev/null || true
 sacctmgr -i -Q modify user "$me" set DefaultAccount=research >/dev/null || true

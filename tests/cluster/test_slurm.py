@@ -14,15 +14,21 @@ from pathlib import Path
 
 import pytest
 
+from scaling_limits.configuration import load
+from scaling_limits.locks import Locks
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("slurm.sh")
 NEEDED = ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd")
 FIGURE = "mupc/fig5"
+# the cheapest whole paper
+PAPER = "pc-tp"
 COPIED = ("config", "docs", "envs", "profiles", "tests/reference", "workflow", "Snakefile")
 # but the page, which says how long it took
 BYTES = (
     *("records.parquet", "cells.parquet", "verdicts.json", "figure.json"),
     *("figure.png", "figure.pdf", "figure.svg", "notebook.ipynb"),
+    *("table.csv", "table.tex"),
 )
 GPUS = """
 rule all:
@@ -38,8 +44,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], None]]:
-    """Call slurm.sh with an action."""
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., None]]:
+    """Call slurm.sh with an action and its arguments."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     path = os.pathsep.join([os.environ["PATH"], "/usr/sbin"])
@@ -48,9 +54,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
     # its sockets' paths have to be short
     folder = Path("/tmp") / f"slurm-{os.getpid()}"
 
-    def call(action: str) -> None:
+    def call(action: str, *words: str) -> None:
+        command = ["bash", SCRIPT, action, folder, *words]
         with (tmp_path_factory.getbasetemp() / "slurm.log").open("ab") as log:
-            subprocess.run(["bash", SCRIPT, action, folder], check=True, stdout=log, stderr=log)
+            subprocess.run(command, check=True, stdout=log, stderr=log)
 
     call("up")
     yield call
@@ -79,11 +86,12 @@ def with_programs_of(environment: Path) -> dict[str, str]:
 
 
 class Project:
-    """A copy of the project's files, run with the programs of an environment."""
+    """A copy of the project's files, in which a figure or paper is run with the programs of an environment."""
 
-    def __init__(self, folder: Path, environment: Path):
+    def __init__(self, folder: Path, environment: Path, target: str = FIGURE):
         self.root = folder
         self.environment = environment
+        self.target = target
         for name in COPIED:
             source = ROOT / name
             copy = shutil.copytree if source.is_dir() else shutil.copy
@@ -96,21 +104,43 @@ class Project:
         profile.write_text(text.replace("ACCOUNT", "research").replace("PARTITION", "cpu"))
 
     def start(self, *words: str) -> "subprocess.Popen[bytes]":
-        program = [self.environment / "bin/scaling-limits", "run", FIGURE, *words]
+        program = [self.environment / "bin/scaling-limits", "run", self.target, *words]
         return subprocess.Popen(
             program, cwd=self.root, env=with_programs_of(self.environment), start_new_session=True
         )
 
     def run(self, *words: str) -> None:
-        assert self.start(*words).wait(1800) == 0
+        self.end(self.start(*words))
+
+    def end(self, process: "subprocess.Popen[bytes]") -> None:
+        assert process.wait(7200) == 0
 
     def cells(self) -> dict[str, int]:
         found = (self.root / "results/cells").glob("*/*.cell")
         return {path.name: path.stat().st_mtime_ns for path in found}
 
     def bytes(self) -> dict[str, bytes]:
-        folder = self.root / "results/smoke" / FIGURE
-        return {name: (folder / name).read_bytes() for name in BYTES if (folder / name).exists()}
+        folder = self.root / "results/smoke" / self.target
+        paths = (path for path in folder.rglob("*") if path.name in BYTES)
+        return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+    def requests(self) -> list[tuple[str, str, str]]:
+        """Return number, state and requested minutes of the project's jobs, from Slurm's accounting."""
+        command = ["sacct", "--allocations", "--duplicates", "--noheader", "--parsable2"]
+        command.append("--format=workdir,jobid,state,timelimitraw")
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        rows = [line.split("|") for line in lines.splitlines()]
+        return [(job, state, time) for folder, job, state, time in rows if folder == str(self.root)]
+
+    def states(self) -> list[str]:
+        return [state for _, state, _ in self.requests()]
+
+    def queue(self, state: str) -> dict[str, str]:
+        """Return the node of each of the project's jobs in a state, from Slurm's controller."""
+        command = ["squeue", "--noheader", f"--states={state}", "--format=%i|%N|%Z"]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        rows = [line.split("|") for line in lines.splitlines()]
+        return {job: node for job, node, folder in rows if folder == str(self.root)}
 
 
 @pytest.fixture(scope="module")
@@ -121,29 +151,34 @@ def local(tmp_path_factory: pytest.TempPathFactory, installed: Path) -> Project:
     return project
 
 
-def states() -> set[str]:
-    command = ["sacct", "--allocations", "--noheader", "--format=state%20"]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-
-
 def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 900
+    deadline = time.monotonic() + 1800
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.5)
 
 
+def test_a_whole_paper_has_the_bytes_of_a_local_run(
+    tmp_path: Path, installed: Path, cluster: Callable[..., None]
+) -> None:
+    folders = tmp_path / "local", tmp_path / "slurm"
+    local, project = (Project(folder, installed, PAPER) for folder in folders)
+    process = local.start()
+    project.run("--profile", "slurm")
+    local.end(process)
+    assert "COMPLETED" in project.states()
+    assert project.cells().keys() == local.cells().keys()
+    assert project.bytes() == local.bytes()
+    assert {Path(name).parts[0] for name in local.bytes()} == set(load(ROOT).figures(PAPER))
+
+
 def test_faults_leave_the_bytes_of_a_local_run(
-    tmp_path: Path, local: Project, installed: Path, cluster: Callable[[str], None]
+    tmp_path: Path, local: Project, installed: Path, cluster: Callable[..., None]
 ) -> None:
     project = Project(tmp_path, installed)
     process = project.start("--profile", "slurm")
     until(lambda: len(project.cells()) > 10)
-    # a minute without accounting, meanwhile its jobs are cancelled
-    cluster("accounting-stop")
-    subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)
-    time.sleep(60)
-    cluster("accounting-start")
+    subprocess.run(["scancel", *project.queue("RUNNING")], check=True)
     before = len(project.cells())
     until(lambda: len(project.cells()) > before + 10)
     assert process.poll() is None
@@ -157,28 +192,83 @@ def test_faults_leave_the_bytes_of_a_local_run(
     assert project.cells().keys() == local.cells().keys()
     assert project.bytes() == local.bytes()
     assert len(local.bytes()) >= 8
-    assert any(state.startswith("CANCELLED") for state in states())
+    assert any(state.startswith("CANCELLED") for state in project.states())
 
 
-def test_a_job_gets_more_time_and_memory_with_each_attempt(
-    tmp_path: Path, local: Project, installed: Path, cluster: Callable[[str], None]
+def test_a_job_of_a_lost_node_goes_on_on_another(
+    tmp_path: Path, local: Project, installed: Path, cluster: Callable[..., None]
 ) -> None:
     project = Project(tmp_path, installed)
-    # too little for Python, then for JAX, then enough
+    process = project.start("--profile", "slurm")
+    until(lambda: len(project.cells()) > 10)
+    ((job, node),) = project.queue("RUNNING").items()
+    cluster("node-lost", node)
+    stored = project.cells()
+    try:
+        project.end(process)
+    finally:
+        cluster("node-back", node)
+    # Slurm queues the job again, with the same number
+    assert (job, "NODE_FAIL") in [(number, state) for number, state, _ in project.requests()]
+    assert stored.items() <= project.cells().items()
+    assert project.cells().keys() == local.cells().keys()
+    assert project.bytes() == local.bytes()
+
+
+def test_a_run_survives_two_time_limits_and_ten_minutes_without_accounting(
+    tmp_path: Path, local: Project, installed: Path, cluster: Callable[..., None]
+) -> None:
+    project = Project(tmp_path, installed)
+    expired: dict[str, str] = {}
+    with Locks(project.root / "results/cells/lock") as locks:
+        # a cell locked by this process: the job waits for it, whatever the speed of this machine
+        locks.take(Path(min(local.cells())).stem)
+        cluster("accounting-stop")
+        end = time.monotonic() + 600
+        try:
+            runtime = "run:runtime=1 if attempt < 3 else 60"
+            process = project.start("--profile", "slurm", "--", "--set-resources", runtime)
+            # the controller forgets a job after five minutes
+            until(lambda: expired.update(project.queue("TIMEOUT")) or len(expired) == 2)
+            until(lambda: time.monotonic() > end)
+        finally:
+            cluster("accounting-start")
+        assert process.poll() is None
+        stored = project.cells()
+    project.end(process)
+    assert stored.items() <= project.cells().items()
+    assert project.bytes() == local.bytes()
+    assert sorted(project.states()) == ["COMPLETED", "COMPLETED", "TIMEOUT", "TIMEOUT"]
+
+
+def test_a_job_requests_more_with_each_attempt_up_to_the_limit_of_a_partition(
+    tmp_path: Path, local: Project, installed: Path, cluster: Callable[..., None]
+) -> None:
+    refused = ["sbatch", "--test-only", "--partition=short", "--time=11", "--wrap=true"]
+    assert subprocess.run(refused, capture_output=True).returncode != 0
+    project = Project(tmp_path, installed)
+    # a little more than ten minutes, which Slurm rounds down; memory too little for Python, then for JAX, then enough
     project.run(
         "--profile",
         "slurm",
+        "--set",
+        "resources.max_hours=0.167",
         "--",
         "--set-resources",
         "run:mem_mb=250 * attempt ** 2",
-        "run:runtime=1 * attempt",
+        "run:slurm_partition=short",
     )
-    assert {"FAILED", "OUT_OF_MEMORY"} & states()
+    first, *later, figure = project.requests()
+    assert first[1] in {"FAILED", "OUT_OF_MEMORY"}
+    assert int(first[2]) < 10
+    assert {minutes for _, _, minutes in later} == {"10"}
+    assert later[-1][1] == "COMPLETED"
+    assert figure[1:] == ("COMPLETED", "30")
     assert project.bytes() == local.bytes()
 
 
 def test_two_jobs_on_a_node_have_gpus_of_their_own(
-    tmp_path: Path, installed: Path, cluster: Callable[[str], None]
+    tmp_path: Path, installed: Path, cluster: Callable[..., None]
 ) -> None:
     (tmp_path / "Snakefile").write_text(GPUS)
     resources = ["slurm_account=research", "slurm_partition=gpu", "runtime=5", "mem_mb=1500"]
