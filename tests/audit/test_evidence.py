@@ -154,6 +154,10 @@ def test_a_package_s_own_kind_shows_what_it_returns(tabulate: Tables) -> None:
     ]
 
 
-def test_optima_that_are_best_over_further_columns_are_not_shown() -> None:
+def test_optima_that_are_best_over_further_columns_name_these(tabulate: Tables) -> None:
     claim = {**CLAIM, "quantity": {"metric": "train_loss"}, "profile": ["depth"]}
-    assert parsed_claim(claim).shown is None
+    table = [row | {"depth": depth} for depth in (2, 4) for row in rows("main", 0.0)]
+    table += [row | {"depth": 2} for row in rows("control", 1.0)]
+    said: Mapping[str, Any] = shown(parsed_claim(claim), tabulate(table))
+    assert said["profile"] == ["depth"]
+    assert [len(arm["optima"]) for arm in said["arms"]] == [2, 2]

@@ -25,7 +25,7 @@ from plotting_records import (
     write_folder,
 )
 
-from scaling_limits.plots.lines import optima
+from scaling_limits.plots.lines import Panel, optima, tracks
 from scaling_limits.plots.lines.headers import headers_of
 
 BAR, STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
@@ -38,6 +38,17 @@ SP = rate_rows("control", drift=1.0)
 def of_panels(path: Path, rows: Rows, *panels: dict[str, Any], **figure: Any) -> Drawn:
     plot = {"kind": "lines", "panels": list(panels), "wrap": figure.pop("wrap", 3)}
     return drawn(write_folder(path / "f", plot, rows, **figure))
+
+
+@pytest.mark.parametrize(("over", "is_judged"), [(["depth"], True), ([], False)])
+def test_optima_that_are_best_over_a_column_are_judged_where_lines_are(
+    over: list[str], is_judged: bool
+) -> None:
+    panel = Panel.model_validate(rate_panel("main", over=over))
+    claim = {"quantity": TRAIN, "over": "learning_rate", "along": "width", "profile": ["depth"]}
+    claim |= {"arms": [{"grids": ["main"], "optima": STAYS}]}
+    found = tracks.judging([claim], panel, panel.lines[0])
+    assert found == (claim if is_judged else None)
 
 
 def strip(ax: Axes) -> Axes:

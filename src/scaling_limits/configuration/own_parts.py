@@ -172,7 +172,7 @@ def refuse_unusable(part: OwnPart) -> None:
             algorithms.own.check(name, file.as_posix())
             algorithms.own.declaration(file.as_posix())
         except ConfigurationError as error:
-            raise ConfigurationError(f"{kind}.{name}", error, place=origin) from None
+            raise ConfigurationError(None, error, place=origin) from None
         except Exception as error:
             # raised by the user's file when it is imported for its settings
             problem = f"{file}: cannot be imported: {error!r}"
