@@ -121,7 +121,8 @@ def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
         if control.holds is not False:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
-            found = f"in the control {prose(grid)} {with_interval(control.value, control.interval)}"
+            name = f"control {prose(grid).removeprefix('control').strip()}".strip()
+            found = f"in the {name} {with_interval(control.value, control.interval)}"
             return _Judged("inconclusive", detail, measured, "control", found)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
