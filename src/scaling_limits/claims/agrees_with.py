@@ -75,11 +75,12 @@ class Claim(SizeClaim, SteppedClaim):
         points_by = [*self.by, "step"]
         errors = relative_errors(self, results, reference)
         sizes = by_size(errors, self.along, points_by)
-        threshold = f"at most {setting(self.tolerance)}"
+        allowed = f"at most {setting(self.tolerance)}"
         if self.slope_at_most is not None:
-            threshold += f", slope at most {setting(self.slope_at_most)}"
+            allowed += f", slope at most {setting(self.slope_at_most)}"
+        threshold = f"error {allowed}"
         if not np.isfinite(errors.rows["value"]).all():
-            return diverged(f"error {threshold}", "training diverged, so there is no error")
+            return diverged(threshold, "training diverged, so there is no error")
         generator = generator_of(self)
         largest = max(sizes)
         points = sizes[largest]
@@ -104,8 +105,8 @@ class Claim(SizeClaim, SteppedClaim):
             holds=together(answers),
             value=value,
             interval=interval,
-            threshold=f"error {threshold}",
-            detail=f"{detail}; it should be {threshold}",
+            threshold=threshold,
+            detail=f"{detail}; it should be {allowed}",
         )
 
     def _slope(

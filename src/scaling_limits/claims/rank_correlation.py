@@ -88,7 +88,8 @@ class Claim(SteppedClaim):
             UndecidedError: there are fewer than four points, a column of the ratio has a single value, or every cell
                 diverged.
         """
-        threshold = f"at least {setting(self.above)}"
+        allowed = f"at least {setting(self.above)}"
+        threshold = f"rank correlation {allowed}"
         generator = generator_of(self)
         ranks: list[_Ranks] = []
         steps = steps_of(self, results)
@@ -100,10 +101,7 @@ class Claim(SteppedClaim):
                 raise UndecidedError(f"there are fewer than {MIN_POINTS} points to rank")
             count = int(np.sum(~np.isfinite(points.means)))
             if count:
-                return diverged(
-                    f"rank correlation {threshold}",
-                    f"training diverged at {count} of {num_points} points",
-                )
+                return diverged(threshold, f"training diverged at {count} of {num_points} points")
             ranks.append(self._ranks(points, generator))
         value = min(each.correlation for each in ranks)
         interval = interval_of(np.min([each.sampled for each in ranks], axis=0))
@@ -112,7 +110,7 @@ class Claim(SteppedClaim):
         named = " / ".join(map(prose, self.ratio))
         detail = (
             f"the rank correlation of {quantity_name(self)} with {named} over {num_points} points is "
-            f"{with_interval(value, interval)}{lowest}; it should be {threshold}"
+            f"{with_interval(value, interval)}{lowest}; it should be {allowed}"
         )
         of_power = together([decision for decision, *_ in powers])
         if powers:
@@ -122,7 +120,7 @@ class Claim(SteppedClaim):
             holds=together((ordered, of_power)),
             value=value,
             interval=interval,
-            threshold=f"rank correlation {threshold}",
+            threshold=threshold,
             detail=detail,
             undecided=self._open_power(powers) if ordered and of_power is None else "",
         )

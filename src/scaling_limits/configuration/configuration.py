@@ -290,10 +290,10 @@ class Configuration:
         written, experiment = paper.figure(figure)
         if experiment is None:
             return {}
+        of_paper = paper.shared(experiment).tree("stated")
         stated: dict[str, dict[str, str]] = {}
         for grid, node in paper.experiment(experiment).grids.items():
-            tree = merge(paper.shared(experiment).tree("stated"), node.stated)
-            tree = merge(tree, written.tree("stated"))
+            tree = merge(merge(of_paper, node.stated), written.tree("stated"))
             allowed_keys.refuse_unknown(tree, "setting", self.vocabulary.names, "stated.")
             places = plain(tree) if in_paper(figure) else {}
             stated[grid] = {key: str(place) for key, place in places.items()}
