@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from scaling_limits.claims.intervals import decide, extreme_of, interval_of
-from scaling_limits.claims.points import Table, grouped, points_of, ratio_of
+from scaling_limits.claims.points import Table, by_size, grouped, points_of, ratio_of
 
 INF = np.inf
 
@@ -81,3 +81,19 @@ def test_seeds_may_differ_from_group_to_group():
     found = grouped(table, ["width"], ["rate"])
     assert [points.num_seeds for points in found.values()] == [3, 1]
     assert found[(32,)].means.tolist() == [2.0, 2.0]
+
+
+def test_steps_of_the_same_runs_share_the_effects_of_seeds():
+    """A seed scales a whole run, which cancels between steps, but not between networks of other widths."""
+    rows = [(10.0**-t * 2.0**seed, t, seed) for t in (1, 2, 3) for seed in (-1, 0, 1)]
+    table = pd.DataFrame(rows, columns=["value", "step", "seed"])
+    steps = by_size(Table(table), "step", [])
+    assert [points.means.item() for points in steps.values()] == pytest.approx(
+        [10.0**-t * 3.5 / 3 for t in (1, 2, 3)]
+    )
+    assert all(points.spread.shared == 0 for points in steps.values())
+    assert all(points.spread.independent.max() < 1e-30 for points in steps.values())
+    widths = by_size(Table(table.rename(columns={"step": "width"})), "width", [])
+    assert all(
+        points.spread.independent.sum() + points.spread.shared > 0.1 for points in widths.values()
+    )

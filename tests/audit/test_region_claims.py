@@ -26,6 +26,17 @@ class TestBound:
         assert verdict.verdict == "fails"
         assert "(width 256, depth 8, step 0)" in verdict.detail
 
+    def test_one_seed_refutes_a_claim_without_exceptions(self, decide, tabulate, map_rows):
+        claim = BOUND | {"at_least": 0}
+        one = tabulate(map_rows(lambda n, d, s: -0.1 if (n, d, s) == (256, 8, 1) else 1.0))
+        assert decide(claim, one).verdict == "inconclusive"
+        verdict = decide(claim | {"every_seed": True}, one)
+        assert verdict.verdict == "fails"
+        assert (verdict.value, verdict.interval) == (-0.1, None)
+        assert "with a single seed -0.1" in verdict.detail
+        none = tabulate(map_rows(lambda n, d, s: 1.0 + s))
+        assert decide(claim | {"every_seed": True}, none).verdict == "holds"
+
     def test_at_most_and_one_step(self, decide, tabulate, map_rows):
         claim = {"kind": "bound", "at_most": 0.5, "at": [10]}
         rows = map_rows(lambda n, d, s: 0.6, steps=(0,)) + map_rows(

@@ -192,6 +192,14 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
     )
 
 
+def test_claims_without_values_are_counted_if_one_reason_concerns_all(folder: Path) -> None:
+    small = VERDICT | {"verdict": "inconclusive", "reason": "sizes", "value": None}
+    small |= {"detail": "the width is at most 64; claims are decided from 512 on"}
+    said = dataclasses.replace(FigureFolder.open(folder), verdicts=(small,) * 3)
+    (notes,) = said.page([(6.0, 2.0)])._bottom.texts
+    assert f"Inconclusive, as {small['detail']}: all 3 claims." in notes.get_text()
+
+
 def test_many_amended_claims_are_counted_below_the_picture(folder: Path) -> None:
     amended = VERDICT | {"amended": "more seeds"}
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=(amended,) * 3)

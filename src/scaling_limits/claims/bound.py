@@ -26,7 +26,7 @@ from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulati
 from scaling_limits.claims.spread import LARGEST, Scale
 from scaling_limits.figures.needs import Grids
 from scaling_limits.figures.quantities import Quantity
-from scaling_limits.outcomes import with_interval
+from scaling_limits.outcomes import number, with_interval
 
 if TYPE_CHECKING:
     from scaling_limits.records import Results
@@ -38,7 +38,8 @@ class Claim(SteppedClaim):
     A point is one combination of values of the columns `by`; its value is the mean over seeds, and the best over the
     hyperparameters `over`. With `at`, the bound must hold at each of these steps (`all`: every recorded step), and the
     quantity's `reduce` is ignored. With `divergence: evidence`, the claim is that training (or inference) fails: a
-    diverged cell satisfies `at_least`, even if every cell diverged.
+    diverged cell satisfies `at_least`, even if every cell diverged. With `every_seed`, the claim has no exception: a
+    single seed beyond the bound refutes it, whatever the mean is.
     """
 
     kind: Literal["bound"]
@@ -48,6 +49,7 @@ class Claim(SteppedClaim):
     at_least: float | None = None
     at_most: float | None = None
     divergence: Literal["evidence"] | None = None
+    every_seed: bool = False
 
     @property
     def columns(self) -> Names:
@@ -73,6 +75,8 @@ class Claim(SteppedClaim):
                 "divergence: what diverged is infinitely bad, so it is evidence for at_least only; "
                 "for a quantity that should be small where training fails, as accuracy, use complement"
             )
+        if self.every_seed and self.over:
+            raise ValueError("every_seed: the best over hyperparameters is a mean over seeds; leave `over` out")
         return self
 
     def problems(self, grids: Grids) -> Iterator[Problem]:
@@ -96,10 +100,12 @@ class Claim(SteppedClaim):
         generator = generator_of(self)
         extremes: list[tuple[float, str]] = []
         sampled, num_points, scale = [], 0, None
+        singles: list[float] = []
         edge: str | None = None
         steps = steps_of(self, results)
         for quantity in steps:
             table = self._table(results, quantity)
+            singles.append(float(extreme(table.rows["value"])))
             settings, means, sampled_means, scale, at_edge = _points(self, table, generator)
             edge = edge or at_edge
             sampled.append(extreme(sampled_means, axis=0))
@@ -117,12 +123,17 @@ class Claim(SteppedClaim):
         if edge is not None and holds is not False:
             raise UndecidedError(edge, "optimum at the edge")
         named = self._extreme_name(num_points, len(steps))
+        detail = f"the {named} is {with_interval(value, interval)} ({where})"
+        single = float(extreme(singles))
+        if self.every_seed and decide(single, None, *allowed) is False:
+            holds, value, interval = False, single, None
+            detail += f", and with a single seed {number(single)}"
         return Measurement(
             holds=holds,
             value=value,
             interval=interval,
             threshold=f"{quantity_name(self)} {allowed}",
-            detail=f"the {named} is {with_interval(value, interval)} ({where}); it should be {allowed}",
+            detail=f"{detail}; it should be {allowed}",
         )
 
     def _table(self, results: Results, quantity: Quantity) -> Table:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from scaling_limits.claims.measurement import (
 from scaling_limits.claims.spread import Scale, Spread, spreads_of
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures.metrics import METRICS, metric_info
+from scaling_limits.figures.needs import AXES
 from scaling_limits.figures.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -197,21 +198,39 @@ def by_size(
 ) -> dict[float, Points]:
     """Return the points at each size, in increasing order of sizes.
 
+    If `along` is an axis that the quantity keeps, as the training step, the sizes are parts of the same runs. They have
+    the same effects of seeds, which cancel when sizes are compared and are left out of the spread.
+
     Args:
         table: the values by size, setting and seed.
-        along: the column of sizes.
+        along: the column of sizes, or an axis.
         columns: the settings that identify a point of one size.
         least: how many sizes are needed.
 
     Raises:
         UndecidedError: there are fewer sizes.
     """
-    sizes = {
-        cast(float, size): points for (size,), points in grouped(table, (along,), columns).items()
-    }
+    if along in AXES:
+        sizes = _parts_of_runs(table, along, columns)
+    else:
+        sizes = {
+            cast(float, size): points
+            for (size,), points in grouped(table, (along,), columns).items()
+        }
     if len(sizes) < least:
         raise UndecidedError(f"there is only one {prose(along)}", "sizes")
     return sizes
+
+
+def _parts_of_runs(table: Table, along: str, columns: Sequence[str]) -> dict[float, Points]:
+    """Return the points at each value of an axis, without the effects of seeds that all points share."""
+    points = points_of(table, [along, *columns])
+    parts = {}
+    for size, rows in points.settings.groupby(along, sort=True).indices.items():
+        spread = replace(points.spread, independent=points.spread.independent[rows], shared=0.0)
+        settings = points.settings.iloc[rows][list(columns)].reset_index(drop=True)
+        parts[cast(float, size)] = Points(settings, points.values[rows], spread)
+    return parts
 
 
 def grouped(

@@ -245,7 +245,12 @@ class FigureFolder(Generic[PlotT_co]):
                     found = f" ({'; '.join(filter(None, (_found_text(verdict), open_number)))})"
                 undecided.setdefault(reason, []).append(stated + found)
         for reason, claims in undecided.items():
-            yield f"{reason}: {'; '.join(claims)}."
+            # without values there is nothing to say about each claim
+            is_one_for_all = len(claims) == len(self.verdicts) > 2 and not any(
+                verdict["value"] is not None for verdict in self.verdicts
+            )
+            named = f"all {len(claims)} claims" if is_one_for_all else "; ".join(claims)
+            yield f"{reason}: {named}."
         if lacking := sum(verdict["verdict"] == "data not available" for verdict in self.verdicts):
             yield f"Data not available for {lacking} claim{'s' if lacking > 1 else ''}."
         amended = [_quoted(verdict) for verdict in self.verdicts if verdict.get("amended")]
