@@ -76,7 +76,9 @@ class Claim(SteppedClaim):
                 "for a quantity that should be small where training fails, as accuracy, use complement"
             )
         if self.every_seed and self.over:
-            raise ValueError("every_seed: the best over hyperparameters is a mean over seeds; leave `over` out")
+            raise ValueError(
+                "every_seed: the best over hyperparameters is a mean over seeds; leave `over` out"
+            )
         return self
 
     def problems(self, grids: Grids) -> Iterator[Problem]:

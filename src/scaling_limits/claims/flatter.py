@@ -28,6 +28,7 @@ from scaling_limits.claims.points import (
     grouped,
     quantity_name,
     ratio_of,
+    require_positive,
     table_of,
 )
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation
@@ -156,10 +157,7 @@ class Claim(ClaimBase):
 def _require_ratios(claim: Claim, points: Points, where: str) -> None:
     if not np.isfinite(points.means).any():
         raise UndecidedError(f"every cell diverged{where}", "divergence")
-    if points.values.min() <= 0:
-        raise UndecidedError(
-            f"{quantity_name(claim)} is not positive{where}, so it has no relative spread"
-        )
+    require_positive(claim, points, where)
     spans = []
     for column in (claim.over, claim.than):
         values = points.settings[column].to_numpy(float)

@@ -19,8 +19,8 @@ from scaling_limits.claims.points import (
     generator_of,
     name_of,
     no_value,
-    quantity_name,
     ratio_of,
+    require_positive,
     table_of,
 )
 from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
@@ -205,10 +205,8 @@ def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> No
     Raises:
         UndecidedError: the ratio does not exist or may be wrong.
     """
-    if min(ours.values.min(), theirs.values.min()) <= 0:
-        raise UndecidedError(
-            f"{quantity_name(claim)} is not positive at {where}, so that ratios are undefined"
-        )
+    for points in (ours, theirs):
+        require_positive(claim, points, f" at {where}")
     smallest = [points.means.min() for points in (ours, theirs)]
     if not np.isfinite(smallest).any():
         raise no_value(claim, where)

@@ -19,6 +19,7 @@ from scaling_limits.claims.points import (
     no_value,
     quantity_name,
     ratio_of,
+    require_positive,
     table_of,
 )
 from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
@@ -99,10 +100,7 @@ class Claim(BestClaim):
                 raise UndecidedError(
                     f"at {prose(self.along)} {setting(size)}, {reason}", "optimum at the edge"
                 )
-            if points.values.min() <= 0:
-                raise UndecidedError(
-                    f"{quantity_name(self)} is not positive, so that ratios are undefined"
-                )
+            require_positive(self, points)
         return sizes
 
     def simulation(self, recorded: Recorded) -> Simulation:

@@ -14,7 +14,14 @@ from scaling_limits.claims.base import QUARTER, ClaimBase, Names, Some
 from scaling_limits.claims.checks import Problem, size_problems, values_of
 from scaling_limits.claims.intervals import Bounds, decide, interval_of, together
 from scaling_limits.claims.measurement import Interval, Measurement, UndecidedError, prose, setting
-from scaling_limits.claims.points import Points, generator_of, grouped, quantity_name, table_of
+from scaling_limits.claims.points import (
+    Points,
+    generator_of,
+    grouped,
+    quantity_name,
+    require_positive,
+    table_of,
+)
 from scaling_limits.claims.simulation import NoisySimulation, Recorded, Simulation, exponent_between
 from scaling_limits.figures.level_sets import MIN_CROSSINGS, LevelSetFit, fit_level_set
 from scaling_limits.figures.needs import Grids, logarithm_problem
@@ -187,10 +194,7 @@ def _slope(
     )
     if not np.isfinite(points.means).any():
         raise UndecidedError(f"every cell diverged{where}", "divergence")
-    if points.values.min() <= 0:
-        raise UndecidedError(
-            f"{quantity_name(claim)} is not positive{where}, so it has no logarithm"
-        )
+    require_positive(claim, points, where)
     x, y, means = surface(claim, points, points.means[:, None])
     fit = fit_level_set(x, y, means, claim.level)
     if fit.counts[0] < MIN_CROSSINGS:

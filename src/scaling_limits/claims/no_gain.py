@@ -17,6 +17,7 @@ from scaling_limits.claims.points import (
     no_value,
     quantity_name,
     ratio_of,
+    require_positive,
     table_of,
 )
 from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
@@ -69,10 +70,7 @@ class Claim(BestClaim):
         best, sampled = [], []
         for size, at in zip(ends, where, strict=True):
             points = sizes[size]
-            if points.values.min() <= 0:
-                raise UndecidedError(
-                    f"{quantity_name(self)} is not positive at {at}, so that ratios are undefined"
-                )
+            require_positive(self, points, f" at {at}")
             best.append(float(points.means.min()))
             if not np.isfinite(best[-1]):
                 raise no_value(self, at)

@@ -323,6 +323,23 @@ def name_of(quantity: Quantity) -> str:
     return quantity.label or growth + " over ".join(metrics)
 
 
+def require_positive(claim: ClaimBase, points: Points, where: str = "") -> None:
+    """Raise an error if a value is zero or negative, so that ratios of values are undefined.
+
+    Args:
+        claim: the claim that takes ratios or logarithms.
+        points: the values.
+        where: the setting of the points as part of the message, with a leading space.
+
+    Raises:
+        UndecidedError: a value is not positive.
+    """
+    if points.values.min() <= 0:
+        raise UndecidedError(
+            f"{quantity_name(claim)} is not positive{where}, so that ratios are undefined"
+        )
+
+
 def no_value(claim: ClaimBase, where: str) -> UndecidedError:
     """Return the error of a claim that compares sizes, at one of which no setting has a finite mean over seeds.
 
