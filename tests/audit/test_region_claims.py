@@ -26,6 +26,19 @@ class TestBound:
         assert verdict.verdict == "fails"
         assert "(width 256, depth 8, step 0)" in verdict.detail
 
+    def test_a_clear_violation_next_to_an_uncertain_one(self, decide, tabulate, map_rows):
+        """At the last step a seed may be on either side, but at the first all are below the bound."""
+        scattered = (0.99, 0.7, 0.4)
+        rows = map_rows(lambda n, d, s: 0.98 + 1e-4 * s, widths=(256,), steps=(0,))
+        rows += map_rows(lambda n, d, s: scattered[s], widths=(256,), steps=(10,))
+        claim = BOUND | {"quantity": {"metric": "gradient_cosine"}}
+        verdict = decide(claim, tabulate(rows, "gradient_cosine"))
+        assert verdict.verdict == "fails"
+        assert verdict.interval[0] < verdict.value < verdict.interval[1] < 0.99
+        assert "at width 256, depth 2, step 0, it is 0.98" in verdict.detail
+        scattered_only = tabulate(rows[9:], "gradient_cosine")
+        assert decide(claim, scattered_only).verdict == "inconclusive"
+
     def test_one_seed_refutes_a_claim_without_exceptions(self, decide, tabulate, map_rows):
         claim = BOUND | {"at_least": 0}
         one = tabulate(map_rows(lambda n, d, s: -0.1 if (n, d, s) == (256, 8, 1) else 1.0))

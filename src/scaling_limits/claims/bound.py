@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -10,10 +11,17 @@ from pydantic import model_validator
 
 from scaling_limits.claims.base import MARGIN, Names, Region, Some, SteppedClaim
 from scaling_limits.claims.checks import Problem, ratio_problems
-from scaling_limits.claims.intervals import Bounds, decide, extreme_of
-from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
+from scaling_limits.claims.intervals import TAIL, Bounds, decide, extreme_of
+from scaling_limits.claims.measurement import (
+    Interval,
+    Measurement,
+    UndecidedError,
+    prose,
+    setting,
+)
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
+    Points,
     Table,
     generator_of,
     grouped,
@@ -89,6 +97,7 @@ class Claim(SteppedClaim):
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the value closest to violating the bound, over points and steps.
 
+        The claim fails as well if the interval of this value contains the bound, but another point clearly violates it.
         A diverged cell violates either bound, unless the claim counts divergence as evidence: it is then infinitely
         bad, as claimed. A diverged cell among several values of `over` is only excluded from the best.
 
@@ -98,35 +107,30 @@ class Claim(SteppedClaim):
         """
         allowed = Bounds.between(self.at_least, self.at_most)
         smallest = self.at_least is not None
-        extreme = np.min if smallest else np.max
+        extreme, index_of = (np.min, np.argmin) if smallest else (np.max, np.argmax)
         generator = generator_of(self)
-        extremes: list[tuple[float, str]] = []
-        sampled, num_points, scale = [], 0, None
-        singles: list[float] = []
-        edge: str | None = None
-        steps = steps_of(self, results)
-        for quantity in steps:
+        steps, singles = [], []
+        for quantity in steps_of(self, results):
             table = self._table(results, quantity)
-            singles.append(float(extreme(table.rows["value"])))
-            settings, means, sampled_means, scale, at_edge = _points(self, table, generator)
-            edge = edge or at_edge
-            sampled.append(extreme(sampled_means, axis=0))
-            num_points = len(settings)
-            row = int(np.argmin(means) if smallest else np.argmax(means))
-            extremes.append((float(means[row]), self._place(settings[row], quantity)))
-        value, where = (min if smallest else max)(extremes)
-        assert scale is not None
-        by_factors = scale.logarithmic and scale.top is None
-        interval = extreme_of(
-            value, extreme(sampled, axis=0), most=scale.top, logarithmic=by_factors
-        )
+            singles.append(extreme(table.rows["value"]))
+            steps.append(_values(self, table, quantity, generator))
+        means = [extreme(step.means) for step in steps]
+        step = steps[int(index_of(means))]
+        value, where = float(extreme(means)), self._place(step, int(index_of(step.means)))
+        sampled = extreme([extreme(step.sampled, axis=0) for step in steps], axis=0)
+        by_factors = step.scale.logarithmic and step.scale.top is None
+        interval = extreme_of(value, sampled, most=step.scale.top, logarithmic=by_factors)
         holds = decide(value, interval, *allowed)
         # beyond the edge, values may be smaller still
+        edge = next((step.edge for step in steps if step.edge is not None), None)
         if edge is not None and holds is not False:
             raise UndecidedError(edge, "optimum at the edge")
-        named = self._extreme_name(num_points, len(steps))
+        named = self._extreme_name(len(step.settings), len(steps))
         detail = f"the {named} is {with_interval(value, interval)} ({where})"
         single = float(extreme(singles))
+        if holds is None and (clear := self._clear_violation(steps, allowed)) is not None:
+            holds, (value, interval, where) = False, clear
+            detail += f"; at {where}, it is {with_interval(value, interval)}"
         if self.every_seed and decide(single, None, *allowed) is False:
             holds, value, interval = False, single, None
             detail += f", and with a single seed {number(single)}"
@@ -137,6 +141,28 @@ class Claim(SteppedClaim):
             threshold=f"{quantity_name(self)} {allowed}",
             detail=f"{detail}; it should be {allowed}",
         )
+
+    def _clear_violation(
+        self, steps: Sequence[_Values], allowed: Bounds
+    ) -> tuple[float, Interval, str] | None:
+        """Return value, interval and place of the point that violates the bound most clearly, or None if none does.
+
+        The extreme of all points may be uncertain although another point is clearly beyond the bound. The intervals of
+        all points at all steps hold together with 95 % confidence (Bonferroni).
+        """
+        tail = TAIL / sum(len(step.means) for step in steps)
+        clearest, most = None, 0.0
+        for step in steps:
+            if step.points is None:
+                return None
+            ends = step.points.ends(tail)
+            beyond = np.maximum(allowed.low - ends[:, 1], ends[:, 0] - allowed.high)
+            row = int(np.argmax(beyond))
+            if beyond[row] > most:
+                most = float(beyond[row])
+                interval = (float(ends[row, 0]), float(ends[row, 1]))
+                clearest = float(step.means[row]), interval, self._place(step, row)
+        return clearest
 
     def _table(self, results: Results, quantity: Quantity) -> Table:
         """Tabulate the quantity at one step; see `table_of` for errors."""
@@ -152,12 +178,12 @@ class Claim(SteppedClaim):
             may_diverge=evidence,
         )
 
-    def _place(self, settings: Sequence[object], quantity: Quantity) -> str:
-        """Return the settings and the step of a point as text."""
-        pairs = zip(self.by, settings, strict=True)
+    def _place(self, values: _Values, row: int) -> str:
+        """Return the settings and the step of a value as text."""
+        pairs = zip(self.by, values.settings[row], strict=True)
         place = ", ".join(f"{prose(column)} {setting(value)}" for column, value in pairs)
-        step = "" if quantity.step is None or self.at is None else f", step {quantity.step}"
-        return place + step
+        step = values.quantity.step
+        return place + ("" if step is None or self.at is None else f", step {step}")
 
     def _extreme_name(self, num_points: int, num_steps: int) -> str:
         """Return the name of the measured value: the extreme of the quantity over points and steps, if several."""
@@ -172,19 +198,40 @@ class Claim(SteppedClaim):
         return _Simulation(self, recorded)
 
 
-def _points(
-    claim: Claim, table: Table, generator: np.random.Generator
-) -> tuple[list[tuple[object, ...]], np.ndarray, np.ndarray, Scale, str | None]:
-    """Return the settings of the points, their values [P], sampled values [P, DRAWS], and the scale of their spread.
+@dataclass(frozen=True)
+class _Values:
+    """The best values at all combinations of the columns `by`, at one step.
 
-    With a lower bound, the last item says where a best value lies at an edge of its grid at which the quantity still
-    falls, so that it may be smaller beyond. It is None if there is no such value, and with an upper bound.
+    Attributes:
+        quantity: the quantity at this step.
+        settings: the combinations [P].
+        means: their values [P].
+        sampled: sampled values [P, DRAWS].
+        scale: the scale of the spread.
+        points: the combinations as points; None if values are the best of several points.
+        edge: where a best value lies at an edge of its grid at which the quantity still falls, so that it may be
+            smaller beyond; None if there is no such value, and with an upper bound.
     """
+
+    quantity: Quantity
+    settings: Sequence[tuple[object, ...]]
+    means: np.ndarray
+    sampled: np.ndarray
+    scale: Scale
+    points: Points | None = None
+    edge: str | None = None
+
+
+def _values(
+    claim: Claim, table: Table, quantity: Quantity, generator: np.random.Generator
+) -> _Values:
+    """Return the values of a table of the quantity at one step."""
     if not claim.over:
         points = points_of(table, claim.by)
         settings = [tuple(row) for row in points.settings[list(claim.by)].to_numpy(object)]
-        return settings, points.means, points.draws(generator), points.spread.scale, None
-    means, sampled, edge = [], [], None
+        sampled = points.draws(generator)
+        return _Values(quantity, settings, points.means, sampled, points.spread.scale, points)
+    means, draws, edge = [], [], None
     groups = grouped(table, claim.by, claim.over)
     for at, points in groups.items():
         closed = claim.at_least is not None and edge is None
@@ -195,9 +242,9 @@ def _points(
             )
             edge = f"at {where}, {reason}"
         means.append(points.means.min())
-        sampled.append(points.draws(generator).min(axis=0))
+        draws.append(points.draws(generator).min(axis=0))
         scale = points.spread.scale
-    return list(groups), np.array(means), np.array(sampled), scale, edge
+    return _Values(quantity, list(groups), np.array(means), np.array(draws), scale, edge=edge)
 
 
 class _Simulation(NoisySimulation):

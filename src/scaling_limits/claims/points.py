@@ -74,6 +74,10 @@ class Points:
         """Sample plausible means [P, DRAWS], given the spread over seeds."""
         return self.spread.draws(self.means, self.num_seeds, generator)
 
+    def ends(self, tail: float) -> np.ndarray:
+        """Return the ends [P, 2] of an interval about each mean, with the probability `tail` beyond each end."""
+        return self.spread.ends(self.means, self.num_seeds, tail)
+
 
 def generator_of(claim: ClaimBase) -> np.random.Generator:
     """Return a random generator that depends only on the claim's id, so that verdicts are reproducible."""

@@ -97,6 +97,21 @@ class Spread:
         sampled = self.scale.back(self.scale.to(means)[:, None] + noise / np.sqrt(num_seeds))
         return np.where(np.isfinite(means)[:, None], sampled, means[:, None])
 
+    def ends(self, means: np.ndarray, num_seeds: int, tail: float) -> np.ndarray:
+        """Return the ends [P, 2] of a confidence interval about each measured mean [P]; infinite means have none.
+
+        Args:
+            means: the measured means [P].
+            num_seeds: the number of seeds in each mean.
+            tail: the probability beyond each end.
+        """
+        from scipy.special import ndtri, stdtrit
+
+        wide = -float(ndtri(tail) if np.isinf(self.degrees) else stdtrit(self.degrees, tail))
+        half = wide * np.sqrt((self.independent + self.shared) / num_seeds)
+        ends = self.scale.back(self.scale.to(means)[:, None] + half[:, None] * [-1.0, 1.0])
+        return np.where(np.isfinite(means)[:, None], ends, means[:, None])
+
 
 def spreads_of(
     groups: Sequence[np.ndarray], scale: Scale, *, exact: bool, competing: bool

@@ -113,6 +113,7 @@ class Lines(page.Drawing):
                     rows,
                     self._colour(panel, line, value),
                     tracks.judging(self.figure.judged, panel, line),
+                    line.style == "solid",
                 )
                 for line, value, rows in self.parts(panel)
                 if value is not None and not line.across

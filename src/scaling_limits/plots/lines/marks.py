@@ -48,12 +48,16 @@ def is_tuned(panel: Panel) -> bool:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A line over a hyperparameter: quantity, rows of the table, colour, and the claim that judges its optimum."""
+    """A line over a hyperparameter: quantity, rows of the table, colour, and the claim that judges its optimum.
+
+    A line that is not `solid` is a control or another comparison.
+    """
 
     quantity: Quantity
     rows: pd.DataFrame
     colour: Colour
     claim: JsonObject | None
+    solid: bool = True
 
 
 def optima(
@@ -62,8 +66,9 @@ def optima(
     """Ring the optimum of each line, and add a strip below the axes with a row for each line.
 
     A row shows the optimum, a bar over all nearly optimal x, and where training diverges. Rings of optima that no claim
-    judges are grey. If a claim asks for the largest x `within` a factor of the best value, this x is ringed. A line
-    that is nowhere better than chance has no optimum but a dotted row.
+    judges are grey. Rings of comparisons are smaller, with a hollow mark in the strip. If a claim asks for the largest
+    x `within` a factor of the best value, this x is ringed. A line that is nowhere better than chance has no optimum
+    but a dotted row.
 
     Args:
         ax: the axes of the panel.
@@ -97,11 +102,15 @@ def optima(
         ring = style.RING | {"color": line.colour, "label": _JUDGED if judged else _RING}
         if not judged:
             ring |= {"color": _GREY, "markeredgewidth": 0.9}
+        if not line.solid:
+            ring |= {"markersize": 3.4, "markeredgewidth": 0.8}
         ax.plot(xs[[at]], values[[at]], zorder=2.6, **ring)
         nearly = xs[lack <= (1 + NEARLY) * lack.min()]
         look: style.Look = {"color": line.colour, "solid_capstyle": "round"}
         strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
-        strip.plot(xs[[at]], [row], marker="o", markersize=2.6, label="_", **look)
+        fill = line.colour if line.solid else "white"
+        mark: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": fill}
+        strip.plot(xs[[at]], [row], label="_", **look, **mark)
     return strip
 
 
