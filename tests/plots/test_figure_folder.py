@@ -185,7 +185,7 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
             "Inconclusive, as it is 0: “It grows”.",
             "Inconclusive, as the interval contains a threshold: "
             "“It sinks” (largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], claimed: at most 1).",
-            "Data not available for 1 claim.",
+            "Not decided without the paper's dataset: “The best rates do not depend on the width”.",
             "Settings or rule changed after a result was seen: "
             "“The best rates do not depend on the width”.",
         ]

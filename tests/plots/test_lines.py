@@ -28,7 +28,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import page
 
 JUDGED, OPTIMUM = "optimum (judged)", "optimum"
-BAR, STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
+BAR, STABLE = "error or loss within 10 % of its minimum", "edge of stability"
 LOST = "diverged (at least one seed)"
 RANGE = "min\N{EN DASH}max over seeds"
 FACTOR = 4**-0.1

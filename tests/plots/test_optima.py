@@ -28,7 +28,7 @@ from plotting_records import (
 from scaling_limits.plots.lines import Panel, optima, tracks
 from scaling_limits.plots.lines.headers import headers_of
 
-BAR, STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
+BAR, STABLE = "error or loss within 10 % of its minimum", "edge of stability"
 LOST = "diverged (at least one seed)"
 STAYS: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-4, 2**-4.5, 2**-3.5]]
 MOVES: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-6, None, 2**-5]]

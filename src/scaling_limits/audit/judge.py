@@ -121,8 +121,10 @@ def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
         if control.holds is not False:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
-            name = f"control {prose(grid).removeprefix('control').strip()}".strip()
-            found = f"in the {name} {with_interval(control.value, control.interval)}"
+            # a single control needs no name
+            named = prose(grid).removeprefix("control").strip() if len(claim.control) > 1 else ""
+            found = f"in the control {named}".strip()
+            found += f" {with_interval(control.value, control.interval)}"
             return _Judged("inconclusive", detail, measured, "control", found)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)

@@ -251,8 +251,9 @@ class FigureFolder(Generic[PlotT_co]):
             )
             named = f"all {len(claims)} claims" if is_one_for_all else "; ".join(claims)
             yield f"{reason}: {named}."
-        if lacking := sum(verdict["verdict"] == "data not available" for verdict in self.verdicts):
-            yield f"Data not available for {lacking} claim{'s' if lacking > 1 else ''}."
+        lacking = [_quoted(v) for v in self.verdicts if v["verdict"] == "data not available"]
+        if lacking:
+            yield f"Not decided without the paper's dataset: {'; '.join(lacking)}."
         amended = [_quoted(verdict) for verdict in self.verdicts if verdict.get("amended")]
         if len(amended) > _MOST_AMENDED:
             yield f"Settings or rules of {len(amended)} claims were changed after a result was seen."

@@ -167,8 +167,8 @@ class Lines(page.Drawing):
             labels[track.over] = f"optimal ${text.symbol(track.over, cells, symbols)}$"
         quantities = {self.plot.panels[track.panel].label for track in self.tracks}
         quantity = quantities.pop() if len(quantities) == 1 else ""
-        scales, several = self._scales_of_tracks(), self._one_of_several()
-        optima.draw(self._lowest, self.tracks, labels, quantity, scales, several)
+        scales = self._scales_of_tracks()
+        optima.draw(self._lowest, self.tracks, labels, quantity, scales, self._titles_of_tracks())
         for panel, ax in self.panels:
             fits.write(ax, self.slopes(panel), _SHARE * self._panel_height)
         self.body.legend(*legend.blocks(self))
@@ -342,12 +342,20 @@ class Lines(page.Drawing):
             scales[track.panel] = optima.Scale(values, self.axes[track.panel].get_xlim())
         return scales
 
-    def _one_of_several(self) -> set[int]:
-        """Return the numbers of the panels that share their column and their quantity with another panel."""
+    def _titles_of_tracks(self) -> dict[int, str]:
+        """Return titles for the optima of panels that share their column and their quantity with another panel.
+
+        A title is the header of the panel's row, or the panel's title if there are no headers.
+        """
         keys = [
             (k % self.columns, panel.label, panel.x) for k, panel in enumerate(self.plot.panels)
         ]
-        return {number for number, key in enumerate(keys) if keys.count(key) > 1}
+        headers = self.headers[0] if self.headers else []
+        return {
+            number: (headers and headers[number // self.columns]) or panel.title
+            for number, (key, panel) in enumerate(zip(keys, self.plot.panels, strict=True))
+            if keys.count(key) > 1
+        }
 
     def _overlapping(self, group: list[tuple[Panel, Axes]]) -> list[list[tuple[Panel, Axes]]]:
         """Split a group into panels with overlapping ranges of x.

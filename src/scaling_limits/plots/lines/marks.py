@@ -24,7 +24,7 @@ STRIP_ROW = 0.07
 """Height of one row of a strip, in inches."""
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
-_BAR, _STABLE = "error or loss within 10 % of its minimum", "last value before divergence"
+_BAR, _STABLE = "error or loss within 10 % of its minimum", "edge of stability"
 _UNTRAINED = "nowhere better than chance"
 LEAVES = "leaves the frame"
 """The label of arrowheads where lines or optima are beyond the limits."""

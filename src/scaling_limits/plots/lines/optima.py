@@ -1,6 +1,6 @@
 """The row below panels over a hyperparameter: the optimum against the size, with guide lines."""
 
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,7 +38,7 @@ _UNJUDGED = "0.72"  # grey of optima that no claim judges
 _LOOKS: tuple[style.Look, ...] = (
     {"color": "black", "marker": "o", "linestyle": "-"},
     {"color": "0.35", "marker": "s", "linestyle": (0, (3.5, 1.6))},
-    {"color": "0.55", "marker": "^", "linestyle": (0, (1, 1.3))},
+    {"color": "0.55", "marker": "D", "linestyle": (0, (1, 1.3))},
 )
 
 
@@ -105,7 +105,7 @@ def draw(
     labels: Mapping[str, str],
     quantity: str,
     scales: Mapping[int, Scale],
-    one_of_several: Container[int],
+    titles: Mapping[int, str],
 ) -> None:
     """Draw the tracks of each column, and remove the axes of columns without tracks.
 
@@ -118,8 +118,8 @@ def draw(
         labels: the axis label of each size, and the label of the optimum of each hyperparameter.
         quantity: the quantity whose optima all tracks show, or an empty text if there are several.
         scales: the scale of each panel with tracks, by its number.
-        one_of_several: the numbers of the panels below or above which others show the same quantity. The only track of
-            a column is named if it belongs to one of them.
+        titles: the titles of the panels, by number, below or above which others show the same quantity. The only track
+            of a column has such a title.
     """
     names = _names(tracks)
     relative = _differ_in_start(tracks)
@@ -134,8 +134,8 @@ def draw(
         limits = None if relative else scales[column_tracks[0].panel].limits
         groups.setdefault((column_tracks[0].over, limits), []).append(column)
         _plot_tracks(ax, column_tracks, names)
-        if len(column_tracks) == 1 and column_tracks[0].panel in one_of_several:
-            ax.set_title(column_tracks[0].name)
+        if len(column_tracks) == 1 and column_tracks[0].panel in titles:
+            ax.set_title(titles[column_tracks[0].panel])
         ax.set_xlabel(labels[column_tracks[0].along])
     located = {
         key: _judged_octaves([track for column in group for track in columns[column]])
