@@ -101,7 +101,7 @@ def test_rows_of_other_scale_are_named_with_what_they_do_not_share() -> None:
 
 def test_epochs_channels_and_augmentation_are_named() -> None:
     text = line(published("laptop"), "second-order", "figS13")
-    assert "$L$ = 4 (8), 6 epochs (300), batch size 64, 512 training samples (all)" in text
+    assert "$L$ = 4 (8), 6 epochs (300), batch size 64, 512 training samples (paper: all)" in text
     assert "4 channels per unit of width, no augmentation" in text
     assert "updates" not in text
 

@@ -76,7 +76,7 @@ def scale_line(configuration: Configuration, paper: str, name: str, cells: pd.Da
 
 
 class _Writer:
-    """Parts as text; only the first value in parentheses is called the paper's."""
+    """Parts as text: "paper: " precedes the first value in parentheses, and each that is not a number."""
 
     def __init__(self) -> None:
         self._label = "paper: "
@@ -88,7 +88,8 @@ class _Writer:
     def _part_text(self, part: _Part) -> str:
         if not part.original:
             return part.value
-        label, self._label = self._label, ""
+        label = self._label if part.original[0].isdigit() else "paper: "
+        self._label = ""
         return f"{part.value} ({label}{part.original})"
 
 
