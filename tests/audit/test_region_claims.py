@@ -36,6 +36,10 @@ class TestBound:
         assert verdict.verdict == "fails"
         assert verdict.interval[0] < verdict.value < verdict.interval[1] < 0.99
         assert "at width 256, depth 2, step 0, it is 0.98" in verdict.detail
+        # a diverged network that counts as evidence does not hide the violation
+        lost = [row | {"value": np.inf} if row["depth"] == 4 else row for row in rows]
+        evidence = decide(claim | {"divergence": "evidence"}, tabulate(lost, "gradient_cosine"))
+        assert evidence.verdict == "fails"
         scattered_only = tabulate(rows[9:], "gradient_cosine")
         assert decide(claim, scattered_only).verdict == "inconclusive"
 
