@@ -369,7 +369,9 @@ def _plainly(value: float, _: int | None) -> str:
     return f"{value:g}"
 
 
-def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) -> None:
+def size_ticks(
+    axis: Axis, values: np.ndarray, alike: np.ndarray | None = None, *, few: bool = False
+) -> None:
     """Place ticks on a logarithmic axis.
 
     Ticks are at powers of two if all values are powers of two or half-way between them, and at round numbers otherwise.
@@ -378,10 +380,11 @@ def size_ticks(axis: Axis, values: np.ndarray, alike: np.ndarray | None = None) 
         axis: the x or y axis.
         values: the values on the axis.
         alike: the values on all axes of the same quantity, which share one notation (default: `values`).
+        few: whether the axis is short.
     """
     values = np.unique(values)
     if not are_powers(values):
-        scale_ticks(axis, "log", float(values[0]), float(values[-1]))
+        scale_ticks(axis, "log", float(values[0]), float(values[-1]), few=few)
         return
     octaves = np.log2(values)
     powers = values[np.isclose(octaves, octaves.round())]

@@ -38,6 +38,7 @@ _SHARE = 0.62  # approximate height of the axes relative to the panel with title
 _FREE = 0.08  # fraction of an axis left free at each end
 _BAND_ROOM = 0.5  # most of the range of lines by which bands over seeds extend an end of the axis
 _FREE_OF_LIMITS = 0.03  # the same if the plot sets the limits
+_NARROW = 4  # columns from which panels have room for few ticks
 
 
 class Lines(page.Drawing):
@@ -470,7 +471,8 @@ class Lines(page.Drawing):
         alike = [
             self._rows_with_x(other)[other.x] for other in self.plot.panels if other.x == panel.x
         ]
-        page.size_ticks(ax.xaxis, values, pd.concat(alike).to_numpy(float))
+        few = self.columns >= _NARROW
+        page.size_ticks(ax.xaxis, values, pd.concat(alike).to_numpy(float), few=few)
 
     def _name(self, number: int, panel: Panel, ax: Axes) -> None:
         """Write row and column headers, or else titles where they change, and labels of axes that are not shared."""
