@@ -156,8 +156,8 @@ class Claim(SteppedClaim):
             if step.points is None:
                 return None
             ends = step.points.ends(tail)
-            below = allowed.low > -np.inf
-            beyond = allowed.low - ends[:, 1] if below else ends[:, 0] - allowed.high
+            smallest = self.at_least is not None
+            beyond = allowed.low - ends[:, 1] if smallest else ends[:, 0] - allowed.high
             row = int(np.argmax(beyond))
             if beyond[row] > most:
                 most = float(beyond[row])
