@@ -5,6 +5,7 @@ maps of a row (mupc Fig. 5).
 """
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -168,7 +169,7 @@ class Maps(Along[Options, MapPanel]):
         most_x = max(x for _, x in counts.values())
         tallest, most_y = max(((ax, y) for ax, (y, _) in counts.items()), key=lambda item: item[1])
 
-        def place(ax: Axes, _renderer: object) -> Bbox:
+        def place(ax: Any, _renderer: object) -> Bbox:
             box, (y, x) = ax.get_position(original=True), counts[ax]
             height = min(tallest.get_position(original=True).height * y / most_y, box.height)
             width = box.width * x / most_x
