@@ -442,7 +442,24 @@ def test_a_slope_that_theory_does_not_predict(
                     }
                 ],
             },
-            "the grid 'small' lacks values of width and seed that 'main' has",
+            "the grid 'small' lacks values of width that 'main' has",
+        ),
+        (
+            {
+                **LINES,
+                "rows": None,
+                "columns": None,
+                "panels": [
+                    {
+                        "title": "x",
+                        "hue": "width",
+                        "values": [16, 32, 64],
+                        "label": "y",
+                        "lines": [{"grid": "main", "quantity": "loss", "reference": "one"}],
+                    }
+                ],
+            },
+            "the grid 'one' has none of the values of width to be shown, 16, 32; valid: 8",
         ),
         (
             {

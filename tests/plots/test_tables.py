@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from plotting_records import Rows, cells, results
 
+from scaling_limits.claims.agrees_with import Claim, relative_errors
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.figures.quantities import Quantity
 from scaling_limits.plots.lines import Panel
 from scaling_limits.plots.options import PlotOptions
 from scaling_limits.plots.tables import FIRST, best_rows, table_of, visible
@@ -247,9 +249,94 @@ def test_errors_are_relative_to_the_reference_of_the_same_seed() -> None:
     found = table(rows, {"reference": "limit"}, **OVER_WIDTH)
     # 8 (width / 8) over 8: were seeds not paired, those of the second would differ
     assert found["value"].tolist() == pytest.approx([0] * 4 + [1] * 4 + [3] * 4)
-    missing = [row for row in rows if (row[0]["grid"], row[0]["seed"]) != ("limit", 1)]
-    with pytest.raises(ScalingLimitsError, match="'limit' has not the depth, seed of 'main'"):
+    missing = [row for row in rows if (row[0]["grid"], row[0]["depth"]) != ("limit", 4)]
+    with pytest.raises(ScalingLimitsError, match="'limit' lacks values of depth and seed that 'm"):
         table(missing, {"reference": "limit"}, **OVER_WIDTH)
+
+
+def test_a_reference_that_lacks_a_seed_is_replaced_by_its_mean() -> None:
+    rows = powers("main") + powers("limit", exponent=0.0, widths=(1,))
+    lacking = [row for row in rows if (row[0]["grid"], row[0]["seed"]) != ("limit", 1)]
+    found = table(lacking, {"reference": "limit"}, **OVER_WIDTH)
+    first, second = (found[found["seed"] == seed]["value"].tolist() for seed in (0, 1))
+    assert first == pytest.approx([0, 0, 1, 1, 3, 3])
+    assert second == pytest.approx([1, 1, 3, 3, 7, 7])
+
+
+def curves(grid: str, **settings: tuple[Any, ...]) -> Rows:
+    """The loss is 1 + seed + step, plus 1 / width in the grid `main`."""
+
+    def losses(width: int, seed: int, **_: Any) -> dict[str, Any]:
+        excess = 1 / width if grid == "main" else 0.0
+        return {"loss": {step: 1 + seed + step + excess for step in (0, 1)}}
+
+    algorithm = "predictive_coding" if grid == "main" else "backpropagation"
+    return cells(grid, losses, algorithm=(algorithm,), **settings)
+
+
+OVER_STEPS = {"x": "step", "x_scale": "linear"}
+CURVE = {"quantity": {**LOSS, "per": "step"}, "reference": "limit"}
+
+
+def test_errors_of_curves_are_relative_to_the_reference_at_the_same_step() -> None:
+    sizes = {"width": (2, 4), "seed": (0, 1)}
+    rows = curves("main", **sizes) + curves("limit", **sizes)
+    found = table(rows, CURVE, **OVER_STEPS)
+    expected = 1 / (found["width"] * (1 + found["seed"] + found["step"]))
+    assert len(found) == 8
+    assert found["value"].tolist() == pytest.approx(expected.tolist())
+    # without the second seed of the reference, all seeds are compared with the first
+    lacking = curves("main", **sizes) + curves("limit", width=(2, 4), seed=(0,))
+    found = table(lacking, CURVE, **OVER_STEPS)
+    expected = (found["seed"] + 1 / found["width"]) / (1 + found["step"])
+    assert found["value"].tolist() == pytest.approx(expected.tolist())
+    # a width of the line that the reference lacks
+    narrow = curves("main", **sizes) + curves("limit", width=(2,), seed=(0, 1))
+    with pytest.raises(ScalingLimitsError, match="lacks values of width and step and seed that"):
+        table(narrow, CURVE, **OVER_STEPS)
+    found = table(narrow, CURVE, **OVER_STEPS, values=[2, 4])
+    assert found["width"].unique().tolist() == [2]
+    with pytest.raises(ScalingLimitsError, match="'limit' has none of the values of 'width'"):
+        table(narrow, CURVE, **OVER_STEPS, values=[4])
+
+
+def test_a_limit_without_sizes_is_the_reference_of_all_sizes() -> None:
+    limit = curves("limit", width=(64,), seed=(0,), limit=("linear_dmft",))
+    rows = curves("main", width=(2, 4), seed=(0, 1)) + limit
+    found = table(rows, CURVE, **OVER_STEPS, values=[2, 4])
+    expected = (found["seed"] + 1 / found["width"]) / (1 + found["step"])
+    assert len(found) == 8
+    assert found["value"].tolist() == pytest.approx(expected.tolist())
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        curves("limit", width=(2, 4, 8), seed=(0, 1, 2)),
+        curves("limit", width=(2, 8), seed=(0, 1)),
+        curves("limit", width=(64,), seed=(0,), limit=("linear_dmft",)),
+    ],
+)
+def test_errors_are_those_that_claims_judge(reference: Rows) -> None:
+    rows = curves("main", width=(2, 4, 8), seed=(0, 1, 2)) + reference
+    claim = Claim(
+        id="agrees",
+        kind="agrees_with",
+        statement="It is so.",
+        source="Fig 5",
+        grids=("main",),
+        reference=("limit",),
+        control=("other",),
+        along="width",
+        quantity=Quantity(**LOSS),
+        at="all",
+        tolerance=0.1,
+    )
+    main, limit = (results(rows).grids([name]) for name in ("main", "limit"))
+    key = ["width", "step", "seed"]
+    judged = relative_errors(claim, main, limit).rows.set_index(key)["value"].abs().to_dict()
+    shown = table(rows, CURVE, **OVER_STEPS, values=[2, 4, 8]).set_index(key)["value"].to_dict()
+    assert shown == pytest.approx(judged)
 
 
 def test_only_a_grid_of_one_x_goes_across() -> None:

@@ -78,7 +78,9 @@ class Line(Strict):
 
     With `each: false` the grid does not vary over the hue, as for a limit, and gives one black line. With `across`, a
     grid with a single x, or a quantity without the axis that is x, is drawn over the full range of the other lines.
-    With `reference`, values are relative errors with respect to that grid, at equal hue and seed. `label` names the
+    With `reference`, values are relative errors with respect to that grid at equal hue and seed, and at equal x if the
+    quantity keeps this axis, as `step`. As in claims `agrees_with`, a limit with a single value of the hue is compared
+    with all of them, and a reference that lacks some of the seeds is replaced by its mean over seeds. `label` names the
     line's style in the legend; in a panel without hue it names the line.
     """
 
@@ -96,14 +98,15 @@ class Panel(options.Panel):
 
     `x` and `hue` are columns of the cells, axes that the quantities keep (`layer`, `index`, `inference_step`, `step`),
     or relative axes (`relative_layer`, `relative_index`: divided by the depth). `values` selects values of the hue;
-    values that a preset leaves out are not shown. With `divided_by`, values and guide lines are divided by a power of
-    x, so that a line with this exponent is horizontal. With `relative`, every line is divided by its value at the
-    smallest x that all lines have. `only` selects the cells with these values of other columns. `over` names columns
-    that are optimised at every point. With `tuned_at`, the combination that is best at this value of the hue is shown
-    everywhere, as for hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best
-    combination is chosen by this quantity. `best` states whether small or large values are best (none for sizes or
-    agreement). Lines show the `centre` of the seeds, mean or median. With the `x_scale` `even`, the values of x are at
-    equal distances. With `stops_at_limits`, a line that leaves the `limits` ends there with an arrow.
+    values that a preset leaves out, of the line or of its reference, are not shown. With `divided_by`, values and guide
+    lines are divided by a power of x, so that a line with this exponent is horizontal. With `relative`, every line is
+    divided by its value at the smallest x that all lines have. `only` selects the cells with these values of other
+    columns. `over` names columns that are optimised at every point. With `tuned_at`, the combination that is best at
+    this value of the hue is shown everywhere, as for hyperparameters tuned at one size and transferred to others. With
+    `tuned_by`, the best combination is chosen by this quantity. `best` states whether small or large values are best
+    (none for sizes or agreement). Lines show the `centre` of the seeds, mean or median. With the `x_scale` `even`, the
+    values of x are at equal distances. With `stops_at_limits`, a line that leaves the `limits` ends there with an
+    arrow.
     """
 
     title: str
@@ -157,6 +160,15 @@ class Panel(options.Panel):
         has_x = not line.across or self.x not in AXES or self.x in line.quantity.kept_axes
         return (*hue, self.x) if has_x else hue
 
+    def keeps_x(self, line: Line) -> bool:
+        """Return whether x is an axis that the line's quantity keeps."""
+        return self.x.removeprefix("relative_") in line.quantity.kept_axes
+
+    def compared_at(self, line: Line) -> tuple[str, ...]:
+        """Return the columns, besides the seed, at which a line is compared with its reference."""
+        keeps_x = self.keeps_x(line)
+        return tuple(c for c in self.point_columns(line) if c != self.x or keeps_x)
+
     def uses(self) -> Iterator[Use]:
         """Yield the quantities of the lines, of their references, and those by which the lines are tuned."""
         path = ("plot", "panels")
@@ -164,10 +176,10 @@ class Panel(options.Panel):
             by = self.point_columns(line)
             yield Use(path, (line.grid,), line.quantity, (*by, *self.over), self.only)
             if line.reference is not None:
-                yield Use(path, (line.reference,), line.quantity, by[:-1], self.only)
+                compared = self.compared_at(line)
+                yield Use(path, (line.reference,), line.quantity, compared, self.only)
             if self.tuned_by is not None:
-                keeps_x = self.x.removeprefix("relative_") in line.quantity.kept_axes
-                points = by[:-1] if keeps_x else by
+                points = by[:-1] if self.keeps_x(line) else by
                 tuned = (*points, *self.over)
                 yield Use((*path, "tuned_by"), (line.grid,), self.tuned_by, tuned, self.only)
 
@@ -187,14 +199,32 @@ class Panel(options.Panel):
                     problem = f"the grid '{line.grid}' has several values of {self.x}"
                     yield MisplacedError(path, f"{problem}: it cannot go across")
             if line.reference is not None:
-                columns = [c for c in (*self.point_columns(line)[:-1], "seed") if c not in AXES]
-                line_points, reference_points = (
-                    {tuple(value_of(settings, c) for c in columns) for settings, _ in cells.points}
-                    for cells in (grids[line.grid], grids[line.reference])
-                )
-                if line_points - reference_points:
-                    problem = f"the grid '{line.reference}' lacks values of {' and '.join(columns)}"
-                    yield MisplacedError(path, f"{problem} that '{line.grid}' has")
+                yield from self._reference_problems(line, line.reference, grids)
+
+    def _reference_problems(
+        self, line: Line, reference: str, grids: Grids
+    ) -> Iterator[MisplacedError]:
+        """Yield a problem if the reference of a line lacks points that the panel shows."""
+        path = ("plot", "panels")
+        columns = [c for c in self.compared_at(line) if c not in AXES]
+        points, others = (
+            [settings for settings, _ in grids[g].points] for g in (line.grid, reference)
+        )
+        if self.hue in columns:
+            known = {value_of(settings, self.hue) for settings in others}
+            if len(known) == 1 and all(value_of(settings, "limit") for settings in others):
+                columns.remove(self.hue)
+            elif self.values is not None:
+                shown = [v for v in self.values if v in grids[line.grid].values(self.hue)]
+                yield from none_selected(path, reference, self.hue, shown, grids)
+                points = [p for p in points if value_of(p, self.hue) in known & set(shown)]
+        line_points, reference_points = (
+            {tuple(value_of(settings, c) for c in columns) for settings in cells}
+            for cells in (points, others)
+        )
+        if line_points - reference_points:
+            problem = f"the grid '{reference}' lacks values of {' and '.join(columns)}"
+            yield MisplacedError(path, f"{problem} that '{line.grid}' has")
 
     def shown_exponent(self, slope: Slope) -> float:
         """Return the exponent of a guide line as drawn, that is, after division by the power of x."""

@@ -46,11 +46,10 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     rows = values(grids, line.grid, line.quantity, [*by, *panel.over])
     rows = rows if has_x else rows.assign(**{panel.x: np.nan})
     if line.reference is not None:
-        rows = _errors(grids, line, rows, by)
+        rows = _errors(grids, panel, line, rows)
     if panel.over:
         # along an axis of the records, the whole curve belongs to one combination
-        keeps_x = panel.x.removeprefix("relative_") in line.quantity.kept_axes
-        points, end = (hue, panel.x) if keeps_x else (by, None)
+        points, end = (hue, panel.x) if panel.keeps_x(line) else (by, None)
         rows = _tuned(grids, panel, line, rows, points, end)
     if panel.hue and line.each and panel.values is not None:
         rows = selected(rows, panel.hue, panel.values, line.grid)
@@ -101,27 +100,45 @@ def _tuned(
     )
 
 
-def _errors(grids: GridResults, line: Line, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the relative errors with respect to the line's reference at equal seed.
+def _errors(grids: GridResults, panel: Panel, line: Line, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the absolute relative errors of single networks with respect to the line's reference.
+
+    The pairing is that of `claims.agrees_with.relative_errors`: at equal seed, or with the mean of the reference over
+    its seeds if it lacks a seed of the line.
 
     Args:
         grids: the results of each grid.
+        panel: the panel.
         line: the line.
         rows: the rows of the line.
-        by: the columns that identify a point; the last one is x.
+
+    Raises:
+        ScalingLimitsError: the reference lacks a point of the line, or all `values` of the hue that the panel selects.
     """
     assert line.reference is not None
-    key = [*by[:-1], "seed"]
-    references = values(grids, line.reference, line.quantity, key)[[*key, "value"]]
-    paired = rows.merge(references, on=key, how="left", suffixes=("", "_reference"))
-    if paired["value_reference"].isna().any():
+    columns = list(panel.compared_at(line))
+    references = values(grids, line.reference, line.quantity, [*columns, "seed"])
+    if panel.hue in columns:
+        sizes = references[panel.hue].unique()
+        if len(sizes) == 1 and "limit" in references and references["limit"].notna().all():
+            columns.remove(panel.hue)
+        elif panel.values is not None:
+            selected(references, panel.hue, panel.values, line.reference)
+            rows = rows[rows[panel.hue].isin(sizes)]
+    paired = set(rows["seed"]) <= set(references["seed"])
+    key = [*columns, "seed"] if paired else columns
+    if key:
+        means = references.groupby(key)["value"].mean().rename("reference")
+        reference = rows[key].join(means, on=key)["reference"]
+    else:
+        reference = pd.Series(references["value"].mean(), rows.index)
+    if reference.isna().any():
         raise ScalingLimitsError(
-            f"the grid '{line.reference}' has not the {', '.join(key)} of '{line.grid}'"
+            f"the grid '{line.reference}' lacks values of {' and '.join(key)} that '{line.grid}' has"
         )
-    reference = paired.pop("value_reference")
     known = np.isfinite(reference) & (reference != 0)
-    errors = (paired["value"] / reference - 1).abs().where(known, np.inf)
-    return with_divergence(paired.assign(value=errors), by)
+    errors = (rows["value"] / reference - 1).abs().where(known, np.inf)
+    return with_divergence(rows.assign(value=errors), panel.point_columns(line) or ["grid"])
 
 
 def _relative(rows: pd.DataFrame, x: str, by: Sequence[str], centre: Centre) -> pd.DataFrame:

@@ -5,6 +5,7 @@ maps of a row (mupc Fig. 5).
 """
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
 
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.level_sets import fit_level_set
@@ -120,6 +122,8 @@ class Maps(Along[Options, MapPanel]):
         results, plot = self.figure.results, self.plot
         for panel, value, ax in self.panels:
             self._scale(ax, self.matrix(panel, value))
+        if not self.plot.best:
+            self._equalise()
         self.head()
         x = plot.x_label or text.axis_label(plot.x, results.cells, plot.symbols)
         y = plot.y_label or text.axis_label(plot.y, results.cells, plot.symbols)
@@ -158,6 +162,22 @@ class Maps(Along[Options, MapPanel]):
         for axis, values in ((ax.xaxis, matrix.columns), (ax.yaxis, matrix.index)):
             page.cell_ticks(axis, values.to_numpy(float))
         ax.set(xlim=(0, matrix.shape[1]), ylim=(0, matrix.shape[0]))
+
+    def _equalise(self) -> None:
+        """Shrink smaller maps towards their upper left corner, so that cells of all maps have equal size."""
+        counts = {ax: self.matrix(panel, value).shape for panel, value, ax in self.panels}
+        most_x = max(x for _, x in counts.values())
+        tallest, most_y = max(((ax, y) for ax, (y, _) in counts.items()), key=lambda item: item[1])
+
+        def place(ax: Any, _renderer: object) -> Bbox:
+            box, (y, x) = ax.get_position(original=True), counts[ax]
+            height = min(tallest.get_position(original=True).height * y / most_y, box.height)
+            width = box.width * x / most_x
+            return Bbox.from_bounds(box.x0, box.y1 - height, width, height)
+
+        for ax, count in counts.items():
+            if count != (most_y, most_x):
+                ax.set_axes_locator(place)
 
     def _is_compared(self, panel: MapPanel) -> bool:
         """Return whether a row has several maps, so that their optima are compared with the reference's."""
