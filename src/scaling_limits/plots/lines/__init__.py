@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     _: Kind[Options] = lines
 
-SIZES = ("width", "depth", "target_dim")
-"""Columns that are network sizes, over which no value is optimal."""
-
 LINE: Shape = {"quantity": QUANTITY}
 PANEL: dict[str, Shape] = {
     "title": str,

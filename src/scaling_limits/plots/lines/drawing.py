@@ -8,22 +8,22 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plots import optima
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.lines import (
-    SIZES,
     Line,
     Options,
     Panel,
     fits,
     legend,
     marks,
-    optima,
     size,
     tracks,
 )
 from scaling_limits.plots.lines.headers import headers_of
 from scaling_limits.plots.lines.legend import MARKERS, shows_half
 from scaling_limits.plots.lines.twins import without_twins
+from scaling_limits.plots.options import SIZES
 from scaling_limits.plots.tables import visible
 from scaling_limits.plotting import colours as palettes
 from scaling_limits.plotting import page, style, text
@@ -334,13 +334,13 @@ class Lines(page.Drawing):
             optimisers = tuple(sorted(cells.loc[shown, "optimiser"].unique()))
         return (panel.x, panel.x_scale, panel.x_label, self.kind(panel), optimisers)
 
-    def _scales_of_tracks(self) -> dict[int, optima.Scale]:
+    def _scales_of_tracks(self) -> optima.Scales:
         """Return the scale of the x axis of each panel with optima."""
-        scales: dict[int, optima.Scale] = {}
+        scales: optima.Scales = {}
         for track in self.tracks:
             panel = self.plot.panels[track.panel]
             values = self._rows_with_x(panel)[panel.x].to_numpy(float)
-            scales[track.panel] = optima.Scale(values, self.axes[track.panel].get_xlim())
+            scales[track.panel, panel.x] = optima.Scale(values, self.axes[track.panel].get_xlim())
         return scales
 
     def _titles_of_tracks(self) -> dict[int, str]:

@@ -10,7 +10,8 @@ from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from scaling_limits.plots.lines import Line, Panel, fits, marks, optima
+from scaling_limits.plots import optima
+from scaling_limits.plots.lines import Line, Panel, fits, marks
 from scaling_limits.plotting import style, text
 from scaling_limits.plotting.page import Block
 
