@@ -99,7 +99,8 @@ class Panel(options.Panel):
     that are optimised at every point. With `tuned_at`, the combination that is best at this value of the hue is shown
     everywhere, as for hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best
     combination is chosen by this quantity. `best` states whether small or large values are best (none for sizes or
-    agreement). Lines show the `centre` of the seeds, mean or median. With the `x_scale` `even`, the values of x are at
+    agreement). Lines show the `centre` of the seeds, mean or median, in a band over the seeds or, with `spread: seeds`,
+    in front of a thin line for each seed. With the `x_scale` `even`, the values of x are at
     equal distances. With `stops_at_limits`, a line that leaves the `limits` ends there with an arrow.
     """
 
@@ -118,6 +119,7 @@ class Panel(options.Panel):
     limits: Limits | None = None
     stops_at_limits: bool = False
     centre: Centre = "mean"
+    spread: Literal["band", "seeds"] = "band"
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
     divided_by: PowerOfX | None = None
     relative: bool = False
@@ -225,6 +227,8 @@ class Panel(options.Panel):
             raise ValueError("`over` compares means over seeds: leave `centre: median` out")
         if self.stops_at_limits and self.limits is None:
             raise ValueError("`stops_at_limits` needs `limits`")
+        if self.stops_at_limits and self.spread == "seeds":
+            raise ValueError("`stops_at_limits` ends the centre: leave `spread: seeds` out")
         if self.tuned_by is not None and not self.over:
             raise ValueError("`tuned_by` says by what `over` is best")
         if self.tuned_at is not None and (self.hue is None or not self.over):
@@ -325,7 +329,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     page = Lines(figure, table)
     for panel, ax in page.panels:
         for points, look in page.lines(panel):
-            # mean or median, and band over seeds
+            # mean or median with a band over seeds, or single seeds
             sns.lineplot(points, x=panel.x, y="value", legend=False, ax=ax, **look)
         page.marks(panel, ax)  # guide lines, optima, divergence
     return page.finish()
