@@ -246,7 +246,7 @@ class Body:
         It has its own columns, and is created before the other axes.
         """
         heights = [self.axes_height, height]
-        self.area, lower = self.area.subfigures(2, 1, height_ratios=heights)
+        self.area, lower = np.ravel(self.area.subfigures(2, 1, height_ratios=heights))
         self.grow(height)
         axes = list(lower.subplots(1, columns, squeeze=False).flat)
         for ax in axes:
