@@ -245,8 +245,8 @@ class Body:
 
         It has its own columns, and is created before the other axes.
         """
-        heights = [self.axes_height, height]
-        self.area, lower = np.ravel(self.area.subfigures(2, 1, height_ratios=heights))
+        parts = self.area.add_gridspec(2, 1, height_ratios=[self.axes_height, height])
+        self.area, lower = [self.area.add_subfigure(parts[row]) for row in (0, 1)]
         self.grow(height)
         axes = list(lower.subplots(1, columns, squeeze=False).flat)
         for ax in axes:
