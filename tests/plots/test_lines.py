@@ -88,6 +88,39 @@ def test_lines_may_show_the_median(tmp_path: Path) -> None:
     assert "median and interquartile range over seeds" in found.legend
 
 
+@pytest.mark.parametrize("centre", ["mean", "median"])
+def test_single_seeds_may_be_drawn_instead_of_a_band(tmp_path: Path, centre: str) -> None:
+    """Each seed is a thin line that the axis contains, also far from the centre, and the legend says so."""
+    seeds = [1.0, 2.0, 3.0, 4.0, 1000.0]
+
+    def rows(width: int, seed: int, **_: Any) -> dict[str, float]:
+        return {"train_loss": seeds[seed] / width}
+
+    records = cells("main", rows, width=(8, 16), seed=tuple(range(5)))
+    line = {"grid": "main", "quantity": TRAIN, "label": "loss"}
+    panel = {"title": "", "x": "width", "label": "loss", "best": None, "lines": [line]}
+    found = of_panels(tmp_path, records, {**panel, "spread": "seeds", "centre": centre})
+    (ax,) = found.axes
+    single = [line for line in ax.lines if line.get_linewidth() < 0.6]
+    assert sorted(line.get_ydata().tolist() for line in single) == [[v / 8, v / 16] for v in seeds]
+    (middle,) = lines(ax, "training loss")
+    assert middle.get_ydata() == pytest.approx(getattr(np, centre)(seeds) / np.array([8, 16]))
+    assert not ax.collections
+    assert ax.get_ylim()[1] > 1000 / 8
+    assert {f"{centre} over seeds", "single seed"} <= found.legend.keys()
+    assert not any("range" in name or "min" in name for name in found.legend)
+    assert "_seed" not in found.legend
+
+
+def test_a_line_of_one_seed_is_drawn_once(tmp_path: Path) -> None:
+    rows = cells("main", lambda **_: {"train_loss": 1.0}, width=(8, 16))
+    line = {"grid": "main", "quantity": TRAIN, "label": "loss"}
+    panel = {"title": "", "x": "width", "label": "loss", "best": None, "lines": [line]}
+    found = of_panels(tmp_path, rows, {**panel, "spread": "seeds"})
+    assert len(found.axes[0].lines) == 1
+    assert "single seed" not in found.legend
+
+
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_lines_may_end_with_an_arrow_where_they_leave_the_limits(
     tmp_path: Path, scale: str

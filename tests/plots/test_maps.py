@@ -11,7 +11,17 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from plotting_records import TRAIN, Drawn, Rows, cells, drawn, write_folder
+from plotting_records import (
+    TRAIN,
+    Drawn,
+    Located,
+    Rows,
+    blocks,
+    cells,
+    drawn,
+    judged,
+    write_folder,
+)
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plots.maps import drawing
@@ -236,17 +246,98 @@ def test_a_ratio_line_separates_the_cells_whose_x_is_at_least_k_times_y(tmp_path
             assert right == [width for width in widths if width >= ratio * depth], (name, depth)
 
 
-def test_each_row_has_a_colour_bar_with_ticks_at_both_ends(bowls: Drawn, cosines: Drawn) -> None:
-    for found, rows, label in ((bowls, 2, "training loss"), (cosines, 1, "cosine")):
-        bars = [ax for ax in found.figure.axes if ax not in found.axes]
-        assert len(bars) == rows
-        assert all(label in bar.get_ylabel() for bar in bars)
-        for bar, first in zip(bars, found.axes[:: len(found.axes) // rows], strict=True):
-            assert bar.get_yticks()[[0, -1]] == pytest.approx(bar.get_ylim())
-            assert all(names(bar.get_yticklabels()))
-            # it is as high as its row of maps
-            ends = [box.get_window_extent().intervaly for box in (bar, first)]
-            assert ends[0] == pytest.approx(ends[1], abs=0.1 * np.ptp(ends[1]))
+def test_all_rows_share_a_colour_bar_with_ticks_at_both_ends(bowls: Drawn, cosines: Drawn) -> None:
+    for found, label in ((bowls, "training loss"), (cosines, "cosine")):
+        (bar,) = [ax for ax in found.figure.axes if ax not in found.axes]
+        assert label in bar.get_ylabel()
+        assert bar.get_yticks()[[0, -1]] == pytest.approx(bar.get_ylim())
+        assert all(names(bar.get_yticklabels()))
+        # it is as high as the first row of maps
+        ends = [box.get_window_extent().intervaly for box in (bar, found.axes[0])]
+        assert ends[0] == pytest.approx(ends[1], abs=0.1 * np.ptp(ends[1]))
+
+
+# the optima against the size, and controls
+
+ETA, BETA = "learning_rate", "activity_learning_rate"
+MAIN: Located = [[8, 0.5, 0.25, 1], [16, 0.5, 0.25, 1]]
+MOVED: Located = [[8, 0.5, 0.25, 1], [16, 0.125, None, 0.25]]
+
+
+def transfer(path: Path, *claims: dict[str, Any], **panel: Any) -> Drawn:
+    """Maps of a grid and of its control over both rates, for two widths."""
+
+    def value(learning_rate: float, activity_learning_rate: float, **_: Any) -> dict[str, float]:
+        return {"train_loss": 1 + np.log2(2 * learning_rate * activity_learning_rate) ** 2}
+
+    rates = (0.25, 0.5, 1.0)
+    over = {"width": (8, 16), ETA: rates, BETA: rates}
+    rows = cells("main", value, **over) + cells("control", value, **over, depth=(9,))
+    panels = [{"grid": "main", "along": "width"}, {"grid": "control", "along": "width", **panel}]
+    plot = {"kind": "maps", "quantity": TRAIN, "x": BETA, "y": ETA, "panels": panels}
+    return drawn(write_folder(path / "f", plot, rows, judged=list(claims)))
+
+
+def claim_on(over: str, profile: str, **said: Any) -> dict[str, Any]:
+    located = {"main": MAIN, "control": MOVED}
+    claim = judged(TRAIN, "main", "control", optima=located, over=over, profile=[profile])
+    return claim | said
+
+
+def tracks(ax: Axes) -> list[list[float]]:
+    return [line.get_ydata().tolist() for line in ax.lines if line.get_marker() in ("o", "s")]
+
+
+def test_judged_optima_of_both_rates_are_below_the_maps_against_the_size(tmp_path: Path) -> None:
+    found = transfer(tmp_path, claim_on(BETA, ETA), claim_on(ETA, BETA))
+    weights, activities = found.page.lowest
+    for ax, symbol in ((weights, "eta"), (activities, "beta")):
+        # the control's optima as well
+        assert tracks(ax) == [[0.5, 0.5], [0.5, 0.125]]
+        assert ax.get_ylabel() == f"optimal\n$\\{symbol}$"
+        assert ax.get_xlabel() == "width $N$"
+        below = ax.get_window_extent().y1
+        assert all(below < shown.get_window_extent().y0 for shown in found.axes)
+    names_ = ["judged", "control", "power of the width", "interval open: end of the grid"]
+    title = "interpolated optimum, 95 % interval"
+    assert [f"{title} = {name}" for name in names_] == list(blocks(found.figure)[-1])
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        claim_on(ETA, "depth"),
+        claim_on("depth", BETA),
+        claim_on(ETA, BETA, along="depth"),
+        claim_on(ETA, BETA, quantity={"metric": "test_accuracy"}),
+    ],
+)
+def test_claims_on_other_optima_have_no_panel(tmp_path: Path, claim: dict[str, Any]) -> None:
+    assert transfer(tmp_path, claim).page.lowest == []
+
+
+def test_one_judged_rate_has_one_panel(tmp_path: Path) -> None:
+    (ax,) = transfer(tmp_path, claim_on(BETA, ETA)).page.lowest
+    assert ax.get_ylabel() == "optimal\n$\\beta$"
+
+
+def test_the_row_of_a_control_is_lower_with_a_grey_title(tmp_path: Path) -> None:
+    found = transfer(tmp_path, title="control: wrong rates", control=True)
+    first, last = found.axes[0], found.axes[2]
+    heights = [ax.get_window_extent().height for ax in (first, last)]
+    assert heights[1] < 0.8 * heights[0]
+    title = last._left_title  # type: ignore[attr-defined]
+    assert (title.get_text(), title.get_color()) == ("control: wrong rates\n", "0.45")
+
+
+def test_x_is_named_below_the_last_map_of_each_column(tmp_path: Path) -> None:
+    rows = cells("main", lambda **_: {"train_loss": 1.0}, width=(8, 16), depth=(2, 4))
+    rows += cells("other", lambda **_: {"train_loss": 1.0}, width=(8,), depth=(2, 4))
+    panels = [{"grid": grid, "along": "width"} for grid in ("main", "other")]
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "seed", "panels": panels}
+    found = drawn(write_folder(tmp_path / "f", plot, rows))
+    shown = [ax.get_xlabel() for ax in found.axes if ax.figure is not None]
+    assert shown == ["", "depth $L$", "depth $L$"]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ from plotting_records import (
     write_folder,
 )
 
-from scaling_limits.plots.lines import Panel, optima, tracks
+from scaling_limits.plots import optima
+from scaling_limits.plots.lines import Panel, tracks
 from scaling_limits.plots.lines.headers import headers_of
 
 BAR, STABLE = "error or loss within 10 % of its minimum", "edge of stability"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar, cast
 
 import pandas as pd
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 
 from scaling_limits.plots.figure_folder import FigureFolder
@@ -22,6 +23,11 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
     """
 
     last: float | None = None
+
+    @property
+    def further(self) -> tuple[int, float]:
+        """Number and height in inches of the axes in a further row below the drawings (`lowest`; default: none)."""
+        return 0, 0.0
 
     def __init__(
         self,
@@ -42,6 +48,8 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
         self._panels = cast(tuple[PanelT, ...], figure.plot.panels)
         self.values = _values(self.plot, table)
         self.body = figure.body(size)
+        below, height = self.further
+        self.lowest = self.body.below(below, height) if below else []
         columns = max(map(len, self.values))
         self.axes = self.body.axes(len(self.values), columns, heights, last=self.last)
         self.beyond = self.axes[:, columns:].ravel()
@@ -65,6 +73,10 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
         """Return the text for a value of the panel's column, as in titles."""
         return text.setting(panel.along, value, self.figure.results.cells, self.plot.symbols)
 
+    def title_colour(self, panel: PanelT) -> str:
+        """Return the colour of a row's title."""
+        return str(rcParams["text.color"])
+
     def head(self) -> None:
         """Write the titles, keep y tick labels only in the first column, and remove axes without a drawing."""
         for number, panel in enumerate(self._panels):
@@ -75,13 +87,14 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
                 ax.set_title(self.at(panel, self.values[number][column]))
                 if column == 0 and panel.title:
                     # the line break puts the row's title above the value
-                    ax.set_title(f"{panel.title}\n", loc="left")
+                    ax.set_title(f"{panel.title}\n", loc="left", color=self.title_colour(panel))
                 ax.tick_params(labelleft=column == 0)
 
     def label(self, x: str, ys: Iterable[str]) -> None:
-        """Label the axes: x below the last row, and one of `ys` at the left of each row."""
-        for column in range(len(self.values[-1])):
-            self.axes[-1, column].set_xlabel(x)
+        """Label the axes: x below the last drawing of each column, and one of `ys` at the left of each row."""
+        for column in range(self.axes.shape[1]):
+            last = max(row for row, values in enumerate(self.values) if len(values) > column)
+            self.axes[last, column].set_xlabel(x)
         for row, y in zip(self.axes, ys, strict=True):
             row[0].set_ylabel(y)
 

@@ -22,6 +22,8 @@ from scaling_limits.figures.written import MisplacedError, Names, Path, Written
 from scaling_limits.plots import registry
 from scaling_limits.strict import Strict
 
+SIZES = ("width", "depth", "target_dim")
+"""Columns that are network sizes, over which no value is optimal."""
 _COLUMNS = ("x", "y", "hue", "along")
 """Keys of plots and panels whose values are columns of the cells or axes of the records."""
 

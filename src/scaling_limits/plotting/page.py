@@ -240,6 +240,19 @@ class Body:
             sns.despine(ax=ax)
         return axes
 
+    def below(self, columns: int, height: float) -> list[Axes]:
+        """Create a row of axes below all others; the body grows by its `height` in inches.
+
+        It has its own columns, and is created before the other axes.
+        """
+        parts = self.area.add_gridspec(2, 1, height_ratios=[self.axes_height, height])
+        self.area, lower = [self.area.add_subfigure(parts[row]) for row in (0, 1)]
+        self.grow(height)
+        axes = list(lower.subplots(1, columns, squeeze=False).flat)
+        for ax in axes:
+            sns.despine(ax=ax)
+        return axes
+
     def wrapped(self, count: int, wrap: int) -> list[Axes]:
         """Create `count` pairs of axes, at most `wrap` in each row."""
         axes = self.axes(*shape(count, wrap))

@@ -30,6 +30,9 @@ DASHES = ("--", ":", "-.")
 CROSS: Look = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
 DIVERGED = "diverged (at least one seed)"
 """Legend label of crosses."""
+LEAVES = "leaves the frame"
+"""Legend label of arrowheads where lines or optima are beyond the limits."""
+ARROW: Look = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "none"}
 _POINTS: Look = {"linewidth": 0.9, "markersize": 2.6, "markeredgewidth": 0.0}
 LINES: dict[str, Look] = {
     "solid": {**_POINTS, "linestyle": "-"},

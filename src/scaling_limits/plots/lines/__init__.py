@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     _: Kind[Options] = lines
 
-SIZES = ("width", "depth", "target_dim")
-"""Columns that are network sizes, over which no value is optimal."""
-
 LINE: Shape = {"quantity": QUANTITY}
 PANEL: dict[str, Shape] = {
     "title": str,
@@ -104,9 +101,9 @@ class Panel(options.Panel):
     columns. `over` names columns that are optimised at every point. With `tuned_at`, the combination that is best at
     this value of the hue is shown everywhere, as for hyperparameters tuned at one size and transferred to others. With
     `tuned_by`, the best combination is chosen by this quantity. `best` states whether small or large values are best
-    (none for sizes or agreement). Lines show the `centre` of the seeds, mean or median. With the `x_scale` `even`, the
-    values of x are at equal distances. With `stops_at_limits`, a line that leaves the `limits` ends there with an
-    arrow.
+    (none for sizes or agreement). Lines show the `centre` of the seeds, mean or median, in a band over the seeds or,
+    with `spread: seeds`, in front of a thin line for each seed. With the `x_scale` `even`, the values of x are at equal
+    distances. With `stops_at_limits`, a line that leaves the `limits` ends there with an arrow.
     """
 
     title: str
@@ -124,6 +121,7 @@ class Panel(options.Panel):
     limits: Limits | None = None
     stops_at_limits: bool = False
     centre: Centre = "mean"
+    spread: Literal["band", "seeds"] = "band"
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
     divided_by: PowerOfX | None = None
     relative: bool = False
@@ -258,6 +256,8 @@ class Panel(options.Panel):
             raise ValueError("`over` compares means over seeds: leave `centre: median` out")
         if self.stops_at_limits and self.limits is None:
             raise ValueError("`stops_at_limits` needs `limits`")
+        if self.stops_at_limits and self.spread == "seeds":
+            raise ValueError("`stops_at_limits` ends the centre: leave `spread: seeds` out")
         if self.tuned_by is not None and not self.over:
             raise ValueError("`tuned_by` says by what `over` is best")
         if self.tuned_at is not None and (self.hue is None or not self.over):
@@ -358,7 +358,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     page = Lines(figure, table)
     for panel, ax in page.panels:
         for points, look in page.lines(panel):
-            # mean or median, and band over seeds
+            # mean or median with a band over seeds, or single seeds
             sns.lineplot(points, x=panel.x, y="value", legend=False, ax=ax, **look)
         page.marks(panel, ax)  # guide lines, optima, divergence
     return page.finish()

@@ -8,22 +8,22 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plots import optima
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.lines import (
-    SIZES,
     Line,
     Options,
     Panel,
     fits,
     legend,
     marks,
-    optima,
     size,
     tracks,
 )
 from scaling_limits.plots.lines.headers import headers_of
 from scaling_limits.plots.lines.legend import MARKERS, shows_half
 from scaling_limits.plots.lines.twins import without_twins
+from scaling_limits.plots.options import SIZES
 from scaling_limits.plots.tables import visible
 from scaling_limits.plotting import colours as palettes
 from scaling_limits.plotting import page, style, text
@@ -31,6 +31,14 @@ from scaling_limits.records import AXES
 
 _BAND = {"err_style": "band", "err_kws": {"linewidth": 0.3, "alpha": 0.12}}
 _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
+_SEED: style.Look = {
+    "units": "seed",
+    "estimator": None,
+    "linewidth": 0.5,
+    "alpha": 0.45,
+    "zorder": 1.7,
+    "label": "_seed",
+}
 _Part = tuple[Line, float | None, pd.DataFrame]
 """A line, a value of the hue (None without hue), and the rows."""
 _IDENTITIES = ("layer", "index", "output_init_exponent")  # hues whose values are labels, not sizes
@@ -83,7 +91,10 @@ class Lines(page.Drawing):
         return self._rows[self._number(panel)]
 
     def lines(self, panel: Panel) -> Iterator[tuple[pd.DataFrame, style.Look]]:
-        """Yield the visible points of each line and seaborn's options for drawing them."""
+        """Yield the visible points of each line and seaborn's options for drawing them.
+
+        With `spread: seeds`, a line is yielded twice: as single seeds, and as their centre.
+        """
         ends = self._rows_with_x(panel)[panel.x].agg(["min", "max"])
         for line, value, rows in self.parts(panel):
             points = visible(rows, log=panel.scale == "log")
@@ -97,6 +108,10 @@ class Lines(page.Drawing):
             if len(points):
                 look["estimator"] = panel.centre
                 look["errorbar"] = ("pi", 50 if shows_half(line, points, panel) else 100)
+                if panel.spread == "seeds":
+                    look["errorbar"] = None
+                    if points.duplicated(panel.x).any():
+                        yield points, {**self.look(panel, line, value), "marker": None, **_SEED}
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
@@ -334,13 +349,13 @@ class Lines(page.Drawing):
             optimisers = tuple(sorted(cells.loc[shown, "optimiser"].unique()))
         return (panel.x, panel.x_scale, panel.x_label, self.kind(panel), optimisers)
 
-    def _scales_of_tracks(self) -> dict[int, optima.Scale]:
+    def _scales_of_tracks(self) -> optima.Scales:
         """Return the scale of the x axis of each panel with optima."""
-        scales: dict[int, optima.Scale] = {}
+        scales: optima.Scales = {}
         for track in self.tracks:
             panel = self.plot.panels[track.panel]
             values = self._rows_with_x(panel)[panel.x].to_numpy(float)
-            scales[track.panel] = optima.Scale(values, self.axes[track.panel].get_xlim())
+            scales[track.panel, panel.x] = optima.Scale(values, self.axes[track.panel].get_xlim())
         return scales
 
     def _titles_of_tracks(self) -> dict[int, str]:
@@ -392,7 +407,7 @@ class Lines(page.Drawing):
 
         For hyperparameters tuned at each size, values far worse than the median do not extend the axis, but the best
         value of every line and every ring is visible. Otherwise bands over seeds extend it, each end by at most
-        `_BAND_ROOM` of the range of the lines.
+        `_BAND_ROOM` of the range of the lines, and single seeds are entirely visible.
         """
         panel = group[0][0]
         log = panel.scale == "log"
@@ -416,7 +431,8 @@ class Lines(page.Drawing):
         if not tuned:
             bands = pd.concat([band for other, _ in group for band in self._bands(other)])
             ends_of_bands = np.log(bands) if log else bands
-            room = _BAND_ROOM * (high - low)
+            single = any(other.spread == "seeds" for other, _ in group)
+            room = np.inf if single else _BAND_ROOM * (high - low)
             low = max(min(low, ends_of_bands.min()), low - room)
             high = min(max(high, ends_of_bands.max()), high + room)
         if panel.limits:
@@ -431,10 +447,11 @@ class Lines(page.Drawing):
         return tuple(np.exp(ends) if log else ends)
 
     def _bands(self, panel: Panel) -> Iterator[pd.Series]:
-        """Yield the ends of each line's band over seeds."""
+        """Yield the ends of each line's band over seeds, or the smallest and largest values of single seeds."""
         for line, _, rows in self.parts(panel):
             points = visible(rows, log=panel.scale == "log")
-            ends = np.array([0.25, 0.75] if shows_half(line, points, panel) else [0.0, 1.0])
+            half = panel.spread == "band" and shows_half(line, points, panel)
+            ends = np.array([0.25, 0.75] if half else [0.0, 1.0])
             yield points.groupby(panel.x, dropna=False)["value"].quantile(ends)
 
     def _mark_exits(self, panel: Panel, ax: Axes) -> None:

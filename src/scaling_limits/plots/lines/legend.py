@@ -10,7 +10,8 @@ from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from scaling_limits.plots.lines import Line, Panel, fits, marks, optima
+from scaling_limits.plots import optima
+from scaling_limits.plots.lines import Line, Panel, fits, marks
 from scaling_limits.plotting import style, text
 from scaling_limits.plotting.page import Block
 
@@ -34,7 +35,7 @@ def blocks(lines: Lines) -> list[Block]:
     return [
         *_palettes(lines),
         Block("", _styles(lines)),
-        Block("", marks.legend(lines.all_axes) | _bands(lines) | _fitted(lines)),
+        Block("", marks.legend(lines.all_axes) | _spread(lines) | _fitted(lines)),
         Block(optima.title(lines.tracks), optima.legend(lines.tracks)),
     ]
 
@@ -118,13 +119,20 @@ def _fitted(lines: Lines) -> dict[str, Artist]:
     return {fits.LEGEND: Line2D([], [], linestyle="none", color="0.35", **look)}
 
 
-def _bands(lines: Lines) -> dict[str, Artist]:
+def _spread(lines: Lines) -> dict[str, Artist]:
+    """Return the entries of single seeds with their centres, and of bands."""
     halves: dict[str, set[bool]] = {}
+    single: dict[str, Artist] = {}
     for panel in lines.plot.panels:
         for line, _, rows in lines.parts(panel):
-            if rows.duplicated(panel.x).any() and not line.across:
+            if not rows.duplicated(panel.x).any() or line.across:
+                continue
+            if panel.spread == "seeds":
+                single[f"{panel.centre} over seeds"] = Line2D([], [], color="0.35", linewidth=0.9)
+                single["single seed"] = Line2D([], [], color="0.35", linewidth=0.5, alpha=0.6)
+            else:
                 halves.setdefault(panel.centre, set()).add(shows_half(line, rows, panel))
-    return {
+    return single | {
         _CENTRES[centre] + _BANDS[tuple(sorted(of_centre))]: Patch(facecolor="0.88", linewidth=0.0)
         for centre, of_centre in halves.items()
     }

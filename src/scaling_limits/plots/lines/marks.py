@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.files import JsonObject
-from scaling_limits.plots.lines import SIZES, Level, Panel, Slope
+from scaling_limits.plots.lines import Level, Panel, Slope
+from scaling_limits.plots.options import SIZES
 from scaling_limits.plots.tables import visible
 from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
@@ -26,9 +27,6 @@ _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, a
 _JUDGED, _RING = "optimum (judged)", "optimum"
 _BAR, _STABLE = "error or loss within 10 % of its minimum", "edge of stability"
 _UNTRAINED = "nowhere better than chance"
-LEAVES = "leaves the frame"
-"""The label of arrowheads where lines or optima are beyond the limits."""
-ARROW: style.Look = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "none"}
 _Transformation = Callable[[ArrayLike], NDArray[np.float64]]
 _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
     "linear": (np.asarray, np.asarray),
@@ -194,8 +192,12 @@ def arrows(
     if panel.stops_at_limits:
         exits = [] if outside[:1].any() else exits[:1]
     for x, y in exits:
-        look: style.Look = {**ARROW, "marker": "^" if y == limits[1] else "v", "color": colour}
-        ax.plot(x, y, label=LEAVES, clip_on=False, zorder=2.6, **look)
+        look: style.Look = {
+            **style.ARROW,
+            "marker": "^" if y == limits[1] else "v",
+            "color": colour,
+        }
+        ax.plot(x, y, label=style.LEAVES, clip_on=False, zorder=2.6, **look)
 
 
 def _exits(
@@ -328,6 +330,6 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
         _STABLE: Line2D([], [], color="0.35", **tick),
         _UNTRAINED: Line2D([], [], color="0.35", linestyle=":", linewidth=1.0),
         style.DIVERGED: style.cross(),
-        LEAVES: Line2D([], [], color="0.35", marker="^", **ARROW),
+        style.LEAVES: Line2D([], [], color="0.35", marker="^", **style.ARROW),
     }
     return {label: entry for label, entry in entries.items() if label in labels}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from scaling_limits.figures.quantities import Quantity
 from scaling_limits.files import JsonObject
-from scaling_limits.plots.lines import SIZES, Line, Panel, marks, optima
+from scaling_limits.plots import optima
+from scaling_limits.plots.lines import Line, Panel, marks
+from scaling_limits.plots.options import SIZES
 
 if TYPE_CHECKING:
     from scaling_limits.plots.lines.drawing import Lines
@@ -27,16 +28,16 @@ def judging(judged: Iterable[JsonObject], panel: Panel, line: Line) -> JsonObjec
 
     A claim whose optima are the best over further columns judges lines that are the best over these.
     """
-    # an error and the accuracy have the same optimum
-    quantity = line.quantity.model_dump(exclude={"label", "complement"})
-    for claim in judged:
-        claimed = Quantity.model_validate(claim["quantity"])
-        over = (claim["over"], claim["along"]) == (panel.x, panel.hue)
-        over &= set(claim.get("profile", ())) <= set(panel.over)
-        named = any(line.grid in arm["grids"] for arm in claim["arms"])
-        if over and named and claimed.model_dump(exclude={"label", "complement"}) == quantity:
-            return claim
-    return None
+    columns = (panel.x, panel.hue)
+    return next(
+        (
+            claim
+            for claim in judged
+            if (claim["over"], claim["along"]) == columns
+            and optima.is_judged(claim, line.grid, line.quantity, panel.over)
+        ),
+        None,
+    )
 
 
 def _judged(lines: Lines) -> Iterator[optima.Track]:

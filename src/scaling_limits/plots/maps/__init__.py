@@ -31,23 +31,26 @@ BAR = 0.6
 """Width of the colour bar in inches."""
 _LOWEST, _HIGHEST = 0.75, 1.6  # height of a map in inches
 _HEAD = 0.4  # height of the title and the ticks of a row in inches
+_CONTROL = 0.6  # height of the maps of a control relative to the others
 
 
 class MapPanel(AlongPanel):
     """A row of maps of a grid, one for each value of the column `along`.
 
     `values` restricts the values; values that a preset leaves out are not shown (default: all). Every map also shows
-    the optimum of the map at `reference` (default: the first).
+    the optimum of the map at `reference` (default: the first). The row of a `control` is lower, with a grey title.
     """
 
     reference: float | None = None
+    control: bool = False
 
 
 class Options(AlongOptions):
     """Colour maps over the columns `x` and `y`, one for each network size or training step.
 
-    With `best`, the optimum of every map is marked and contours are drawn, to show whether the optimum moves. Without
-    it, the values are written in the cells. All cells of a map have equal size. All maps share one colour scale, whose
+    With `best`, the optimum of every map is marked and contours are drawn, to show whether the optimum moves; if claims
+    judge the optimal `x` or `y`, small panels below the maps show it against the size. Without `best`, the values are
+    written in the cells. All cells of a map have equal size. All maps share one colour scale, whose
     ends are `limits` (default: the range of the values; with `best` on a logarithmic scale, at most twice the median).
     `ratio_lines` lists the factors k of lines x = k y. `level_set` draws the line fitted to the level set of this value
     (`figures/level_sets.py`) and its slope on every map that it crosses. `symbols` maps a column of the cells to the
@@ -122,14 +125,18 @@ def size(plot: Options, table: pd.DataFrame, widest: float) -> Size:
 
 
 def heights(plot: Options, table: pd.DataFrame, widest: float) -> list[float]:
-    """Return the height of each row in inches with its title and ticks; cells of all rows are equally high."""
+    """Return the height of each row in inches with its title and ticks.
+
+    Cells of all rows are equally high, except for those of controls, which are lower.
+    """
     from scaling_limits.plots.along import columns_of
 
     cell = 1.1 * _width(columns_of(plot, table), widest) / table[plot.x].nunique()
     rows = table.groupby("panel")[plot.y].nunique()
     highest = max(rows.max() * cell, _LOWEST)
     cell *= min(1.0, _HIGHEST / highest)
-    return [max(rows[number] * cell, _LOWEST) + _HEAD for number in range(len(plot.panels))]
+    shares = [_CONTROL if panel.control else 1.0 for panel in plot.panels]
+    return [max(rows[k] * cell * share, _LOWEST) + _HEAD for k, share in enumerate(shares)]
 
 
 def _width(columns: int, widest: float) -> float:

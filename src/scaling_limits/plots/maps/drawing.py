@@ -22,9 +22,11 @@ from matplotlib.transforms import Bbox
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.figures.level_sets import fit_level_set
 from scaling_limits.figures.metrics import metric_info
+from scaling_limits.plots import optima
 from scaling_limits.plots.along import Along
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.maps import MapPanel, Options, heights, size
+from scaling_limits.plots.maps.tracks import tracks_of
 from scaling_limits.plotting import page, style, text
 
 _STAR: style.Look = {
@@ -54,19 +56,31 @@ _SMOOTH = 8  # smallest number of rows and columns for smooth contours
 _SAMPLES = 65  # points of a fitted line
 _CHARACTER = 0.065  # mean width of a character of an axis label in inches
 _GREY = "0.88"
+_OPTIMA = 1.15 * optima.HEIGHT  # height in inches of the row of optima against the size
+_CONTROL = "0.45"  # colour of titles of controls
 _HATCHED: style.Look = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
 
 class Maps(Along[Options, MapPanel]):
-    """A row of maps for each panel, followed by a colour bar."""
+    """A row of maps for each panel, a colour bar, and optima against the size."""
 
     last = 0.06
 
     def __init__(self, figure: FigureFolder[Options], table: pd.DataFrame) -> None:
         """Lay out the maps."""
         self._heights = heights(figure.plot, table, page.WIDTH)
+        self.tracks = tracks_of(figure.plot, figure.judged)
         super().__init__(figure, table, size(figure.plot, table, page.WIDTH), self._heights)
         self._lines: dict[str, Artist] = {}
+
+    @property
+    def further(self) -> tuple[int, float]:
+        """Number and height in inches of the axes of optima against the size."""
+        return len({track.column for track in self.tracks}), _OPTIMA
+
+    def title_colour(self, panel: MapPanel) -> str:
+        """Return grey for the title of a control."""
+        return _CONTROL if panel.control else super().title_colour(panel)
 
     def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
         """Return means over seeds with y down and x across: NaN if there is no cell, infinite if a seed diverged."""
@@ -128,7 +142,8 @@ class Maps(Along[Options, MapPanel]):
         x = plot.x_label or text.axis_label(plot.x, results.cells, plot.symbols)
         y = plot.y_label or text.axis_label(plot.y, results.cells, plot.symbols)
         self.label(x, [text.wrap(y, _characters(height)) for height in self._heights])
-        self._bars()
+        self._bar()
+        self._optima()
         entries: dict[str, Artist] = {}
         if self.plot.best:
             entries["optimum"] = Line2D([], [], **_STAR)
@@ -140,23 +155,42 @@ class Maps(Along[Options, MapPanel]):
                 line.get_marker() == _CIRCLE["marker"] for ax in self.axes.flat for line in ax.lines
             ):
                 entries[f"optimum {at}"] = Line2D([], [], **_CIRCLE | {"markersize": 7.0})
-        self.body.legend(page.Block("", entries | self._lines))
+        self.body.legend(
+            page.Block("", entries | self._lines),
+            page.Block(optima.title(self.tracks), optima.legend(self.tracks)),
+        )
 
     @property
     def colours(self) -> Colormap:
         """The colour map; the best values are dark."""
         return colormaps[style.COLOUR_MAP]
 
-    def _bars(self) -> None:
-        """Add a colour bar to each row, with ticks at both ends; the name has room next to the highest rows."""
+    def _bar(self) -> None:
+        """Add the colour bar of all maps next to the first of the highest rows, with ticks at both ends."""
+        height = max(self._heights)
+        at = self._heights.index(height)
+        name = text.wrap(metric_info(self.plot.quantity).label, _characters(height))
         shown = ScalarMappable(self.norm, self.colours)
-        label = metric_info(self.plot.quantity).label
+        bar = self.body.area.colorbar(shown, cax=self.beyond[at], label=name)
         low, high = float(self.norm.vmin or 0.0), float(self.norm.vmax or 1.0)
-        for ax, height in zip(self.beyond, self._heights, strict=True):
-            name = text.wrap(label, _characters(height)) if height == max(self._heights) else ""
-            bar = self.body.area.colorbar(shown, cax=ax, label=name)
-            page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, beyond=self._beyond)
-            bar.outline.set_visible(False)
+        page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, beyond=self._beyond)
+        bar.outline.set_visible(False)
+        for row, ax in enumerate(self.beyond):
+            if row != at:
+                ax.remove()
+
+    def _optima(self) -> None:
+        """Draw the optima against the size below the maps."""
+        cells, symbols = self.figure.results.cells, self.plot.symbols
+        labels: dict[str, str] = {}
+        scales: optima.Scales = {}
+        for track in self.tracks:
+            labels[track.along] = text.axis_label(track.along, cells, symbols)
+            labels[track.over] = f"optimal\n${text.symbol(track.over, cells, symbols)}$"
+            # all rows of a page have one axis
+            values = np.unique(self.table[track.over].to_numpy(float))
+            scales[track.panel, track.over] = optima.Scale(values, (values[0], values[-1]))
+        optima.draw(self.lowest, self.tracks, labels, "", scales, {})
 
     def _scale(self, ax: Axes, matrix: pd.DataFrame) -> None:
         for axis, values in ((ax.xaxis, matrix.columns), (ax.yaxis, matrix.index)):

@@ -1,6 +1,6 @@
-"""The row below panels over a hyperparameter: the optimum against the size, with guide lines."""
+"""The row below plots over hyperparameters: the optimum against the size, with guide lines."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, CARETUP
 
+from scaling_limits.figures.quantities import Quantity
 from scaling_limits.files import JsonObject
-from scaling_limits.plots.lines import SIZES, marks
+from scaling_limits.plots.options import SIZES
 from scaling_limits.plotting import page, style
 
 HEIGHT = 1.05
@@ -44,10 +45,14 @@ _LOOKS: tuple[style.Look, ...] = (
 
 @dataclass(frozen=True)
 class Scale:
-    """The hyperparameter on the x axis of a panel: its values and the limits of the axis."""
+    """A hyperparameter on an axis of a panel: its values and the limits of the axis."""
 
     values: np.ndarray
     limits: tuple[float, float]
+
+
+Scales = dict[tuple[int, str], Scale]
+"""The scale of each hyperparameter with tracks, by the number of the panel and the name of the hyperparameter."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,26 @@ class Track:
         return replace(self, points=tuple(points))
 
 
+def is_judged(claim: JsonObject, grid: str, quantity: Quantity, best_over: Iterable[str]) -> bool:
+    """Return whether a claim judges the optimum of a quantity in a grid.
+
+    A claim whose optima are the best over further columns judges what is the best over these.
+
+    Args:
+        claim: a claim about an optimum, as in `FigureFolder.judged`.
+        grid: the name of the grid.
+        quantity: the quantity that is shown.
+        best_over: the columns over which the best value is shown.
+    """
+    # an error and the accuracy have the same optimum
+    claimed, shown = (
+        which.model_dump(exclude={"label", "complement"})
+        for which in (Quantity.model_validate(claim["quantity"]), quantity)
+    )
+    named = any(grid in arm["grids"] for arm in claim["arms"])
+    return named and set(claim.get("profile", ())) <= set(best_over) and claimed == shown
+
+
 def track_of(claim: JsonObject, grid: str, panel: int, column: int, name: str) -> Track | None:
     """Return the optima that a claim located in a grid, or None if there are fewer than two sizes.
 
@@ -104,7 +129,7 @@ def draw(
     tracks: Sequence[Track],
     labels: Mapping[str, str],
     quantity: str,
-    scales: Mapping[int, Scale],
+    scales: Scales,
     titles: Mapping[int, str],
 ) -> None:
     """Draw the tracks of each column, and remove the axes of columns without tracks.
@@ -117,7 +142,7 @@ def draw(
         tracks: the tracks.
         labels: the axis label of each size, and the label of the optimum of each hyperparameter.
         quantity: the quantity whose optima all tracks show, or an empty text if there are several.
-        scales: the scale of each panel with tracks, by its number.
+        scales: the scale of each hyperparameter of each panel with tracks.
         titles: the titles of the panels, by number, below or above which others show the same quantity. The only track
             of a column has such a title.
     """
@@ -131,7 +156,7 @@ def draw(
         if not column_tracks:
             ax.remove()
             continue
-        limits = None if relative else scales[column_tracks[0].panel].limits
+        limits = None if relative else _scale(scales, column_tracks[0]).limits
         groups.setdefault((column_tracks[0].over, limits), []).append(column)
         _plot_tracks(ax, column_tracks, names)
         if len(column_tracks) == 1 and column_tracks[0].panel in titles:
@@ -148,11 +173,15 @@ def draw(
         for column in group:
             ax, first = axes[column], columns[column][0]
             ax.set_ylim(*limits)
-            _ticks(ax, limits, scales[first.panel])
+            _ticks(ax, limits, _scale(scales, first))
             label = labels[first.over] + (f"\n({quantity})" if quantity else "")
             ax.set_ylabel(label if column == group[0] else "")
             ax.tick_params(labelleft=column == group[0])
             _mark_limits(ax, columns[column], names)
+
+
+def _scale(scales: Scales, track: Track) -> Scale:
+    return scales[track.panel, track.over]
 
 
 def _relative(
@@ -243,8 +272,8 @@ def _beyond(ax: Axes, track: Track, colour: str) -> None:
     for size, optimum, *_ in track.points:
         if optimum is not None and size is not None and not low <= optimum <= high:
             limit, marker = (high, "^") if optimum > high else (low, "v")
-            look: style.Look = {**marks.ARROW, "marker": marker, "color": colour}
-            ax.plot([size], [limit], label=marks.LEAVES, clip_on=False, **look)
+            look: style.Look = {**style.ARROW, "marker": marker, "color": colour}
+            ax.plot([size], [limit], label=style.LEAVES, clip_on=False, **look)
 
 
 def _guides(ax: Axes, track: Track) -> None:
@@ -291,11 +320,9 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
         entries["optimum on the grid, without a claim"] = Line2D(
             [], [], markersize=3.0, linewidth=0.9, **look
         )
-    sizes = dict.fromkeys(track.along for track in tracks if track.along in SIZES)
-    for size in sizes:
-        entries[f"power of the {size.replace('_', ' ')}"] = Line2D(
-            [], [], color=_GUIDE, linewidth=0.8
-        )
+    sizes = dict.fromkeys(track.along.replace("_", " ") for track in tracks if track.along in SIZES)
+    if sizes:
+        entries[f"power of the {' or '.join(sizes)}"] = Line2D([], [], color=_GUIDE, linewidth=0.8)
     if any(end is None for track in tracks for point in track.points for end in point[2:]):
         mark: style.Look = {"marker": CARETUP, "markersize": 3.0, "linestyle": "none"}
         entries["interval open: end of the grid"] = Line2D([], [], color="black", **mark)
