@@ -109,7 +109,7 @@ class Claim(BestClaim):
             value, sampled = float(ratio_of(value, other.value)), ratio_of(sampled, other.sampled)
         interval = best_ratio_interval(value, sampled, self.over)
         below = 1 - self.margin
-        what, ratio_name = "that is", f"{first.name} ratio"
+        what, ratio_name = "that is", f"ratio of the {first.name}"
         if len(ratios) > 1:
             what, ratio_name = "the ratio changes to", f"change of the {ratio_name}"
         return Measurement(

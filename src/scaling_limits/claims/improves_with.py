@@ -76,7 +76,7 @@ class Claim(BestClaim):
             holds=together(answers),
             value=value,
             interval=interval,
-            threshold=f"{quantity_name(self)} ratio below {setting(1 - self.margin)}, "
+            threshold=f"ratio of the {quantity_name(self)} below {setting(1 - self.margin)}, "
             f"no step above {setting(allowed)}",
             detail=f"the best {quantity_name(self)} goes from {number(best[smallest])} at {along} "
             f"{setting(smallest)} to {number(best[largest])} at {setting(largest)}, "

@@ -88,7 +88,7 @@ class Claim(BestClaim):
             holds=holds,
             value=value,
             interval=interval,
-            threshold=f"{quantity_name(self)} ratio {threshold}",
+            threshold=f"ratio of the {quantity_name(self)} {threshold}",
             detail=f"the best {quantity_name(self)} goes from {number(best[0])} at {where[0]} to {number(best[1])} at "
             f"{setting(ends[1])}, {with_interval(value, interval)} times as much; it should be {threshold}",
         )

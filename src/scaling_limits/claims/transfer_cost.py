@@ -90,7 +90,7 @@ class Claim(BestClaim):
             holds=holds,
             value=value,
             interval=interval,
-            threshold=f"{quantity_name(self)} ratio at most {setting(1 + self.tolerance)}",
+            threshold=f"ratio of the {quantity_name(self)} at most {setting(1 + self.tolerance)}",
             detail=f"the best of {prose(self.along)} {setting(reference)} ({settings}) gives "
             f"{with_interval(value, interval)} times the smallest {quantity_name(self)} "
             f"at {setting(costliest)}; allowed {setting(1 + self.tolerance)}",
