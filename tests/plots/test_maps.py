@@ -246,15 +246,17 @@ def test_a_ratio_line_separates_the_cells_whose_x_is_at_least_k_times_y(tmp_path
             assert right == [width for width in widths if width >= ratio * depth], (name, depth)
 
 
-def test_all_rows_share_a_colour_bar_with_ticks_at_both_ends(bowls: Drawn, cosines: Drawn) -> None:
-    for found, label in ((bowls, "training loss"), (cosines, "cosine")):
-        (bar,) = [ax for ax in found.figure.axes if ax not in found.axes]
-        assert label in bar.get_ylabel()
-        assert bar.get_yticks()[[0, -1]] == pytest.approx(bar.get_ylim())
-        assert all(names(bar.get_yticklabels()))
-        # it is as high as the first row of maps
-        ends = [box.get_window_extent().intervaly for box in (bar, found.axes[0])]
-        assert ends[0] == pytest.approx(ends[1], abs=0.1 * np.ptp(ends[1]))
+def test_each_row_has_a_colour_bar_with_ticks_at_both_ends(bowls: Drawn, cosines: Drawn) -> None:
+    for found, rows, label in ((bowls, 2, "training loss"), (cosines, 1, "cosine")):
+        bars = [ax for ax in found.figure.axes if ax not in found.axes]
+        assert len(bars) == rows
+        assert all(label in bar.get_ylabel() for bar in bars)
+        for bar, first in zip(bars, found.axes[:: len(found.axes) // rows], strict=True):
+            assert bar.get_yticks()[[0, -1]] == pytest.approx(bar.get_ylim())
+            assert all(names(bar.get_yticklabels()))
+            # it is as high as its row of maps
+            ends = [box.get_window_extent().intervaly for box in (bar, first)]
+            assert ends[0] == pytest.approx(ends[1], abs=0.1 * np.ptp(ends[1]))
 
 
 # the optima against the size, and controls

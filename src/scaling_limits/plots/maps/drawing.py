@@ -62,7 +62,7 @@ _HATCHED: style.Look = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
 
 class Maps(Along[Options, MapPanel]):
-    """A row of maps for each panel, a colour bar, and optima against the size."""
+    """A row of maps with a colour bar for each panel, and optima against the size."""
 
     last = 0.06
 
@@ -142,7 +142,7 @@ class Maps(Along[Options, MapPanel]):
         x = plot.x_label or text.axis_label(plot.x, results.cells, plot.symbols)
         y = plot.y_label or text.axis_label(plot.y, results.cells, plot.symbols)
         self.label(x, [text.wrap(y, _characters(height)) for height in self._heights])
-        self._bar()
+        self._bars()
         self._optima()
         entries: dict[str, Artist] = {}
         if self.plot.best:
@@ -165,19 +165,16 @@ class Maps(Along[Options, MapPanel]):
         """The colour map; the best values are dark."""
         return colormaps[style.COLOUR_MAP]
 
-    def _bar(self) -> None:
-        """Add the colour bar of all maps next to the first of the highest rows, with ticks at both ends."""
-        height = max(self._heights)
-        at = self._heights.index(height)
-        name = text.wrap(metric_info(self.plot.quantity).label, _characters(height))
+    def _bars(self) -> None:
+        """Add a colour bar to each row, with ticks at both ends; the name has room next to the highest rows."""
         shown = ScalarMappable(self.norm, self.colours)
-        bar = self.body.area.colorbar(shown, cax=self.beyond[at], label=name)
+        label = metric_info(self.plot.quantity).label
         low, high = float(self.norm.vmin or 0.0), float(self.norm.vmax or 1.0)
-        page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, beyond=self._beyond)
-        bar.outline.set_visible(False)
-        for row, ax in enumerate(self.beyond):
-            if row != at:
-                ax.remove()
+        for ax, height in zip(self.beyond, self._heights, strict=True):
+            name = text.wrap(label, _characters(height)) if height == max(self._heights) else ""
+            bar = self.body.area.colorbar(shown, cax=ax, label=name)
+            page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, beyond=self._beyond)
+            bar.outline.set_visible(False)
 
     def _optima(self) -> None:
         """Draw the optima against the size below the maps."""
