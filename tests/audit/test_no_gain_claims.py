@@ -31,7 +31,7 @@ def test_the_ratio_decides(decide, tabulate, bowl_rows, claim, ratio, expected):
     assert verdict.verdict == expected
     assert verdict.value == pytest.approx(ratio, rel=0.01)
     bound = "0.95" if claim is NO_GAIN else "1.05"
-    assert verdict.threshold == f"training loss ratio at least {bound}"
+    assert verdict.threshold == f"ratio of the training loss at least {bound}"
 
 
 def test_sizes_between_the_ends_do_not_count(decide, tabulate, bowl_rows):
