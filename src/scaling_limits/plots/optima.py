@@ -87,24 +87,35 @@ class Track:
         return replace(self, points=tuple(points))
 
 
-def is_judged(claim: JsonObject, grid: str, quantity: Quantity, best_over: Iterable[str]) -> bool:
-    """Return whether a claim judges the optimum of a quantity in a grid.
+def judging(
+    judged: Iterable[JsonObject],
+    over_along: tuple[str, str | None],
+    grid: str,
+    quantity: Quantity,
+    best_over: Iterable[str],
+) -> JsonObject | None:
+    """Return the first claim that judges the optimum of a quantity in a grid, or None.
 
     A claim whose optima are the best over further columns judges what is the best over these.
 
     Args:
-        claim: a claim about an optimum, as in `FigureFolder.judged`.
+        judged: the claims about optima, as in `FigureFolder.judged`.
+        over_along: the hyperparameter, and the size along which its optimum is judged.
         grid: the name of the grid.
         quantity: the quantity that is shown.
         best_over: the columns over which the best value is shown.
     """
     # an error and the accuracy have the same optimum
-    claimed, shown = (
-        which.model_dump(exclude={"label", "complement"})
-        for which in (Quantity.model_validate(claim["quantity"]), quantity)
-    )
-    named = any(grid in arm["grids"] for arm in claim["arms"])
-    return named and set(claim.get("profile", ())) <= set(best_over) and claimed == shown
+    shown = quantity.model_dump(exclude={"label", "complement"})
+    best = set(best_over)
+    for claim in judged:
+        claimed = Quantity.model_validate(claim["quantity"])
+        same = (claim["over"], claim["along"]) == over_along
+        same &= set(claim.get("profile", ())) <= best
+        named = any(grid in arm["grids"] for arm in claim["arms"])
+        if same and named and claimed.model_dump(exclude={"label", "complement"}) == shown:
+            return claim
+    return None
 
 
 def track_of(claim: JsonObject, grid: str, panel: int, column: int, name: str) -> Track | None:

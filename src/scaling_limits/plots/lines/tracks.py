@@ -28,16 +28,7 @@ def judging(judged: Iterable[JsonObject], panel: Panel, line: Line) -> JsonObjec
 
     A claim whose optima are the best over further columns judges lines that are the best over these.
     """
-    columns = (panel.x, panel.hue)
-    return next(
-        (
-            claim
-            for claim in judged
-            if (claim["over"], claim["along"]) == columns
-            and optima.is_judged(claim, line.grid, line.quantity, panel.over)
-        ),
-        None,
-    )
+    return optima.judging(judged, (panel.x, panel.hue), line.grid, line.quantity, panel.over)
 
 
 def _judged(lines: Lines) -> Iterator[optima.Track]:

@@ -28,16 +28,14 @@ def _tracks(
     plot: Options, judged: Sequence[JsonObject], over: str, along: str, column: int
 ) -> Iterator[optima.Track]:
     """Yield the optimum of one hyperparameter against one size, in each grid whose first claim has located it."""
-    of_column = [claim for claim in judged if (claim["over"], claim["along"]) == (over, along)]
     for number, panel in enumerate(plot.panels):
-        claims = [
-            claim
-            for claim in of_column
-            if panel.along == along
-            and optima.is_judged(claim, panel.grid, plot.quantity, (plot.x, plot.y))
-        ]
-        for claim in claims[:1]:
-            name = _OWN if panel.grid in claim["arms"][0]["grids"] else _CONTROL
-            track = optima.track_of(claim, panel.grid, number, column, name)
-            if track:
-                yield track
+        if panel.along != along:
+            continue
+        best_over = (plot.x, plot.y)
+        claim = optima.judging(judged, (over, along), panel.grid, plot.quantity, best_over)
+        if claim is None:
+            continue
+        name = _OWN if panel.grid in claim["arms"][0]["grids"] else _CONTROL
+        track = optima.track_of(claim, panel.grid, number, column, name)
+        if track:
+            yield track
