@@ -29,6 +29,7 @@ from scaling_limits.claims.points import (
     table_of,
 )
 from scaling_limits.claims.simulation import Recorded, Simulation
+from scaling_limits.figures.references import comparison_key, reference_values
 from scaling_limits.outcomes import with_interval
 
 if TYPE_CHECKING:
@@ -168,10 +169,8 @@ def relative_errors(claim: Claim, results: Results, reference: Results) -> Table
     if sized:
         known = values.rows[claim.along].isin(limit.rows[claim.along])
         values = replace(values, rows=values.rows[known])
-    # a limit that was computed for each seed used the same data as the network with this seed
-    paired = set(values.rows["seed"]) <= set(limit.rows["seed"])
-    key = [*points_by, "seed"] if paired else points_by
-    rows = values.rows.join(limit.rows.groupby(key)["value"].mean().rename("limit"), on=key)
+    key = comparison_key(values.rows, limit.rows, points_by)
+    rows = values.rows.assign(limit=reference_values(values.rows, limit.rows, key))
     if not (np.isfinite(rows["limit"]) & (rows["limit"] != 0)).all():
         raise UndecidedError(
             f"{' and '.join(claim.reference)} gives no {quantity_name(claim)}, or zero, at a point, so "

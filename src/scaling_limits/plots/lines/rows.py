@@ -7,6 +7,7 @@ import pandas as pd
 
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.metrics import Centre, metric_info
+from scaling_limits.figures.references import comparison_key, reference_values
 from scaling_limits.plots.lines import Line, Panel
 from scaling_limits.plots.tables import (
     GridResults,
@@ -125,13 +126,8 @@ def _errors(grids: GridResults, panel: Panel, line: Line, rows: pd.DataFrame) ->
         elif panel.values is not None:
             selected(references, panel.hue, panel.values, line.reference)
             rows = rows[rows[panel.hue].isin(sizes)]
-    paired = set(rows["seed"]) <= set(references["seed"])
-    key = [*columns, "seed"] if paired else columns
-    if key:
-        means = references.groupby(key)["value"].mean().rename("reference")
-        reference = rows[key].join(means, on=key)["reference"]
-    else:
-        reference = pd.Series(references["value"].mean(), rows.index)
+    key = comparison_key(rows, references, columns)
+    reference = reference_values(rows, references, key)
     if reference.isna().any():
         raise ScalingLimitsError(
             f"the grid '{line.reference}' lacks values of {' and '.join(key)} that '{line.grid}' has"
