@@ -102,7 +102,7 @@ class TestImprovesWith:
         verdict = decide(IMPROVES, tabulate(bowl_rows(still, level=level.__getitem__)))
         assert verdict.verdict == "fails"
         assert verdict.value == pytest.approx(0.5, rel=0.05)
-        assert "it is at most 1.13 [1." in verdict.detail
+        assert "the largest ratio is 1.13 [1." in verdict.detail
 
     def test_a_fall_by_less_than_the_margin_fails(self, decide, tabulate, bowl_rows):
         level = {32: 1.0, 64: 0.995, 128: 0.99, 256: 0.985}
@@ -145,7 +145,7 @@ class TestImprovesWith:
         found = decide(IMPROVES | {"over": []}, tabulate(rows))
         assert found.verdict == verdict
         assert found.interval[1] < 0.98
-        printed = re.search(r"at most (\S+) \[(\S+), (\S+)\] times that", found.detail)
+        printed = re.search(r"largest ratio is (\S+) \[(\S+), (\S+)\]", found.detail)
         low, high = (float(number) for number in printed.groups()[1:])
         assert (low < 1.02 < high) == (verdict == "inconclusive")
 
@@ -253,13 +253,13 @@ class TestGap:
         assert decide(GAP | {"margin": -0.02}, results).verdict == "fails"
 
     def test_a_gap_grows_beside_that_of_the_smallest_size(self, decide, tabulate, bowl_rows):
-        """From 0.8 to 0.4 times as much; the sizes in between do not count."""
+        """The ratio goes from 0.8 to 0.4; the sizes in between do not count."""
         level = {32: 0.8, 64: 9.0, 128: 9.0, 256: 0.2}
         rows = self.rows(bowl_rows, level.__getitem__, lambda n: 1.0 if n < 256 else 0.5)
         verdict = decide(self.GROWS, tabulate(rows))
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.5, rel=0.05)
-        assert "the ratio changes to 0." in verdict.detail
+        assert "the ratio changes by a factor of 0." in verdict.detail
 
     @pytest.mark.parametrize(("late", "expected"), [(1.1, "holds"), (1.4, "fails")])
     def test_a_gap_by_another_quantity(self, decide, tabulate, map_rows, late, expected):

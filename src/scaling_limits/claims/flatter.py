@@ -140,7 +140,7 @@ class Claim(ClaimBase):
             detail = (
                 f"{quantity_name(self)} spreads by {number(spreads[0])} over {prose(self.over)} "
                 f"and by {number(spreads[1])} over {prose(self.than)}{where}: "
-                f"{with_interval(value, interval)} times as much; it should be {allowed}"
+                f"the ratio is {with_interval(value, interval)}; it should be {allowed}"
             )
             judged.append((decide(value, interval, 0.0, 1 / self.factor), value, interval, detail))
         holds = together([holds_here for holds_here, *_ in judged])

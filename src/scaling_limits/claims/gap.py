@@ -109,16 +109,16 @@ class Claim(BestClaim):
             value, sampled = float(ratio_of(value, other.value)), ratio_of(sampled, other.sampled)
         interval = best_ratio_interval(value, sampled, self.over)
         below = 1 - self.margin
-        what, ratio_name = "that is", f"ratio of the {first.name}"
+        what, ratio_name = "the ratio is", f"ratio of the {first.name}"
         if len(ratios) > 1:
-            what, ratio_name = "the ratio changes to", f"change of the {ratio_name}"
+            what, ratio_name = "the ratio changes by a factor of", f"change of the {ratio_name}"
         return Measurement(
             holds=decide(value, interval, 0.0, below),
             value=value,
             interval=interval,
             threshold=f"{ratio_name} below {setting(below)}",
             detail=f"{'; '.join(ratio.text for ratio in ratios)}: {what} "
-            f"{with_interval(value, interval)} times as much; below {setting(below)} is asked",
+            f"{with_interval(value, interval)}; it should be below {setting(below)}",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

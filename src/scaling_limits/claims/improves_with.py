@@ -80,9 +80,9 @@ class Claim(BestClaim):
             f"no step above {setting(allowed)}",
             detail=f"the best {quantity_name(self)} goes from {number(best[smallest])} at {along} "
             f"{setting(smallest)} to {number(best[largest])} at {setting(largest)}, "
-            f"{with_interval(value, interval)} times as much (below {setting(1 - self.margin)} is asked); "
-            f"it is at most {with_interval(step, step_interval)} times that of the next smaller {along} "
-            f"({setting(allowed)} is allowed)",
+            f"a ratio of {with_interval(value, interval)}, which should be below {setting(1 - self.margin)}; "
+            f"from one {along} to the next, the largest ratio is {with_interval(step, step_interval)}, "
+            f"which should be at most {setting(allowed)}",
             undecided=open_step if answers[0] else "",
         )
 

@@ -90,7 +90,7 @@ class Claim(BestClaim):
             interval=interval,
             threshold=f"ratio of the {quantity_name(self)} {threshold}",
             detail=f"the best {quantity_name(self)} goes from {number(best[0])} at {where[0]} to {number(best[1])} at "
-            f"{setting(ends[1])}, {with_interval(value, interval)} times as much; it should be {threshold}",
+            f"{setting(ends[1])}, a ratio of {with_interval(value, interval)}; it should be {threshold}",
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
