@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Generic, TypeVar, cast
 
@@ -44,7 +44,7 @@ class Registry(Generic[Part]):
     functions: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def with_files(self, files: Mapping[str, Path | str]) -> "Registry[Part]":
+    def with_files(self, files: Mapping[str, PurePath | str]) -> "Registry[Part]":
         """Return this registry with the user's parts: name -> path of a Python file."""
         return replace(self, files={name: Path(file).as_posix() for name, file in files.items()})
 
@@ -141,7 +141,7 @@ class Registry(Generic[Part]):
             if word not in defined:
                 raise ConfigurationError(
                     None,
-                    f"defines no '{word}'; the module of a {self.kind} must define {', '.join(required)}",
+                    f"defines no '{word}'; the module of this {self.kind} must define {', '.join(required)}",
                     place=where,
                 )
 

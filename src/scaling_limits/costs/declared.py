@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
 
 from scaling_limits import algorithms, limits, measurements, optimisers
 from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.registry import Registry
 
-Work = Callable[[Cell, object], None]
+Work = Callable[[Cell, Any], None]
 _REGISTRIES: Mapping[str, Registry[object]] = {
     "limit": limits.registry,
     "measurement": measurements.registry,
