@@ -102,6 +102,11 @@ def test_a_file_without_settings_declares_nothing_and_is_imported_to_compute(
         ("rule.txt", RULE, "no Python file; its name must end in .py"),
         ("rule.py", RULE.replace("init, ", "ini, "), "defines no 'init'; .* init, update, errors"),
         ("rule.py", f"{RULE}\nTABLE.init(3)".replace("init, ", "ini, "), "defines no 'init'"),
+        (
+            "rule.py",
+            RULE.replace("(Strict)", ""),
+            "its Settings must be a class derived from .*Strict",
+        ),
         ("rule.py", f"{RULE}\n1 / 0", "cannot be imported: ZeroDivisionError"),
         ("rule.py", f"{RULE}\nimport jax", "imports JAX at its top level; .* inside its functions"),
     ],

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Generic, TypeVar, cast
 
 from scaling_limits.errors import ConfigurationError, unknown
+from scaling_limits.strict import Strict
 
 Part = TypeVar("Part", covariant=True)
 """The contract of a part: the `Protocol` that the module of each part satisfies."""
@@ -66,7 +67,8 @@ class Registry(Generic[Part]):
 
         Raises:
             ConfigurationError: the name is unknown (the message gives the closest one), or the module of a package or
-                a user's file cannot be imported, imports JAX, or lacks a required name.
+                a user's file cannot be imported, imports JAX, lacks a required name, or has Settings of another base
+                class.
         """
         declaring = self._declaring(name)
         if name in self.own:
@@ -93,6 +95,10 @@ class Registry(Generic[Part]):
                 place=where,
             )
         self._refuse_missing(self.needed, vars(module), where)
+        settings = getattr(module, "Settings", Strict)
+        if not (isinstance(settings, type) and issubclass(settings, Strict)):
+            problem = "its Settings must be a class derived from scaling_limits.strict.Strict"
+            raise ConfigurationError(None, problem, place=where)
         return module
 
     def get(self, name: str) -> Part:
