@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from click.testing import CliRunner
 
-from scaling_limits.algorithms.own import FUNCTIONS
+from scaling_limits.algorithms import registry as algorithms
 from scaling_limits.commands.main import main
 from scaling_limits.commands.readable import aligned
 from scaling_limits.configuration import load
@@ -911,7 +911,7 @@ def _found_late() -> Iterator[Case]:
         ),
     ):
         yield Case("B", name, (TOY, path, word), files=files)
-    algorithm = "".join(f"def {name}(problem, *state): ...\n" for name in FUNCTIONS)
+    algorithm = "".join(f"def {name}(problem, *state): ...\n" for name in algorithms.functions)
     yield Case(
         "B",
         "metric that an own algorithm does not record",

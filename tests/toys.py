@@ -147,7 +147,7 @@ def cell(
     """The cell of `SETTINGS` with changes."""
     resources = {key: changes.pop(key) for key in ("cells_per_batch", "device") if key in changes}
     plans = {name: MeasurementPlan(steps=steps) for name, steps in (measure or {}).items()}
-    resolver = Resolver(Resources.model_validate(resources), {}, {}, rows or [])
+    resolver = Resolver(Resources.model_validate(resources), {}, rows or [])
     return resolver.resolve({**SETTINGS, **changes}, plans).cell
 
 

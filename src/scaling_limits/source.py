@@ -24,6 +24,7 @@ from functools import cache
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
+from scaling_limits.errors import ConfigurationError
 from scaling_limits.runtime import NUMERICAL_LIBRARIES
 
 PACKAGE = "scaling_limits"
@@ -80,10 +81,39 @@ def _distributions(needed: Mapping[str, frozenset[str]]) -> set[str]:
         if not _is_inner(name)
         for root in _roots(name, declarations)
     }
-    unknown = packages - sys.stdlib_module_names - {PACKAGE}
+    return {name for names in _installed(packages).values() for name in names}
+
+
+def _installed(packages: Collection[str]) -> dict[str, list[str]]:
+    """Return the installed distributions of packages, without those whose versions are part of every cell's key."""
+    further = {*packages} - sys.stdlib_module_names - {"", PACKAGE, *NUMERICAL_LIBRARIES}
     # the lookup takes a fifth of a second
-    installed = packages_distributions() if unknown else {}
-    return {name for root in unknown for name in installed.get(root, ())} - {*NUMERICAL_LIBRARIES}
+    distributions = packages_distributions() if further else {}
+    return {root: distributions.get(root, []) for root in further}
+
+
+def refuse_untracked(file: str) -> None:
+    """Reject imports anywhere in a user's file on which its digest does not depend.
+
+    Raises:
+        ConfigurationError: the file imports another file of its folder, or a module of no installed package.
+    """
+    imported = _roots(file, DECLARATIONS)
+    siblings = {path.stem for path in Path(file).parent.glob("*.py")}
+    for root in sorted(imported & {"", *siblings}):
+        raise ConfigurationError(
+            None,
+            f"imports '{root or '.'}' from its own folder, but the keys of cells depend on this file only; "
+            "move the code into this file",
+            place=file,
+        )
+    for root in sorted(root for root, names in _installed(imported).items() if not names):
+        raise ConfigurationError(
+            None,
+            f"imports '{root}', which belongs to no installed package, so the keys of cells could not depend on its "
+            "version; import only installed packages",
+            place=file,
+        )
 
 
 def _is_inner(name: str) -> bool:
@@ -91,13 +121,13 @@ def _is_inner(name: str) -> bool:
 
 
 def _roots(name: str, needed: frozenset[str]) -> set[str]:
-    """Return the packages from which a module imports, other than its own."""
+    """Return the packages from which a module imports, other than its own; "" for a relative import."""
     roots = set()
     for node in ast.walk(_parse(name, _text(name), needed)):
         if isinstance(node, ast.Import):
             roots |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            roots.add(str(node.module).split(".")[0])
+        elif isinstance(node, ast.ImportFrom):
+            roots.add("" if node.level else str(node.module).split(".")[0])
     return roots - {name.split(".")[0]}
 
 

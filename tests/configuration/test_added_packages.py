@@ -35,7 +35,7 @@ from toys_of_packages import KFAC, MEASURED, SETTINGS
 
 def cell(measured=(), **changes):
     plans = {name: MeasurementPlan(steps=[0]) for name in measured}
-    return Resolver(Resources(), {}, {}).resolve({**SETTINGS, **changes}, plans).cell
+    return Resolver(Resources(), {}).resolve({**SETTINGS, **changes}, plans).cell
 
 def refused(**changes):
     try:

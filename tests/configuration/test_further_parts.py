@@ -127,7 +127,7 @@ settings = {
     "activation": "tanh", "parameterisation": "plain", "algorithm": "noisy", "optimiser": "averaged",
     "learning_rate": 0.1, "num_steps": 5, "batch_size": 8,
 }
-resolver = Resolver(Resources(), {}, {}, [row])
+resolver = Resolver(Resources(), {}, [row])
 plans = {"largest": MeasurementPlan(steps=["end"])}
 cells = [resolver.resolve({**settings, "noise": noise}, plans).cell for noise in (0.0, 0.5)]
 generator = np.random.default_rng(0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scaling_limits.algorithms import own
+from scaling_limits import source
 from scaling_limits.algorithms.backpropagation import computation as backpropagation
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.configuration import load
@@ -161,7 +161,7 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     assert configuration.data_path == home
     assert Path(configuration.main.data.downloads) == home / "downloads"
     assert configuration.user_datasets == {"mine": home / "mine.npz"}
-    assert configuration.user_algorithms == {"copy": home / "copy.py"}
+    assert configuration.own.algorithms.files == {"copy": str(home / "copy.py")}
     with pytest.raises(ConfigurationError, match=r"data\.path: .*home/nowhere is not there"):
         configured(tmp_path, overrides={"data": {"path": "~/nowhere"}})
 
@@ -269,7 +269,7 @@ def test_it_may_use_all_numbers_of_a_role(tmp_path):
     [
         (None, r"algorithms\.copy: .*own\.py: cannot be read"),
         ("def update(:\n", r"own\.py: cannot be read as Python: .*line 1"),
-        ("def init(problem):\n    ...\n", r"own\.py: defines no function 'update'"),
+        ("def init(problem):\n    ...\n", r"own\.py: defines no 'update'"),
     ],
 )
 def test_a_file_that_is_no_algorithm_is_refused(tmp_path, text, message):
@@ -310,7 +310,7 @@ def test_its_source_has_the_versions_of_packages_that_it_imports(tmp_path, monke
         assert (cell_key(cell) != before) == changes
     rewrite(file, text.replace("helpers.inner", "halpers"))
     with pytest.raises(ConfigurationError, match="imports 'halpers', which belongs to no instal"):
-        own.check("copy", str(file))
+        source.refuse_untracked(str(file))
 
 
 def install(site, name, package, version="0.1"):

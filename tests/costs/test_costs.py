@@ -402,7 +402,7 @@ def test_a_batch_shares_its_kernels_and_pads_what_is_short() -> None:
 
 def test_what_says_nothing_of_its_work_is_taken_for_backpropagation(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text("")
+    file.write_text("init = update = errors = None\n")
     known = cell(**BACKPROPAGATION)
     given = {**known.algorithm.model_dump(exclude={"fisher"}), "name": "mine", "file": str(file)}
     spec = AlgorithmSpec.model_validate(given)

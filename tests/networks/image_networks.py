@@ -32,7 +32,7 @@ def cell(**changes) -> Cell:
         "num_steps": 1,
         "batch_size": 4,
     }
-    return Resolver(Resources(), {}, {}).resolve(settings | changes, plans).cell
+    return Resolver(Resources(), {}).resolve(settings | changes, plans).cell
 
 
 def scaling_of(cell: Cell) -> dict[str, dict[str, float]]:

@@ -6,9 +6,9 @@ gradients require a `contract.ObservedAlgorithm`. No algorithm imports another a
 limits against which it is tested. A user's file is a module with the same functions.
 """
 
-from typing import TYPE_CHECKING, cast
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from scaling_limits.algorithms import own
 from scaling_limits.cells import AlgorithmSpec
 from scaling_limits.registry import Registry
 
@@ -24,14 +24,24 @@ registry: "Registry[Algorithm]" = Registry(
         "target_propagation": "scaling_limits.algorithms.target_propagation",
     },
     "scaling_limits.algorithms",
+    functions=("init", "update", "errors"),
 )
 
 
 def module(spec: AlgorithmSpec) -> str:
-    """Return the dotted name of an algorithm's module, or its file; raise ConfigurationError for an unknown name."""
-    return registry.module(spec.name) if spec.file is None else spec.file
+    """Return the dotted name of the computing module of an algorithm, or its file; raises as `Registry.module` does."""
+    return _registry(spec).module(spec.name)
+
+
+def part(spec: AlgorithmSpec) -> ModuleType:
+    """Import and return the module that declares an algorithm; raises as `Registry.part` does."""
+    return _registry(spec).part(spec.name)
 
 
 def get(spec: AlgorithmSpec) -> "Algorithm":
-    """Import and return the module of an algorithm; raises as `module` does."""
-    return registry.get(spec.name) if spec.file is None else cast("Algorithm", own.load(spec.file))
+    """Import and return the module that computes an algorithm; raises as `Registry.get` does."""
+    return _registry(spec).get(spec.name)
+
+
+def _registry(spec: AlgorithmSpec) -> "Registry[Algorithm]":
+    return registry if spec.file is None else registry.with_files({spec.name: spec.file})

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
 
+from pydantic.fields import FieldInfo
+
 from scaling_limits.cells import Cell, CellSettings, digest
 from scaling_limits.configuration import (
     allowed_keys,
     axes,
     judgeable,
     own_parts,
+    parts,
     resolved_figure,
 )
 from scaling_limits.configuration.files import read_tree, yaml_files
@@ -36,12 +39,12 @@ from scaling_limits.configuration.recorded import unrecorded
 from scaling_limits.configuration.resolve import Resolved, Resolver
 from scaling_limits.configuration.trees import Leaf, Origin, Tree, located, merge, origin_at, plain
 from scaling_limits.configuration.validation import raise_together, validate
-from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.costs.packing import shards
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, unknown
 from scaling_limits.figures import OWN
 from scaling_limits.figures.names import natural
+from scaling_limits.strict import Strict
 from scaling_limits.training.settings import SEEDS
 
 # as in the Snakefile: the wildcard of papers, and the targets with which a paper's name must not collide
@@ -106,23 +109,23 @@ class Configuration:
         return {**catalogue.archives(self.data_path), **self.own.datasets}
 
     @cached_property
-    def user_algorithms(self) -> dict[str, Path]:
-        """The files of user-defined algorithms by name."""
-        return self.own.algorithms
-
-    @cached_property
     def _resolver(self) -> Resolver:
-        return Resolver(
-            self.main.resources,
-            self.user_datasets,
-            self.user_algorithms,
-            self.own.rows,
-        )
+        own = self.own
+        return Resolver(self.main.resources, self.user_datasets, own.rows, own.algorithms)
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
+    def fields(self) -> dict[str, FieldInfo]:
+        """The fields of all settings by name, with those that user-defined algorithms declare."""
+        registry = self.own.algorithms
+        known = dict(parts.fields())
+        for name in registry.files:
+            known |= getattr(registry.part(name), "Settings", Strict).model_fields
+        return known
+
+    @cached_property
+    def _settings(self) -> frozenset[str]:
         """The names of all settings."""
-        return Vocabulary(self.user_algorithms)
+        return frozenset(self.fields)
 
     @cached_property
     def data_path(self) -> Path | None:
@@ -177,19 +180,19 @@ class Configuration:
         Raises:
             ConfigurationError: the paper does not exist, or a change refers to something that it does not have.
         """
-        user = _changes(self.user.tree(slug), self.vocabulary.names, f"papers.{slug}.")
+        user = _changes(self.user.tree(slug), self._settings, f"papers.{slug}.")
         caps = Caps() if slug == OWN else self.preset.caps
         return Paper(self._library(slug), Changes(self.main.preset, caps, user))
 
     @cache
     def original(self, slug: str, name: str) -> Experiment:
         """Return an experiment at the paper's scale, as written in its file."""
-        return _experiment(self.paper(slug).written.experiment(name), self.vocabulary.names)
+        return _experiment(self.paper(slug).written.experiment(name), self._settings)
 
     @cache
     def experiment(self, slug: str, name: str) -> Experiment:
         """Return an experiment as configured; an unknown name raises ConfigurationError with the nearest name."""
-        experiment = _experiment(self.paper(slug).experiment(name), self.vocabulary.names)
+        experiment = _experiment(self.paper(slug).experiment(name), self._settings)
         return experiment if slug == OWN else _reseeded(experiment, self.preset.seeds.first)
 
     @cache
@@ -197,7 +200,7 @@ class Configuration:
         """Return a figure as configured; an unknown name raises ConfigurationError with the nearest name."""
         paper = self.paper(slug)
         _, experiment = paper.figure(name)
-        other_metrics = bool(self.user_algorithms)
+        other_metrics = bool(self.own.algorithms.files)
         resolved, _ = raise_together(
             [
                 lambda: resolved_figure.figure(paper, name, other_metrics=other_metrics),
@@ -294,7 +297,7 @@ class Configuration:
         stated: dict[str, dict[str, str]] = {}
         for grid, node in paper.experiment(experiment).grids.items():
             tree = merge(merge(of_paper, node.stated), written.tree("stated"))
-            allowed_keys.refuse_unknown(tree, "setting", self.vocabulary.names, "stated.")
+            allowed_keys.refuse_unknown(tree, "setting", self._settings, "stated.")
             places = plain(tree) if in_paper(figure) else {}
             stated[grid] = {key: str(place) for key, place in places.items()}
         return stated
@@ -406,7 +409,7 @@ class Configuration:
         if slug not in self.papers:
             raise ConfigurationError(None, unknown("paper", slug, self.papers))
         faults = self.own.faults if slug == OWN else {}
-        return Library(self.root, slug, _presets(self.root), self.vocabulary.names, faults)
+        return Library(self.root, slug, _presets(self.root), self._settings, faults)
 
 
 def load(root: Path | str, overrides: Mapping[str, object] | None = None) -> Configuration:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from scaling_limits import algorithms
+from scaling_limits import algorithms, source
 from scaling_limits.configuration import allowed_keys
 from scaling_limits.configuration.files import read_tree, yaml_files
 from scaling_limits.configuration.models import OwnNames
@@ -19,6 +19,7 @@ from scaling_limits.configuration.validation import validate
 from scaling_limits.datasets import catalogue
 from scaling_limits.errors import ConfigurationError, ScalingLimitsError
 from scaling_limits.parameterisations.table import TABLE, Row
+from scaling_limits.registry import Registry
 
 FOLDER = "config/experiments"
 UNFORESEEN = "a fault of the program"
@@ -101,10 +102,17 @@ class OwnParts:
         """The files of user-defined datasets by name."""
         return dict(self._files(_DATASETS))
 
-    @property
-    def algorithms(self) -> dict[str, Path]:
-        """The files of user-defined algorithms by name."""
-        return dict(self._files(_ALGORITHMS))
+    @cached_property
+    def algorithms(self) -> Registry[object]:
+        """The registry of algorithms with the user's files.
+
+        Raises:
+            ConfigurationError: an algorithm of `config/config.yaml` is unusable.
+        """
+        for part in self._main_parts:
+            if part.kind == _ALGORITHMS:
+                refuse_unusable(part)
+        return algorithms.registry.with_files(dict(self._files(_ALGORITHMS)))
 
     @property
     def rows(self) -> list[Row]:
@@ -168,15 +176,13 @@ def refuse_unusable(part: OwnPart) -> None:
     if kind == _DATASETS and not file.is_file():
         raise ConfigurationError(f"{kind}.{name}", f"{file} is not there", place=origin)
     if kind == _ALGORITHMS:
+        registry = algorithms.registry.with_files({name: file})
         try:
-            algorithms.own.check(name, file.as_posix())
-            algorithms.own.declaration(file.as_posix())
+            # before the file is imported for its settings
+            source.refuse_untracked(registry.module(name))
+            registry.part(name)
         except ConfigurationError as error:
-            raise ConfigurationError(None, error, place=origin) from None
-        except Exception as error:
-            # raised by the user's file when it is imported for its settings
-            problem = f"{file}: cannot be imported: {error!r}"
-            raise ConfigurationError(f"{kind}.{name}", problem, place=origin) from error
+            raise ConfigurationError(f"{kind}.{name}", error, place=origin) from error
 
 
 def _clash(part: OwnPart, all_parts: Sequence[OwnPart]) -> str | None:

@@ -9,7 +9,6 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import cast
 
@@ -71,11 +70,11 @@ class Names(Strict):
 class Parts:
     """The modules of the selected parts.
 
-    `file` is the file of a user-defined algorithm; `algorithm` is None if this file declares nothing.
+    `file` is the file of a user-defined algorithm.
     """
 
     network: ModuleType
-    algorithm: ModuleType | None
+    algorithm: ModuleType
     limit: ModuleType | None
     loss: ModuleType
     optimiser: ModuleType
@@ -93,43 +92,42 @@ class Parts:
 
 
 def choose(
-    values: Mapping[str, object], measured: Iterable[str], user_algorithms: Mapping[str, Path]
+    values: Mapping[str, object], measured: Iterable[str], known_algorithms: Registry[object]
 ) -> Parts:
     """Return the parts that the settings name.
 
     Args:
         values: the settings.
         measured: the names of the measurements.
-        user_algorithms: the files of user-defined algorithms by name.
+        known_algorithms: the registry of algorithms, which includes the user's.
 
     Raises:
         ConfigurationError: a part does not exist; the message suggests the nearest name.
     """
     names = {"network": networks.DEFAULT, "loss": losses.DEFAULT, **values}
+    registries = {**_REGISTRIES, "algorithm": known_algorithms}
     for key in ("algorithm", "optimiser"):
         if key not in names:
-            valid = ", ".join(_REGISTRIES[key].modules)
+            valid = ", ".join(registries[key].modules)
             raise ConfigurationError(key, f"is needed. Valid: {valid}")
-    file = _own_file(str(names["algorithm"]), user_algorithms)
     modules = {
         key: _part(key, registry, str(names[key]))
-        for key, registry in _REGISTRIES.items()
-        if key in names and not (key == "algorithm" and file)
+        for key, registry in registries.items()
+        if key in names
     }
     if hasattr(modules["loss"], "Settings"):
         # a loss cannot have settings, since its functions only receive outputs and targets
         raise ConfigurationError(
             "loss", f"'{names['loss']}' declares Settings, and a loss has none"
         )
-    algorithm = modules["algorithm"] if file is None else algorithms.own.declaration(file)
     return Parts(
         modules["network"],
-        algorithm,
+        modules["algorithm"],
         modules.get("limit"),
         modules["loss"],
         modules["optimiser"],
         tuple(_part(name, measurements.registry, name) for name in sorted(measured)),
-        file,
+        known_algorithms.files.get(str(names["algorithm"])),
     )
 
 
@@ -138,18 +136,6 @@ def _part(key: str, registry: Registry[object], name: str) -> ModuleType:
     if name not in registry.modules:
         raise ConfigurationError(key, unknown(registry.kind, name, registry.modules))
     return registry.part(name)
-
-
-def _own_file(algorithm: str, user: Mapping[str, Path]) -> str | None:
-    """Return the file of a user-defined algorithm, or None for an algorithm of the project."""
-    known = algorithms.registry.modules
-    if algorithm in user:
-        file = user[algorithm].as_posix()
-        algorithms.own.check(algorithm, file)
-        return file
-    if algorithm not in known:
-        raise ConfigurationError("algorithm", unknown("algorithm", algorithm, [*known, *user]))
-    return None
 
 
 def compose(values: Mapping[str, object], parts: Parts) -> CellSettings:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from scaling_limits.algorithms import registry
 from scaling_limits.cells import (
     AlgorithmSpec,
     Cell,
@@ -30,6 +31,7 @@ from scaling_limits.networks.layers import Layer
 from scaling_limits.parameterisations import settings as parameterisation_settings
 from scaling_limits.parameterisations import table
 from scaling_limits.parameterisations.powers import EXPONENTS
+from scaling_limits.registry import Registry
 from scaling_limits.strict import Strict
 from scaling_limits.training import settings as training_settings
 
@@ -50,15 +52,15 @@ class Resolved(NamedTuple):
 
 @dataclass(frozen=True)
 class Resolver:
-    """Resolves settings to cells, with the resources of a job, user-defined parts and user-defined rows of exponents.
+    """Resolves settings to cells, with the resources of a job and the user's datasets, rows and algorithms.
 
     The numbers of a row are computed once for each network and not for each cell.
     """
 
     resources: Resources
     user_datasets: Mapping[str, Path]
-    user_algorithms: Mapping[str, Path]
     rows: Sequence[table.Row] = ()
+    algorithms: Registry[object] = registry
     _known: dict[str, table.Parameterisation] = field(default_factory=dict)
 
     def resolve(
@@ -75,7 +77,7 @@ class Resolver:
                 carries the key of the setting at fault, if there is one.
         """
         specified = {key: value for key, value in values.items() if value is not None}
-        parts = choose(specified, plans, self.user_algorithms)
+        parts = choose(specified, plans, self.algorithms)
         settings = compose(specified, parts)
         # limits compute in float64
         dtype = settings.dtype if settings.limit is None else "float64"
@@ -227,7 +229,7 @@ def _algorithm(settings: CellSettings, parts: Parts, inference_step: float) -> A
     part = parts.algorithm
     model: type[AlgorithmSpec] = getattr(part, "Options", AlgorithmSpec)
     options = _declared(settings, model.model_fields)
-    if part is not None and hasattr(part, "options"):
+    if hasattr(part, "options"):
         options |= part.options(settings, inference_step)
     return model(name=settings.algorithm, file=parts.file, **options)
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
 
 from scaling_limits import algorithms, limits, measurements, optimisers
 from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.registry import Registry
 
-Work = Callable[[Cell, object], None]
+Work = Callable[[Cell, Any], None]
 _REGISTRIES: Mapping[str, Registry[object]] = {
     "limit": limits.registry,
     "measurement": measurements.registry,
@@ -15,13 +16,13 @@ _REGISTRIES: Mapping[str, Registry[object]] = {
 }
 
 
-def part_work(part: ModuleType | None) -> Work:
+def part_work(part: ModuleType) -> Work:
     """Return a part's function `work(cell, count)`; the default is the work of backpropagation."""
     work: Work = getattr(part, "work", lambda cell, count: count.backpropagation())
     return work
 
 
-def part_memory(part: ModuleType | None, cell: Cell, **absent: float) -> Mapping[str, float]:
+def part_memory(part: ModuleType, cell: Cell, **absent: float) -> Mapping[str, float]:
     """Return a part's `memory(cell)`, completed by defaults.
 
     Args:
@@ -32,7 +33,7 @@ def part_memory(part: ModuleType | None, cell: Cell, **absent: float) -> Mapping
     Returns:
         Copies of `weights`, of a batch's `units` and of its widest `windows`, the number of test `samples`, or `bytes`.
     """
-    declared: Mapping[str, float] = part.memory(cell) if part and hasattr(part, "memory") else {}
+    declared: Mapping[str, float] = part.memory(cell) if hasattr(part, "memory") else {}
     return {**absent, **declared}
 
 
@@ -41,8 +42,6 @@ def part(kind: str, name: str) -> ModuleType:
     return _REGISTRIES[kind].part(name)
 
 
-def algorithm(spec: AlgorithmSpec) -> ModuleType | None:
-    """Return the module that declares an algorithm, or None for a user-defined algorithm that declares nothing."""
-    if spec.file is not None:
-        return algorithms.own.declaration(spec.file)
-    return algorithms.registry.part(spec.name)
+def algorithm(spec: AlgorithmSpec) -> ModuleType:
+    """Return the module that declares an algorithm."""
+    return algorithms.part(spec)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
+from pydantic.fields import FieldInfo
 
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.models import Experiment, Figure
 from scaling_limits.configuration.namespace import label
-from scaling_limits.configuration.vocabulary import Vocabulary
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN
 from scaling_limits.figures.metrics import METRICS
@@ -105,7 +105,7 @@ def differences(configuration: Configuration, paper: str, name: str) -> list[str
             (False, 'Differs from the preset "full", where the paper does not say'),
         ):
             changed = _differences(
-                original, used, shown, configuration.vocabulary, stated, is_stated=is_stated
+                original, used, shown, configuration.fields, stated, is_stated=is_stated
             )
             notes += [f"{intro}{difference}." for difference in changed]
     notes.append(_seeds(original, used, shown, centre(figure.plot)))
@@ -128,7 +128,7 @@ def _differences(
     original: Experiment,
     used: Experiment,
     shown: Sequence[str],
-    settings: Vocabulary,
+    fields: Mapping[str, FieldInfo],
     stated: Mapping[str, Mapping[str, str]],
     *,
     is_stated: bool,
@@ -139,7 +139,7 @@ def _differences(
         original: the experiment at the paper's scale.
         used: the experiment as configured.
         shown: the grids to compare.
-        settings: the defaults of settings.
+        fields: the fields of settings, with their defaults.
         stated: the settings that the paper states, with their places.
         is_stated: whether to return differences in these settings, or in the others.
     """
@@ -148,7 +148,7 @@ def _differences(
     for grid in shown:
         before, after = _values(original, grid), _values(used, grid)
         for key in sorted({*before, *after} - _SILENT):
-            then, now = (values.get(key, settings.default(key)) for values in (before, after))
+            then, now = (values.get(key, fields[key].default) for values in (before, after))
             if then != now and (key in stated[grid]) == is_stated:
                 source = f" ({stated[grid][key]})" if is_stated else ""
                 grids.setdefault(f"{key} {_instead(key, now, then)}{source}", []).append(grid)

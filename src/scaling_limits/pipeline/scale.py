@@ -170,7 +170,7 @@ class _Scale:
         return [*filter(None, parts), _Part(self._data(grids, cells)), self._seeds(grids, cells)]
 
     def _setting(self, key: str, grids: Sequence[str], cells: pd.DataFrame) -> _Part | None:
-        default = self._configuration.vocabulary.default(key)
+        default = self._configuration.fields[key].default
         now = _values(self._used, grids, key, default)
         then = now if self._original is None else _values(self._original, grids, key, default)
         if (key in _IF_OTHER and now == then) or now <= {None}:

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator
 from tqdm import tqdm
 
 from scaling_limits import runtime
+from scaling_limits.algorithms import registry
 from scaling_limits.configuration import axes, own_parts
 from scaling_limits.configuration.models import MeasurementPlan, OwnNames, Resources
 from scaling_limits.configuration.resolve import Resolved, Resolver
@@ -150,8 +151,8 @@ def _points(
         problem = axes.problem(name, value)
         if problem is not None:
             raise ConfigurationError(name, problem)
-    files = {name: Path(path) for name, path in arguments.algorithms.items()}
-    resolver = Resolver(Resources(), user, files, arguments.parameterisations)
+    known = registry.with_files(arguments.algorithms)
+    resolver = Resolver(Resources(), user, arguments.parameterisations, known)
     points = [resolver.resolve(each, arguments.measurements) for each in axes.points(settings)]
     _refuse_unreached(arguments.measurements, max(each.cell.num_steps for each in points))
     return points
