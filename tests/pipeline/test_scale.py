@@ -117,6 +117,11 @@ def test_a_setting_that_names_the_rows_is_not_repeated() -> None:
     text = line(published("laptop"), "pcn-limits", "figA4")
     assert f"$N$ = 2{DASH}16, $L$ = 4{DASH}12, 1000 updates" in text
     assert "$L = 4$" not in text
+    text = line(published("laptop"), "pc-tp", "figS18")
+    assert (
+        "Fashion-MNIST: 14\N{MULTIPLICATION SIGN}14 pixels; CIFAR-10: 8\N{MULTIPLICATION SIGN}8 pixels."
+        in text
+    )
 
 
 def test_the_paper_s_dataset_is_named_where_the_files_give_another() -> None:

@@ -128,7 +128,10 @@ class _Scale:
         )
         if not differ or named or len(alike) > _MOST_ROWS:
             return self._parts(self.grids, shown), {}
-        return common, {" and ".join(labels): list(specific) for specific, labels in alike.items()}
+        return common, {
+            " and ".join(labels): [p for p in specific if p.as_name not in labels] or list(specific)
+            for specific, labels in alike.items()
+        }
 
     def _groups(self, shown: pd.DataFrame) -> dict[str, list[str]]:
         """Return the grids by the part of their titles that separates those of different scale best.
