@@ -398,10 +398,10 @@ def work(cell: Cell, count: Count) -> None:
     tokens = num_tokens(cell)
     # two products with the moments and two with the fields, which are copied first
     entries = 4 * blocks**2 * tokens**3 / 3 / batch
-    count.multiply_adds(2 * batch * entries, dtype="float64")
+    count.multiply_adds(2 * batch * entries)
     count.traffic(8 * 3 * entries)
     # the overlaps of all pairs of layers for each token
-    count.multiply_adds(blocks**2 * tokens**2 * (2 * tokens / 3 + blocks), dtype="float64")
+    count.multiply_adds(blocks**2 * tokens**2 * (2 * tokens / 3 + blocks))
     # NumPy starts one kernel for each block in a stack of moments
     count.python(blocks * tokens / batch, kernels=blocks**2 * tokens / batch)
 

@@ -329,7 +329,7 @@ def work(cell: Cell, count: Count) -> None:
     times = _num_updates(cell)
     number = pairs * (cell.network.input_dim + series * cell.network.num_hidden_layers)
     number += 20 * samples**3 + times * pairs * cell.network.output_dim
-    count.multiply_adds(number, dtype="float64")
+    count.multiply_adds(number)
 
 
 def memory(cell: Cell) -> dict[str, float]:
