@@ -115,8 +115,8 @@ class Segment:
         y, changed = self.node.apply(variables, x, self.numbers(scaling), mutable=[collection])
         sown = changed.get(collection, {})
         # flax returns a tuple over calls, and each module is called once
-        once = jax.tree.map(lambda calls: calls[0], sown, is_leaf=lambda v: type(v) is tuple)
-        return cast(Array, y), once
+        values = jax.tree.map(lambda calls: calls[0], sown, is_leaf=lambda v: type(v) is tuple)
+        return cast(Array, y), values
 
     def indices(self) -> Array:
         """Return the 1-based layer indices `[count]`."""

@@ -145,10 +145,10 @@ class Training:
         return augmented(inputs, self.cell.dataset.input_shape, self.cell.augmentation, key)
 
     def _smoothed(self, targets: Array) -> Array:
-        share = self.cell.label_smoothing
-        if share is None:
+        smoothing = self.cell.label_smoothing
+        if smoothing is None:
             return targets
-        smoothed: Array = (1.0 - share) * targets + share / self.cell.dataset.num_classes
+        smoothed: Array = (1.0 - smoothing) * targets + smoothing / self.cell.dataset.num_classes
         return smoothed
 
     def begin(self, weights: Weights) -> State:
