@@ -69,7 +69,9 @@ def shard_seconds(shard: Sequence[Cell]) -> float:
 
 def _seconds(cell: Cell, kinds: Iterable[str]) -> float:
     # limits are computed on the host, one after the other
-    device, batch = ("cpu", 1) if cell.limit is not None else (cell.device, cell.cells_per_batch)
+    device, batch = cell.device, cell.cells_per_batch
+    if cell.limit is not None:
+        device, batch = "cpu", 1
     factors = {"products": _FLOAT64[device] if cell.dtype == "float64" else 1.0}
     # the cells of a batch share kernels
     factors |= {"kernels": 1 / batch, **TIMES[cell.compiled]}
