@@ -20,7 +20,6 @@ includes the recursion here as the case phi(h) = h.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -72,7 +71,7 @@ class Limit:
         return rms
 
 
-def refuse(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
+def refuse(cell: Cell, **own: tuple[object, Sequence[object]]) -> None:
     """Reject cells without this limit.
 
     It describes residual networks with frozen input and output weights, trained by backpropagation, in which the output
