@@ -10,10 +10,11 @@ import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SerializeAsAny
+from pydantic.config import JsonDict
 
 from scaling_limits.strict import Extended, Strict
 
-_TRACED: dict[str, Any] = {"traced": True}
+_TRACED: JsonDict = {"traced": True}
 
 Traced = Annotated[float, Field(json_schema_extra=_TRACED)]
 TracedInt = Annotated[int, Field(json_schema_extra=_TRACED)]
@@ -25,7 +26,7 @@ Fewer optimisations compile faster, but the program is slower."""
 
 
 Fields = dict[str, Any]
-"""Fields of the specification of a part, by name."""
+"""Fields of a specification, by name."""
 
 
 class CellSettings(Extended):
@@ -171,15 +172,15 @@ class Cell(Strict):
     compiled: Compiled = None
     device: Literal["cpu", "gpu"]
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> Fields:
         """Return the cell as plain JSON types, without unset options."""
         return self.model_dump(mode="json", exclude_none=True)
 
-    def static(self) -> dict[str, Any]:
+    def static(self) -> Fields:
         """Return the fields on which a compiled program depends."""
         return _select(self, self.canonical(), traced=False)
 
-    def traced(self) -> dict[str, Any]:
+    def traced(self) -> Fields:
         """Return the fields that enter a compiled program as arguments, nested as in the cell."""
         return _select(self, self.canonical(), traced=True)
 
@@ -197,15 +198,15 @@ def digest(value: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _names(values: Any) -> Any:
+def _names(values: object) -> object:
     """Replace all leaves of nested mappings by None."""
     if not isinstance(values, dict):
         return None
     return {name: _names(value) for name, value in values.items()}
 
 
-def _select(model: BaseModel, values: dict[str, Any], *, traced: bool) -> dict[str, Any]:
-    selected: dict[str, Any] = {}
+def _select(model: BaseModel, values: Fields, *, traced: bool) -> Fields:
+    selected: Fields = {}
     for name, info in type(model).model_fields.items():
         if name not in values:
             continue

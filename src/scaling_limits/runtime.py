@@ -9,7 +9,7 @@ imported, so Snakemake sets it for the rule `run`.
 import importlib.metadata
 import os
 import sys
-from typing import Any, Literal
+from typing import Literal
 
 from scaling_limits.errors import ConfigurationError
 
@@ -67,7 +67,7 @@ _HARMLESS_FLAGS = (
 )
 """Prefixes of a user's flags in XLA_FLAGS that do not affect results; such flags are added to the project's."""
 
-_OPTIONS: dict[str, Any] = {
+_OPTIONS: dict[str, bool | float | str] = {
     "jax_default_prng_impl": "threefry2x32",
     "jax_threefry_partitionable": True,
     "jax_random_seed_offset": 0,

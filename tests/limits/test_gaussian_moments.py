@@ -25,10 +25,10 @@ def test_closed_forms_of_erf(variance, other):
     det = a * b - 4 * c**2
     expected = {
         "values": 2 / np.pi * np.arcsin(2 * c / np.sqrt(a * b)),
-        "slopes": 4 / np.pi / np.sqrt(det),
+        "derivatives": 4 / np.pi / np.sqrt(det),
         "curvatures": 16 / np.pi * c / det**1.5,
         "curvature_values": -8 / np.pi * c / (a * np.sqrt(det)),
-        "third_slopes": -8 / np.pi * b / det**1.5,
+        "third_derivatives": -8 / np.pi * b / det**1.5,
     }
     for name, value in expected.items():
         np.testing.assert_allclose(getattr(found, name)[0], value, rtol=1e-8, atol=1e-10)
@@ -80,7 +80,7 @@ def test_prices_theorem_close_to_singular(name):
     at = [
         moments(smooth(name), covariances + by, np.ones(1), np.ones(2)) for by in (-step, 0, step)
     ]
-    for function, derivative in (("values", "slopes"), ("slopes", "curvatures")):
+    for function, derivative in (("values", "derivatives"), ("derivatives", "curvatures")):
         slope = (getattr(at[2], function) - getattr(at[0], function)) / (2 * step)
         np.testing.assert_allclose(getattr(at[1], derivative), slope, atol=1e-7)
 
@@ -89,4 +89,4 @@ def test_a_gaussian_that_is_zero():
     found = moments(smooth("gelu"), np.zeros((1, 1)), np.zeros(1), np.ones(1))
     assert found.values.item() == pytest.approx(0.0, abs=1e-15)
     # phi'(0) E phi'(w) = 1/4
-    assert found.slopes.item() == pytest.approx(0.25)
+    assert found.derivatives.item() == pytest.approx(0.25)

@@ -19,18 +19,18 @@ def sine_and_cosine(covariances, rows, columns):
     return ActivationMoments(e - m, e, e, -(e - m), -e)
 
 
-def printed(mean_slopes):
-    """Kets of Def. E.1 as printed; `mean_slopes` maps variances of h to E phi'(h)."""
+def printed(mean_derivatives):
+    """Kets of Def. E.1 as printed; `mean_derivatives` maps variances of h to E phi'(h)."""
 
     class Printed(depth_recursion.Kets):
         def backward_coefficients(self, block, now):
             past, upto = slice(now.start), slice(now.stop)
-            means = mean_slopes(np.diagonal(self.x.moments[block]))
-            slopes = self.activation.slopes[block, now, upto]
-            found = (slopes - np.outer(means[now], means[upto])) * self.dx.fields[
+            means = mean_derivatives(np.diagonal(self.x.moments[block]))
+            derivatives = self.activation.derivatives[block, now, upto]
+            found = (derivatives - np.outer(means[now], means[upto])) * self.dx.fields[
                 block + 1, now, 0, block, upto
             ]
-            found -= self.rate * slopes * self.dx.moments[block + 1, now, upto]
+            found -= self.rate * derivatives * self.dx.moments[block + 1, now, upto]
             found[:, past.stop :] = 0.0
             return found
 

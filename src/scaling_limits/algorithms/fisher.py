@@ -41,7 +41,7 @@ def directions(
         ConfigurationError: for an unknown kind or loss.
     """
     if kind not in KINDS:
-        raise ConfigurationError(None, unknown("Fisher information", kind, KINDS))
+        raise ConfigurationError("fisher", unknown("Fisher information", kind, KINDS))
     if tokens > 1:
         return _of_sequences(kind, loss, outputs, key, tokens)
     return cast("Likelihood", registry.get(loss)).directions(kind, outputs, key)

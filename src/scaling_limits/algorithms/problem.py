@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from jax import Array
 from jaxtyping import Float
 
-from scaling_limits.cells import Compiled
+from scaling_limits.cells import AlgorithmSpec, Compiled
 from scaling_limits.losses.outputs import mean_loss, output_error, summed_loss
 from scaling_limits.networks.network import Network, Params, Scaling, Stacks, shift_down
 
@@ -27,7 +26,7 @@ class Problem:
     scaling: Scaling
     x: Float[Array, "batch in"]
     y: Float[Array, "batch out"]
-    options: Any
+    options: AlgorithmSpec
     numbers: Mapping[str, Array] = field(default_factory=dict)
     feedback: Params = ()
     tokens: int = 1

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from scaling_limits.configuration.grids import Node
 from scaling_limits.errors import unknown
-from scaling_limits.figures.written import MisplacedError, Path
+from scaling_limits.figures.written import MisplacedError, Path, Written
 
 
 @dataclass(frozen=True)
@@ -19,8 +18,8 @@ class Namespace:
 
     label: str
     symbols: dict[str, str]
-    quantities: dict[str, Any]
-    judging: dict[str, Any]
+    quantities: Written
+    judging: Written
     nodes: Mapping[str, Node]
     metrics: frozenset[str] | None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scaling_limits.algorithms import registry
 from scaling_limits.cells import (
@@ -14,6 +14,7 @@ from scaling_limits.cells import (
     Cell,
     CellSettings,
     DatasetSpec,
+    Fields,
     MeasurementSpec,
     NetworkSpec,
     OptimiserSpec,
@@ -195,7 +196,7 @@ class Resolver:
         return self._known[key]
 
 
-def _declared(settings: Strict, names: Iterable[str]) -> dict[str, Any]:
+def _declared(settings: Strict, names: Iterable[str]) -> Fields:
     """Return the named settings, restricted to those that the selected parts declare."""
     return {name: getattr(settings, name) for name in _known(type(settings), tuple(names))}
 

@@ -25,29 +25,30 @@ from scaling_limits.costs.sizes import (
 from scaling_limits.networks.layers import Layer
 
 RUNNING = {
-    "products_float32": "a multiply-add of a product of matrices",
-    "products_float64": "the same",
-    "activities": "a byte of activities, next to a product or alone",
-    "shifts": "a byte of a stack of equal layers' activities that moves by one layer",
-    "windows": "a byte of the windows of a convolution",
-    "weights": "a byte of weights, or of what else comes from memory",
-    "draws": "a byte of random numbers",
-    "kernels": "a kernel that is started after another one",
-    "decompositions": "a singular value decomposition",
-    "decomposed": "a multiply-add of it",
-    "python": "a step of a loop of Python",
-    "cells": "a cell handed over and stored",
+    "products": "a multiply-add of a product of matrices, or of a decomposition by its cost in products",
+    "bytes": "a byte of activities or weights, next to a product or alone",
+    "moved": "a byte of the windows of a convolution, or of activities and random numbers by their cost in such bytes",
+    "kernels": "a kernel that is started after another one, or a step of Python by its cost in kernels",
 }
 PREPARING = {
     "data": "a byte of data that is read and normalised",
-    "programs": "a program that is compiled",
-    "operations": "an operation in it on a layer, or on a stack of equal layers",
-    "loops": "a loop in it",
+    "operations": "an operation on a layer, or on a stack of equal layers, or a loop, in a program that is compiled",
 }
 """Kinds of work and the meaning of one unit.
 
 `RUNNING` is done for each cell, `PREPARING` once for a shard, before its first cell.
 """
+
+_PROGRAM = 20
+"""Compile time of a program without any layer, in operations."""
+_DRAWN = 7
+"""Time of a byte of random numbers, in bytes of windows."""
+_SHIFTED = 1 / 3
+"""Time of a byte of a stack's activities that moves by one layer, in bytes of windows."""
+_DECOMPOSITION, _DECOMPOSED = 4, 29
+"""Time of a singular value decomposition: kernels, and products for each of its multiply-adds."""
+_PYTHON = 230
+"""Time of a step of a Python loop, in kernels."""
 
 Purpose = Literal["errors", "weights", "feedback"]
 
@@ -76,7 +77,7 @@ class Count:
     @contextmanager
     def repeated(self, times: float) -> Iterator[None]:
         """Count the work inside this context `times` times, as a compiled loop."""
-        self._add("loops", 1)
+        self._add("operations", 1)
         before, self._times = self._times, self._times * times
         yield
         self._times = before
@@ -134,18 +135,13 @@ class Count:
         outputs = self.cell.network.output_dim
         for layer in self.layers:
             matrices = self.cell.batch_size * layer.count
-            self._add("decompositions", matrices)
-            self._add("decomposed", matrices * outputs**2 * layer.units / layer.count)
+            self._add("kernels", _DECOMPOSITION * matrices)
+            self._add("products", _DECOMPOSED * matrices * outputs**2 * layer.units / layer.count)
             self._add("operations", 1)
 
-    def multiply_adds(self, number: float, dtype: str | None = None) -> None:
-        """Count multiply-adds of matrix products that do not involve weights.
-
-        Args:
-            number: how many.
-            dtype: the floating-point type (default: the cell's).
-        """
-        self._add(f"products_{dtype or self.cell.dtype}", number)
+    def multiply_adds(self, number: float) -> None:
+        """Count multiply-adds of matrix products that do not involve weights."""
+        self._add("products", number)
 
     def operations(self, number: float) -> None:
         """Count operations on layers at compile time only; their work at run time is counted separately."""
@@ -154,27 +150,26 @@ class Count:
     def activities(self, passes: float, chosen: Sequence[Layer]) -> None:
         """Count elementwise passes over the activities of the chosen layers."""
         numbers = passes * self.cell.batch_size * num_units(chosen)
-        self._add("activities", item_size(self.cell) * numbers)
+        self._add("bytes", item_size(self.cell) * numbers)
         self._add("kernels", passes * len(chosen))
 
     def shifts(self, chosen: Sequence[Layer]) -> None:
         """Count the activities of stacks of equal layers that move to the place of the next layer."""
         units = sum(layer.inputs * layer.count for layer in chosen if layer.count > 1)
-        self._add("shifts", item_size(self.cell) * self.cell.batch_size * units)
+        self._add("moved", _SHIFTED * item_size(self.cell) * self.cell.batch_size * units)
 
     def weights(self, passes: float) -> None:
         """Count elementwise passes over the weights that are updated."""
-        self._add("weights", passes * item_size(self.cell) * num_weights(self.updated))
+        self._add("bytes", passes * item_size(self.cell) * num_weights(self.updated))
         self._add("kernels", passes * len(self.updated))
 
     def traffic(self, size: float) -> None:
         """Count bytes that are read or written once."""
-        self._add("weights", size)
+        self._add("bytes", size)
 
     def python(self, steps: float, kernels: float = 0) -> None:
         """Count steps of a Python loop, and the NumPy calls in it, such as a product for each matrix of a stack."""
-        self._add("python", steps)
-        self._add("kernels", kernels)
+        self._add("kernels", _PYTHON * steps + kernels)
 
     def errors(self, options: AlgorithmSpec | None = None) -> None:
         """Count the errors of all nodes, from the data on, by the cell's algorithm or by other options.
@@ -210,7 +205,7 @@ class Count:
 
     def draw(self, chosen: Sequence[Layer]) -> None:
         """Count the random initialisation of the weights of the chosen layers."""
-        self._add("draws", item_size(self.cell) * num_weights(chosen))
+        self._add("moved", _DRAWN * item_size(self.cell) * num_weights(chosen))
         self._add("operations", len(chosen))
         if self.cell.init_distribution == "orthogonal":
             self.multiply_adds(sum(2.0 * c.weights * min(c.inputs, c.outputs) for c in chosen))
@@ -226,14 +221,14 @@ class Count:
         item = item_size(self.cell)
         for layer in chosen:
             self.multiply_adds(samples * layer.positions * layer.weights)
-            entering = "windows" if layer.is_convolution else "activities"
+            entering = "moved" if layer.is_convolution else "bytes"
             self._add(entering, item * samples * layer.count * layer.positions * layer.inputs)
-            self._add("activities", item * samples * layer.units)
-        self._add("weights", item * num_weights(chosen))
+            self._add("bytes", item * samples * layer.units)
+        self._add("bytes", item * num_weights(chosen))
         self._add("kernels", kernels)
         # the windows and the pooling of a convolution are separate operations
-        self._add("operations", sum(3 if layer.is_convolution else 1 for layer in chosen))
-        self._add("loops", sum(layer.count > 1 for layer in chosen))
+        operations = sum(3 if layer.is_convolution else 1 for layer in chosen)
+        self._add("operations", operations + sum(layer.count > 1 for layer in chosen))
 
     def _add(self, kind: str, amount: float) -> None:
         if self._purpose in self._wanted:
@@ -244,12 +239,12 @@ def counted(cell: Cell) -> Count:
     """Return the counted work of a cell, including the preparation of its shard."""
     count = Count(cell)
     data = cell.dataset
-    size = item_size(cell) * (data.num_train + data.num_test) * sample_sizes(cell)[0]
-    count.amounts.update({"cells": 1, "data": size})
+    samples = data.num_train + data.num_test
+    count.amounts["data"] = item_size(cell) * samples * sample_sizes(cell)[0]
     if cell.limit is not None:
         declared.part_work(declared.part("limit", cell.limit))(cell, count)
         return count
-    count.amounts["programs"] = 1
+    count.amounts["operations"] = _PROGRAM
     _training(cell, count)
     for spec in cell.measurements:
         with count.repeated(len(spec.steps)):
@@ -283,5 +278,4 @@ def _feedback_step(count: Count) -> None:
 
 def flops(cell: Cell) -> float:
     """Return the number of floating-point operations in a cell's matrix products; a multiply-add counts as two."""
-    amounts = counted(cell).amounts
-    return 2.0 * sum(amounts[kind] for kind in RUNNING if kind.startswith("products"))
+    return 2.0 * counted(cell).amounts["products"]

@@ -4,7 +4,6 @@ import importlib
 import io
 import pickle
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +76,7 @@ def _images(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 class _ArraysOnly(pickle.Unpickler):
     """Unpickles NumPy arrays and plain containers, and rejects all other callables."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         if (module, name) in {
             ("numpy.core.multiarray", "_reconstruct"),
             ("numpy._core.multiarray", "_reconstruct"),
@@ -90,6 +89,6 @@ class _ArraysOnly(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
 
 
-def _dtype(name: bytes | str, _align: object, _copy: object) -> np.dtype[Any]:
+def _dtype(name: bytes | str, _align: object, _copy: object) -> np.dtype[np.generic]:
     # the published files pass `align` as an integer, which NumPy deprecates
     return np.dtype(name.decode() if isinstance(name, bytes) else name)

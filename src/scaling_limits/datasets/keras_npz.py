@@ -44,15 +44,7 @@ def decode(name: str, content: bytes) -> Samples:
     if not zipfile.is_zipfile(io.BytesIO(content)):
         raise DatasetError(f"{name} is not an .npz file")
     for key in ("x_train", "y_train", "x_test", "y_test"):
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-                arrays[key] = archive[key]
-        except KeyError as error:
-            raise DatasetError(f"{name}: the key '{key}' is missing") from error
-        except (ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise DatasetError(
-                f"{name}: '{key}' cannot be read as an array of numbers: {error}"
-            ) from error
+        arrays[key] = _array(name, content, key)
     targets: dict[str, NDArray[np.integer | np.floating]] = {}
     for split in ("train", "test"):
         arrays[f"x_{split}"] = _inputs(name, f"x_{split}", arrays[f"x_{split}"])
@@ -82,6 +74,19 @@ def decode(name: str, content: bytes) -> Samples:
         y_test=targets["test"],
         maximum=255.0 if is_bytes else 0.0,
     )
+
+
+def _array(name: str, content: bytes, key: str) -> NDArray[np.generic]:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            array: NDArray[np.generic] = archive[key]
+            return array
+    except KeyError as error:
+        raise DatasetError(f"{name}: the key '{key}' is missing") from error
+    except (ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise DatasetError(
+            f"{name}: '{key}' cannot be read as an array of numbers: {error}"
+        ) from error
 
 
 @cache

@@ -63,15 +63,7 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
             f"{path} was prepared from other data: expected checksum {spec.checksum}, found {checksum}; delete "
             "the file"
         )
-    length = spec.sequence_length or 1
-    for requested, available, kind in (
-        (spec.num_train, len(samples.x_train) // length, "training"),
-        (spec.num_test, len(samples.x_test) // length, "test"),
-    ):
-        if requested > available:
-            raise DatasetError(
-                f"{spec.name}: {requested} {kind} samples are requested, but the dataset has {available}"
-            )
+    _refuse_too_few(spec, samples)
     if spec.context_size is not None:
         return _word_indices(spec, samples)
     if spec.sequence_length is not None:
@@ -88,6 +80,18 @@ def load(spec: DatasetSpec, path: Path, dtype: Literal["float32", "float64"] = "
         y_test=_targets(spec, y_test, dtype, "test"),
         labels_test=_labels(spec, y_test),
     )
+
+
+def _refuse_too_few(spec: DatasetSpec, samples: Samples) -> None:
+    length = spec.sequence_length or 1
+    for requested, available, kind in (
+        (spec.num_train, len(samples.x_train) // length, "training"),
+        (spec.num_test, len(samples.x_test) // length, "test"),
+    ):
+        if requested > available:
+            raise DatasetError(
+                f"{spec.name}: {requested} {kind} samples are requested, but the dataset has {available}"
+            )
 
 
 def _word_indices(spec: DatasetSpec, samples: Samples) -> Arrays:

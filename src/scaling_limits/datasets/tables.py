@@ -5,7 +5,6 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow
@@ -86,7 +85,7 @@ def _parquet(file: Path, content: bytes) -> Columns:
         raise DatasetError(f"{file} cannot be read as images and labels: {error}") from error
 
 
-def _column(values: list[Any]) -> NDArray[np.integer]:
+def _column(values: list[dict[str, bytes] | int]) -> NDArray[np.integer]:
     return np.array(
         [_png(value["bytes"]) if isinstance(value, dict) else value for value in values]
     )

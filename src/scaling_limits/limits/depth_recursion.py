@@ -20,7 +20,6 @@ includes the recursion here as the case phi(h) = h.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -72,7 +71,7 @@ class Limit:
         return rms
 
 
-def refuse(cell: Cell, **own: tuple[Any, Sequence[Any]]) -> None:
+def refuse(cell: Cell, **own: tuple[object, Sequence[object]]) -> None:
     """Reject cells without this limit.
 
     It describes residual networks with frozen input and output weights, trained by backpropagation, in which the output
@@ -295,7 +294,7 @@ class Kets:
             drive = self.x.fields[block, now, 1, block, past] - self.rate * moments[now, past]
             self.drives[block, now, past] = drive
             coefficients = np.zeros((now.stop - now.start, now.stop))
-            coefficients[:, past] = drive * self.activation.slopes[block, now, past]
+            coefficients[:, past] = drive * self.activation.derivatives[block, now, past]
             self._branch(self.x, self.dx, 0, block, (block, block + 1), now, coefficients)
             self._moments(self.x, block + 1, now)
         upto = slice(now.stop)
@@ -310,7 +309,7 @@ class Kets:
         self._moments(self.dx, self.num_blocks, now)
         upto = slice(now.stop)
         for block in reversed(range(self.num_blocks)):
-            covariances = self.activation.slopes[block] * self.dx.moments[block + 1]
+            covariances = self.activation.derivatives[block] * self.dx.moments[block + 1]
             self.covariances[1][block, now, upto] = covariances[now, upto]
             self.covariances[1][block, upto, now] = covariances[upto, now]
             coefficients = self.backward_coefficients(block, now)
@@ -324,15 +323,15 @@ class Kets:
         """
         past, upto = slice(now.start), slice(now.stop)
         moments, own = self.dx.moments[block + 1], self.dx.fields[block + 1, now, 0, block, upto]
-        _, slopes, curvatures, curvature_values, third_slopes = (
+        _, derivatives, curvatures, curvature_values, third_derivatives = (
             part[block, now, upto] for part in self.activation
         )
-        coefficients = slopes * own
-        coefficients[:, past] -= self.rate * (slopes * moments[now, upto])[:, past]
+        coefficients = derivatives * own
+        coefficients[:, past] -= self.rate * (derivatives * moments[now, upto])[:, past]
         if self.moments is not None:
             turned = moments[now, upto] * self.drives[block, now, upto]
             coefficients += curvatures * turned
-            itself = (curvature_values * own + third_slopes * turned).sum(axis=1)
+            itself = (curvature_values * own + third_derivatives * turned).sum(axis=1)
             coefficients[range(len(coefficients)), range(now.start, now.stop)] += itself
         return coefficients
 
@@ -349,7 +348,7 @@ class Kets:
             computed = self.moments(covariances[now, upto], variances[now], variances[upto])
         for part, values in zip(self.activation, computed, strict=True):
             part[block, now, upto] = values
-        for part in (self.activation.values, self.activation.slopes):
+        for part in (self.activation.values, self.activation.derivatives):
             part[block, upto, now] = part[block, now, upto].T
 
     def _branch(
@@ -398,10 +397,10 @@ def work(cell: Cell, count: Count) -> None:
     tokens = num_tokens(cell)
     # two products with the moments and two with the fields, which are copied first
     entries = 4 * blocks**2 * tokens**3 / 3 / batch
-    count.multiply_adds(2 * batch * entries, dtype="float64")
+    count.multiply_adds(2 * batch * entries)
     count.traffic(8 * 3 * entries)
     # the overlaps of all pairs of layers for each token
-    count.multiply_adds(blocks**2 * tokens**2 * (2 * tokens / 3 + blocks), dtype="float64")
+    count.multiply_adds(blocks**2 * tokens**2 * (2 * tokens / 3 + blocks))
     # NumPy starts one kernel for each block in a stack of moments
     count.python(blocks * tokens / batch, kernels=blocks**2 * tokens / batch)
 

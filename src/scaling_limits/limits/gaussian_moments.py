@@ -42,17 +42,17 @@ class ActivationMoments(NamedTuple):
 
     Attributes:
         values: the covariance of phi(u) and phi(w).
-        slopes: E phi'(u) phi'(w).
+        derivatives: E phi'(u) phi'(w).
         curvatures: E phi''(u) phi''(w).
         curvature_values: E phi''(u) (phi(w) - E phi(w)).
-        third_slopes: E phi'''(u) phi'(w).
+        third_derivatives: E phi'''(u) phi'(w).
     """
 
     values: Float[Array, "rows columns"]
-    slopes: Float[Array, "rows columns"]
+    derivatives: Float[Array, "rows columns"]
     curvatures: Float[Array, "rows columns"]
     curvature_values: Float[Array, "rows columns"]
-    third_slopes: Float[Array, "rows columns"]
+    third_derivatives: Float[Array, "rows columns"]
 
 
 def smooth(name: str) -> Activation:
@@ -90,31 +90,32 @@ def _row(
     activation: Activation, x: Array, variance: float, covariances: Array, columns: Array
 ) -> tuple[Array, ...]:
     """Compute the moments of one u with each w, at the nodes x."""
-    shares = np.exp(-(x**2) / 2)
-    shares /= shares.sum()
+    weights = np.exp(-(x**2) / 2)
+    weights /= weights.sum()
     size = np.sqrt(variance)
     along = covariances / size if size > 0 else np.zeros_like(covariances)
     across = np.sqrt(np.maximum(columns - along**2, 0.0))
     # w at all nodes of x and y
     w = along[:, None, None] * x[:, None] + across[:, None, None] * x
     values, first, second = (
-        function(w) @ shares for function in (activation.value, activation.first, activation.second)
+        function(w) @ weights
+        for function in (activation.value, activation.first, activation.second)
     )
-    values = values - (values @ shares)[:, None]
+    values = values - (values @ weights)[:, None]
     u = size * x
     return (
-        values @ (shares * activation.value(u)),
-        first @ (shares * activation.first(u)),
-        second @ (shares * activation.second(u)),
-        values @ (shares * activation.second(u)),
-        first @ (shares * activation.third(u)),
+        values @ (weights * activation.value(u)),
+        first @ (weights * activation.first(u)),
+        second @ (weights * activation.second(u)),
+        values @ (weights * activation.second(u)),
+        first @ (weights * activation.third(u)),
     )
 
 
 def _tanh() -> Activation:
     def first(u: Array) -> Array:
-        slope: Array = 1.0 - np.tanh(u) ** 2
-        return slope
+        derivative: Array = 1.0 - np.tanh(u) ** 2
+        return derivative
 
     return Activation(
         value=np.tanh,
@@ -129,8 +130,8 @@ def _erf() -> Activation:
     from scipy.special import erf
 
     def first(u: Array) -> Array:
-        slope: Array = 2.0 / np.pi**0.5 * np.exp(-(u**2))
-        return slope
+        derivative: Array = 2.0 / np.pi**0.5 * np.exp(-(u**2))
+        return derivative
 
     return Activation(
         value=erf,

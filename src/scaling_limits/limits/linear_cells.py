@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ def weights(cell: Cell, role: str) -> Weights:
     )
 
 
-def require(cell: Cell, **own: tuple[Any, Sequence[Any]] | None) -> None:
+def require(cell: Cell, **own: tuple[object, Sequence[object]] | None) -> None:
     """Reject cells other than linear mlps with independent weights, trained by plain SGD on the mean squared error.
 
     `own` maps the further requirements of a limit to (actual value, allowed values), and what may have any value to
@@ -42,7 +41,7 @@ def require(cell: Cell, **own: tuple[Any, Sequence[Any]] | None) -> None:
         ConfigurationError: naming the first difference.
     """
     network, optimiser = cell.network, cell.optimiser
-    facts: dict[str, tuple[Any, Sequence[Any]] | None] = {
+    facts: dict[str, tuple[object, Sequence[object]] | None] = {
         "network": (network.name, ["mlp"]),
         "activation": (network.activation, ["linear"]),
         "mean_subtraction": (network.mean_subtraction, [False]),

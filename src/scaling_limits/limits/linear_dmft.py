@@ -267,7 +267,7 @@ def work(cell: Cell, count: Count) -> None:
         past = step * outputs
         rows = cell.batch_size + past
         entries = depth**2 * (past * (rows + past) + 2 * (rows**2 + past**2))
-        count.multiply_adds((cell.batch_size + outputs) * entries, dtype="float64")
+        count.multiply_adds((cell.batch_size + outputs) * entries)
         count.traffic(8 * entries)
     count.python(depth * cell.num_steps, kernels=depth**2 * cell.num_steps)
 

@@ -9,20 +9,19 @@ z_L||^2. Sources: pcn-limits Eq. 5, 24, 104, 48, 109; mupc Eq. 30, 31; pc-tp The
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 Matrices = list[Array]
 Weights = Sequence[Array | float]
 
 
 def layer_matrices(
-    params: Sequence[Any],
-    scaling: Mapping[str, Mapping[str, Any]],
+    params: Sequence[PyTree],
+    scaling: Mapping[str, Mapping[str, PyTree]],
     roles: Sequence[str],
     *,
     skip: bool,

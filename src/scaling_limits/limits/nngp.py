@@ -70,7 +70,6 @@ def refuse(cell: Cell) -> None:
     """
     optimiser = cell.optimiser
     start = _scale(cell, "output") * cell.network.width**0.5
-    hidden = {"input", *(["hidden"] if cell.network.num_hidden_layers > 1 else [])}
     require(
         cell,
         activation=(cell.network.activation, sorted({*_CLOSED, *_SMOOTH})),
@@ -98,6 +97,12 @@ def refuse(cell: Cell) -> None:
             f"limit {cell.limit} requires an initial output of zero, but at width {cell.network.width} it is "
             f"{start:.3g} of the size of the hidden units; use 64 and a width above the base width",
         )
+    _refuse_frozen(cell)
+
+
+def _refuse_frozen(cell: Cell) -> None:
+    """Reject cells that train other weights than those of the output."""
+    hidden = {"input", *(["hidden"] if cell.network.num_hidden_layers > 1 else [])}
     if cell.num_steps > 1 and set(cell.frozen) != hidden:
         raise ConfigurationError(
             "frozen",
@@ -329,7 +334,7 @@ def work(cell: Cell, count: Count) -> None:
     times = _num_updates(cell)
     number = pairs * (cell.network.input_dim + series * cell.network.num_hidden_layers)
     number += 20 * samples**3 + times * pairs * cell.network.output_dim
-    count.multiply_adds(number, dtype="float64")
+    count.multiply_adds(number)
 
 
 def memory(cell: Cell) -> dict[str, float]:

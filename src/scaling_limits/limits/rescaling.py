@@ -4,7 +4,10 @@ N is the width and L the number of weight layers. These are exact forms of the o
 19, 47 and 107.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jax import Array
 
 
 def mean_field_mlp(width: float, num_weight_layers: int, output_scale: float = 1.0) -> float:
@@ -37,8 +40,13 @@ def standard_uniform_mlp(num_weight_layers: int) -> float:
 
 
 def mean_excess(
-    *, width: int, num_weight_layers: int, skip: bool, hidden_scale: Any, output_scale: Any
-) -> Any:
+    *,
+    width: int,
+    num_weight_layers: int,
+    skip: bool,
+    hidden_scale: "Array | float",
+    output_scale: "Array | float",
+) -> "Array | float":
     """Return E[s] - 1 for any parameterisation: N o^2 sum_{j=0}^{L-2} g^j, with g = N h^2 [+ 1 with skips].
 
     The other functions of this module are its special cases.
@@ -55,7 +63,7 @@ def mean_excess(
     """
     gain = width * hidden_scale**2 + float(skip)
     # by Horner's rule, because the compiler turns powers into N^j (h^2)^j, which overflows times zero
-    total: Any = 1.0
+    total: Array | float = 1.0
     for _ in range(num_weight_layers - 2):
         total = 1.0 + gain * total
     return width * output_scale**2 * total

@@ -64,7 +64,7 @@ def work(cell: Cell, count: Count) -> None:
     blocks, tokens = cell.network.num_hidden_layers - 1, depth_recursion.num_tokens(cell)
     # for a typical variance of one or two; an activation and two derivatives take as long as about 60 products
     nodes = 2 * SPACING**-2 * 18.0**2
-    count.multiply_adds(60 * nodes * blocks * tokens**2 / 2, dtype="float64")
+    count.multiply_adds(60 * nodes * blocks * tokens**2 / 2)
 
 
 memory = depth_recursion.memory

@@ -82,10 +82,10 @@ def output_error(
     """
     loss = registry.get(name)
     if hasattr(loss, "error"):
-        known: Array = loss.error(outputs, targets, tokens)
-        return known
-    slope: Array = jax.grad(loss.summed)(outputs, targets, tokens)
-    return -slope
+        error: Array = loss.error(outputs, targets, tokens)
+        return error
+    gradient: Array = jax.grad(loss.summed)(outputs, targets, tokens)
+    return -gradient
 
 
 def accuracy(

@@ -43,12 +43,12 @@ def answered(
     unit = embeddings / jnp.where(size == 0, 1.0, size)
     a, b, c, d = analogies.T
     # the norm of b - a + c is the same for all words, so these products have the order of the cosines
-    near = (embeddings[b] - embeddings[a] + embeddings[c]) @ unit.T
+    similarities = (embeddings[b] - embeddings[a] + embeddings[c]) @ unit.T
     questions = jnp.arange(len(analogies))
     for asked in (a, b, c):
-        near = near.at[questions, asked].set(-jnp.inf)
-    right = (near.argmax(axis=1) == d).mean()
-    return jnp.where(jnp.isfinite(embeddings).all(), right, jnp.nan)
+        similarities = similarities.at[questions, asked].set(-jnp.inf)
+    fraction = (similarities.argmax(axis=1) == d).mean()
+    return jnp.where(jnp.isfinite(embeddings).all(), fraction, jnp.nan)
 
 
 def refuse(cell: Cell) -> None:

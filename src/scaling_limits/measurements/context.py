@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jaxtyping import Array, Float, Int, PyTree
 
 from scaling_limits.algorithms.problem import Problem
 from scaling_limits.networks.network import Params, Stacks
+
+if TYPE_CHECKING:
+    from scaling_limits.algorithms.contract import Algorithm
 
 
 def _no_direction() -> tuple[Params, Params, PyTree]:
@@ -32,7 +35,7 @@ class Context:
     y_train: Float[Array, "all output"]
     x_test: Float[Array, "samples input"]
     y_test: Float[Array, "samples output"]
-    algorithm: Any
+    algorithm: "Algorithm"
     state: PyTree = ()
     optimiser: Mapping[str, PyTree] = field(default_factory=dict)
     direction: Callable[[], tuple[Params, Params, PyTree]] = _no_direction
@@ -60,8 +63,7 @@ class Context:
 
         These are e_l of pc-tp, and -dloss/du_l for backpropagation.
         """
-        errors: Stacks = self.algorithm.errors(problem)
-        return errors
+        return self.algorithm.errors(problem)
 
     def initial_activities(self) -> Stacks:
         """Compute the outputs of all nodes on the same batch, at the weights before training."""

@@ -14,11 +14,10 @@ CHECKED_EVERY = 8
 
 
 class Extremes(NamedTuple):
-    """The smallest and the largest eigenvalue, and unit eigenvectors in the shape of the multiplied arrays."""
+    """The smallest and the largest eigenvalue, and a unit eigenvector of the latter, in the shape of `like`."""
 
     smallest: Float[Array, ""]
     largest: Float[Array, ""]
-    of_smallest: Array
     of_largest: Array
 
 
@@ -34,7 +33,7 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
         num_products: maximum number of products.
 
     Returns:
-        The smallest and the largest eigenvalue with their eigenvectors.
+        The smallest and the largest eigenvalue, and an eigenvector of the largest.
     """
     size = like.size
     count = min(size, num_products)
@@ -45,12 +44,14 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
     def step(number: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         basis, images, v = state
         basis, image = basis.at[number].set(v), apply(v)
-        rest = _orthogonalised(image, basis)
-        length = jnp.linalg.norm(rest)
+        remainder = _orthogonalised(image, basis)
+        length = jnp.linalg.norm(remainder)
         # an invariant subspace is exhausted, so continue in an independent direction
         exhausted = length <= 1e-12 * jnp.linalg.norm(image)
-        rest = jnp.where(exhausted, _orthogonalised(jnp.roll(first, number + 1), basis), rest)
-        return basis, images.at[number].set(image), rest / jnp.linalg.norm(rest)
+        remainder = jnp.where(
+            exhausted, _orthogonalised(jnp.roll(first, number + 1), basis), remainder
+        )
+        return basis, images.at[number].set(image), remainder / jnp.linalg.norm(remainder)
 
     def several(carried: PyTree) -> PyTree:
         number, state, *_ = carried
@@ -62,7 +63,7 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
         residual = jnp.linalg.norm(chosen @ state[1] - value * (chosen @ state[0]))
         return until, state, values, coefficients, residual > 1e-9 * jnp.abs(value)
 
-    def going(carried: PyTree) -> Array:
+    def unfinished(carried: PyTree) -> Array:
         number, *_, is_open = carried
         more: Array = is_open & (number < count)
         return more
@@ -71,9 +72,9 @@ def extremes(product: Callable[[Array], Array], like: Array, num_products: int) 
     none, pair = jnp.zeros((count, size), like.dtype), jnp.zeros((2, count), like.dtype)
     state = (none, none, first / jnp.linalg.norm(first))
     start = (jnp.int32(0), state, pair[:, 0], pair, jnp.bool_(True))
-    _, (basis, _, _), values, coefficients, _ = jax.lax.while_loop(going, several, start)
+    _, (basis, _, _), values, coefficients, _ = jax.lax.while_loop(unfinished, several, start)
     result = (coefficients @ basis).reshape(2, *like.shape)
-    return Extremes(values[0], values[1], result[0], result[1])
+    return Extremes(values[0], values[1], result[1])
 
 
 def _orthogonalised(w: Float[Array, " size"], basis: Float[Array, "count size"]) -> Array:

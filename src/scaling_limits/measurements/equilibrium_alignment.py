@@ -29,8 +29,8 @@ def measure(context: Context) -> dict[str, Float[Array, " layer"]]:
     from scaling_limits.measurements.stacks import cosines
 
     problem = context.problem
-    known = exact.infer(problem, problem.activities()).errors
-    return {"error_cosine_equilibrium": cosines(context.errors(problem), known)}
+    expected = exact.infer(problem, problem.activities()).errors
+    return {"error_cosine_equilibrium": cosines(context.errors(problem), expected)}
 
 
 READS = frozenset({"energy_weight"})

@@ -15,7 +15,6 @@ from scaling_limits.measurements.requirements import stepwise_inference
 if TYPE_CHECKING:
     from jaxtyping import Array
 
-    from scaling_limits.algorithms.problem import Problem
     from scaling_limits.measurements.context import Context
     from scaling_limits.networks.network import Stacks
     from scaling_limits.networks.work import Count
@@ -58,21 +57,21 @@ def measure(context: Context) -> dict[str, Array]:
     ends = jax.vmap(lambda start: solve(problem, start, tolerance))(starts)
     end, other = (jax.tree.map(lambda leaf, i=i: leaf[i], ends) for i in range(2))
     at_end = (*end.errors, problem.output_error(end.activities[-1][0])[None])
-    wanted = ravel_pytree(weight_gradients(problem, problem.inputs(end.activities), at_end))[0]
+    expected = ravel_pytree(weight_gradients(problem, problem.inputs(end.activities), at_end))[0]
     result = ravel_pytree(context.gradients(problem))[0]
-    way = _distances(problem, forward, other.activities)
-    apart = _distances(problem, end.activities, other.activities)
-    left = _distances(problem, own, end.activities), _distances(problem, forward, end.activities)
+    distance = _distances(forward, other.activities)
+    apart = _distances(end.activities, other.activities)
+    remaining = _distances(own, end.activities), _distances(forward, end.activities)
     return {
-        "activity_distance": jnp.linalg.norm(left[0]) / jnp.linalg.norm(left[1]),
-        "gradient_distance": jnp.linalg.norm(result - wanted) / jnp.linalg.norm(wanted),
+        "activity_distance": jnp.linalg.norm(remaining[0]) / jnp.linalg.norm(remaining[1]),
+        "gradient_distance": jnp.linalg.norm(result - expected) / jnp.linalg.norm(expected),
         # comparisons with NaN are false and would count it as a small distance
-        "other_equilibria": jnp.where(jnp.isnan(apart), jnp.nan, apart > _SAME * way).mean(),
+        "other_equilibria": jnp.where(jnp.isnan(apart), jnp.nan, apart > _SAME * distance).mean(),
         "equilibrium_residual": ends.residual.max(),
     }
 
 
-def _distances(problem: Problem, one: Stacks, other: Stacks) -> Array:
+def _distances(one: Stacks, other: Stacks) -> Array:
     """Compute the distance of each sample's hidden activities."""
     import jax.numpy as jnp
 

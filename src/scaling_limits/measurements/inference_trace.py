@@ -88,13 +88,13 @@ def _means(hidden: Stacks) -> Float[Array, " layer"]:
     return jnp.concatenate([stack.mean(axis=(1, 2)) for stack in hidden])
 
 
-def _distance(hidden: Stacks, known: Stacks) -> Float[Array, ""]:
-    """Compute the distance relative to the norm of `known`."""
+def _distance(hidden: Stacks, reference: Stacks) -> Float[Array, ""]:
+    """Compute the distance relative to the norm of `reference`."""
     import jax
     import optax
 
-    apart = jax.tree.map(lambda a, b: a - b, hidden, known)
-    distance: Array = optax.tree.norm(apart) / optax.tree.norm(known)
+    apart = jax.tree.map(lambda a, b: a - b, hidden, reference)
+    distance: Array = optax.tree.norm(apart) / optax.tree.norm(reference)
     return distance
 
 

@@ -40,15 +40,8 @@ def measure(context: Context) -> dict[str, Array]:
     from scaling_limits.optimisers.layers import smallest
 
     problem, numbers = context.problem, context.optimiser
-    network, factors = problem.network, problem.scaling["output"]
-
-    def features(x: Array) -> Array:
-        entering = network.observed(context.initial, problem.scaling, x, network.shifts(x))[1]
-        (own,) = jax.tree.leaves(entering[-1])
-        result: Array = own[0]
-        return result
-
-    trained, tested = features(context.x_train), features(context.x_test)
+    factors = problem.scaling["output"]
+    trained, tested = (_hidden_units(context, x) for x in (context.x_train, context.x_test))
     kernel, count = trained @ trained.T, len(trained)
     trace = jnp.trace(kernel) / count
     means = {"input": trace / trained.shape[1]}
@@ -71,6 +64,17 @@ def measure(context: Context) -> dict[str, Array]:
     expected = tested @ (trained.T @ coefficients)
     distance = jnp.linalg.norm(context.outputs(context.x_test) - expected)
     return {"kernel_distance": distance / jnp.linalg.norm(expected)}
+
+
+def _hidden_units(context: Context, x: Array) -> Array:
+    """Return the inputs of the output layer at the initial weights."""
+    import jax
+
+    network, scaling = context.problem.network, context.problem.scaling
+    inputs = network.observed(context.initial, scaling, x, network.shifts(x))[1]
+    (leaf,) = jax.tree.leaves(inputs[-1])
+    units: Array = leaf[0]
+    return units
 
 
 def refuse(cell: Cell) -> None:

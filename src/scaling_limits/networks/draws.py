@@ -115,5 +115,6 @@ def unit_draw(
         q = q * jnp.sign(jnp.diagonal(r))[None, :]
         return q if shape[0] >= shape[1] else q.T
     raise ConfigurationError(
-        None, unknown("init distribution", distribution, ["normal", "uniform", "orthogonal"])
+        "init_distribution",
+        unknown("init distribution", distribution, ["normal", "uniform", "orthogonal"]),
     )

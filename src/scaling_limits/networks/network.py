@@ -7,7 +7,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import flax.linen as nn
 import jax
@@ -115,8 +115,8 @@ class Segment:
         y, changed = self.node.apply(variables, x, self.numbers(scaling), mutable=[collection])
         sown = changed.get(collection, {})
         # flax returns a tuple over calls, and each module is called once
-        once = jax.tree.map(lambda calls: calls[0], sown, is_leaf=lambda v: type(v) is tuple)
-        return cast(Array, y), once
+        values = jax.tree.map(lambda calls: calls[0], sown, is_leaf=lambda v: type(v) is tuple)
+        return cast(Array, y), values
 
     def indices(self) -> Array:
         """Return the 1-based layer indices `[count]`."""
@@ -441,9 +441,9 @@ def _in_chunks(run: Callable[[Array], Array], x: Float[Array, "samples in"], mos
     return y.reshape(count * size, -1)[: len(x)]
 
 
-def _renamed(operations: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _renamed(operations: Mapping[str, PyTree], name: str) -> dict[str, PyTree]:
     """Return the arrays of each of a node's linear operations (its kernel, input or output), each under `name`."""
-    renamed: dict[str, Any] = {}
+    renamed: dict[str, PyTree] = {}
     for key, part in operations.items():
         if isinstance(part, Mapping):
             renamed[key] = _renamed(part, name)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from scaling_limits.cells import CellSettings, DatasetSpec, NetworkSpec
+from scaling_limits.cells import CellSettings, DatasetSpec, Fields, NetworkSpec
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.strict import Strict
 
@@ -89,7 +89,7 @@ def structure(
     )
 
 
-def batch_norm(dataset: DatasetSpec) -> dict[str, Any]:
+def batch_norm(dataset: DatasetSpec) -> Fields:
     """Return the options of a network with batch norm, evaluated with the statistics of up to 1024 training samples."""
     return {"num_statistics": min(1024, dataset.num_train)}
 

@@ -46,7 +46,7 @@ class Count(Protocol):
     def decompositions(self) -> None:
         """Add singular value decompositions of each sample's derivatives of the outputs with respect to each node."""
 
-    def multiply_adds(self, number: float, dtype: str | None = None) -> None:
+    def multiply_adds(self, number: float) -> None:
         """Add multiply-adds of products of matrices that are not weights."""
 
     def operations(self, number: float) -> None:

@@ -19,7 +19,7 @@ def kronecker(cell: Cell, count: Count, directions: int) -> None:
     if options.preconditioner_interval is not None:
         _periodic(cell, count, directions)
         count.operations((_FACTORS_OPERATIONS + _REUSE_OPERATIONS) * factors * len(count.updated))
-        _read(cell, count, 1 + factors)
+        _read(count, 1 + factors)
         return
     for layer in count.updated:
         rows = cell.batch_size * layer.positions
@@ -32,7 +32,7 @@ def kronecker(cell: Cell, count: Count, directions: int) -> None:
             number += 2.0 * own * left * layer.outputs if own < layer.outputs else 0.0
         count.multiply_adds(layer.count * number)
     count.operations(_FACTORS_OPERATIONS * factors * len(count.updated))
-    _read(cell, count, 1 + factors)
+    _read(count, 1 + factors)
 
 
 def _periodic(cell: Cell, count: Count, directions: int) -> None:
@@ -81,7 +81,7 @@ def shampoo(cell: Cell, count: Count) -> None:
         count.multiply_adds(layer.count * number)
     reused = _REUSE_OPERATIONS if options.preconditioner_interval is not None else 0.0
     count.operations((_MOMENTS_OPERATIONS + 2 * reused) * len(count.updated))
-    _read(cell, count, 2)
+    _read(count, 2)
 
 
 def copies(cell: Cell, directions: int) -> float:
@@ -134,7 +134,7 @@ def _factor(rows: int, size: int, solved: int) -> float:
     return solved**2 * float(max(rows, size) if solved < size else rows) + _DECOMPOSING * solved**3
 
 
-def _read(cell: Cell, count: Count, passes: int) -> None:
+def _read(count: Count, passes: int) -> None:
     """Add passes over the operations, and the update of weights with momentum."""
     count.activities(passes, count.updated)
     count.weights(5)

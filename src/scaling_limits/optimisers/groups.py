@@ -50,26 +50,35 @@ def rules(
         by_role = {role: of(role) for role in jax.tree.leaves(roles)}
         return optax.partition(by_role, roles, mask_compatible_extra_args=True)
 
-    def bounded() -> PyTree:
-        plain = {name: number for name, number in numbers.items() if name != "momentum"}
-        roles = tuple(segment.roles for segment in network.segments)
-        names = jax.tree.leaves(roles)
-        frozen = {role: optax.set_to_zero() for role in names if role in cell.frozen}
-        by_role = {role: build(plain, scaling[role]) for role in names} | frozen
-        return clipped(
-            optax.partition(by_role, roles, mask_compatible_extra_args=True),
-            jax.tree.map(lambda role: schedule * scaling[role]["learning_rate"], roles),
-            jax.tree.map(lambda role: scaling[role]["multiplier"], roles),
-            bound=numbers["kl_clip"],
-            momentum=numbers["momentum"],
-        )
-
     if "kl_clip" in numbers:
-        return {"forward": bounded()}
+        return {"forward": _bounded(cell, numbers, scaling, network, schedule)}
     result = {"forward": rule(network.segments, schedule, None)}
     if network.feedback:
         result["feedback"] = rule(network.feedback, 1.0, numbers["feedback_weight_decay"])
     return result
+
+
+def _bounded(
+    cell: Cell,
+    numbers: Mapping[str, PyTree],
+    scaling: Mapping[str, PyTree],
+    network: Network,
+    schedule: PyTree,
+) -> optax.GradientTransformationExtraArgs:
+    """Build the update rule of all forward weights whose update is bounded by `kl_clip`; arguments as of `rules`."""
+    build = optimisers.registry.get(cell.optimiser.name).build
+    plain = {name: number for name, number in numbers.items() if name != "momentum"}
+    roles = tuple(segment.roles for segment in network.segments)
+    names = jax.tree.leaves(roles)
+    frozen = {role: optax.set_to_zero() for role in names if role in cell.frozen}
+    by_role = {role: build(plain, scaling[role]) for role in names} | frozen
+    return clipped(
+        optax.partition(by_role, roles, mask_compatible_extra_args=True),
+        jax.tree.map(lambda role: schedule * scaling[role]["learning_rate"], roles),
+        jax.tree.map(lambda role: scaling[role]["multiplier"], roles),
+        bound=numbers["kl_clip"],
+        momentum=numbers["momentum"],
+    )
 
 
 def updated(

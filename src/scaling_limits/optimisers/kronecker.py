@@ -77,19 +77,19 @@ class Factor(NamedTuple):
 
 
 class Damped(NamedTuple):
-    """The matrix `scale (share F + rho)`, with F a factor divided by its trace.
+    """The matrix `scale (fraction F + rho)`, with F a factor divided by its trace.
 
     The scale is the larger one of trace and damping, so that a factor of zero leaves its damping.
     """
 
     factor: Factor
     scale: Float[Array, ""]
-    share: Float[Array, ""]
+    fraction: Float[Array, ""]
     rho: Float[Array, ""]
 
     def solved(self, left: Float[Array, "rows n"]) -> Float[Array, "rows n"]:
-        """Compute `left (share matrix + rho)^-1` with the `matrix` of the factor."""
-        matrix = self.share * self.factor.matrix
+        """Compute `left (fraction matrix + rho)^-1` with the `matrix` of the factor."""
+        matrix = self.fraction * self.factor.matrix
         matrix = matrix + self.rho * jnp.eye(len(matrix), dtype=matrix.dtype)
         # solved from the right, because on a CPU the right-hand side would otherwise be transposed, which takes as long
         root = cholesky(matrix, symmetrize_input=False)
@@ -97,14 +97,14 @@ class Damped(NamedTuple):
         return triangular_solve(root, half, left_side=False, lower=True)
 
     def times_inverse(self, left: Float[Array, "rows size"]) -> Float[Array, "rows size"]:
-        """Compute `left (share F + rho)^-1`."""
+        """Compute `left (fraction F + rho)^-1`."""
         if self.factor.rows is None:
             return self.solved(left)
         explained = over(self.solved(left @ self.factor.rows.T), self.factor.squares)
-        return (left - self.share * explained @ self.factor.rows) / self.rho
+        return (left - self.fraction * explained @ self.factor.rows) / self.rho
 
     def inverse(self) -> Float[Array, "size size"]:
-        """Compute `(share F + rho)^-1`."""
+        """Compute `(fraction F + rho)^-1`."""
         return self.times_inverse(jnp.eye(self.factor.size, dtype=self.factor.matrix.dtype))
 
 
@@ -240,7 +240,7 @@ def _direction(
 def _reused(
     gradient: Float[Array, "out in"], inverses: Matrices, seen: Matrices
 ) -> Float[Array, "out in"]:
-    """Compute the direction from stored inverses `(share F + rho)^-1`, which are divided by the scales afterwards."""
+    """Compute the direction from stored inverses `(fraction F + rho)^-1`, and divide it by the scales."""
     direction = gradient
     if "input" in inverses:
         direction = direction @ inverses["input"]

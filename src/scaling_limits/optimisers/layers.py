@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,8 +32,8 @@ class State(NamedTuple):
     """
 
     updates: Array
-    factors: dict[str, Any]
-    seen: dict[str, Any]
+    factors: dict[str, PyTree]
+    seen: dict[str, PyTree]
 
 
 Layer = Callable[[Array, Operations, Matrices, Array], Preconditioned]

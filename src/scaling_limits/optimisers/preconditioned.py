@@ -155,9 +155,9 @@ def kronecker_exponents(settings: CellSettings, e_a: float, e_b: float) -> dict[
 
     With the rescaled rule, the damping relative to a mean eigenvalue grows like the size of the factor.
     """
-    given = {"rescaled": (-1.0, -1.0), "heuristic": (0.0, 0.0), "fixed": (-1.0, 1.0)}
+    defaults = {"rescaled": (-1.0, -1.0), "heuristic": (0.0, 0.0), "fixed": (-1.0, 1.0)}
     names = ("input_damping_exponent", "output_damping_exponent")
     powers = {"input_preconditioner_exponent": e_a, "preconditioner_exponent": e_b}
-    exponents = powers | dict(zip(names, given[settings.damping_rule], strict=True))
+    exponents = powers | dict(zip(names, defaults[settings.damping_rule], strict=True))
     own = {name: getattr(settings, name, None) for name in names}
     return exponents | {name: value for name, value in own.items() if value is not None}

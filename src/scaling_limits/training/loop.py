@@ -6,7 +6,7 @@ No Python runs per step: a scan goes over the measured steps, with a loop over t
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ from scaling_limits.training.step import Data, Training, data_of, initial_weight
 if TYPE_CHECKING:
     from scaling_limits.measurements.contract import Measurement
 
-Program = Callable[[dict[str, Any], Array, Weights, Data], dict[str, dict[str, Array]]]
+Program = Callable[[dict[str, PyTree], Array, Weights, Data], dict[str, dict[str, Array]]]
 
 # loops emitted through MLIR, for which each program creates a context, and programs split up for threads take more time
 # to compile than a few cells save
@@ -129,7 +129,7 @@ def cell_function(cell: Cell) -> Program:
     schedule = Schedule.of(cell)
 
     def run(
-        numbers: dict[str, Any], order: Int[Array, "steps batch"], initial: Weights, data: Data
+        numbers: dict[str, PyTree], order: Int[Array, "steps batch"], initial: Weights, data: Data
     ) -> dict[str, dict[str, Array]]:
         training = Training(cell, numbers, order, data)
         return _trained(training, schedule, initial, training.begin(initial))
@@ -235,7 +235,7 @@ def compile_shard(cell: Cell, arrays: Arrays) -> Callable[[list[Cell]], list[dic
     return train
 
 
-def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, Any], Array]:
+def _arguments(cells: list[Cell], size: int) -> tuple[dict[str, PyTree], Array]:
     padded = cells + [cells[0]] * (size - len(cells))
     numbers = [numbers_of(cell) for cell in padded]
     orders = [

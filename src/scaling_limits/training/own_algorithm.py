@@ -1,9 +1,8 @@
 """Check, by shapes and before compilation, that a user's algorithm returns what training needs."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jax import Array
 from jaxtyping import PyTree
 
 from scaling_limits import networks
@@ -28,7 +27,7 @@ def check(cell: Cell, arrays: Arrays) -> None:
         return
     order = jax.ShapeDtypeStruct((1, cell.batch_size), jnp.int32)
 
-    def traced(numbers: dict[str, Any], order: Any, data: Data) -> None:
+    def traced(numbers: dict[str, PyTree], order: Array, data: Data) -> None:
         training = Training(cell, numbers, order, data)
         weights = initial_weights(cell, networks.build(cell.network), numbers)
         problem = training.problem(weights, jnp.int32(0), order[0])

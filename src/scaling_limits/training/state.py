@@ -1,6 +1,6 @@
 """The state that training carries from step to step."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jaxtyping import PyTree
 
@@ -16,4 +16,4 @@ class State(NamedTuple):
     weights: Weights
     network: PyTree
     optimiser: Weights
-    algorithm: Any
+    algorithm: PyTree

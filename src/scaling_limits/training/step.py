@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -46,15 +46,15 @@ def data_of(cell: Cell, arrays: Arrays) -> Data:
     return Data(*map(jnp.asarray, parts, dtypes))
 
 
-def numbers_of(cell: Cell) -> dict[str, Any]:
+def numbers_of(cell: Cell) -> dict[str, PyTree]:
     """Return a cell's traced numbers: integers as uint32, floating-point numbers in the cell's dtype."""
     real = np.dtype(cell.dtype).type
 
-    def typed(value: float) -> np.number[Any]:
-        result: np.number[Any] = np.uint32(value) if isinstance(value, int) else real(value)
+    def typed(value: float) -> np.generic:
+        result: np.generic = np.uint32(value) if isinstance(value, int) else real(value)
         return result
 
-    numbers: dict[str, Any] = jax.tree.map(typed, cell.traced())
+    numbers: dict[str, PyTree] = jax.tree.map(typed, cell.traced())
     return numbers
 
 
@@ -85,11 +85,11 @@ class Training:
         return algorithms.get(self.cell.algorithm)
 
     @cached_property
-    def rules(self) -> dict[str, Any]:
+    def rules(self) -> dict[str, optax.GradientTransformationExtraArgs]:
         """The update rule of each group of weights, with the learning rate of the cell."""
         return self._rules(1.0)
 
-    def rules_at(self, step: Array) -> dict[str, Any]:
+    def rules_at(self, step: Array) -> dict[str, optax.GradientTransformationExtraArgs]:
         """Return the update rules with the learning rate of a step according to the cell's schedule."""
         if self.cell.learning_rate_schedule is None:
             return self.rules
@@ -101,7 +101,7 @@ class Training:
         )
         return self._rules(jnp.asarray(schedule(step), self.cell.dtype))
 
-    def _rules(self, schedule: Any) -> dict[str, Any]:
+    def _rules(self, schedule: Array | float) -> dict[str, optax.GradientTransformationExtraArgs]:
         numbers = self.numbers
         scaling = numbers["scaling"]
         return groups.rules(self.cell, numbers["optimiser"], scaling, self.network, schedule)
@@ -145,10 +145,10 @@ class Training:
         return augmented(inputs, self.cell.dataset.input_shape, self.cell.augmentation, key)
 
     def _smoothed(self, targets: Array) -> Array:
-        share = self.cell.label_smoothing
-        if share is None:
+        smoothing = self.cell.label_smoothing
+        if smoothing is None:
             return targets
-        smoothed: Array = (1.0 - share) * targets + share / self.cell.dataset.num_classes
+        smoothed: Array = (1.0 - smoothing) * targets + smoothing / self.cell.dataset.num_classes
         return smoothed
 
     def begin(self, weights: Weights) -> State:
@@ -207,7 +207,7 @@ class Training:
 
     def _gradients(
         self, problem: Problem, state: PyTree
-    ) -> tuple[Weights, PyTree, dict[str, Any], Any]:
+    ) -> tuple[Weights, PyTree, dict[str, Array], dict[str, Params]]:
         """Return the results of the algorithm's update, and the further arguments of the optimiser."""
         needed = optimisers.needs(self.cell.optimiser.name)
         if not needed:

@@ -62,8 +62,8 @@ def observed_update(
 
     shifts = network.shifts(problem.x)
     output, pull, inputs = jax.vjp(forward, problem.params, shifts, has_aux=True)
-    value, slope = jax.value_and_grad(problem.loss)(output)
-    gradients, cotangents = pull(slope)
+    value, loss_gradient = jax.value_and_grad(problem.loss)(output)
+    gradients, cotangents = pull(loss_gradient)
     operations = {"inputs": inputs, "cotangents": cotangents}
     kind = getattr(problem.options, "fisher", None)
     if kind is not None:

@@ -191,7 +191,7 @@ def _synchronous_step(layers: Layers, rate: Array, rule: optax.GradientTransform
         gradients = add_shifted_down(explained, layers.below * displacements[0][0], weighted)
         for decay in layers.decay(displacements):
             gradients = jax.tree.map(jnp.add, gradients, decay)
-        gradients = jax.tree.map(lambda slope: layers.sample_weight * slope, gradients)
+        gradients = jax.tree.map(lambda gradient: layers.sample_weight * gradient, gradients)
         updates, rule_state = rule.update(gradients, rule_state)
         moved = jax.tree.map(lambda d, u: d - rate * u, displacements, updates)
         return (moved, rule_state), gradients
@@ -213,10 +213,10 @@ def _sequential_step(layers: Layers, rate: Array) -> Step:
         def update(segment: Segment, explained: Array, entry: PyTree) -> tuple[Array, PyTree]:
             params, point, change, old, *decay = entry
             weight = layers.weight(segment)
-            slope = sum(decay, weight * (old - change) - explained)
-            new = old - step_size * slope
+            gradient = sum(decay, weight * (old - change) - explained)
+            new = old - step_size * gradient
             error = weight * (new - change)
-            return pull(segment, params, layers.problem.scaling, point, error), (new, slope)
+            return pull(segment, params, layers.problem.scaling, point, error), (new, gradient)
 
         at_output = layers.errors(displacements, changes)[-1][0]
         params = jax.tree.map(lambda leaf: leaf[0], output_params)
@@ -226,11 +226,11 @@ def _sequential_step(layers: Layers, rate: Array) -> Step:
         entries = zip(hidden_params, points[:-1], changes[:-1], *targets, strict=True)
         explained, moved = downwards(hidden, update, explained, entries)
         lowest = displacements[0][0]
-        slope = sum((d[0][0] for d in decay), layers.below * lowest - explained)
-        lowest = lowest - step_size * slope
+        gradient = sum((d[0][0] for d in decay), layers.below * lowest - explained)
+        lowest = lowest - step_size * gradient
         new = shift_down(lowest, (*(new for new, _ in moved), at_output[None]))
-        gradients = shift_down(slope, (*(slope for _, slope in moved), at_output[None]))
-        return (new, ()), jax.tree.map(lambda slope: layers.sample_weight * slope, gradients)
+        gradients = shift_down(gradient, (*(gradient for _, gradient in moved), at_output[None]))
+        return (new, ()), jax.tree.map(lambda gradient: layers.sample_weight * gradient, gradients)
 
     return step
 

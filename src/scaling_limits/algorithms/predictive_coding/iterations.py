@@ -67,8 +67,8 @@ def iterated(
         return (state.residual > tolerance) & ~state.stalled
 
     def unfinished(state: AnyState) -> Array:
-        going: Array = unconverged(state).any() & (state.iterations < MOST_ITERATIONS)
-        return going
+        remaining: Array = unconverged(state).any() & (state.iterations < MOST_ITERATIONS)
+        return remaining
 
     return jax.lax.while_loop(unfinished, lambda state: iterate(state, unconverged(state)), begin)
 
@@ -89,9 +89,9 @@ def dot(left: Stacks, right: Stacks) -> PerSample:
     return jnp.stack([(a * b).sum(axis=(0, 2)) for a, b in pairs]).sum(axis=0)
 
 
-def add(onto: Stacks, amount: PerSample, direction: Stacks) -> Stacks:
-    """Compute `onto + amount * direction` with one amount per sample."""
-    return tuple(a + amount[None, :, None] * b for a, b in zip(onto, direction, strict=True))
+def add(onto: Stacks, length: PerSample, direction: Stacks) -> Stacks:
+    """Compute `onto + length * direction` with one length per sample."""
+    return tuple(a + length[None, :, None] * b for a, b in zip(onto, direction, strict=True))
 
 
 def over(numerator: PerSample, denominator: PerSample) -> PerSample:
@@ -128,29 +128,30 @@ def conjugate_gradients(
     """
 
     def unfinished(carried: PyTree) -> Array:
-        going: Array = (carried[0] < NUM_PRODUCTS) & carried[-1].any()
-        return going
+        remaining: Array = (carried[0] < NUM_PRODUCTS) & carried[-1].any()
+        return remaining
 
     def step(carried: PyTree) -> PyTree:
-        number, solution, rest, conditioned, along, active = carried
-        applied = product(along)
-        curvature = dot(along, applied)
+        number, solution, residual, conditioned, direction, active = carried
+        applied = product(direction)
+        curvature = dot(direction, applied)
         convex = curvature > 0
-        amount = over(dot(rest, conditioned), curvature)
+        alpha = over(dot(residual, conditioned), curvature)
         first = active & ~convex & (number == 0)
         active = active & convex
-        amount = jnp.where(active, amount, jnp.where(first, 1.0, 0.0))
-        solution = add(solution, amount, along)
-        renewed = add(rest, -jnp.where(active, amount, 0.0), applied)
-        again = precondition(renewed)
-        share = over(dot(renewed, again), dot(rest, conditioned))
-        active = active & (norm(renewed) > enough)
-        return number + 1, solution, renewed, again, add(again, share, along), active
+        alpha = jnp.where(active, alpha, jnp.where(first, 1.0, 0.0))
+        solution = add(solution, alpha, direction)
+        next_residual = add(residual, -jnp.where(active, alpha, 0.0), applied)
+        next_conditioned = precondition(next_residual)
+        beta = over(dot(next_residual, next_conditioned), dot(residual, conditioned))
+        active = active & (norm(next_residual) > enough)
+        number, direction = number + 1, add(next_conditioned, beta, direction)
+        return number, solution, next_residual, next_conditioned, direction, active
 
-    rest = jax.tree.map(jnp.negative, gradients)
-    conditioned = precondition(rest)
+    residual = jax.tree.map(jnp.negative, gradients)
+    conditioned = precondition(residual)
     zero = jax.tree.map(jnp.zeros_like, gradients)
-    start = (jnp.int32(0), zero, rest, conditioned, conditioned, jnp.ones(enough.shape, bool))
+    start = (jnp.int32(0), zero, residual, conditioned, conditioned, jnp.ones(enough.shape, bool))
     result: Stacks = jax.lax.while_loop(unfinished, step, start)[1]
     return result
 

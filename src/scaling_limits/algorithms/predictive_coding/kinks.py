@@ -111,8 +111,8 @@ class _Solver:
 
         def good(size: PerSample) -> Array:
             ends = at(size)
-            way = tuple(end - start for end, start in zip(ends, state.hidden, strict=True))
-            slope = dot(state.gradients, way)
+            displacement = tuple(end - start for end, start in zip(ends, state.hidden, strict=True))
+            slope = dot(state.gradients, displacement)
             allowed = state.energy + DECREASE * slope + slack(state.energy)
             return (slope <= 0) & (self._energies(ends) <= allowed)
 
@@ -133,9 +133,9 @@ class _Solver:
     def _gradients(self, hidden: Stacks, sides: Stacks) -> Stacks:
         """Compute dF/dz, for activities at their kink on the given sides of it."""
         # the smallest possible distance from the kink
-        beside = np.finfo(self._problem.y.dtype).tiny
+        distance = np.finfo(self._problem.y.dtype).tiny
         off = tuple(
-            jnp.where(z == 0, side * beside, z) for z, side in zip(hidden, sides, strict=True)
+            jnp.where(z == 0, side * distance, z) for z, side in zip(hidden, sides, strict=True)
         )
         gradients: Stacks = jax.grad(lambda z: self._energies(z).sum())(off)
         return gradients

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import jax
 import jax.numpy as jnp
@@ -48,8 +48,7 @@ class Layers:
     @property
     def options(self) -> "Options":
         """The options of the algorithm."""
-        options: Options = self.problem.options
-        return options
+        return cast("Options", self.problem.options)
 
     @property
     def sample_weight(self) -> float:

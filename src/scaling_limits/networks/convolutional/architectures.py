@@ -187,10 +187,10 @@ def image_shape(spec: NetworkSpec, smallest: int) -> Shape:
     return height, width, channels
 
 
-def nearest(wanted: int, depths: Sequence[int]) -> str:
+def nearest(requested: int, depths: Sequence[int]) -> str:
     """Return a text with the available depths and the nearest one."""
     choices = ", ".join(map(str, depths))
-    return f"{choices}; the nearest is {min(depths, key=lambda depth: abs(depth - wanted))}"
+    return f"{choices}; the nearest is {min(depths, key=lambda depth: abs(depth - requested))}"
 
 
 def _halved(shape: Shape) -> Shape:
@@ -202,14 +202,14 @@ def _of_depth(spec: NetworkSpec, variants: Sequence[tuple[Block, ...]]) -> tuple
     result = {len(blocks): blocks for blocks in variants}
     if spec.num_hidden_layers in result:
         return result[spec.num_hidden_layers]
-    wanted = spec.num_hidden_layers + 1
+    requested = spec.num_hidden_layers + 1
     if len(result) > 1:
-        valid = nearest(wanted, [depth + 1 for depth in result])
+        valid = nearest(requested, [depth + 1 for depth in result])
         raise ConfigurationError(
-            "depth", f"{spec.name} has no variant with {wanted} weight layers. Valid: {valid}"
+            "depth", f"{spec.name} has no variant with {requested} weight layers. Valid: {valid}"
         )
     raise ConfigurationError(
         "depth",
         f"{spec.name} has {len(variants[0]) + 1} weight layers "
-        f"({len(variants[0])} hidden_layers), not {wanted}",
+        f"({len(variants[0])} hidden_layers), not {requested}",
     )

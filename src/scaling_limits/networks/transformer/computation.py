@@ -66,9 +66,9 @@ class Block(nn.Module):
             for name in ("query", "key", "value")
         )
         scores = jnp.einsum("bihd,bjhd->bhij", query, key) / heads[1]
-        seen = jnp.tril(jnp.ones((self.tokens, self.tokens), bool))
-        shares = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf))
-        mixed = jnp.einsum("bhij,bjhd->bihd", shares, value).reshape(z.shape)
+        causal = jnp.tril(jnp.ones((self.tokens, self.tokens), bool))
+        attention = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf))
+        mixed = jnp.einsum("bhij,bjhd->bihd", attention, value).reshape(z.shape)
         z = z + branch("attention") * linear(mixed, "attention", self.width)
         entering = layer_normalised(z) if self.layer_norm else z
         wide = linear(entering, "expansion", EXPANSION * self.width)
