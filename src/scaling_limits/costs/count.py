@@ -277,5 +277,8 @@ def _feedback_step(count: Count) -> None:
 
 
 def flops(cell: Cell) -> float:
-    """Return the number of floating-point operations in a cell's matrix products; a multiply-add counts as two."""
+    """Return the number of floating-point operations in a cell's matrix products; a multiply-add counts as two.
+
+    Decompositions count as the products that take as long.
+    """
     return 2.0 * counted(cell).amounts["products"]

@@ -17,7 +17,8 @@ FIGURE_SECONDS = 6.5
 CELL_SECONDS = 2.89e-3
 """Handing over a cell and storing it."""
 RATES: Mapping[Literal["cpu", "gpu"], Rates] = {
-    # fitted to the run times of about a thousand cells on one core of the machine on which the presets were designed
+    # fitted to the run times of about a thousand cells on one core of the machine on which the presets were designed;
+    # kinds of similar cost were merged later, at rates that change the compilation of no cell of the presets
     "cpu": {
         "products": 1.28e-11,
         "bytes": 4.06e-11,
