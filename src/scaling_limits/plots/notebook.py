@@ -2,10 +2,8 @@
 
 import ast
 import copy
-import importlib
 import inspect
 import os
-import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +47,6 @@ def execute(
     """
     output, failed = Path(output), Path(failed)
     relative = Path(os.path.relpath(folder)).as_posix()
-    _import_seaborn()
     source = filled(nbformat.read(Path(notebook), as_version=4), Path(folder))  # type: ignore[no-untyped-call]
     failed.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)
@@ -170,22 +167,6 @@ def _strip(executed: nbformat.NotebookNode, source: nbformat.NotebookNode) -> No
     for cell in executed.cells:
         for key in ("papermill", "execution"):
             cell.metadata.pop(key, None)
-
-
-def _import_seaborn() -> None:
-    """Import seaborn as if SciPy were not installed.
-
-    No figure uses what seaborn takes from SciPy (`scipy.stats`). SciPy can be imported normally afterwards.
-    """
-    if {"scipy", "seaborn"} & set(sys.modules):
-        return
-    # seaborn imports `scipy.stats`, which takes 1.4 to 2 s of the 11 s of CPU of a drawing, and every figure is drawn
-    # in its own process; None makes Python treat the module as missing
-    sys.modules["scipy"] = None  # type: ignore[assignment]
-    try:
-        importlib.import_module("seaborn")
-    finally:
-        del sys.modules["scipy"]
 
 
 @contextmanager
