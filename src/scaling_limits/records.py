@@ -70,8 +70,8 @@ class Results:
         infinite = ~np.isfinite(losses["value"])
         ended = losses.loc[infinite | (by_cell.transform("last") > limit), "cell_id"]
         beyond = losses[infinite | (losses["value"] > limit)]
-        found: pd.Series = beyond[beyond["cell_id"].isin(ended)].groupby("cell_id")["step"].min()
-        return found.astype(int)
+        first: pd.Series = beyond[beyond["cell_id"].isin(ended)].groupby("cell_id")["step"].min()
+        return first.astype(int)
 
     @cached_property
     def _lengths(self) -> pd.Series:

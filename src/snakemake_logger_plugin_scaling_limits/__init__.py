@@ -43,11 +43,11 @@ class LogHandler(LogHandlerBase):
         event = getattr(record, "event", None)
         if event is None:
             return
-        said = {"event": str(event), "message": record.getMessage()}
-        said |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        content = {"event": str(event), "message": record.getMessage()}
+        content |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
         # without a reader, Snakemake goes on
         with contextlib.suppress(OSError):
-            self._pipe.write(json.dumps(said, default=str).encode() + b"\n")
+            self._pipe.write(json.dumps(content, default=str).encode() + b"\n")
 
     def close(self) -> None:
         """Close the pipe."""

@@ -123,9 +123,9 @@ def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
             # a single control needs no name
             named = prose(grid).removeprefix("control").strip() if len(claim.control) > 1 else ""
-            found = f"in the control {named}".strip()
-            found += f" {with_interval(control.value, control.interval)}"
-            return _Judged("inconclusive", detail, measured, "control", found)
+            undecided = f"in the control {named}".strip()
+            undecided += f" {with_interval(control.value, control.interval)}"
+            return _Judged("inconclusive", detail, measured, "control", undecided)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
 

@@ -176,5 +176,8 @@ def _grid(claim: ClaimBase, cells: pd.DataFrame) -> Iterator[str]:
 
 
 def _shares(power: Power) -> Iterator[str]:
-    for share in (*(power.holds[scenario] for scenario in ("true", "quarter", "half")), power.void):
-        yield "" if share is None else f"{share:.2f}"
+    for fraction in (
+        *(power.holds[scenario] for scenario in ("true", "quarter", "half")),
+        power.void,
+    ):
+        yield "" if fraction is None else f"{fraction:.2f}"

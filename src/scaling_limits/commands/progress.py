@@ -14,7 +14,7 @@ from scaling_limits.files import JsonObject
 from scaling_limits.outcomes import tally
 from scaling_limits.store import Store
 
-_SHARE, _SECONDS = 0.02, 10.0
+_FRACTION, _SECONDS = 0.02, 10.0
 """Fraction of the work and seconds after which the remaining time is estimated."""
 _LINES = 20
 """Number of lines shown from a log without an error message."""
@@ -124,9 +124,9 @@ class Progress:
             parts.append(f"{cells - len(self._left):,} of {cells:,} cells")
         left = self._work()
         elapsed = time.monotonic() - self._begun
-        share = 1 - left / self._seconds if self._seconds else 0.0
-        if share >= _SHARE and elapsed >= _SECONDS:
-            parts.append(f"{rounded(elapsed * (1 - share) / share)} left")
+        fraction = 1 - left / self._seconds if self._seconds else 0.0
+        if fraction >= _FRACTION and elapsed >= _SECONDS:
+            parts.append(f"{rounded(elapsed * (1 - fraction) / fraction)} left")
         return ", ".join(parts)
 
     def to_draw(self) -> list[str]:

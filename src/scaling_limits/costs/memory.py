@@ -96,12 +96,12 @@ def refuse_beyond_machine(cell: Cell) -> None:
 
 
 def _machine_bytes() -> float:
-    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         # the file is missing or contains `max`
         with contextlib.suppress(OSError, ValueError):
-            found.append(int(Path(limit).read_text()))
-    return min(found)
+            limits.append(int(Path(limit).read_text()))
+    return min(limits)
 
 
 def described(cell: Cell) -> str:

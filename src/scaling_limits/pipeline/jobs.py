@@ -226,13 +226,13 @@ class _Progress:
     def __init__(self, total: int):
         self.total = total
         self.done = 0
-        self.begun = self.told = time.monotonic()
+        self.begun = self.reported = time.monotonic()
 
     def advance(self) -> None:
         self.done += 1
         now = time.monotonic()
-        if self.done == self.total or now - self.told > 2.0:
-            self.told = now
+        if self.done == self.total or now - self.reported > 2.0:
+            self.reported = now
             rate = self.done / (now - self.begun)
             left = (self.total - self.done) / rate
             print(
