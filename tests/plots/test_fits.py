@@ -192,9 +192,15 @@ def test_against_adds_the_grids_of_another_node_column_by_column() -> None:
     assert all(len(panel["lines"]) == 2 for panel in of_all)
 
 
+def test_against_repeats_a_single_grid_in_every_column() -> None:
+    panels = expanded(rows=["train_loss"], against={"one": "compared"})
+    assert [panel["lines"][1]["grid"] for panel in panels] == NODES["one"] * 2
+
+
 def test_against_needs_as_many_grids_as_there_are_columns() -> None:
-    with pytest.raises(MisplacedError, match="'one' has 1 grids, but there are 2 columns"):
-        expanded(rows=["train_loss"], against={"one": "compared"})
+    columns = {"own_a": "A", "own_b": "B", "other_a": "C"}
+    with pytest.raises(MisplacedError, match="'other' has 2 grids, but there are 3 columns"):
+        expanded(rows=["train_loss"], columns=columns, against={"other": "compared"})
 
 
 def test_levels_on_a_logarithmic_axis_are_positive(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def _against(
     """Return, for each column, the dashed line of the grid that it is compared with.
 
     Args:
-        written: a node with as many grids as columns, and its label; None for no comparison.
+        written: a node with one grid, or with as many as there are columns, and its label; None for no comparison.
         count: the number of columns.
         names: the names of grids.
         path: the location of `written` in the file.
@@ -77,6 +77,8 @@ def _against(
         return [[] for _ in range(count)]
     (node, label), *_ = written.items()
     grids = [grid for grid, _ in names.titled(node, (*path, "against"))]
+    if len(grids) == 1:
+        grids *= count
     if len(grids) != count:
         problem = f"'{node}' has {len(grids)} grids, but there are {count} columns"
         raise MisplacedError((*path, "against"), problem)
