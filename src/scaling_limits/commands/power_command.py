@@ -176,8 +176,6 @@ def _grid(claim: ClaimBase, cells: pd.DataFrame) -> Iterator[str]:
 
 
 def _shares(power: Power) -> Iterator[str]:
-    for fraction in (
-        *(power.holds[scenario] for scenario in ("true", "quarter", "half")),
-        power.void,
-    ):
+    holds = [power.holds[scenario] for scenario in ("true", "quarter", "half")]
+    for fraction in (*holds, power.void):
         yield "" if fraction is None else f"{fraction:.2f}"

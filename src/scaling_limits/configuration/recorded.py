@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-from scaling_limits import measurements
+from scaling_limits import algorithms, measurements
 from scaling_limits.cells import Cell
 from scaling_limits.configuration.grid_cells import GridCells
 from scaling_limits.configuration.models import Figure
-from scaling_limits.costs.declared import algorithm
 from scaling_limits.errors import unknown
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.written import MisplacedError
@@ -57,7 +56,7 @@ def metrics(cells: Iterable[Cell]) -> frozenset[str] | None:
         if cell.limit is not None:
             return None
         if cell.num_steps:
-            recorded |= getattr(algorithm(cell.algorithm), "metrics", _usual)(cell)
+            recorded |= getattr(algorithms.part(cell.algorithm), "metrics", _usual)(cell)
         for spec in cell.measurements:
             measurement = measurements.registry.part(spec.name)
             declared = getattr(measurement, "metrics", None)

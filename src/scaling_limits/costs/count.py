@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
+from scaling_limits import algorithms
 from scaling_limits.cells import AlgorithmSpec, Cell
 from scaling_limits.costs import declared
 from scaling_limits.costs.sizes import (
@@ -39,7 +40,7 @@ PREPARING = {
 `RUNNING` is done for each cell, `PREPARING` once for a shard, before its first cell.
 """
 
-_PROGRAM = 20
+PROGRAM = 20
 """Compile time of a program without any layer, in operations."""
 _DRAWN = 7
 """Time of a byte of random numbers, in bytes of windows."""
@@ -213,7 +214,7 @@ class Count:
     def _algorithm(self, options: AlgorithmSpec, wanted: tuple[Purpose, ...]) -> None:
         cell = self.cell.model_copy(update={"algorithm": options})
         before, self._wanted = self._wanted, wanted
-        declared.part_work(declared.algorithm(options))(cell, self)
+        declared.part_work(algorithms.part(options))(cell, self)
         self._wanted = before
 
     def _products(self, chosen: Sequence[Layer], samples: float | None, kernels: float) -> None:
@@ -244,7 +245,7 @@ def counted(cell: Cell) -> Count:
     if cell.limit is not None:
         declared.part_work(declared.part("limit", cell.limit))(cell, count)
         return count
-    count.amounts["operations"] = _PROGRAM
+    count.amounts["operations"] = PROGRAM
     _training(cell, count)
     for spec in cell.measurements:
         with count.repeated(len(spec.steps)):

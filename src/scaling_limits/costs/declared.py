@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from scaling_limits import algorithms, limits, measurements, optimisers
-from scaling_limits.cells import AlgorithmSpec, Cell
+from scaling_limits import limits, measurements, optimisers
+from scaling_limits.cells import Cell
 from scaling_limits.registry import Registry
 
 Work = Callable[[Cell, Any], None]
@@ -40,8 +40,3 @@ def part_memory(part: ModuleType, cell: Cell, **absent: float) -> Mapping[str, f
 def part(kind: str, name: str) -> ModuleType:
     """Return the module that declares a limit, a measurement or an optimiser."""
     return _REGISTRIES[kind].part(name)
-
-
-def algorithm(spec: AlgorithmSpec) -> ModuleType:
-    """Return the module that declares an algorithm."""
-    return algorithms.part(spec)

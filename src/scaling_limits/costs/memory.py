@@ -5,8 +5,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from scaling_limits import algorithms
 from scaling_limits.cells import Cell
-from scaling_limits.costs.declared import algorithm, part, part_memory
+from scaling_limits.costs.declared import part, part_memory
 from scaling_limits.costs.sizes import (
     item_size,
     layers,
@@ -141,7 +142,7 @@ def program_bytes(cell: Cell) -> float:
     weights: float = _WEIGHTS_DRAWN
     if num_updates(cell):
         weights = part_memory(optimiser, cell, weights=_WEIGHTS_UPDATED)["weights"]
-    inference = part_memory(algorithm(cell.algorithm), cell, units=_UNITS, windows=0)
+    inference = part_memory(algorithms.part(cell.algorithm), cell, units=_UNITS, windows=0)
     units = inference["units"]
     if cell.network.feedback is not None:
         weights, units = 2 * weights, 2 * units

@@ -122,15 +122,11 @@ class _Scale:
             alike.setdefault(specific, []).append(label)
         alike.pop((), None)
         differ = any(part not in common for parts in rows.values() for part in parts[:-1])
-        named = all(
-            [part.as_name for part in parts] == [label.replace("$", "") for label in labels]
-            for parts, labels in alike.items()
-        )
-        if not differ or named or len(alike) > _MOST_ROWS:
+        unnamed = {parts: _without_names(parts, labels) for parts, labels in alike.items()}
+        if not differ or not any(unnamed.values()) or len(alike) > _MOST_ROWS:
             return self._parts(self.grids, shown), {}
         return common, {
-            " and ".join(labels): [p for p in specific if p.as_name not in labels] or list(specific)
-            for specific, labels in alike.items()
+            " and ".join(labels): unnamed[parts] or list(parts) for parts, labels in alike.items()
         }
 
     def _groups(self, shown: pd.DataFrame) -> dict[str, list[str]]:
@@ -241,6 +237,12 @@ class _Scale:
         wanted = _values_text("seed", {len(s) if isinstance(s, list | tuple) else 1 for s in seeds})
         is_other = numbers != wanted and self._is_stated("seed", grids)
         return _Part(phrase, wanted if is_other else "")
+
+
+def _without_names(parts: Iterable[_Part], labels: Iterable[str]) -> list[_Part]:
+    """Return the parts that the names of their rows do not state."""
+    names = {label.replace("$", "") for label in labels}
+    return [part for part in parts if part.as_name not in names]
 
 
 def centre(plot: Plot) -> str:
