@@ -54,6 +54,25 @@ def test_the_claims_own_grids_are_one_arm_and_each_control_another(tabulate: Tab
             assert low <= at <= high
 
 
+@pytest.mark.parametrize(
+    ("rule", "claimed"),
+    [
+        # two doublings: half an octave, less than the largest shift
+        ({"kind": "optimum_stays", "max_shift": 1.0}, [-0.5, 0.5]),
+        ({"kind": "optimum_stays", "max_shift": 0.25}, [-0.25, 0.25]),
+        ({"kind": "optimum_moves", "direction": "up", "min_shift": 2.0}, [2.0, None]),
+        ({"kind": "optimum_moves", "direction": "down", "min_shift": 2.0}, [None, -2.0]),
+    ],
+)
+def test_arms_have_the_claimed_range_of_shifts(
+    tabulate: Tables, rule: dict[str, Any], claimed: list[float | None]
+) -> None:
+    claim = {key: value for key, value in CLAIM.items() if key != "max_shift"} | rule
+    read = parsed_claim({**claim, "quantity": {"metric": "train_loss"}})
+    said: Mapping[str, Any] = shown(read, tabulate(rows("main", 0.0) + rows("control", 1.0)))
+    assert [arm["claimed"] for arm in said["arms"]] == [claimed] * 2
+
+
 def test_an_optimum_at_the_edge_of_its_grid_has_an_open_interval(tabulate: Tables) -> None:
     found = arms(tabulate, rows("main", 0.0) + rows("control", 3.0))
     (_, (size, _, low, high)) = found[1]["optima"]

@@ -61,6 +61,21 @@ def test_rows_are_quantities_and_columns_grids(tmp_path: Path) -> None:
     assert found.panels[2].lines[0].quantity.window == 3
 
 
+def test_transposed_quantities_are_in_columns(tmp_path: Path) -> None:
+    columns = {"main": "Main", "one": "One", "pair_a": "Pair"}
+    rows = [{"quantity": "loss", "title": "late"}, "accuracy"]
+    found = plot(tmp_path, rows=rows, columns=columns, transposed=True)
+    assert shown(found) == [
+        ("Main, late", ["main"], "train_loss"),
+        ("Main", ["main"], "test_accuracy"),
+        ("One, late", ["one"], "train_loss"),
+        ("One", ["one"], "test_accuracy"),
+        ("Pair, late", ["pair_a"], "train_loss"),
+        ("Pair", ["pair_a"], "test_accuracy"),
+    ]
+    assert (found.wrap, found.transposed) == (2, True)
+
+
 def test_a_quantity_states_limits_and_levels_of_panels_that_show_it(tmp_path: Path) -> None:
     axis = {"limits": [0, 1], "levels": [{"value": 0.1, "label": "chance"}]}
     line = {"grid": "main", "quantity": {"quantity": "bounded", "reduce": "max"}}
@@ -185,6 +200,7 @@ TABLE = {"kind": "results_table", "quantity": "loss", "rows": "width", "columns"
         ({**TABLE, "entries": []}, r"plot.*entries"),
         ({"rows": ["loss"], "panels": []}, r"plot\.rows: replaces `panels`; give one"),
         ({"columns": "pair", "panels": []}, r"plot\.columns: replaces `panels`; give one"),
+        ({"transposed": True, "panels": []}, r"plot\.transposed: replaces `panels`; give one"),
         ({}, "give `rows`, a list of quantities, or `panels`"),
         ({"rows": "loss"}, r"plot\.rows: should be a list, not 'loss'"),
         ({"rows": ["los"]}, "unknown quantity 'los'; did you mean 'loss'"),

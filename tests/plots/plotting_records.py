@@ -83,11 +83,16 @@ Located = list[list[float | None]]
 
 
 def judged(
-    quantity: dict[str, Any], *grids: str, optima: dict[str, Located] | None = None, **said: Any
+    quantity: dict[str, Any],
+    *grids: str,
+    optima: dict[str, Located] | None = None,
+    claimed: tuple[float | None, ...] | None = None,
+    **said: Any,
 ) -> dict[str, Any]:
     """A claim as `figure.json` has it: an arm for each grid, with what the claim has located there."""
     whole = {**_SAID, "complement": False, **quantity}
-    arms = [{"grids": [grid], "optima": (optima or {}).get(grid, [])} for grid in grids]
+    bounds = {} if claimed is None else {"claimed": list(claimed)}
+    arms = [{"grids": [grid], "optima": (optima or {}).get(grid, []), **bounds} for grid in grids]
     return {**_OF_RATES, "quantity": whole, "arms": arms, **said}
 
 

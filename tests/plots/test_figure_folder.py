@@ -8,6 +8,7 @@ import os
 import shutil
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.colors import to_rgba
@@ -109,9 +110,9 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     (notes,) = page._bottom.texts
     assert notes.get_text().split("\n") == [
         *NOTES,
-        "Not reproduced, “It fails 3”: found 0.123 [0, 0.5]; claimed: at most 1 octave.",
-        "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): "
-        "“It inconclusive 4” (0.123 [0, 0.5]).",
+        "Not reproduced: It fails 3 – 0.123 [0, 0.5], claimed: at most 1 octave.",
+        "Inconclusive, as the interval contains a threshold: It inconclusive 4 – 0.123 [0, 0.5], "
+        "claimed: at most 1 octave.",
     ]
     # identity over title over what to see, from the same margin
     identity, title, see, badge = page._top.texts
@@ -162,32 +163,31 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         VERDICT | {"statement": "It is so.", "clause": "it is"},
         unsure | {"statement": "It rests.", "interval": [0.0, None]},
         unsure | {"statement": "It falls.", "reason": "control", "undecided": "in the control -1"},
-        unsure | {"statement": "It moves.", "clause": "one seed diverges"},
+        unsure | {"statement": "It moves.", "clause": "one seed diverges", "amended": "more seeds"},
         unsure | {"statement": "It rises.", "reason": "divergence", "value": None},
         unsure | {"statement": "It grows.", "reason": "values", "value": None, "detail": "it is 0"},
         unsure
         | {"statement": "It sinks.", "undecided": "largest step -1 [-2, 3], claimed: at most 1"},
-        VERDICT | {"verdict": "data not available", "amended": "more seeds"},
+        VERDICT | {"verdict": "data not available"},
     )
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
     (notes,) = said.page([(6.0, 2.0)])._bottom.texts
     assert notes.get_text().replace("\n", " ") == " ".join(
         [
             *NOTES,
-            f"Not reproduced, “It stays”: {clause}.",
-            "Not reproduced, “It stays”: found \N{MINUS SIGN}0.5; claimed: at most 1 octave.",
-            "Not reproduced, “It holds at $N = 8$”: found no value; claimed: at most 1 octave.",
-            "Inconclusive, as the interval contains a threshold (claimed: at most 1 octave): "
-            "“It rests” (0.123 [0, ∞]); “It moves” (0.123 [0, 0.5]).",
-            "Inconclusive, as a control does not clearly fail (claimed: at most 1 octave): "
-            "“It falls” (0.123 [0, 0.5]; in the control \N{MINUS SIGN}1).",
-            "Inconclusive, as compared runs diverged: “It rises”.",
-            "Inconclusive, as it is 0: “It grows”.",
-            "Inconclusive, as the interval contains a threshold: "
-            "“It sinks” (largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], claimed: at most 1).",
-            "Not decided without the paper's dataset: “The best rates do not depend on the width”.",
-            "Settings or rule changed after a result was seen: "
-            "“The best rates do not depend on the width”.",
+            f"Not reproduced: It stays – {clause}.",
+            "Not reproduced: It stays – \N{MINUS SIGN}0.5, claimed: at most 1 octave.",
+            "Not reproduced: It holds at $N = 8$ – no value, claimed: at most 1 octave.",
+            "Inconclusive, as the interval contains a threshold:",
+            "• It rests – 0.123 [0, ∞], claimed: at most 1 octave",
+            "• It moves† – 0.123 [0, 0.5], claimed: at most 1 octave",
+            "• It sinks – largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], claimed: at most 1",
+            "Inconclusive, as a control does not clearly fail: "
+            "It falls – 0.123 [0, 0.5], claimed: at most 1 octave, in the control \N{MINUS SIGN}1.",
+            "Inconclusive, as compared runs diverged: It rises.",
+            "Inconclusive, as it is 0: It grows.",
+            "Not decided without the paper's dataset: The best rates do not depend on the width.",
+            "† Settings or rule changed after a result was seen.",
         ]
     )
 
@@ -200,11 +200,21 @@ def test_claims_without_values_are_counted_if_one_reason_concerns_all(folder: Pa
     assert f"Inconclusive, as {small['detail']}: all 3 claims." in notes.get_text()
 
 
-def test_many_amended_claims_are_counted_below_the_picture(folder: Path) -> None:
-    amended = VERDICT | {"amended": "more seeds"}
-    said = dataclasses.replace(FigureFolder.open(folder), verdicts=(amended,) * 3)
-    (notes,) = said.page([(6.0, 2.0)])._bottom.texts
-    assert "rules of 3 claims were changed after a result was seen." in notes.get_text()
+def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> None:
+    amended = VERDICT | {"verdict": "holds", "amended": "more seeds"}
+    unsure = amended | {"verdict": "inconclusive", "reason": "interval"}
+
+    def last_line(*verdicts: dict[str, Any]) -> str:
+        said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
+        (notes,) = said.page([(9.0, 2.0)])._bottom.texts
+        return notes.get_text().splitlines()[-1]
+
+    changed = "Settings or rule changed after a result was seen"
+    statement = VERDICT["statement"].rstrip(".")
+    assert last_line(amended) == f"{changed}: {statement}."
+    assert last_line(amended, unsure) == f"† {changed}; also for: {statement}."
+    assert last_line(*[amended] * 3) == f"{changed}: 3 claims that hold."
+    assert last_line(unsure) == f"† {changed}."
 
 
 def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:

@@ -28,8 +28,8 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import page
 
 JUDGED, OPTIMUM = "optimum (judged)", "optimum"
-BAR, STABLE = "error or loss within 10 % of its minimum", "edge of stability"
-LOST = "diverged (at least one seed)"
+BAR, STABLE = "within 10 % of the best", "edge of stability"
+LOST = "diverged (any seed)"
 RANGE = "min\N{EN DASH}max over seeds"
 FACTOR = 4**-0.1
 
@@ -400,6 +400,31 @@ def test_rates_of_different_optimisers_have_their_own_axes(tmp_path: Path) -> No
     assert sgd.get_xlim() == other.get_xlim() != adam.get_xlim()
 
 
+def test_panels_of_a_column_share_their_axis_if_quantities_are_in_columns(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    accuracy = {"label": "test accuracy", "scale": "linear", "best": "max"}
+    panels = [
+        panel
+        for grid in ("main", "control")
+        for panel in (
+            rate_panel(grid, title=f"{grid}, early"),
+            rate_panel(grid, ACCURACY, title=f"{grid}, late", **accuracy),
+        )
+    ]
+    plot = {"kind": "lines", "wrap": 2, "transposed": True, "panels": panels}
+    axes = drawn(write_folder(tmp_path / "f", plot, rows)).axes
+    limits = [ax.get_ylim() for ax in axes[:4]]
+    assert limits[:2] == limits[2:]
+    assert limits[0] != limits[1]
+    assert [ax.get_title() for ax in axes[:4]] == ["early", "late", "", ""]
+    assert [ax.get_ylabel() for ax in axes[:4]] == [
+        "main\ntraining loss",
+        "test accuracy",
+        "control\ntraining loss",
+        "test accuracy",
+    ]
+
+
 def test_networks_share_a_palette_if_one_has_all_sizes_of_the_other(tmp_path: Path) -> None:
     def of(network: str, *widths: int) -> Rows:
         rows = rate_rows(network, widths=widths)
@@ -470,7 +495,7 @@ def test_panels_of_the_same_cells_and_grids_are_both_drawn(tmp_path: Path) -> No
 def test_colours_and_styles_are_explained(rates: Drawn, sizes: Drawn) -> None:
     names = ["width $N$ = 8", "width $N$ = 32"]
     optima = [
-        "interpolated optimum, 95 % interval",
+        "interpolated optimum (95 % CI)",
         "power of the width",
         "interval open: end of the grid",
     ]

@@ -161,7 +161,7 @@ def test_nearly_diverged_cells_do_not_take_the_colours(bowls: Drawn) -> None:
 
 
 def test_cells_where_a_seed_diverged_are_hatched_and_explained(bowls: Drawn) -> None:
-    assert "diverged (at least one seed)" in bowls.legend
+    assert "diverged (any seed)" in bowls.legend
     for ax in bowls.axes:
         (lost,) = hatched(ax)
         boxes = [path.get_extents() for path in lost.get_paths()]
@@ -301,7 +301,7 @@ def test_judged_optima_of_both_rates_are_below_the_maps_against_the_size(tmp_pat
         below = ax.get_window_extent().y1
         assert all(below < shown.get_window_extent().y0 for shown in found.axes)
     names_ = ["judged", "control", "power of the width", "interval open: end of the grid"]
-    title = "interpolated optimum, 95 % interval"
+    title = "interpolated optimum (95 % CI)"
     assert [f"{title} = {name}" for name in names_] == list(blocks(found.figure)[-1])
 
 

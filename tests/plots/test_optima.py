@@ -29,8 +29,8 @@ from scaling_limits.plots import optima
 from scaling_limits.plots.lines import Panel, tracks
 from scaling_limits.plots.lines.headers import headers_of
 
-BAR, STABLE = "error or loss within 10 % of its minimum", "edge of stability"
-LOST = "diverged (at least one seed)"
+BAR, STABLE = "within 10 % of the best", "edge of stability"
+LOST = "diverged (any seed)"
 STAYS: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-4, 2**-4.5, 2**-3.5]]
 MOVES: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-6, None, 2**-5]]
 SP = rate_rows("control", drift=1.0)
@@ -243,7 +243,7 @@ def test_optima_are_below_their_columns_against_the_size(rates: Drawn) -> None:
     ]
     # each column has one track: they need no names
     assert "training loss" not in rates.legend
-    assert "interpolated optimum, 95 % interval" in rates.legend
+    assert "interpolated optimum (95 % CI)" in rates.legend
 
 
 def test_guides_pass_through_the_first_optimum_with_slopes_of_half_a_power(rates: Drawn) -> None:
@@ -268,9 +268,9 @@ def test_guides_pass_through_the_first_optimum_with_slopes_of_half_a_power(rates
 def test_columns_of_equal_scale_have_equal_limits_around_all_optima(rates: Drawn) -> None:
     main, control = lowest(rates)
     assert main.get_ylim() == control.get_ylim()
-    # optima at 2^-4 and 2^-6, with a margin
-    assert np.log2(main.get_ylim()) == pytest.approx([-6 - 1.2, -4 + 1.2])
-    powers = [2.0**k for k in (-7, -6, -5, -4, -3)]
+    # optima at 2^-4 and 2^-6, and guide lines that end an octave from the first, with a margin
+    assert np.log2(main.get_ylim()) == pytest.approx([-6 - 0.4, -3 + 0.4])
+    powers = [2.0**k for k in (-6, -5, -4, -3)]
     assert [tick for tick in main.get_yticks() if tick in powers]
     assert [ax.yaxis.get_tick_params()["labelleft"] for ax in (main, control)] == [True, False]
 
@@ -292,10 +292,46 @@ def test_columns_of_different_scales_have_the_same_number_of_octaves(
     for ax in lowest(found):
         low, high = np.log2(ax.get_ylim())
         at = np.log2(points(ax)[:, 1])
-        assert (low + high) / 2 == pytest.approx((at.min() + at.max()) / 2)
+        shown = [*at, at[0] - 1, at[0] + 1]
+        assert (low + high) / 2 == pytest.approx((min(shown) + max(shown)) / 2)
         assert ax.yaxis.get_tick_params()["labelleft"]
         spans.append(high - low)
-    assert spans == pytest.approx([2 + 2 * 1.2] * 2)
+    assert spans == pytest.approx([3 + 2 * 0.4] * 2)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "ends"),
+    [((-0.5, 0.5), (-4.5, -3.5)), ((None, -2.0), (None, -6)), ((2.0, None), (-2, None))],
+)
+def test_the_claimed_range_of_the_optimum_is_shaded(
+    tmp_path: Path, claimed: tuple[float | None, ...], ends: tuple[float | None, ...]
+) -> None:
+    claim = judged(TRAIN, "main", optima={"main": STAYS}, claimed=claimed)
+    found = of_panels(tmp_path, rate_rows("main"), rate_panel("main"), judged=[claim])
+    (ax,) = lowest(found)
+    (band,) = ax.patches
+    limits = np.log2(ax.get_ylim())
+    shown = [limit if end is None else end for end, limit in zip(ends, limits, strict=True)]
+    low, height = band.get_y(), band.get_height()
+    assert np.log2([low, low + height]) == pytest.approx(shown)
+    assert limits[0] < min(s for s in ends if s is not None)
+    assert limits[1] > max(s for s in ends if s is not None)
+    assert "claimed range" in found.legend
+
+
+def test_no_range_is_shaded_where_claims_about_a_column_differ(tmp_path: Path) -> None:
+    panels = [
+        rate_panel("main"),
+        rate_panel("main", ACCURACY, label="test accuracy", scale="linear", best="max"),
+    ]
+    claims = [
+        judged(quantity, "main", optima={"main": STAYS}, claimed=(-half, half))
+        for quantity, half in ((TRAIN, 1.0), (ACCURACY, 0.5))
+    ]
+    found = of_panels(tmp_path, rate_rows("main"), *panels, judged=claims, wrap=1)
+    (ax,) = lowest(found)
+    assert not ax.patches
+    assert "claimed range" not in found.legend
 
 
 def test_an_end_of_an_interval_that_is_not_known_leaves_the_axes(rates: Drawn) -> None:
@@ -376,7 +412,7 @@ def test_several_optima_of_a_column_are_told_apart(tmp_path: Path) -> None:
     assert [len(ax.containers) for ax in lowest(found)] == [2, 2]
     names = blocks(found.figure)[-1]
     entries = ["MLP", "CNN", "power of the width", "interval open: end of the grid"]
-    assert list(names) == [f"interpolated optimum, 95 % interval = {name}" for name in entries]
+    assert list(names) == [f"interpolated optimum (95 % CI) = {name}" for name in entries]
     looks = [(line.get_color(), line.get_marker()) for line in list(names.values())[:2]]
     for ax in lowest(found):
         tracks = [line for line in ax.lines if line.get_marker() in ("o", "s")]
@@ -401,8 +437,8 @@ def test_tracks_that_start_at_different_sizes_are_relative_to_their_start(tmp_pa
         pytest.approx([1 * shift, 2 * shift]),
     ]
     assert [line.get_ydata().tolist() for line in tracks] == [[1, 1], [1, 0.5]]
-    # both optima within one octave of the start
-    assert np.log2(ax.get_ylim()) == pytest.approx([-1 - 1.2, 1.2])
+    # optima and guide lines within one octave of the start
+    assert np.log2(ax.get_ylim()) == pytest.approx([-1 - 0.4, 1 + 0.4])
     assert ax.get_ylabel() == "optimal $\\eta$, relative\n(training loss)"
     assert ax.get_xlabel() == "width $N$, relative to smallest"
     assert [line.get_marker() for line in ax.lines].count(CARETDOWN) == 1

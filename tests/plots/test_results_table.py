@@ -273,6 +273,4 @@ def test_a_picture_has_every_heading_once_and_no_overlaps(picture: Drawn) -> Non
     assert at["K-FAC"] == pytest.approx((at["SP"] + at["muP - SP"]) / 2, abs=5)
     rules = [line for line in ax.lines if line.get_ydata()[0] == 1]
     assert [len(rules), rules[0].get_xdata()[0] < at["SP"]] == [2, True]
-    assert {"diverged (at least one seed)", "( ): standard deviation over seeds"} == set(
-        picture.legend
-    )
+    assert {"diverged (any seed)", "( ): standard deviation over seeds"} == set(picture.legend)

@@ -8,6 +8,7 @@ the edge of its grid anywhere beyond. Samples of an optimum include this uncerta
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -16,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import Names, SizeClaim, Some
-from scaling_limits.claims.intervals import interval_of
+from scaling_limits.claims.intervals import Bounds, interval_of
 from scaling_limits.claims.measurement import (
     Interval,
     OptimumRow,
@@ -73,6 +74,14 @@ class OptimumClaim(SizeClaim):
     def shown(self) -> Literal["optima"]:
         """Optima."""
         return "optima"
+
+    @abstractmethod
+    def claimed_shifts(self, doublings: float) -> Bounds:
+        """Return the shifts in octaves for which the claim is true.
+
+        Args:
+            doublings: the number of doublings from the smallest size to the largest.
+        """
 
     def evidence(self, results: Results) -> list[OptimumRow]:
         """Return the optimum at each size that trains.

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import QUARTER
-from scaling_limits.claims.intervals import decide
+from scaling_limits.claims.intervals import Bounds, decide
 from scaling_limits.claims.measurement import Measurement, octaves
 from scaling_limits.claims.optima import OptimumClaim, OptimumSimulation, Shift, shifts_of
 from scaling_limits.claims.simulation import Recorded, Simulation
@@ -27,6 +27,12 @@ class Claim(OptimumClaim):
     kind: Literal["optimum_moves"]
     direction: Literal["up", "down"]
     min_shift: float = Field(gt=0)
+
+    def claimed_shifts(self, doublings: float) -> Bounds:
+        """Return the shifts by at least `min_shift` in the claimed direction."""
+        if self.direction == "up":
+            return Bounds.between(self.min_shift, None)
+        return Bounds.between(None, -self.min_shift)
 
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the shift of the optimum, in octaves, from the smallest size to the size with the largest shift.

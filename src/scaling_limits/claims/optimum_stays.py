@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from scaling_limits.claims.base import QUARTER
-from scaling_limits.claims.intervals import decide
+from scaling_limits.claims.intervals import Bounds, decide
 from scaling_limits.claims.measurement import Measurement, octaves, setting
 from scaling_limits.claims.optima import OptimumClaim, shifts_of
 
@@ -21,6 +21,10 @@ class Claim(OptimumClaim):
     kind: Literal["optimum_stays"]
     max_shift: float = Field(ge=0)
 
+    def claimed_shifts(self, doublings: float) -> Bounds:
+        """Return the shifts by at most `max_shift`, and by at most a quarter octave per doubling."""
+        return Bounds.about(0.0, min(QUARTER * doublings, self.max_shift))
+
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the shift of the optimum, in octaves, from the smallest size to the decisive one.
 
@@ -33,7 +37,7 @@ class Claim(OptimumClaim):
         """
         shifts = shifts_of(self, results)
         widest = max(shifts, key=lambda shift: shift.doublings)
-        max_over_range = min(QUARTER * widest.doublings, self.max_shift)
+        max_over_range = self.claimed_shifts(widest.doublings).high
         bound = self.max_shift + 1e-9
         decisions = [decide(shift.value, shift.interval, -bound, bound) for shift in shifts]
         moved = [shift for shift, keeps in zip(shifts, decisions, strict=True) if keeps is False]

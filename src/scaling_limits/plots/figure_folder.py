@@ -5,7 +5,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
@@ -18,10 +18,11 @@ from pydantic import ValidationError
 from scaling_limits.errors import ScalingLimitsError, unknown
 from scaling_limits.files import JsonObject, write_file
 from scaling_limits.images import with_palette
-from scaling_limits.outcomes import BACKGROUNDS, REASONS, score, to_see, with_interval
+from scaling_limits.outcomes import BACKGROUNDS, score, to_see, with_interval
 from scaling_limits.plots import registry
 from scaling_limits.plots.contract import PlotT_co, kind_of
 from scaling_limits.plots.options import PlotOptions
+from scaling_limits.plots.reasons import reasons
 from scaling_limits.plots.tables import table_of
 from scaling_limits.plotting import style
 from scaling_limits.plotting.glyphs import FONT, undrawable
@@ -31,8 +32,6 @@ from scaling_limits.records import Results
 # fontTools warns about the dates in matplotlib's mathematical fonts
 logging.getLogger("fontTools").setLevel(logging.ERROR)
 
-_MOST_AMENDED = 2
-"""Most amended claims that are stated below a figure; of more, the number is given."""
 # Omitted metadata: they would make files depend on the date or on the version of matplotlib.
 _METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
@@ -142,7 +141,7 @@ class FigureFolder(Generic[PlotT_co]):
         if self.bare:
             return Page(Heading(), [], *rows)
         heading = Heading(self.identity, self.title, self._to_see(), self._badge())
-        return Page(heading, [*self.notes, *self._reasons()], *rows)
+        return Page(heading, [*self.notes, *reasons(self.verdicts)], *rows)
 
     def body(self, size: Size) -> Body:
         """Return the plot's area, or the only body of a new page, with axes of the given size in inches."""
@@ -219,47 +218,6 @@ class FigureFolder(Generic[PlotT_co]):
         outcome, claims = score(outcomes)
         return Badge(outcome, BACKGROUNDS[outcome], claims)
 
-    def _reasons(self) -> Iterator[str]:
-        """Yield a line for each claim that fails, and one for each reason and threshold of undecided claims.
-
-        A claim that fails is followed by its clause, which says what was found and why, or else by what was found; a
-        single claim is not stated, as the picture is about it. Undecided claims are stated with what was found.
-        """
-        undecided: dict[str, list[str]] = {}
-        for verdict in self.verdicts:
-            stated = _quoted(verdict)
-            if verdict["verdict"] == "fails":
-                clause = verdict["clause"] or _measured_text(verdict)
-                named = "" if verdict["clause"] and len(self.verdicts) == 1 else f", {stated}"
-                yield f"Not reproduced{named}: {clause.rstrip('.')}."
-            elif verdict["verdict"] == "inconclusive":
-                why = REASONS[verdict["reason"]]
-                if verdict["reason"] in ("values", "sizes"):
-                    why = verdict["detail"]
-                reason, found = f"Inconclusive, as {why}", ""
-                open_number = _minus(verdict.get("undecided", ""))
-                if open_number and verdict["reason"] == "interval":
-                    found = f" ({open_number})"
-                elif verdict["value"] is not None:
-                    reason += f" (claimed: {_minus(verdict['threshold'])})"
-                    found = f" ({'; '.join(filter(None, (_found_text(verdict), open_number)))})"
-                undecided.setdefault(reason, []).append(stated + found)
-        for reason, claims in undecided.items():
-            # without values there is nothing to say about each claim
-            is_one_for_all = len(claims) == len(self.verdicts) > 2 and not any(
-                verdict["value"] is not None for verdict in self.verdicts
-            )
-            named = f"all {len(claims)} claims" if is_one_for_all else "; ".join(claims)
-            yield f"{reason}: {named}."
-        lacking = [_quoted(v) for v in self.verdicts if v["verdict"] == "data not available"]
-        if lacking:
-            yield f"Not decided without the paper's dataset: {'; '.join(lacking)}."
-        amended = [_quoted(verdict) for verdict in self.verdicts if verdict.get("amended")]
-        if len(amended) > _MOST_AMENDED:
-            yield f"Settings or rules of {len(amended)} claims were changed after a result was seen."
-        elif amended:
-            yield f"Settings or rule changed after a result was seen: {'; '.join(amended)}."
-
 
 def plot_of(folder: Path) -> PlotOptions:
     """Return the plot in the `figure.json` of a folder.
@@ -332,24 +290,3 @@ def _verdict_line(verdict: JsonObject) -> str:
     if verdict.get("amended"):
         line += f" *Amended:* {verdict['amended']}"
     return line
-
-
-def _quoted(verdict: JsonObject) -> str:
-    """Return the claim's statement in quotation marks, without its full stop."""
-    statement = verdict["statement"].rstrip(".")
-    return f"\N{LEFT DOUBLE QUOTATION MARK}{statement}\N{RIGHT DOUBLE QUOTATION MARK}"
-
-
-def _found_text(verdict: JsonObject) -> str:
-    """Return the measured value with its interval."""
-    value, interval = verdict["value"], verdict["interval"]
-    return "no value" if value is None else _minus(with_interval(value, interval))
-
-
-def _measured_text(verdict: JsonObject) -> str:
-    """Return the measured value with its interval, and the threshold."""
-    return f"found {_found_text(verdict)}; claimed: {_minus(verdict['threshold'])}"
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "\N{MINUS SIGN}")

@@ -8,23 +8,22 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, CARETUP
+from matplotlib.patches import Patch
 
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.files import JsonObject
 from scaling_limits.plots.options import SIZES
 from scaling_limits.plotting import page, style
 
-HEIGHT = 1.05
+HEIGHT = 1.1
 """Height of the row in inches, with its labels."""
 _EXPONENTS = {0.0: "0", 0.5: r"$\frac{1}{2}$", -0.5: r"$-\frac{1}{2}$"}
 """Exponents of the guide lines. An optimum with an exponent wrong by one half follows one of the sloped lines."""
 _STEEP, _STEEP_EXPONENTS = 0.75, {1.0: "1", -1.0: "\N{MINUS SIGN}1"}
 """Guide lines that are added for an optimum whose exponent is closer to them than to the others."""
-_OCTAVES = 1.2  # smallest margin above and below all optima
+_OCTAVES = 0.4  # margin above and below all optima, guide lines and claimed ranges
+_LEAST_OCTAVES = 1.2  # smallest distance of the ends of the axis from its middle
 _LABELS = 4  # most labels of the axis of optima
-_NEAR_END = (
-    0.1  # fraction of the axis next to its ends, where labels of guide lines are shifted inwards
-)
 _CROWDED = (
     0.2  # fraction of the axis between guide lines below which only the sloped ones are labelled
 )
@@ -35,6 +34,8 @@ _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
 _SHIFT = 1.05  # factor along x between the tracks of a column
 _GUIDE = "0.75"
+_CLAIMED = "#E3F1E6"  # background of the optima for which the claim is true
+_CLAIMED_LABEL = "claimed range"
 _UNJUDGED = "0.72"  # grey of optima that no claim judges
 _LOOKS: tuple[style.Look, ...] = (
     {"color": "black", "marker": "o", "linestyle": "-"},
@@ -60,8 +61,9 @@ class Track:
     """The optima of one panel against the size.
 
     Each point consists of the size, the optimum and both ends of its 95 % interval. An end is None if the optimum may
-    lie anywhere beyond its grid. `panel` is the number of the panel, and `column` its column on the page. A track that
-    no claim has `judged` has no intervals.
+    lie anywhere beyond its grid. `claimed` is the range of shifts from the first optimum, in octaves, for which the
+    claim is true; an end is None without a bound. `panel` is the number of the panel, and `column` its column on the
+    page. A track that no claim has `judged` has no intervals.
     """
 
     panel: int
@@ -71,6 +73,7 @@ class Track:
     over: str
     points: tuple[Sequence[float | None], ...]
     judged: bool = True
+    claimed: tuple[float | None, float | None] | None = None
 
     @property
     def relative(self) -> "Track":
@@ -131,7 +134,9 @@ def track_of(claim: JsonObject, grid: str, panel: int, column: int, name: str) -
     for arm in claim["arms"]:
         points = [point for point in arm["optima"] if point[1] is not None]
         if grid in arm["grids"] and len(points) > 1:
-            return Track(panel, column, name, claim["along"], claim["over"], tuple(points))
+            claimed = tuple(arm["claimed"]) if "claimed" in arm else None
+            optima = tuple(points)
+            return Track(panel, column, name, claim["along"], claim["over"], optima, True, claimed)
     return None
 
 
@@ -173,20 +178,18 @@ def draw(
         if len(column_tracks) == 1 and column_tracks[0].panel in titles:
             ax.set_title(titles[column_tracks[0].panel])
         ax.set_xlabel(labels[column_tracks[0].along])
-    located = {
-        key: _judged_octaves([track for column in group for track in columns[column]])
-        for key, group in groups.items()
-    }
-    half = max(map(np.ptp, located.values()), default=0.0) / 2 + _OCTAVES
+    shown = {key: _octaves([columns[column] for column in group]) for key, group in groups.items()}
+    half = max(map(np.ptp, shown.values()), default=0.0) / 2 + _OCTAVES
+    half = max(half, _LEAST_OCTAVES)
     for key, group in groups.items():
-        middle = (located[key].min() + located[key].max()) / 2
+        middle = (shown[key].min() + shown[key].max()) / 2
         limits = 2 ** (middle - half), 2 ** (middle + half)
         for column in group:
             ax, first = axes[column], columns[column][0]
             ax.set_ylim(*limits)
             _ticks(ax, limits, _scale(scales, first))
             label = labels[first.over] + (f"\n({quantity})" if quantity else "")
-            ax.set_ylabel(label if column == group[0] else "")
+            ax.set_ylabel(label if column == group[0] else "", size=style.SMALL)
             ax.tick_params(labelleft=column == group[0])
             _mark_limits(ax, columns[column], names)
 
@@ -206,13 +209,21 @@ def _relative(
 
 
 def _mark_limits(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
-    """Draw what ends at the limits of a column's axis: arrows of its tracks, and guide lines."""
+    """Draw what ends at the limits of a column's axes: arrows of tracks, guide lines, and the claimed range."""
     for track in tracks:
         colour = _look(track, names)["color"]
         _open_ends(ax, track, colour)
         _beyond(ax, track, colour)
     if tracks[0].along in SIZES:
         _guides(ax, tracks[0])
+    claimed = _claimed_by_all(tracks)
+    if claimed is not None:
+        start = float(tracks[0].points[0][1] or np.nan)
+        ends = [
+            limit if shift is None else start * 2**shift
+            for shift, limit in zip(claimed, ax.get_ylim(), strict=True)
+        ]
+        ax.axhspan(*ends, color=_CLAIMED, linewidth=0.0, zorder=0.5, label=_CLAIMED_LABEL)
 
 
 def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
@@ -229,7 +240,7 @@ def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
         ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
     sizes = np.array([point[0] for track in tracks for point in track.points], float)
     ax.set(xscale="log", yscale="log")
-    ax.set_xlim(sizes.min() / 1.15, sizes.max() * 1.35)
+    ax.set_xlim(sizes.min() / 1.15, sizes.max() * 1.15)
     page.size_ticks(ax.xaxis, sizes)
 
 
@@ -248,14 +259,35 @@ def _look(track: Track, names: Sequence[str]) -> style.Look:
     return look if track.judged else {**look, "color": _UNJUDGED}
 
 
-def _judged_octaves(tracks: Sequence[Track]) -> np.ndarray:
-    """Return the optima that determine the limits of an axis; optima that no claim judges may leave it."""
-    judged = [track for track in tracks if track.judged] or tracks
-    return np.concatenate([_octaves(track) for track in judged])
+def _octaves(columns: Sequence[Sequence[Track]]) -> np.ndarray:
+    """Return what the axes of a group show, in octaves: optima, ends of guide lines, bounds of claimed ranges.
+
+    Optima that no claim judges may leave the axes, unless there are no others.
+    """
+    judged = [[track for track in tracks if track.judged] for tracks in columns]
+    shown: list[float] = []
+    for tracks in filter(None, judged if any(judged) else columns):
+        size, start = (float(number or np.nan) for number in tracks[0].points[0][:2])
+        optima = [float(point[1] or np.nan) for track in tracks for point in track.points]
+        shifts = [shift for shift in _claimed_by_all(tracks) or () if shift is not None]
+        if tracks[0].along in SIZES:
+            last = max(float(track.points[-1][0] or np.nan) for track in tracks)
+            shifts += [exponent * np.log2(last / size) for exponent in _EXPONENTS]
+        shown += [*np.log2(optima), *(np.log2(start) + np.array(shifts))]
+    return np.array(shown)
 
 
-def _octaves(track: Track) -> np.ndarray:
-    return np.log2([float(point[1] or np.nan) for point in track.points])
+def _exponents(track: Track) -> dict[float, str]:
+    """Return the exponents of the guide lines of a track, with their labels."""
+    sizes, optima = np.array([point[:2] for point in track.points], float).T
+    slope = np.log(optima[-1] / optima[0]) / np.log(sizes[-1] / sizes[0])
+    return _EXPONENTS | {e: label for e, label in _STEEP_EXPONENTS.items() if slope * e > _STEEP}
+
+
+def _claimed_by_all(tracks: Sequence[Track]) -> tuple[float | None, float | None] | None:
+    """Return the claimed range of shifts if it is the same for all judged tracks of a column."""
+    ranges = {track.claimed for track in tracks if track.judged}
+    return ranges.pop() if len(ranges) == 1 else None
 
 
 def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale) -> None:
@@ -288,38 +320,34 @@ def _beyond(ax: Axes, track: Track, colour: str) -> None:
 
 
 def _guides(ax: Axes, track: Track) -> None:
-    """Draw powers of the size through the first optimum, up to the limits of the axes."""
+    """Draw powers of the size through the first optimum, up to the limits of the axes, with labels at the right end."""
     size, start, *_ = (float(number) for number in track.points[0] if number is not None)
-    end = max(float(point[0] or size) for point in track.points) * 1.12
-    low, high = ax.get_ylim()
+    end, (low, high) = ax.get_xlim()[1], ax.get_ylim()
+    exponents = _exponents(track)
     crowded = 0.5 * np.log(end / size) < _CROWDED * np.log(high / low)
-    last_size, last_optimum = (float(number or np.nan) for number in track.points[-1][:2])
-    slope = np.log(last_optimum / start) / np.log(last_size / size)
-    steep = {e: label for e, label in _STEEP_EXPONENTS.items() if slope * e > _STEEP}
-    # there is no room for the label of one half next to that of one
-    labels = {e: label for e, label in _EXPONENTS.items() if not (crowded and e / 0.5 in steep)}
-    for exponent, label in (labels | steep).items():
+    for exponent, label in exponents.items():
         last = float(np.clip(start * (end / size) ** exponent, low, high))
         stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
         ax.plot([size, stop], [start, last], color=_GUIDE, linewidth=0.8, zorder=1.0)
-        fraction = np.log(last / low) / np.log(high / low)
-        side = "bottom" if fraction < _NEAR_END else "top" if fraction > 1 - _NEAR_END else "center"
-        if crowded:
-            side = "bottom" if exponent > 0 else "top"
-        look: style.Look = {"size": style.SMALL, "color": "0.45", "va": side}
-        if exponent or not crowded:
-            ax.annotate(label, (stop, last), (2, 0), textcoords="offset points", **look)
+        # there is no room for the label of one half next to that of one
+        if crowded and (exponent == 0 or 2 * exponent in exponents):
+            continue
+        side = ("bottom" if exponent > 0 else "top") if crowded else "center"
+        if stop < end:
+            side = "top" if exponent > 0 else "bottom"
+        at: style.Look = {"xytext": (2, 0), "textcoords": "offset points", "va": side}
+        ax.annotate(label, (stop, last), size=style.SMALL, color="0.45", **at)
 
 
 def title(tracks: Sequence[Track]) -> str:
     """Return the title of the legend: if the tracks are named, that their optima lie between the values of the grid."""
     judged = any(track.judged for track in tracks)
-    return "interpolated optimum, 95 % interval" if judged and _names(tracks) else ""
+    return "interpolated optimum (95 % CI)" if judged and _names(tracks) else ""
 
 
 def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
     """Return a legend entry for each name, or one for all tracks if no column has several, and those of marks."""
-    names = _names(tracks) or ["interpolated optimum, 95 % interval"] * any(
+    names = _names(tracks) or ["interpolated optimum (95 % CI)"] * any(
         track.judged for track in tracks
     )
     entries: dict[str, Artist] = {
@@ -334,6 +362,9 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
     sizes = dict.fromkeys(track.along.replace("_", " ") for track in tracks if track.along in SIZES)
     if sizes:
         entries[f"power of the {' or '.join(sizes)}"] = Line2D([], [], color=_GUIDE, linewidth=0.8)
+    columns = {track.column for track in tracks}
+    if any(_claimed_by_all([t for t in tracks if t.column == column]) for column in columns):
+        entries[_CLAIMED_LABEL] = Patch(facecolor=_CLAIMED, linewidth=0.0)
     if any(end is None for track in tracks for point in track.points for end in point[2:]):
         mark: style.Look = {"marker": CARETUP, "markersize": 3.0, "linestyle": "none"}
         entries["interval open: end of the grid"] = Line2D([], [], color="black", **mark)

@@ -28,7 +28,7 @@ RING: Look = {
 DASHES = ("--", ":", "-.")
 """Line styles of expected values."""
 CROSS: Look = {"marker": "x", "markersize": 3.5, "linestyle": "none"}
-DIVERGED = "diverged (at least one seed)"
+DIVERGED = "diverged (any seed)"
 """Legend label of crosses."""
 LEAVES = "leaves the frame"
 """Legend label of arrowheads where lines or optima are beyond the limits."""

@@ -20,7 +20,7 @@ _SPELT = {
     "cnn": "CNN",
     "residual_cnn": "residual CNN",
 }
-_RELATIONS = "=<>\N{ALMOST EQUAL TO}\N{LESS-THAN OR EQUAL TO}\N{MULTIPLICATION SIGN}"
+_RELATIONS = "=<>\N{ALMOST EQUAL TO}\N{LESS-THAN OR EQUAL TO}\N{MULTIPLICATION SIGN}\N{EN DASH}"
 """Signs on both sides of which a line is not broken."""
 _ACTIVATIONS = ("linear", "tanh", "relu")
 _NAMES = {

@@ -270,7 +270,9 @@ class Options(PanelsOptions):
 
     They are written as `rows` (quantities) and `columns` (grids), or individually as `panels`. A row, or all rows, may
     be compared `against` the grids of another node, one for each column or one for all; these are drawn dashed with a
-    label, and `solid` is then the label of the other lines. Panels and their lines are written as a list, or as a
+    label, and `solid` is then the label of the other lines. A row's `title` is added to the titles of its panels. With
+    `transposed`, quantities are in columns, as for parts of training, and grids in rows; panels of a column then share
+    their y axis instead of panels of a row. Panels and their lines are written as a list, or as a
     mapping from names, by which a figure that extends another changes single ones.
     `hue_labels` names values of the hue, written as on an axis, in the legend (default: symbol = value). `symbols` maps
     a column of the cells to the paper's symbol (default: N for width, H or L for depth).
@@ -286,6 +288,7 @@ class Options(PanelsOptions):
     kind: Literal["lines"] = "lines"
     panels: tuple[Panel, ...] = Field(min_length=1)
     wrap: int = Field(default=3, ge=1)
+    transposed: bool = False
     hue_labels: dict[str, str] = Field(default_factory=dict)
     symbols: dict[str, str] = Field(default_factory=dict)
 

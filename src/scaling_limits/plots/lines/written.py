@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from scaling_limits.figures.written import MisplacedError, Names, Path, Written, entries
 from scaling_limits.plots.options import axis_keys
 
-_PLOT = {"kind", "panels", "rows", "columns", "against", "wrap", "hue_labels", "symbols"}
+_PLOT = {
+    "kind",
+    "panels",
+    "rows",
+    "columns",
+    "transposed",
+    "against",
+    "wrap",
+    "hue_labels",
+    "symbols",
+}
 """Keys of the plot; all other keys are defaults for every panel."""
 _TRANSFER = {"x": "learning_rate", "hue": "width"}
 """Defaults of panels in `rows` and `columns`."""
@@ -18,18 +28,23 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
         MisplacedError: a grid or a quantity does not exist, or keys exclude each other.
     """
     expanded: Written = {
-        key: plot[key] for key in ("kind", "wrap", "hue_labels", "symbols") if key in plot
+        key: plot[key]
+        for key in ("kind", "transposed", "wrap", "hue_labels", "symbols")
+        if key in plot
     }
     shared = {key: value for key, value in plot.items() if key not in _PLOT}
     if plot.get("panels") is not None:
-        for key in ("rows", "columns"):
-            if key in plot:
+        for key in ("rows", "columns", "transposed"):
+            if plot.get(key):
                 raise MisplacedError((*path, key), "replaces `panels`; give one of the two")
         written = [((*path, "panels", key), part) for key, part in entries(plot["panels"])]
     else:
         written = _table(plot, names, path)
         shared = {**_TRANSFER, **shared}
-        expanded = {"wrap": len(written) // len(plot["rows"]), **expanded} if written else expanded
+        if written:
+            rows = len(plot["rows"])
+            in_row = rows if plot.get("transposed") else len(written) // rows
+            expanded = {"wrap": in_row, **expanded}
     panels = []
     for location, panel in written:
         panel = {**shared, **panel}
@@ -39,27 +54,31 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
 
 
 def _table(plot: Written, names: Names, path: Path) -> list[tuple[Path, Written]]:
-    """Return the panels of quantities in `rows` and grids in `columns` (default: all grids)."""
+    """Return the panels of quantities in `rows` and grids in `columns` (default: all grids), row by row.
+
+    With `transposed`, quantities are in columns and grids in rows.
+    """
     rows = plot.get("rows")
     if rows is None:
         raise MisplacedError(path, "give `rows`, a list of quantities, or `panels`")
     chosen = plot.get("columns")
     columns = names.titled(names.every_grid() if chosen is None else chosen, (*path, "columns"))
-    panels = []
+    table: list[list[tuple[Path, Written]]] = []
     for index, row in enumerate(rows):
         location, panel = (*path, "rows", index), _row(row)
+        row_title = panel.pop("title", None)
         comparisons = _against(
             panel.pop("against", plot.get("against")), len(columns), names, location
         )
+        table.append([])
         for (grid, title), comparison in zip(columns, comparisons, strict=True):
-            column_keys: Written = {"of": {grid: title}, "title": grid if title is None else title}
-            panels.append(
-                (
-                    location,
-                    {**panel, **column_keys, "beside": [*panel.get("beside", []), *comparison]},
-                )
-            )
-    return panels
+            titles = (grid if title is None else title, row_title)
+            column_keys: Written = {"of": {grid: title}, "title": ", ".join(filter(None, titles))}
+            beside = [*panel.get("beside", []), *comparison]
+            table[-1].append((location, {**panel, **column_keys, "beside": beside}))
+    if plot.get("transposed"):
+        table = [list(row) for row in zip(*table, strict=True)]
+    return [panel for row in table for panel in row]
 
 
 def _against(
@@ -86,7 +105,7 @@ def _against(
 
 
 def _row(row: object) -> Written:
-    """Return the keys of the panels in a row: its quantity, and label, scale or limits if given."""
+    """Return the keys of the panels in a row: its quantity, and title, label, scale or limits if given."""
     return dict(row) if isinstance(row, Mapping) and "quantity" in row else {"quantity": row}
 
 

@@ -119,7 +119,7 @@ class Maps(Along[Options, MapPanel]):
         if lost.any():
             shape = np.ma.masked_where(~lost, np.ones(matrix.shape))
             ax.pcolor(shape, cmap=ListedColormap([_GREY]), **_HATCHED)
-            self._lines["diverged (at least one seed)"] = Patch(facecolor=_GREY, **_HATCHED)
+            self._lines[style.DIVERGED] = Patch(facecolor=_GREY, **_HATCHED)
         if self.plot.best:
             self._contours(ax, matrix)
             if self._is_compared(panel):

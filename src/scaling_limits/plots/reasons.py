@@ -1,0 +1,96 @@
+"""The lines below a picture that say why claims do not hold, and which were changed after a result was seen."""
+
+from collections.abc import Iterator, Sequence
+
+from scaling_limits.files import JsonObject
+from scaling_limits.outcomes import REASONS, with_interval
+
+_AMENDED = "\N{DAGGER}"
+"""Mark of claims whose settings or rule were changed after a result was seen."""
+_DASH = " \N{EN DASH} "
+_MOST_NAMED = 2  # most amended claims that hold to be stated; of more, the number is given
+
+
+def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
+    """Yield the lines on the claims of a figure that do not hold, and one on those that were amended.
+
+    A claim that fails is followed by its clause, which says what was found and why, or else by what was found; a single
+    claim is not stated, as the picture is about it. Undecided claims are listed below their reason with what was found.
+    """
+    undecided: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict["verdict"] == "fails":
+            clause = verdict["clause"] or _measured(verdict)
+            is_single = verdict["clause"] and len(verdicts) == 1
+            stated = "" if is_single else f"{_statement(verdict)}{_DASH}"
+            yield f"Not reproduced: {stated}{clause.rstrip('.')}."
+        elif verdict["verdict"] == "inconclusive":
+            is_told = verdict["reason"] in ("values", "sizes")
+            why = verdict["detail"] if is_told else REASONS[verdict["reason"]]
+            found = _undecided(verdict)
+            undecided.setdefault(f"Inconclusive, as {why}", []).append(
+                _statement(verdict) + (f"{_DASH}{found}" if found else "")
+            )
+    for reason, claims in undecided.items():
+        yield from _listed(reason, claims, verdicts)
+    lacking = [_statement(v) for v in verdicts if v["verdict"] == "data not available"]
+    if lacking:
+        yield from _listed("Not decided without the paper's dataset", lacking, verdicts)
+    yield from _amended(verdicts)
+
+
+def _listed(reason: str, claims: list[str], verdicts: Sequence[JsonObject]) -> Iterator[str]:
+    """Yield a reason and the claims that it concerns: one in the same line, several below it."""
+    measured = any(verdict["value"] is not None for verdict in verdicts)
+    if len(claims) == 1:
+        yield f"{reason}: {claims[0]}."
+    elif len(claims) == len(verdicts) > 2 and not measured:
+        # without values there is nothing to say about each claim
+        yield f"{reason}: all {len(claims)} claims."
+    else:
+        yield f"{reason}:"
+        yield from (f"\N{BULLET} {claim}" for claim in claims)
+
+
+def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
+    """Yield the explanation of the mark of amended claims, with those that have no line of their own."""
+    amended = [verdict for verdict in verdicts if verdict.get("amended")]
+    unnamed = [verdict for verdict in amended if verdict["verdict"] == "holds"]
+    if not amended:
+        return
+    also = "; ".join(_statement(verdict).removesuffix(_AMENDED) for verdict in unnamed)
+    if len(unnamed) > _MOST_NAMED:
+        also = f"{len(unnamed)} claims that hold"
+    text = "Settings or rule changed after a result was seen"
+    if len(unnamed) < len(amended):
+        text = f"{_AMENDED} {text}" + (f"; also for: {also}" if also else "")
+    else:
+        text = f"{text}: {also}"
+    yield f"{text}."
+
+
+def _statement(verdict: JsonObject) -> str:
+    """Return the claim's statement without its full stop, with a mark if the claim was amended."""
+    return verdict["statement"].rstrip(".") + (_AMENDED if verdict.get("amended") else "")
+
+
+def _undecided(verdict: JsonObject) -> str:
+    """Return what was found of an undecided claim, and the threshold; empty if nothing was measured."""
+    number = _minus(verdict.get("undecided", ""))
+    if number and verdict["reason"] == "interval":
+        return number
+    if verdict["value"] is None:
+        return ""
+    return ", ".join(filter(None, (_measured(verdict), number)))
+
+
+def _measured(verdict: JsonObject) -> str:
+    """Return the measured value with its interval, and the threshold at which a claim holds."""
+    value, interval = verdict["value"], verdict["interval"]
+    found = "no value" if value is None else with_interval(value, interval)
+    claimed, *_ = verdict["threshold"].split("; ")
+    return _minus(f"{found}, claimed: {claimed}")
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")
