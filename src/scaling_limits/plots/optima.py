@@ -148,7 +148,7 @@ def draw(
     scales: Scales,
     titles: Mapping[int, str],
 ) -> None:
-    """Draw the tracks of each column, and remove the axes of columns without tracks.
+    """Draw the tracks of each column, and remove the axes of columns without visible tracks.
 
     Columns whose panels have equal scales have the same limits, the others the same number of octaves. If tracks of a
     column start at different sizes or far apart, as for several networks, all are relative to their start.
@@ -184,14 +184,26 @@ def draw(
     for key, group in groups.items():
         middle = (shown[key].min() + shown[key].max()) / 2
         limits = 2 ** (middle - half), 2 ** (middle + half)
+        visible = [column for column in group if _is_visible(columns[column], limits)]
         for column in group:
             ax, first = axes[column], columns[column][0]
+            if column not in visible:
+                ax.remove()
+                continue
             ax.set_ylim(*limits)
             _ticks(ax, limits, _scale(scales, first))
             label = labels[first.over] + (f"\n({quantity})" if quantity else "")
-            ax.set_ylabel(label if column == group[0] else "", size=style.SMALL)
-            ax.tick_params(labelleft=column == group[0])
+            leftmost = column == visible[0]
+            ax.set_ylabel(label if leftmost else "", size=style.SMALL)
+            ax.tick_params(labelleft=leftmost)
             _mark_limits(ax, columns[column], names)
+
+
+def _is_visible(tracks: Sequence[Track], limits: tuple[float, float]) -> bool:
+    """Return whether a claim judges a track of a column, or an optimum lies within the limits of its axis."""
+    optima = [float(point[1] or np.nan) for track in tracks for point in track.points]
+    judged = any(track.judged for track in tracks)
+    return judged or any(limits[0] <= optimum <= limits[1] for optimum in optima)
 
 
 def _scale(scales: Scales, track: Track) -> Scale:
@@ -297,7 +309,7 @@ def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale) -> None:
     if page.are_powers(scale.values) and len(powers) > 1:
         page.size_ticks(ax.yaxis, powers, scale.values)
     else:
-        page.scale_ticks(ax.yaxis, "log", *limits, few=True)
+        page.rate_ticks(ax.yaxis, *limits, few=True)
 
 
 def _open_ends(ax: Axes, track: Track, colour: str) -> None:

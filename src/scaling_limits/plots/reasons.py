@@ -71,7 +71,8 @@ def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
 
 def _statement(verdict: JsonObject) -> str:
     """Return the claim's statement without its full stop, with a mark if the claim was amended."""
-    return verdict["statement"].rstrip(".") + (_AMENDED if verdict.get("amended") else "")
+    statement: str = verdict["statement"].rstrip(".")
+    return statement + (_AMENDED if verdict.get("amended") else "")
 
 
 def _undecided(verdict: JsonObject) -> str:

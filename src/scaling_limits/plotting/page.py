@@ -39,6 +39,7 @@ _CHARACTERS = 18  # per inch of a label in small text
 _NOTE, _NORMAL, _BOLD = 20, 17, 12  # per inch of sentences in small and normal text, and of a title
 _HANDLE, _GAP = 0.4, 0.15  # inches of an entry's handle and of the space after a block
 _LINE, _SEE_LINE, _TITLE_LINE, _PAD = 0.128, 0.145, 0.17, 0.05  # heights in inches
+_MOST_STRETCHED = 1.6  # largest factor by which axes are stretched
 _MARGIN = 0.1  # inches around the page
 
 
@@ -208,8 +209,12 @@ class Body:
         self.page.fit()
 
     def fit(self, height: float) -> None:
-        """Divide a total height in inches, which must not be less than `height`, between the axes and the legend."""
-        self._parts.set_height_ratios([self.axes_height, height - self.axes_height])
+        """Divide a total height in inches, which must not be less than `height`, between the axes and the legend.
+
+        Next to a taller body the axes are stretched, so that less of the page is empty.
+        """
+        axes_height = min(height - self.legend_height, _MOST_STRETCHED * self.axes_height)
+        self._parts.set_height_ratios([axes_height, height - axes_height])
 
     def finish(self) -> Figure:
         """Return the figure, with its layout computed if this is the last unfinished body of the page."""
@@ -343,7 +348,14 @@ def shape(count: int, wrap: int) -> tuple[int, int]:
 
 
 def scale_ticks(
-    axis: Axis, scale: str, low: float, high: float, *, integers: bool = False, few: bool = False
+    axis: Axis,
+    scale: str,
+    low: float,
+    high: float,
+    *,
+    integers: bool = False,
+    few: bool = False,
+    least_plain: float = 9e-4,
 ) -> None:
     """Place ticks at round numbers between two ends, all in one notation.
 
@@ -354,6 +366,7 @@ def scale_ticks(
         high: the largest value.
         integers: whether values are counts, so that a linear axis has ticks only at integers.
         few: whether a logarithmic axis is short.
+        least_plain: the smallest value that a logarithmic axis may start with to have numbers without powers of ten.
     """
     even = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=integers)
     if scale == "linear":
@@ -361,7 +374,7 @@ def scale_ticks(
         return
     ratio = high / low
     # a few decades near one get plain numbers; powers of ten are longer, so there are fewer of them
-    plain = ratio < 300 and low > 9e-4 and high < 1e5
+    plain = ratio < 300 and low > least_plain and high < 1e5
     if ratio < 3:
         axis.set_major_locator(even)
     elif ratio < (300 if plain else 100):
@@ -382,6 +395,18 @@ def _plainly(value: float, _: int | None) -> str:
     return f"{value:g}"
 
 
+def rate_ticks(axis: Axis, low: float, high: float, *, few: bool = False) -> None:
+    """Place ticks at round numbers on a logarithmic axis of a hyperparameter; small rates are powers of ten.
+
+    Args:
+        axis: the x or y axis.
+        low: the smallest value.
+        high: the largest value.
+        few: whether the axis is short.
+    """
+    scale_ticks(axis, "log", low, high, few=few, least_plain=9e-3)
+
+
 def size_ticks(
     axis: Axis, values: np.ndarray, alike: np.ndarray | None = None, *, few: bool = False
 ) -> None:
@@ -397,7 +422,7 @@ def size_ticks(
     """
     values = np.unique(values)
     if not are_powers(values):
-        scale_ticks(axis, "log", float(values[0]), float(values[-1]), few=few)
+        rate_ticks(axis, float(values[0]), float(values[-1]), few=few)
         return
     octaves = np.log2(values)
     powers = values[np.isclose(octaves, octaves.round())]
