@@ -349,7 +349,9 @@ def size(plot: Options, table: pd.DataFrame, widest: float) -> Size:
     rows, columns = shape(len(plot.panels), plot.wrap)
     width = min(widest / columns, 2.6)
     strips = STRIP_ROW * sum(strip_rows(plot, table))
-    return columns * width, rows * (0.75 * width + 0.35) + strips
+    # a page with several rows of wide panels would be taller than a screen
+    share = 0.62 if rows > 1 and columns < 3 else 0.75
+    return columns * width, rows * (share * width + 0.35) + strips
 
 
 def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
