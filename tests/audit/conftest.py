@@ -104,7 +104,13 @@ def measure(claim: Mapping, results: Results) -> bool | None:
         return None
 
 
-def decide(claim: Mapping, results: Results, *, substituted: bool = False) -> Verdict:
+def decide(
+    claim: Mapping,
+    results: Results,
+    *,
+    substituted: bool = False,
+    titles: Mapping[str, str] | None = None,
+) -> Verdict:
     """The verdict on one claim."""
     (verdict,) = judge(
         [parsed(claim)],
@@ -116,6 +122,7 @@ def decide(claim: Mapping, results: Results, *, substituted: bool = False) -> Ve
         register=Register(),
         # it takes longer; test_power.py has it
         with_power=False,
+        titles=titles,
     )
     return verdict
 

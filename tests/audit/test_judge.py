@@ -89,6 +89,9 @@ def test_every_control_must_violate(decide, tabulate, bowl_rows):
     assert verdict.verdict == "inconclusive"
     assert "the control 'alike' does not violate it" in verdict.detail
     assert verdict.undecided.startswith("in the control alike 0.6")
+    titles = {"alike": "control: same loss"}
+    titled = decide(IMPROVES | {"control": ["worse", "alike"]}, tabulate(rows), titles=titles)
+    assert titled.undecided.startswith("in the control “same loss” 0.6")
 
 
 def test_a_control_whose_interval_reaches_across_does_not_violate(decide, tabulate, bowl_rows):

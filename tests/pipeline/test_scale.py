@@ -137,8 +137,8 @@ def test_widths_of_the_same_ends_have_no_parentheses() -> None:
 
 def test_a_figure_and_a_grid_withdraw_what_the_paper_states_elsewhere() -> None:
     """In depth-mup, Figure 4 withdraws the width of Figure 2, and the second row of Figure 7 the depth of the first."""
-    assert f"$N$ = 64 (paper: 256), $L$ = 8{DASH}128, 600 updates (39,050)" in scale("fig2")
-    assert f"$N$ = 64, $L$ = 8{DASH}128, 600 updates, 3840 training" in scale("fig4")
+    assert f"$n$ = 64 (paper: 256), $k L$ = 8{DASH}128, 600 updates (39,050)" in scale("fig2")
+    assert f"$n$ = 64, $k L$ = 8{DASH}128, 600 updates, 3840 training" in scale("fig4")
     text = scale("fig7")
     assert re.search(rf"block depth 2: \$L\$ = 2{DASH}32 \((paper: )?2{DASH}1024\)", text)
     assert text.endswith(f"block depth 1: $L$ = 8{DASH}64.")
@@ -156,14 +156,22 @@ def test_a_figure_that_is_not_in_the_paper_has_no_values_of_the_paper(name: str)
 
 
 def test_a_limit_has_no_width() -> None:
-    assert f"$N$ = 128{DASH}2048 (paper: 128{DASH}8192)" in scale("fig8")
-    assert "$N$" not in scale("fig9")
+    assert f"$n$ = 128{DASH}2048 (paper: 128{DASH}8192)" in scale("fig8")
+    assert "$n$" not in scale("fig9")
 
 
 def test_networks_that_are_not_trained_have_no_updates() -> None:
     text = line(published("smoke"), "mupc", "figA7")
     assert "not trained, " in text
     assert "updates" not in text
+
+
+def test_networks_that_are_measured_before_their_only_update_are_not_trained() -> None:
+    text = line(published("laptop"), "pc-tp", "figS9")
+    assert f"$M$ = 16{DASH}256, $L$ = 3, not trained, " in text
+    assert "linear: $M$ = 32" in (text := line(published("laptop"), "pc-tp", "fig3"))
+    assert "not trained, " in text.partition("; tanh: ")[0]
+    assert "1 update" not in text
 
 
 def test_seeds_are_those_of_each_grid() -> None:

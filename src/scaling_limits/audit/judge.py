@@ -1,6 +1,6 @@
 """Judging: verdicts from claims and records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scaling_limits.audit.power import recorded_power
@@ -30,6 +30,7 @@ def judge(
     substituted: bool,
     register: Register,
     with_power: bool = True,
+    titles: Mapping[str, str] | None = None,
 ) -> list[Verdict]:
     """Judge the claims of a figure.
 
@@ -42,6 +43,7 @@ def judge(
         substituted: whether another dataset replaces the paper's.
         register: registered failures and amendments.
         with_power: whether to simulate the power of claims that hold, which takes longer than judging them.
+        titles: titles of grids, by which controls are named on the picture; grids without one have their own name.
 
     Returns:
         One verdict for each claim, in order.
@@ -54,7 +56,7 @@ def judge(
     for claim in claims:
         key = (paper, figure, claim.id, preset)
         failure, amendment = register.failures.get(key), register.amendments.get(key)
-        judged = _judge(claim, results, substituted=substituted)
+        judged = _judge(claim, results, titles or {}, substituted=substituted)
         measured = judged.measured
         interval = measured.interval if measured else None
         verdicts.append(
@@ -96,7 +98,9 @@ class _Judged(NamedTuple):
     undecided: str = ""
 
 
-def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
+def _judge(
+    claim: ClaimBase, results: Results, titles: Mapping[str, str], *, substituted: bool
+) -> _Judged:
     if substituted and claim.names_dataset:
         return _Judged("data not available", "the claim names a dataset, and a substitute was used")
     try:
@@ -122,12 +126,19 @@ def _judge(claim: ClaimBase, results: Results, *, substituted: bool) -> _Judged:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
             # a single control needs no name
-            named = prose(grid).removeprefix("control").strip() if len(claim.control) > 1 else ""
-            undecided = f"in the control {named}".strip()
+            named = f" {_control_name(grid, titles)}".rstrip() if len(claim.control) > 1 else ""
+            undecided = f"in the control{named}"
             undecided += f" {with_interval(control.value, control.interval)}"
             return _Judged("inconclusive", detail, measured, "control", undecided)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
+
+
+def _control_name(grid: str, titles: Mapping[str, str]) -> str:
+    """Return the title of a control in quotation marks, or its name as prose if it has no title."""
+    if title := titles.get(grid, "").removeprefix("control: "):
+        return f"\N{LEFT DOUBLE QUOTATION MARK}{title}\N{RIGHT DOUBLE QUOTATION MARK}"
+    return prose(grid).removeprefix("control").strip()
 
 
 def _measure(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Measurement:

@@ -5,7 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
@@ -35,6 +35,8 @@ class FigureClaims:
     figure: str
     folder: Path
     claims: Sequence[ClaimBase]
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of its experiment's grids."""
 
 
 class Summary(Strict):

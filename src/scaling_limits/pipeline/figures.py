@@ -21,7 +21,7 @@ from scaling_limits.pipeline import evidence, notes
 from scaling_limits.pipeline.checksums import PROVENANCE, checksums
 from scaling_limits.pipeline.jobs import COLUMNS
 from scaling_limits.pipeline.keys import cell_key
-from scaling_limits.pipeline.placeholders import filled
+from scaling_limits.pipeline.placeholders import filled, grid_titles
 from scaling_limits.plots.options import Plot
 from scaling_limits.records import Results
 from scaling_limits.runtime import library_versions
@@ -67,6 +67,7 @@ def collect(
         preset=configuration.main.preset,
         substituted=bool(substitutions),
         register=register,
+        titles=grid_titles(configuration, paper, name),
     )
     write_file(folder / "cells.parquet", results.cells.to_parquet(index=False))
     write_file(folder / "records.parquet", results.records.to_parquet(index=False))

@@ -14,6 +14,7 @@ from scaling_limits.audit.verdicts import Verdict, verdict_text
 from scaling_limits.configuration import Configuration
 from scaling_limits.configuration.files import read_yaml
 from scaling_limits.pipeline.checksums import is_computed, read_provenance, require_unchanged
+from scaling_limits.pipeline.placeholders import grid_titles
 from scaling_limits.records import Results
 
 SHOWN = 5
@@ -74,7 +75,13 @@ def figures_to_audit(
         ChangedError: a file of a computed figure is missing or differs from the one collected.
     """
     claims = [
-        FigureClaims(paper, name, results / paper / name, configuration.figure(paper, name).claims)
+        FigureClaims(
+            paper,
+            name,
+            results / paper / name,
+            configuration.figure(paper, name).claims,
+            grid_titles(configuration, paper, name),
+        )
         for paper, name in figures
     ]
     require_unchanged(figure.folder for figure in claims if is_computed(figure.folder))
@@ -116,6 +123,7 @@ def _from_records(preset: str, figure: FigureClaims, register: Register) -> list
         register=register,
         # the power is in the figure's verdicts and is not compared
         with_power=False,
+        titles=figure.titles,
     )
 
 

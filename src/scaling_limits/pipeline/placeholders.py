@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from scaling_limits.configuration import Configuration
 from scaling_limits.figures import placeholders
 
 
@@ -26,3 +27,11 @@ def filled(text: str, cells: pd.DataFrame, names: Mapping[str, str]) -> str:
         return " and ".join(texts) or "no"
 
     return placeholders.filled(text, value)
+
+
+def grid_titles(configuration: Configuration, paper: str, name: str) -> dict[str, str]:
+    """Return the titles of the grids of a figure's experiment, without those that contain placeholders."""
+    experiment = configuration.figure(paper, name).experiment
+    grids = configuration.experiment(paper, experiment).grids if experiment else {}
+    titles = {grid: cells.title or "" for grid, cells in grids.items()}
+    return {grid: title for grid, title in titles.items() if not placeholders.named(title)}

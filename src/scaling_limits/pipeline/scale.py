@@ -180,18 +180,30 @@ class _Scale:
                 return _Part("not trained")
             number = _values_text("num_feedback_steps", feedback)
             return _Part(f"{number} updates of the feedback weights alone")
+        if key == "num_steps" and now == {1} and self._shows_only_the_first_records(grids):
+            return _Part("not trained")
         phrase = (_ALWAYS | _IF_OTHER)[key].format(_values_text(key, now))
         if phrase in ("1 updates", "1 epochs"):
             phrase = phrase.removesuffix("s")
         if key in ("width", "depth"):
-            symbols = self._configuration.symbols(self._paper, self._experiment)
-            symbols |= getattr(self._plot, "symbols", {})
-            phrase = f"${text.symbol(key, cells, symbols)}$ = {phrase}"
+            phrase = f"${text.symbol(key, cells, self._symbols())}$ = {phrase}"
         original = _values_text(key, then)
         # ranges with equal ends may differ in between
         if _values_text(key, now) == original or (then <= {None} and key != "num_train"):
             return _Part(phrase)
         return _Part(phrase, original if self._is_stated(key, grids, default) else "")
+
+    def _shows_only_the_first_records(self, grids: Sequence[str]) -> bool:
+        """Return whether all quantities of some grids are the first records, which an update takes before it acts."""
+        shown = [quantity for grid, quantity in self._plot.shown_quantities() if grid in grids]
+        return bool(shown) and all(quantity.reduce == "first" for quantity in shown)
+
+    def _symbols(self) -> dict[str, str]:
+        """Return the symbols of the paper and of the plot, or of all parts of a composite one."""
+        symbols = self._configuration.symbols(self._paper, self._experiment)
+        for plot in getattr(self._plot, "plots", (self._plot,)):
+            symbols |= getattr(plot, "symbols", {})
+        return symbols
 
     def _is_stated(self, key: str, grids: Sequence[str], default: object = None) -> bool:
         """Return whether the paper states a setting for all of the given grids that have a value of it."""
