@@ -271,8 +271,8 @@ class Options(PanelsOptions):
     They are written as `rows` (quantities) and `columns` (grids), or individually as `panels`. A row, or all rows, may
     be compared `against` the grids of another node, one for each column or one for all; these are drawn dashed with a
     label, and `solid` is then the label of the other lines. A row's `title` is added to the titles of its panels. With
-    `transposed`, quantities are in columns, as for parts of training, and grids in rows; panels of a column then share
-    their y axis instead of panels of a row. Panels and their lines are written as a list, or as a
+    `transposed`, quantities are in columns, as for parts of training, and grids in rows; panels of different rows with
+    equal labels and limits then share their y axis. Panels and their lines are written as a list, or as a
     mapping from names, by which a figure that extends another changes single ones.
     `hue_labels` names values of the hue, written as on an axis, in the legend (default: symbol = value). `symbols` maps
     a column of the cells to the paper's symbol (default: N for width, H or L for depth).

@@ -395,8 +395,8 @@ class Lines(page.Drawing):
 
     def _comparable(self, panel: Panel) -> tuple[Hashable, ...]:
         """Return the key that panels with the same y axis share."""
-        place = divmod(self._number(panel), self.columns)[self.plot.transposed]
-        return (place, panel.label, panel.scale, panel.limits, self.kind(panel))
+        row = None if self.plot.transposed else self._number(panel) // self.columns
+        return (row, panel.label, panel.scale, panel.limits, self.kind(panel))
 
     def kind(self, panel: Panel) -> tuple[str, ...]:
         """Return the datasets and the networks of a panel."""
