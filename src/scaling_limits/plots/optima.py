@@ -28,7 +28,7 @@ _CROWDED = (
     0.2  # fraction of the axis between guide lines below which only the sloped ones are labelled
 )
 _APART = 4.0  # factor between the first optima of a column above which tracks are relative to them
-_RELATIVE, _SIZES_RELATIVE = ", relative", ", relative to smallest"
+_RELATIVE, _SIZES_RELATIVE = ", relative", ", relative"
 """Additions to the labels of optima and of sizes if tracks are relative to their start."""
 _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""

@@ -47,6 +47,7 @@ _FREE = 0.08  # fraction of an axis left free at each end
 _BAND_ROOM = 0.5  # most of the range of lines by which bands over seeds extend an end of the axis
 _FREE_OF_LIMITS = 0.03  # the same if the plot sets the limits
 _NARROW = 4  # columns from which panels have room for few ticks
+_NARROWER = 6  # columns from which they have room for symbols, not for names
 
 
 class Lines(page.Drawing):
@@ -176,9 +177,7 @@ class Lines(page.Drawing):
         for number, (panel, ax) in enumerate(zip(self.plot.panels, self.axes, strict=True)):
             self._name(number, panel, ax)
         cells, symbols = self.figure.results.cells, self.plot.symbols
-        labels = {
-            track.along: text.axis_label(track.along, cells, symbols) for track in self.tracks
-        }
+        labels = {track.along: self._axis_label(track.along) for track in self.tracks}
         for track in self.tracks:
             labels[track.over] = f"optimal ${text.symbol(track.over, cells, symbols)}$"
         quantities = {self.plot.panels[track.panel].label for track in self.tracks}
@@ -503,9 +502,7 @@ class Lines(page.Drawing):
                 ax.set_title(text.wrap(self.headers[1][column], characters))
         elif above < 0 or self.plot.panels[above].title != panel.title:
             ax.set_title(text.wrap(panel.title, characters))
-        label = panel.x_label or text.axis_label(
-            panel.x, self.figure.results.cells, self.plot.symbols
-        )
+        label = panel.x_label or self._axis_label(panel.x)
         below = number + self.columns
         is_panel_below = below < len(self.axes)
         same_below = is_panel_below and self._same_x(panel, self.plot.panels[below])
@@ -522,6 +519,14 @@ class Lines(page.Drawing):
         )
         ax.set_ylabel("\n".join(label_lines))
         ax.tick_params(labelleft=not alike)
+
+    def _axis_label(self, column: str) -> str:
+        """Return the label of an x axis: name and symbol of a column, or its symbol alone if panels are narrow."""
+        cells, symbols = self.figure.results.cells, self.plot.symbols
+        symbol = text.symbol(column, cells, symbols)
+        if self.columns >= _NARROWER and "mathrm" not in symbol:
+            return f"${symbol}$"
+        return text.axis_label(column, cells, symbols)
 
     def _same_x(self, panel: Panel, other: Panel) -> bool:
         same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)

@@ -123,10 +123,14 @@ def _panels(panel: Written, names: Names, path: Path) -> list[Written]:
     if panel.get("each") is None:
         return [_panel(panel, names, path)]
     rest = {key: value for key, value in panel.items() if key != "each"}
-    titled = names.titled(panel["each"], path)
+    written = str(rest.get("title", "{}"))
     return [
-        _panel({"title": grid if title is None else title, **rest, "of": grid}, names, path)
-        for grid, title in titled
+        _panel(
+            {**rest, "of": grid, "title": written.replace("{}", grid if title is None else title)},
+            names,
+            path,
+        )
+        for grid, title in names.titled(panel["each"], path)
     ]
 
 
