@@ -128,6 +128,8 @@ def test_a_panel_for_each_grid_and_for_each_step(tmp_path: Path) -> None:
     found = plot(tmp_path / "a", panels=[each], **shared)
     assert shown(found) == [("A", ["pair_a"], "test_accuracy"), ("B", ["pair_b"], "test_accuracy")]
     assert {p.scale for p in found.panels} == {"linear"}
+    found = plot(tmp_path / "c", panels=[{**each, "title": "MLP, {}"}], **shared)
+    assert [p.title for p in found.panels] == ["MLP, A", "MLP, B"]
     steps = {"title": "At step {}", "steps": [1, 5], "lines": [LINE, {**LINE, "grid": "one"}]}
     found = plot(tmp_path / "b", panels=[steps], **shared)
     assert [p.title for p in found.panels] == ["At step 1", "At step 5"]

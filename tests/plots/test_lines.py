@@ -425,6 +425,14 @@ def test_panels_of_a_column_share_their_axis_if_quantities_are_in_columns(tmp_pa
     ]
 
 
+@pytest.mark.parametrize(("columns", "label"), [(5, "learning rate $\\eta$"), (6, "$\\eta$")])
+def test_narrow_panels_have_symbols_for_labels(tmp_path: Path, columns: int, label: str) -> None:
+    plot = {"kind": "lines", "wrap": columns, "panels": [rate_panel("main")] * columns}
+    found = drawn(write_folder(tmp_path / "f", plot, rate_rows("main")))
+    (strip,) = found.axes[0].child_axes
+    assert strip.get_xlabel() == label
+
+
 def test_networks_share_a_palette_if_one_has_all_sizes_of_the_other(tmp_path: Path) -> None:
     def of(network: str, *widths: int) -> Rows:
         rows = rate_rows(network, widths=widths)

@@ -372,6 +372,14 @@ def test_a_column_whose_optima_no_claim_locates_shows_them_in_grey(tmp_path: Pat
     assert first.get_ylim()[0] > 2**-6
 
 
+def test_a_column_all_of_whose_optima_leave_the_axes_is_not_shown(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.5, widths=(512, 1024))]
+    panels = [rate_panel(grid) for grid in ("main", "control")]
+    claim = judged(TRAIN, "main", optima={"main": STAYS})
+    found = of_panels(tmp_path, rows, *panels, judged=[claim])
+    assert len(lowest(found)) == 1
+
+
 def test_a_column_with_another_quantity_than_the_judged_one_has_no_axes(tmp_path: Path) -> None:
     rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
     other = rate_panel("control", ACCURACY, label="test accuracy", scale="linear", best="max")
@@ -440,7 +448,7 @@ def test_tracks_that_start_at_different_sizes_are_relative_to_their_start(tmp_pa
     # optima and guide lines within one octave of the start
     assert np.log2(ax.get_ylim()) == pytest.approx([-1 - 0.4, 1 + 0.4])
     assert ax.get_ylabel() == "optimal $\\eta$, relative\n(training loss)"
-    assert ax.get_xlabel() == "width $N$, relative to smallest"
+    assert ax.get_xlabel() == "width $N$, relative"
     assert [line.get_marker() for line in ax.lines].count(CARETDOWN) == 1
     assert [tuple(start) for start, _ in guides(ax)] == [(1, 1)] * 3
 

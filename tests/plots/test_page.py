@@ -72,6 +72,14 @@ def test_a_body_grows_and_its_page_with_it(height: float) -> None:
     assert page.figure.get_size_inches()[1] == pytest.approx(before + height)
 
 
+def test_axes_next_to_a_taller_body_are_stretched() -> None:
+    page = Page(Heading(), [], [(3.0, 4.0), (3.0, 2.0), (3.0, 3.0)])
+    shares = [body._parts.get_height_ratios() for body in page.bodies]
+    heights = [axes / (axes + legend) * 4.0 for axes, legend in shares]
+    # by at most 1.6, and up to the taller body
+    assert heights == pytest.approx([4.0, 3.2, 4.0], abs=0.1)
+
+
 def test_rows_of_axes_have_the_heights_that_are_given() -> None:
     (found,) = Page(Heading(), [], [(6.0, 4.0)]).bodies
     tall, low = found.axes(2, 1, [3.0, 1.0])[:, 0]

@@ -28,8 +28,9 @@ _CROWDED = (
     0.2  # fraction of the axis between guide lines below which only the sloped ones are labelled
 )
 _APART = 4.0  # factor between the first optima of a column above which tracks are relative to them
-_RELATIVE, _SIZES_RELATIVE = ", relative", ", relative"
-"""Additions to the labels of optima and of sizes if tracks are relative to their start."""
+_RELATIVE = ", relative"
+"""Addition to the labels of optima and of sizes if tracks are relative to their start."""
+_LOCATED = "interpolated optimum (95 % CI)"
 _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
 _SHIFT = 1.05  # factor along x between the tracks of a column
@@ -215,8 +216,7 @@ def _relative(
 ) -> tuple[list[Track], dict[str, str]]:
     """Return tracks relative to their start, and the labels of their axes."""
     return [track.relative for track in tracks], {
-        key: label + (_SIZES_RELATIVE if key in SIZES else _RELATIVE)
-        for key, label in labels.items()
+        key: label + _RELATIVE for key, label in labels.items()
     }
 
 
@@ -354,14 +354,12 @@ def _guides(ax: Axes, track: Track) -> None:
 def title(tracks: Sequence[Track]) -> str:
     """Return the title of the legend: if the tracks are named, that their optima lie between the values of the grid."""
     judged = any(track.judged for track in tracks)
-    return "interpolated optimum (95 % CI)" if judged and _names(tracks) else ""
+    return _LOCATED if judged and _names(tracks) else ""
 
 
 def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
     """Return a legend entry for each name, or one for all tracks if no column has several, and those of marks."""
-    names = _names(tracks) or ["interpolated optimum (95 % CI)"] * any(
-        track.judged for track in tracks
-    )
+    names = _names(tracks) or [_LOCATED] * any(track.judged for track in tracks)
     entries: dict[str, Artist] = {
         name: Line2D([], [], markersize=3.0, linewidth=0.9, **_LOOKS[k % len(_LOOKS)])
         for k, name in enumerate(names)
