@@ -110,9 +110,9 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     (notes,) = page._bottom.texts
     assert notes.get_text().split("\n") == [
         *NOTES,
-        "Not reproduced: It fails 3 – 0.123 [0, 0.5], claimed: at most 1 octave.",
-        "Inconclusive, as the interval contains a threshold: It inconclusive 4 – 0.123 [0, 0.5], "
-        "claimed: at most 1 octave.",
+        "Not reproduced: It fails 3 (0.123 [0, 0.5], claimed: at most 1 octave).",
+        "Inconclusive, as the interval contains a threshold: It inconclusive 4 "
+        "(0.123 [0, 0.5], claimed: at most 1 octave).",
     ]
     # identity over title over what to see, from the same margin
     identity, title, see, badge = page._top.texts
@@ -176,14 +176,14 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         [
             *NOTES,
             f"Not reproduced: It stays – {clause}.",
-            "Not reproduced: It stays – \N{MINUS SIGN}0.5, claimed: at most 1 octave.",
-            "Not reproduced: It holds at $N = 8$ – no value, claimed: at most 1 octave.",
+            "Not reproduced: It stays (\N{MINUS SIGN}0.5, claimed: at most 1 octave).",
+            "Not reproduced: It holds at $N = 8$ (no value, claimed: at most 1 octave).",
             "Inconclusive, as the interval contains a threshold:",
-            "• It rests – 0.123 [0, ∞], claimed: at most 1 octave",
-            "• It moves† – 0.123 [0, 0.5], claimed: at most 1 octave",
-            "• It sinks – largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], claimed: at most 1",
+            "• It rests (0.123 [0, ∞], claimed: at most 1 octave)",
+            "• It moves† (0.123 [0, 0.5], claimed: at most 1 octave)",
+            "• It sinks (largest step \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 3], claimed: at most 1)",
             "Inconclusive, as a control does not clearly fail: "
-            "It falls – 0.123 [0, 0.5], claimed: at most 1 octave, in the control \N{MINUS SIGN}1.",
+            "It falls (0.123 [0, 0.5], claimed: at most 1 octave, in the control \N{MINUS SIGN}1).",
             "Inconclusive, as compared runs diverged: It rises.",
             "Inconclusive, as it is 0: It grows.",
             "Not decided without the paper's dataset: The best rates do not depend on the width.",

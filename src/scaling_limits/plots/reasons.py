@@ -20,16 +20,18 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
     undecided: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict["verdict"] == "fails":
-            clause = verdict["clause"] or _measured(verdict)
-            is_single = verdict["clause"] and len(verdicts) == 1
-            stated = "" if is_single else f"{_statement(verdict)}{_DASH}"
-            yield f"Not reproduced: {stated}{clause.rstrip('.')}."
+            clause = verdict["clause"].rstrip(".") if verdict["clause"] else ""
+            if clause and len(verdicts) == 1:
+                yield f"Not reproduced: {clause}."
+            else:
+                found = f"{_DASH}{clause}" if clause else f" ({_measured(verdict)})"
+                yield f"Not reproduced: {_statement(verdict)}{found}."
         elif verdict["verdict"] == "inconclusive":
             is_told = verdict["reason"] in ("values", "sizes")
             why = verdict["detail"] if is_told else REASONS[verdict["reason"]]
             found = _undecided(verdict)
             undecided.setdefault(f"Inconclusive, as {why}", []).append(
-                _statement(verdict) + (f"{_DASH}{found}" if found else "")
+                _statement(verdict) + (f" ({found})" if found else "")
             )
     for reason, claims in undecided.items():
         yield from _listed(reason, claims, verdicts)

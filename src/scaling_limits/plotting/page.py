@@ -467,6 +467,9 @@ def cell_ticks(axis: Axis, values: np.ndarray) -> None:
         names = [f"$2^{{{round(octave)}}}$" for octave in octaves]
     else:
         names = [text.short(value) for value in values]
+        if any("10^" in name for name in names):
+            # one notation
+            names = [text.short(value, least_plain=0.1) for value in values]
     every = -(-len(values) // _MOST_CELL_TICKS)
     axis.set_major_locator(FixedLocator((np.arange(len(values)) + 0.5)[::every].tolist()))
     axis.set_major_formatter(FixedFormatter(names[::every]))

@@ -32,15 +32,15 @@ _NAMES = {
 }
 
 
-def short(value: float) -> str:
-    r"""Return a number with few digits, in scientific notation if it would be long otherwise.
+def short(value: float, least_plain: float = 1e-3) -> str:
+    r"""Return a number with few digits, in scientific notation if it is below `least_plain` or would be long otherwise.
 
     >>> [short(v) for v in (64, 0.05, 1000, 1e-5, 5e-4)]
     ['64', '0.05', '1000', '$10^{-5}$', '$5{\\cdot}10^{-4}$']
     """
     if 1e4 <= abs(value) < 1e5:
         return f"{value:.0f}".replace("-", "\N{MINUS SIGN}")
-    if value == 0 or 1e-3 <= abs(value) < 1e4:
+    if value == 0 or least_plain <= abs(value) < 1e4:
         return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
     mantissa, exponent = f"{value:.2e}".split("e")
     mantissa = mantissa.rstrip("0").rstrip(".")
