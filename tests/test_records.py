@@ -126,7 +126,7 @@ def test_a_layer_is_chosen_or_kept(results: Results) -> None:
     kept = results.quantity(Quantity(metric="size", per="layer", reduce="last"))
     first = kept[kept["seed"] == 0]
     assert first["value"].tolist() == [14, 24, 34]
-    assert first["relative_layer"].tolist() == [1 / 4, 2 / 4, 3 / 4]
+    assert first["relative_layer"].tolist() == [1 / 3, 2 / 3, 1]
     assert len(kept) == 6
 
 

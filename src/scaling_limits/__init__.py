@@ -37,8 +37,8 @@ def load(figure: str, preset: str = "smoke", root: Path | str | None = None) -> 
         A table with the columns `panel` (from 0), `title`, `line`, `quantity`, `grid`, `cell_id`, `seed`, `value` and
         `diverged` (whether any seed diverged at this point). They are followed by all settings of `docs/settings.md`
         and the axis that the quantity keeps, if any: `step`, `inference_step`, `layer`, `index`, or, relative to the
-        depth, `relative_layer` and `relative_index`. For a figure with several plots, the first column is `plot`
-        (from 0).
+        last layer and to the depth, `relative_layer` and `relative_index`. For a figure with several plots, the first
+        column is `plot` (from 0).
 
     Raises:
         ScalingLimitsError: the figure has not been computed at this preset. The message gives the command that computes

@@ -91,8 +91,9 @@ class Results:
             quantity: the metric, and how its records are reduced to one value.
 
         Returns:
-            A table with one row per (grid, cell), and per value of the axes that are kept. A kept layer or index is
-            also given relative to the depth, in a column `relative_<axis>`.
+            A table with one row per (grid, cell), and per value of the axes that are kept. A kept index is
+            also given relative to the depth, and a kept layer relative to the cell's last one, in a column
+            `relative_<axis>`.
         """
         key = ["cell_id", *quantity.kept_axes]
         values = _reduced(self._selected(quantity, key), quantity, key)
@@ -100,8 +101,11 @@ class Results:
             values = 1.0 - values
         values = self._without_lost(values, quantity)
         table = self.cells.merge(values.rename("value").reset_index(), on="cell_id", how="inner")
-        for axis in {"layer", "index"} & set(quantity.kept_axes):
-            table[f"relative_{axis}"] = table[axis] / table["depth"]
+        if "index" in quantity.kept_axes:
+            table["relative_index"] = table["index"] / table["depth"]
+        if "layer" in quantity.kept_axes:
+            last = table.groupby("cell_id")["layer"].transform("max")
+            table["relative_layer"] = table["layer"] / last
         return table
 
     def _selected(self, quantity: Quantity, key: list[str]) -> pd.DataFrame:

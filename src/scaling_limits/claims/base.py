@@ -19,6 +19,7 @@ from scaling_limits.figures.quantities import Quantity
 from scaling_limits.strict import Strict
 
 if TYPE_CHECKING:
+    from scaling_limits.claims.intervals import Bounds
     from scaling_limits.claims.measurement import Evidence, Measurement
     from scaling_limits.claims.simulation import Recorded, Simulation
     from scaling_limits.records import Results
@@ -152,6 +153,14 @@ class ClaimBase(Strict, ABC):
             UndecidedError: the records contain no evidence.
         """
         return ()
+
+    def claimed(self, evidence: Evidence) -> Bounds | None:
+        """Return the range that the claim allows and pictures shade; None for no range.
+
+        Args:
+            evidence: the rows that `evidence` returns.
+        """
+        return None
 
     @abstractmethod
     def simulation(self, recorded: Recorded) -> Simulation:

@@ -19,6 +19,7 @@ from pydantic import Field
 from scaling_limits.claims.base import Names, SizeClaim, Some
 from scaling_limits.claims.intervals import Bounds, interval_of
 from scaling_limits.claims.measurement import (
+    Evidence,
     Interval,
     OptimumRow,
     UndecidedError,
@@ -96,6 +97,11 @@ class OptimumClaim(SizeClaim):
             )
             for size, o in optima_of(self, results).items()
         ]
+
+    def claimed(self, evidence: Evidence) -> Bounds | None:
+        """Return the claimed shifts from the first optimum in octaves; None for fewer than two sizes."""
+        sizes = [row.size for row in evidence if isinstance(row, OptimumRow)]
+        return self.claimed_shifts(math.log2(sizes[-1] / sizes[0])) if len(sizes) > 1 else None
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of an optimum that does not move."""

@@ -1,7 +1,7 @@
 """Measurements behind verdicts that pictures show: located optima and fitted slopes."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from scaling_limits.audit.select import select
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import Evidence, OptimumRow, SlopeRow, UndecidedError
-from scaling_limits.claims.optima import OptimumClaim
 from scaling_limits.records import Results
 
 Content = dict[str, object]
@@ -20,9 +19,9 @@ def shown(claim: ClaimBase, results: Results) -> Content:
     """Return the evidence of a claim that pictures show.
 
     Its `arms` are the judged grids together and each control separately. An arm has the `optima` at each size (size,
-    value, and both ends of the confidence interval, null if the optimum may lie anywhere beyond the grid) and the range
-    of shifts that is `claimed` from the smallest to the largest of these sizes (in octaves, null without a bound), or
-    the `fits` of slopes, whose `group` has the values of `only` and of the columns that distinguish them.
+    value, and both ends of the confidence interval, null if the optimum may lie anywhere beyond the grid) or the
+    `fits` of slopes, whose `group` has the values of `only` and of the columns that distinguish them. The judged grids
+    also have the range that is `claimed`: for optima, the shifts in octaves from the first one (null without a bound).
     """
     key = "optima" if claim.shown == "optima" else "fits"
     arms: list[Content] = []
@@ -31,22 +30,15 @@ def shown(claim: ClaimBase, results: Results) -> Content:
         with suppress(UndecidedError):
             rows = claim.evidence(select(claim, results, grids))
         arm: Content = {"grids": list(grids), key: [_content(row, claim.only) for row in rows]}
-        if isinstance(claim, OptimumClaim) and len(rows) > 1:
-            arm["claimed"] = _claimed(
-                claim, [row.size for row in rows if isinstance(row, OptimumRow)]
-            )
+        bounds = claim.claimed(rows) if grids == claim.grids else None
+        if bounds is not None:
+            arm["claimed"] = [end if math.isfinite(end) else None for end in bounds]
         arms.append(arm)
     return {
         **claim.model_dump(mode="json", include={"over", "along", "within", "profile"}),
         "quantity": claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True),
         "arms": arms,
     }
-
-
-def _claimed(claim: OptimumClaim, sizes: Sequence[float]) -> list[float | None]:
-    """Return the ends of the claimed range of shifts."""
-    ends = claim.claimed_shifts(math.log2(max(sizes) / min(sizes)))
-    return [end if math.isfinite(end) else None for end in ends]
 
 
 def _content(row: OptimumRow | SlopeRow, only: Mapping[str, object]) -> object:

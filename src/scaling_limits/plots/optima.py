@@ -37,7 +37,8 @@ _SHIFT = 1.05  # factor along x between the tracks of a column
 _GUIDE = "0.75"
 _CLAIMED = "#E3F1E6"  # background of the optima for which the claim is true
 _CLAIMED_LABEL = "claimed range"
-_UNJUDGED = "0.72"  # grey of optima that no claim judges
+_UNJUDGED: style.Look = {"color": "0.5", "markerfacecolor": "white", "markeredgewidth": 0.8}
+"""Style of optima that no claim judges."""
 _LOOKS: tuple[style.Look, ...] = (
     {"color": "black", "marker": "o", "linestyle": "-"},
     {"color": "0.35", "marker": "s", "linestyle": (0, (3.5, 1.6))},
@@ -100,7 +101,8 @@ def judging(
 ) -> JsonObject | None:
     """Return the first claim that judges the optimum of a quantity in a grid, or None.
 
-    A claim whose optima are the best over further columns judges what is the best over these.
+    Claims about the grid precede those of which it is a control. A claim whose optima are the best over further columns
+    judges what is the best over these.
 
     Args:
         judged: the claims about optima, as in `FigureFolder.judged`.
@@ -112,14 +114,17 @@ def judging(
     # an error and the accuracy have the same optimum
     shown = quantity.model_dump(exclude={"label", "complement"})
     best = set(best_over)
+    as_control = None
     for claim in judged:
         claimed = Quantity.model_validate(claim["quantity"])
         same = (claim["over"], claim["along"]) == over_along
         same &= set(claim.get("profile", ())) <= best
         named = any(grid in arm["grids"] for arm in claim["arms"])
         if same and named and claimed.model_dump(exclude={"label", "complement"}) == shown:
-            return claim
-    return None
+            if grid in claim["arms"][0]["grids"]:
+                return claim
+            as_control = as_control or claim
+    return as_control
 
 
 def track_of(claim: JsonObject, grid: str, panel: int, column: int, name: str) -> Track | None:
@@ -149,7 +154,7 @@ def draw(
     scales: Scales,
     titles: Mapping[int, str],
 ) -> None:
-    """Draw the tracks of each column, and remove the axes of columns without visible tracks.
+    """Draw the tracks of each column, and remove the axes of columns without tracks.
 
     Columns whose panels have equal scales have the same limits, the others the same number of octaves. If tracks of a
     column start at different sizes or far apart, as for several networks, all are relative to their start.
@@ -185,26 +190,14 @@ def draw(
     for key, group in groups.items():
         middle = (shown[key].min() + shown[key].max()) / 2
         limits = 2 ** (middle - half), 2 ** (middle + half)
-        visible = [column for column in group if _is_visible(columns[column], limits)]
         for column in group:
             ax, first = axes[column], columns[column][0]
-            if column not in visible:
-                ax.remove()
-                continue
             ax.set_ylim(*limits)
             _ticks(ax, limits, _scale(scales, first))
             label = labels[first.over] + (f"\n({quantity})" if quantity else "")
-            leftmost = column == visible[0]
-            ax.set_ylabel(label if leftmost else "", size=style.SMALL)
-            ax.tick_params(labelleft=leftmost)
+            ax.set_ylabel(label if column == group[0] else "", size=style.SMALL)
+            ax.tick_params(labelleft=column == group[0])
             _mark_limits(ax, columns[column], names)
-
-
-def _is_visible(tracks: Sequence[Track], limits: tuple[float, float]) -> bool:
-    """Return whether a claim judges a track of a column, or an optimum lies within the limits of its axis."""
-    optima = [float(point[1] or np.nan) for track in tracks for point in track.points]
-    judged = any(track.judged for track in tracks)
-    return judged or any(limits[0] <= optimum <= limits[1] for optimum in optima)
 
 
 def _scale(scales: Scales, track: Track) -> Scale:
@@ -225,7 +218,6 @@ def _mark_limits(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
     for track in tracks:
         colour = _look(track, names)["color"]
         _open_ends(ax, track, colour)
-        _beyond(ax, track, colour)
     if tracks[0].along in SIZES:
         _guides(ax, tracks[0])
     claimed = _claimed_by_all(tracks)
@@ -268,17 +260,13 @@ def _differ_in_start(tracks: Sequence[Track]) -> bool:
 
 def _look(track: Track, names: Sequence[str]) -> style.Look:
     look = _LOOKS[names.index(track.name) % len(_LOOKS) if track.name in names else 0]
-    return look if track.judged else {**look, "color": _UNJUDGED}
+    return look if track.judged else look | _UNJUDGED
 
 
 def _octaves(columns: Sequence[Sequence[Track]]) -> np.ndarray:
-    """Return what the axes of a group show, in octaves: optima, ends of guide lines, bounds of claimed ranges.
-
-    Optima that no claim judges may leave the axes, unless there are no others.
-    """
-    judged = [[track for track in tracks if track.judged] for tracks in columns]
+    """Return what the axes of a group show, in octaves: optima, ends of guide lines, bounds of claimed ranges."""
     shown: list[float] = []
-    for tracks in filter(None, judged if any(judged) else columns):
+    for tracks in columns:
         size, start = (float(number or np.nan) for number in tracks[0].points[0][:2])
         optima = [float(point[1] or np.nan) for track in tracks for point in track.points]
         shifts = [shift for shift in _claimed_by_all(tracks) or () if shift is not None]
@@ -297,8 +285,8 @@ def _exponents(track: Track) -> dict[float, str]:
 
 
 def _claimed_by_all(tracks: Sequence[Track]) -> tuple[float | None, float | None] | None:
-    """Return the claimed range of shifts if it is the same for all judged tracks of a column."""
-    ranges = {track.claimed for track in tracks if track.judged}
+    """Return the claimed range of shifts if all claims about the tracks of a column have the same one."""
+    ranges = {track.claimed for track in tracks} - {None}
     return ranges.pop() if len(ranges) == 1 else None
 
 
@@ -319,16 +307,6 @@ def _open_ends(ax: Axes, track: Track, colour: str) -> None:
             if end is None:
                 look: style.Look = {"marker": marker, "markersize": 3.0, "linestyle": "none"}
                 ax.plot([float(size or 0)], [limit], color=colour, clip_on=False, **look)
-
-
-def _beyond(ax: Axes, track: Track, colour: str) -> None:
-    """Draw an arrowhead at the end of the axis for each optimum beyond it."""
-    low, high = ax.get_ylim()
-    for size, optimum, *_ in track.points:
-        if optimum is not None and size is not None and not low <= optimum <= high:
-            limit, marker = (high, "^") if optimum > high else (low, "v")
-            look: style.Look = {**style.ARROW, "marker": marker, "color": colour}
-            ax.plot([size], [limit], label=style.LEAVES, clip_on=False, **look)
 
 
 def _guides(ax: Axes, track: Track) -> None:
@@ -365,7 +343,7 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
         for k, name in enumerate(names)
     }
     if not all(track.judged for track in tracks):
-        look = {**_LOOKS[0], "color": _UNJUDGED}
+        look = _LOOKS[0] | _UNJUDGED
         entries["optimum on the grid, without a claim"] = Line2D(
             [], [], markersize=3.0, linewidth=0.9, **look
         )

@@ -62,7 +62,8 @@ def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
         return
     also = "; ".join(_statement(verdict).removesuffix(_AMENDED) for verdict in unnamed)
     if len(unnamed) > _MOST_NAMED:
-        also = f"{len(unnamed)} claims that hold"
+        all_hold = sum(verdict["verdict"] == "holds" for verdict in verdicts) == len(unnamed)
+        also = f"{'all ' if all_hold else ''}{len(unnamed)} claims that hold"
     text = "Settings or rule changed after a result was seen"
     if len(unnamed) < len(amended):
         text = f"{_AMENDED} {text}" + (f"; also for: {also}" if also else "")
@@ -91,8 +92,7 @@ def _measured(verdict: JsonObject) -> str:
     """Return the measured value with its interval, and the threshold at which a claim holds."""
     value, interval = verdict["value"], verdict["interval"]
     found = "no value" if value is None else with_interval(value, interval)
-    claimed, *_ = verdict["threshold"].split("; ")
-    return _minus(f"{found}, claimed: {claimed}")
+    return _minus(f"{found}, claimed: {verdict['threshold']}")
 
 
 def _minus(text: str) -> str:

@@ -105,7 +105,8 @@ def optima(
         ax.plot(xs[[at]], values[[at]], zorder=2.6, **ring)
         nearly = xs[lack <= (1 + NEARLY) * lack.min()]
         look: style.Look = {"color": line.colour, "solid_capstyle": "round"}
-        strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
+        if nearly.size > 1:
+            strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
         fill = line.colour if line.solid else "white"
         mark: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": fill}
         strip.plot(xs[[at]], [row], label="_", **look, **mark)
