@@ -93,17 +93,18 @@ class Line(Strict):
 class Panel(options.Panel):
     """Lines against `x`, coloured by the column `hue`, or without `hue` by line.
 
-    `x` and `hue` are columns of the cells, axes that the quantities keep (`layer`, `index`, `inference_step`, `step`),
-    or relative axes (`relative_index`: divided by the depth; `relative_layer`: by the last layer). `values` selects
-    values of the hue; values that a preset leaves out, of the line or of its reference, are not shown. With
-    `divided_by`, values and guide lines are divided by a power of x, so that a line with this exponent is horizontal.
-    With `relative`, every line is divided by its value at the smallest x that all lines have. `only` selects the cells
-    with these values of other columns. `over` names columns that are optimised at every point. With `tuned_at`, the combination that is best at
-    this value of the hue is shown everywhere, as for hyperparameters tuned at one size and transferred to others. With
-    `tuned_by`, the best combination is chosen by this quantity. `best` states whether small or large values are best
-    (none for sizes or agreement). Lines show the `centre` of the seeds, mean or median, in a band over the seeds or,
-    with `spread: seeds`, in front of a thin line for each seed. With the `x_scale` `even`, the values of x are at equal
-    distances. With `stops_at_limits`, a line that leaves the `limits` ends there with an arrow.
+    `x` and `hue` are columns of the cells, axes that the quantities keep (`layer`, `index`, `inference_step`,
+    `step`), or relative axes (`relative_index`: divided by the depth; `relative_layer`: by the last layer).
+    `values` selects values of the hue; values that a preset leaves out, of the line or of its reference, are not
+    shown. With `divided_by`, values and guide lines are divided by a power of x, so that a line with this exponent
+    is horizontal. With `relative`, every line is divided by its value at the smallest x that all lines have. `only`
+    selects the cells with these values of other columns. `over` names columns that are optimised at every point.
+    With `tuned_at`, the combination that is best at this value of the hue is shown everywhere, as for
+    hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best combination is chosen by
+    this quantity. `best` states whether small or large values are best (none for sizes or agreement). Lines show
+    the `centre` of the seeds, mean or median, in a band over the seeds or, with `spread: seeds`, in front of a thin
+    line for each seed. With the `x_scale` `even`, the values of x are at equal distances. With `stops_at_limits`, a
+    line that leaves the `limits` ends there with an arrow.
     """
 
     title: str
