@@ -213,7 +213,9 @@ def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> N
     statement = VERDICT["statement"].rstrip(".")
     assert last_line(amended) == f"{changed}: {statement}."
     assert last_line(amended, unsure) == f"† {changed}; also for: {statement}."
-    assert last_line(*[amended] * 3) == f"{changed}: 3 claims that hold."
+    assert last_line(*[amended] * 3) == f"{changed}: all 3 claims that hold."
+    holds = amended | {"amended": None}
+    assert last_line(*[amended] * 3, holds) == f"{changed}: 3 claims that hold."
     assert last_line(unsure) == f"† {changed}."
 
 

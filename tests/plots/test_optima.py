@@ -365,28 +365,30 @@ def test_a_column_whose_optima_no_claim_locates_shows_them_in_grey(tmp_path: Pat
     # the grid's best rates, which the rings show as well
     assert points(middle).tolist() == [[8, 2**-4], [32, 2**-6]]
     (grey,) = (line for line in middle.lines if line.get_marker() == "o")
-    assert to_rgb(grey.get_color()) == (0.72,) * 3
+    assert to_rgb(grey.get_color()) == (0.5,) * 3
+    assert to_rgb(grey.get_markerfacecolor()) == (1, 1, 1)
     assert "optimum on the grid, without a claim" in found.legend
-    # judged optima alone set the limits
     assert middle.get_ylim() == first.get_ylim()
-    assert first.get_ylim()[0] > 2**-6
+    assert first.get_ylim()[0] < 2**-6
 
 
-def test_a_column_all_of_whose_optima_leave_the_axes_is_not_shown(tmp_path: Path) -> None:
-    rows = [*rate_rows("main"), *rate_rows("control", drift=1.5, widths=(512, 1024))]
-    panels = [rate_panel(grid) for grid in ("main", "control")]
-    claim = judged(TRAIN, "main", optima={"main": STAYS})
-    found = of_panels(tmp_path, rows, *panels, judged=[claim])
-    assert len(lowest(found)) == 1
-
-
-def test_a_column_with_another_quantity_than_the_judged_one_has_no_axes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrap", [1, 2])
+def test_a_row_shows_the_optima_of_all_quantities(tmp_path: Path, wrap: int) -> None:
     rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
-    other = rate_panel("control", ACCURACY, label="test accuracy", scale="linear", best="max")
+    accuracy = {"label": "test accuracy", "scale": "linear", "best": "max"}
+    panels = [rate_panel("main"), rate_panel("control", ACCURACY, **accuracy)]
     claim = judged(TRAIN, "main", optima={"main": STAYS})
-    found = of_panels(tmp_path, rows, rate_panel("main"), other, judged=[claim])
-    assert len(lowest(found)) == 1
-    assert "optimum on the grid, without a claim" not in found.legend
+    found = of_panels(tmp_path, rows, *panels, judged=[claim], wrap=wrap)
+    assert len(lowest(found)) == wrap
+    assert ("optimum on the grid, without a claim" in found.legend) is (wrap == 2)
+
+
+def test_claims_about_a_grid_precede_those_of_which_it_is_a_control() -> None:
+    panel = Panel.model_validate(rate_panel("control"))
+    stays = judged(TRAIN, "main", "control", optima={"main": STAYS, "control": MOVES})
+    moves = judged(TRAIN, "control", "main", optima={"main": STAYS, "control": MOVES})
+    assert tracks.judging([stays], panel, panel.lines[0]) is stays
+    assert tracks.judging([stays, moves], panel, panel.lines[0]) is moves
 
 
 @pytest.mark.parametrize(
