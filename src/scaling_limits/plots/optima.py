@@ -36,7 +36,6 @@ _BEYOND = (CARETDOWN, CARETUP)
 _SHIFT = 1.05  # factor along x between the tracks of a column
 _GUIDE = "0.75"
 _CLAIMED = "#E3F1E6"  # background of the optima for which the claim is true
-_CLAIMED_LABEL = "claimed range"
 _UNJUDGED: style.Look = {"color": "0.5", "markerfacecolor": "white", "markeredgewidth": 0.8}
 """Style of optima that no claim judges."""
 _LOOKS: tuple[style.Look, ...] = (
@@ -101,8 +100,8 @@ def judging(
 ) -> JsonObject | None:
     """Return the first claim that judges the optimum of a quantity in a grid, or None.
 
-    Claims about the grid precede those of which it is a control. A claim whose optima are the best over further columns
-    judges what is the best over these.
+    Claims that judge the grid precede claims that use it as a control. A claim whose optima are the best over further
+    columns judges what is the best over these.
 
     Args:
         judged: the claims about optima, as in `FigureFolder.judged`.
@@ -227,7 +226,7 @@ def _mark_limits(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
             limit if shift is None else start * 2**shift
             for shift, limit in zip(claimed, ax.get_ylim(), strict=True)
         ]
-        ax.axhspan(*ends, color=_CLAIMED, linewidth=0.0, zorder=0.5, label=_CLAIMED_LABEL)
+        ax.axhspan(*ends, color=_CLAIMED, linewidth=0.0, zorder=0.5)
 
 
 def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
@@ -319,7 +318,7 @@ def _guides(ax: Axes, track: Track) -> None:
         last = float(np.clip(start * (end / size) ** exponent, low, high))
         stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
         ax.plot([size, stop], [start, last], color=_GUIDE, linewidth=0.8, zorder=1.0)
-        # there is no room for the label of one half next to that of one
+        # the labels of one half and one would overlap
         if crowded and (exponent == 0 or 2 * exponent in exponents):
             continue
         side = ("bottom" if exponent > 0 else "top") if crowded else "center"
@@ -352,7 +351,7 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
         entries[f"power of the {' or '.join(sizes)}"] = Line2D([], [], color=_GUIDE, linewidth=0.8)
     columns = {track.column for track in tracks}
     if any(_claimed_by_all([t for t in tracks if t.column == column]) for column in columns):
-        entries[_CLAIMED_LABEL] = Patch(facecolor=_CLAIMED, linewidth=0.0)
+        entries["claimed range"] = Patch(facecolor=_CLAIMED, linewidth=0.0)
     if any(end is None for track in tracks for point in track.points for end in point[2:]):
         mark: style.Look = {"marker": CARETUP, "markersize": 3.0, "linestyle": "none"}
         entries["interval open: end of the grid"] = Line2D([], [], color="black", **mark)

@@ -25,17 +25,17 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
                 yield f"Not reproduced: {clause}."
             else:
                 found = f"{_DASH}{clause}" if clause else f" ({_measured(verdict)})"
-                yield f"Not reproduced: {_statement(verdict)}{found}."
+                yield f"Not reproduced: {_marked(verdict)}{found}."
         elif verdict["verdict"] == "inconclusive":
             is_told = verdict["reason"] in ("values", "sizes")
             why = verdict["detail"] if is_told else REASONS[verdict["reason"]]
             found = _undecided(verdict)
             undecided.setdefault(f"Inconclusive, as {why}", []).append(
-                _statement(verdict) + (f" ({found})" if found else "")
+                _marked(verdict) + (f" ({found})" if found else "")
             )
     for reason, claims in undecided.items():
         yield from _listed(reason, claims, verdicts)
-    lacking = [_statement(v) for v in verdicts if v["verdict"] == "data not available"]
+    lacking = [_marked(v) for v in verdicts if v["verdict"] == "data not available"]
     if lacking:
         yield from _listed("Not decided without the paper's dataset", lacking, verdicts)
     yield from _amended(verdicts)
@@ -60,7 +60,7 @@ def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
     unnamed = [verdict for verdict in amended if verdict["verdict"] == "holds"]
     if not amended:
         return
-    also = "; ".join(_statement(verdict).removesuffix(_AMENDED) for verdict in unnamed)
+    also = "; ".join(_statement(verdict) for verdict in unnamed)
     if len(unnamed) > _MOST_NAMED:
         all_hold = sum(verdict["verdict"] == "holds" for verdict in verdicts) == len(unnamed)
         also = f"{'all ' if all_hold else ''}{len(unnamed)} claims that hold"
@@ -73,9 +73,14 @@ def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
 
 
 def _statement(verdict: JsonObject) -> str:
-    """Return the claim's statement without its full stop, with a mark if the claim was amended."""
+    """Return the claim's statement without its full stop."""
     statement: str = verdict["statement"].rstrip(".")
-    return statement + (_AMENDED if verdict.get("amended") else "")
+    return statement
+
+
+def _marked(verdict: JsonObject) -> str:
+    """Return the claim's statement, with a mark if the claim was amended."""
+    return _statement(verdict) + (_AMENDED if verdict.get("amended") else "")
 
 
 def _undecided(verdict: JsonObject) -> str:

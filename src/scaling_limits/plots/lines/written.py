@@ -5,17 +5,9 @@ from collections.abc import Mapping
 from scaling_limits.figures.written import MisplacedError, Names, Path, Written, entries
 from scaling_limits.plots.options import axis_keys
 
-_PLOT = {
-    "kind",
-    "panels",
-    "rows",
-    "columns",
-    "transposed",
-    "against",
-    "wrap",
-    "hue_labels",
-    "symbols",
-}
+_KEPT = ("kind", "transposed", "wrap", "hue_labels", "symbols")
+"""Keys of the plot that stay as written."""
+_PLOT = {*_KEPT, "panels", "rows", "columns", "against"}
 """Keys of the plot; all other keys are defaults for every panel."""
 _TRANSFER = {"x": "learning_rate", "hue": "width"}
 """Defaults of panels in `rows` and `columns`."""
@@ -27,11 +19,7 @@ def expand(plot: Written, names: Names, path: Path) -> Written:
     Raises:
         MisplacedError: a grid or a quantity does not exist, or keys exclude each other.
     """
-    expanded: Written = {
-        key: plot[key]
-        for key in ("kind", "transposed", "wrap", "hue_labels", "symbols")
-        if key in plot
-    }
+    expanded: Written = {key: plot[key] for key in _KEPT if key in plot}
     shared = {key: value for key, value in plot.items() if key not in _PLOT}
     if plot.get("panels") is not None:
         for key in ("rows", "columns", "transposed"):
