@@ -16,7 +16,7 @@ from scaling_limits.claims.measurement import (
     setting,
 )
 from scaling_limits.claims.points import require_column
-from scaling_limits.outcomes import Outcome, Reason, with_interval
+from scaling_limits.outcomes import Outcome, Reason
 from scaling_limits.records import Results
 
 
@@ -69,7 +69,7 @@ def judge(
                 reason=judged.reason,
                 value=finite(measured.value) if measured else None,
                 interval=(finite(interval[0]), finite(interval[1])) if interval else None,
-                undecided=judged.undecided,
+                control=judged.control,
                 threshold=measured.threshold if measured else "",
                 source=claim.source,
                 detail=judged.detail,
@@ -88,14 +88,14 @@ def judge(
 class _Judged(NamedTuple):
     """The outcome of a claim and its measurement if it was measured.
 
-    If it is inconclusive, also the reason, and the number that leaves it open if it is not the measured value.
+    If it is inconclusive, also the reason, and the name of the control if this is the reason.
     """
 
     outcome: Outcome
     detail: str
     measured: Measurement | None = None
     reason: Reason | None = None
-    undecided: str = ""
+    control: str | None = None
 
 
 def _judge(
@@ -112,7 +112,7 @@ def _judge(
         return _Judged("inconclusive", str(error), reason=error.reason)
     if measured.holds is None:
         detail = f"{measured.detail}; the interval contains a threshold"
-        return _Judged("inconclusive", detail, measured, "interval", measured.undecided)
+        return _Judged("inconclusive", detail, measured, "interval")
     if not measured.holds:
         return _Judged("fails", measured.detail, measured)
     controls = []
@@ -121,24 +121,18 @@ def _judge(
             control = _measure(claim, results, (grid,))
         except UndecidedError as error:
             detail = f"{measured.detail}; but the control '{grid}' decides nothing: {error}"
-            return _Judged("inconclusive", detail, measured, "control")
+            return _Judged("inconclusive", detail, measured, "control", _named(grid, titles))
         if control.holds is not False:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
-            # a single control needs no name
-            named = f" {_control_name(grid, titles)}".rstrip() if len(claim.control) > 1 else ""
-            undecided = f"in the control{named}"
-            undecided += f" {with_interval(control.value, control.interval)}"
-            return _Judged("inconclusive", detail, measured, "control", undecided)
+            return _Judged("inconclusive", detail, measured, "control", _named(grid, titles))
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
 
 
-def _control_name(grid: str, titles: Mapping[str, str]) -> str:
-    """Return the title of a control in quotation marks, or its name as prose if it has no title."""
-    if title := titles.get(grid, "").removeprefix("control: "):
-        return f"\N{LEFT DOUBLE QUOTATION MARK}{title}\N{RIGHT DOUBLE QUOTATION MARK}"
-    return prose(grid).removeprefix("control").strip()
+def _named(grid: str, titles: Mapping[str, str]) -> str:
+    """Return the title of a control, or its name as prose if it has none, without the word `control`."""
+    return (titles.get(grid) or prose(grid)).removeprefix("control").removeprefix(":").strip()
 
 
 def _measure(claim: ClaimBase, results: Results, grids: Sequence[str]) -> Measurement:

@@ -71,7 +71,6 @@ class Claim(BestClaim):
             decide(step, step_interval, 0.0, allowed),
         )
         along = prose(self.along)
-        open_step = f"largest step {with_interval(step, step_interval)}, claimed: at most {setting(allowed)}"
         return Measurement(
             holds=together(answers),
             value=value,
@@ -83,7 +82,6 @@ class Claim(BestClaim):
             f"a ratio of {with_interval(value, interval)}, which should be below {setting(1 - self.margin)}; "
             f"from one {along} to the next, the largest ratio is {with_interval(step, step_interval)}, "
             f"which should be at most {setting(allowed)}",
-            undecided=open_step if answers[0] else "",
         )
 
     def _points(self, results: Results) -> dict[float, Points]:

@@ -36,8 +36,7 @@ class DivergedError(UndecidedError):
 class Measurement:
     """The result of measuring a claim on the records of some grids; `value` is not finite after divergence.
 
-    `holds` is None if a confidence interval contains a threshold. `undecided` names the number to which this interval
-    belongs, with the interval and the threshold, if it is not `value`.
+    `holds` is None if a confidence interval contains a threshold.
     """
 
     holds: bool | None
@@ -45,7 +44,6 @@ class Measurement:
     interval: Interval | None
     threshold: str
     detail: str
-    undecided: str = ""
 
 
 class OptimumRow(NamedTuple):

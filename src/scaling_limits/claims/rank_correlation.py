@@ -122,7 +122,6 @@ class Claim(SteppedClaim):
             interval=interval,
             threshold=threshold,
             detail=detail,
-            undecided=self._open_power(powers) if ordered and of_power is None else "",
         )
 
     def _ranks(self, points: Points, generator: np.random.Generator) -> _Ranks:
@@ -148,12 +147,6 @@ class Claim(SteppedClaim):
             _spearman(sampled, np.broadcast_to(ratio, sampled.shape)),
             power,
         )
-
-    def _open_power(self, powers: Sequence[_Power]) -> str:
-        """Describe the power of the ratio whose interval contains an end of the allowed range."""
-        power, ends = _farthest(powers, None)
-        low, high = map(number, ALLOWED_POWERS)
-        return f"power of {prose(self.ratio[-1])} {with_interval(power, ends)}, claimed: {low} to {high}"
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of values in the order of the column or ratio, or in a wrong order."""

@@ -15,7 +15,7 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
     """Yield the lines on the claims of a figure that do not hold, and one on those that were amended.
 
     A claim that fails is followed by its clause, which says what was found and why, or else by what was found; a single
-    claim is not stated, as the picture is about it. Undecided claims are listed below their reason with what was found.
+    claim is not stated, as the picture is about it. Undecided claims are listed below their reason.
     """
     undecided: dict[str, list[str]] = {}
     for verdict in verdicts:
@@ -27,12 +27,7 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
                 found = f"{_DASH}{clause}" if clause else f" ({_measured(verdict)})"
                 yield f"Not reproduced: {_marked(verdict)}{found}."
         elif verdict["verdict"] == "inconclusive":
-            is_told = verdict["reason"] in ("values", "sizes")
-            why = verdict["detail"] if is_told else REASONS[verdict["reason"]]
-            found = _undecided(verdict)
-            undecided.setdefault(f"Inconclusive, as {why}", []).append(
-                _marked(verdict) + (f" ({found})" if found else "")
-            )
+            undecided.setdefault(f"Inconclusive, as {_why(verdict)}", []).append(_marked(verdict))
     for reason, claims in undecided.items():
         yield from _listed(reason, claims, verdicts)
     lacking = [_marked(v) for v in verdicts if v["verdict"] == "data not available"]
@@ -83,22 +78,20 @@ def _marked(verdict: JsonObject) -> str:
     return _statement(verdict) + (_AMENDED if verdict.get("amended") else "")
 
 
-def _undecided(verdict: JsonObject) -> str:
-    """Return what was found of an undecided claim, and the threshold; empty if nothing was measured."""
-    number = _minus(verdict.get("undecided", ""))
-    if number and verdict["reason"] == "interval":
-        return number
-    if verdict["value"] is None:
-        return ""
-    return ", ".join(filter(None, (_measured(verdict), number)))
+def _why(verdict: JsonObject) -> str:
+    """Return the reason for which a claim is undecided, with the name of the control or the sizes concerned."""
+    if verdict["reason"] in ("values", "sizes"):
+        return str(verdict["detail"])
+    why = REASONS[verdict["reason"]]
+    if verdict["reason"] == "control":
+        name = verdict["control"]
+        quoted = f" \N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
+        return why.replace("a control", f"the control{quoted if name else ''}")
+    return why
 
 
 def _measured(verdict: JsonObject) -> str:
     """Return the measured value with its interval, and the threshold at which a claim holds."""
     value, interval = verdict["value"], verdict["interval"]
     found = "no value" if value is None else with_interval(value, interval)
-    return _minus(f"{found}, claimed: {verdict['threshold']}")
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "\N{MINUS SIGN}")
+    return f"{found}, claimed: {verdict['threshold']}".replace("-", "\N{MINUS SIGN}")

@@ -48,14 +48,10 @@ _OTHERS = (_RED, _CYAN, _BROWN, _GREY, _BLUE, _ORANGE, _GREEN)
 
 
 def size_colours(values: Iterable[float], palette: int = 0) -> Palette:
-    """Return a colour for each size by its logarithm, the largest darkest; `palette` selects the palette."""
+    """Return a colour for each size in equal steps, the largest darkest; `palette` selects the palette."""
     sizes = sorted(set(values))
     name, lightest = _SEQUENCES[palette % len(_SEQUENCES)]
-    logarithmic = sizes[0] > 0
-    positions = np.log(sizes) if logarithmic else np.array(sizes, float)
-    span = positions[-1] - positions[0]
-    parts = (positions - positions[0]) / span if span else np.ones(len(sizes))
-    colours = colormaps[name](lightest * (1 - parts))
+    colours = colormaps[name](np.linspace(0.0, lightest, len(sizes))[::-1])
     return {size: to_rgb(colour) for size, colour in zip(sizes, colours, strict=True)}
 
 

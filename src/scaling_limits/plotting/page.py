@@ -32,7 +32,7 @@ WIDTH = 7.2
 """Width of a page with several columns, in inches."""
 _NARROWEST = 5.2
 """Smallest width of a page in inches, for which identity and badge fit on one line."""
-_MOST_TICKS, _MOST_CELL_TICKS = 6, 7
+_MOST_TICKS, _FEW_TICKS, _MOST_CELL_TICKS = 6, 3, 7
 _VISIBLE = 0.02  # fraction of a colour bar by which the label of an end may be off
 _NEAR_END = 0.12  # fraction of a colour bar next to its ends without further ticks
 _CHARACTERS = 18  # per inch of a label in small text
@@ -426,7 +426,8 @@ def size_ticks(
         return
     octaves = np.log2(values)
     powers = values[np.isclose(octaves, octaves.round())]
-    axis.set_major_locator(FixedLocator(powers[:: -(-len(powers) // _MOST_TICKS)].tolist()))
+    most = _FEW_TICKS if few else _MOST_TICKS
+    axis.set_major_locator(FixedLocator(powers[:: -(-len(powers) // most)].tolist()))
     alike = values if alike is None else alike
     plain = alike.min() >= 1 and alike.max() < 1e5
     axis.set_major_formatter(FuncFormatter(_plainly) if plain else LogFormatterMathtext(base=2))

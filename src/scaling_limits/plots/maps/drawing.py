@@ -91,21 +91,27 @@ class Maps(Along[Options, MapPanel]):
 
     @cached_property
     def norm(self) -> Normalize:
-        """The colour scale of all maps, from the best value to the worst relevant one."""
-        values = self.table.loc[~self.table["diverged"], "value"]
+        """The colour scale of all maps, from the best cell to the worst relevant one."""
+        values = self._shown
         log = self.plot.scale == "log"
         values = values[values > 0] if log else values
         low, high = (values.min(), values.max()) if len(values) else (1.0, 2.0)
         if log and self.plot.best:
-            high = min(high, _WORST * values.median())
+            high = min(high, _WORST * np.median(values))
         low, high = self.plot.limits or (low, high if high > low else low + abs(low) + 1.0)
         return LogNorm(low, high) if log else Normalize(low, high)
 
     @property
     def _beyond(self) -> bool:
-        """Whether some values exceed the upper end of the colour scale."""
-        values = self.table.loc[~self.table["diverged"], "value"]
-        return bool((values > self.norm.vmax).any())
+        """Whether some cells exceed the upper end of the colour scale."""
+        return bool((self._shown > self.norm.vmax).any())
+
+    @cached_property
+    def _shown(self) -> np.ndarray:
+        """The finite means over seeds of all cells of all maps."""
+        means = [self.matrix(panel, value).to_numpy().ravel() for panel, value, _ in self.panels]
+        shown = np.concatenate(means)
+        return shown[np.isfinite(shown)]
 
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
         """Draw the marks of a map: values or optima, ratio lines and a fitted level set."""

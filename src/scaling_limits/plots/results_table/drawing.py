@@ -134,8 +134,8 @@ def _with_papers(axis: "pd.Index[Any]", printed: Iterable[str]) -> "pd.Index[Any
     if not missing or not set(shown) <= set(printed_labels):
         return axis
     together = shown + missing
-    if all(len(labels) == 1 and labels[0].isdecimal() for labels in together):
-        together.sort(key=lambda labels: int(labels[0]))
+    if all(len(labels) == 1 and labels[0].replace(".", "", 1).isdecimal() for labels in together):
+        together.sort(key=lambda labels: float(labels[0]))
     return pd.MultiIndex.from_tuples(together, names=axis.names)
 
 
