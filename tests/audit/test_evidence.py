@@ -127,11 +127,13 @@ def test_slopes_are_those_of_each_group_in_each_arm(tabulate: Tables) -> None:
     assert [fit["slope"] for fit in control["fits"]] == pytest.approx([0.0, 0.0], abs=0.01)
 
 
-def test_a_slope_of_one_value_names_it_and_one_of_some_sizes_is_left_out(tabulate: Tables) -> None:
+def test_a_slope_names_its_values_and_its_sizes(tabulate: Tables) -> None:
     own, _ = slope_arms(tabulate, only={"depth": 4})
     assert [fit["group"] for fit in own["fits"]] == [{"depth": 4}]
+    assert own["fits"][0]["sizes"] == (8, 128)
     region = {"ratio": ["width"], "at_least": 32}
-    assert slope_arms(tabulate, each=["depth"], where=region) == []
+    own, _ = slope_arms(tabulate, each=["depth"], where=region)
+    assert [fit["sizes"] for fit in own["fits"]] == [(32, 128), (32, 128)]
 
 
 class Own(ClaimBase):
@@ -169,7 +171,9 @@ def test_a_package_s_own_kind_shows_what_it_returns(tabulate: Tables) -> None:
     assert content["arms"] == [
         {
             "grids": ["main"],
-            "fits": [{"group": {"seed": 0, "depth": 4}, "slope": -1.0, "interval": None}],
+            "fits": [
+                {"group": {"seed": 0, "depth": 4}, "slope": -1.0, "interval": None, "sizes": None}
+            ],
         },
         {"grids": ["control"], "fits": []},
     ]

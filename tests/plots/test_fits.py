@@ -33,8 +33,9 @@ def fitted(*fits: dict[str, Any], grids: tuple[str, ...] = ("main",)) -> dict[st
     }
 
 
-def fit(slope: float, **group: Any) -> dict[str, Any]:
-    return {"group": group, "slope": slope, "interval": [slope - 0.1, slope + 0.1]}
+def fit(slope: float, sizes: tuple[int, int] | None = None, **group: Any) -> dict[str, Any]:
+    ends = [slope - 0.1, slope + 0.1]
+    return {"group": group, "slope": slope, "interval": ends, "sizes": sizes}
 
 
 def picture(path: Path, *claims: dict[str, Any], **said: Any) -> Drawn:
@@ -55,6 +56,23 @@ def test_each_line_has_its_slope_in_its_colour(tmp_path: Path) -> None:
         ("\N{MINUS SIGN}0.50 ± 0.10", large),
     ]
     assert "number: slope ± half of its 95 % interval" in found.legend
+
+
+def test_the_fitted_part_of_a_line_is_said(tmp_path: Path) -> None:
+    minus = "\N{MINUS SIGN}"
+    whole, wide = (8, 128), (32, 128)
+    one = picture(tmp_path / "1", fitted(fit(-1.0, whole, depth=2), fit(-0.5, wide, depth=8)))
+    assert [words for words, _ in written(one)] == [
+        f"{minus}1.00 ± 0.10",
+        f"{minus}0.50 ± 0.10, 32–128",
+    ]
+    assert "number: slope ± half of its 95 % interval, fitted sizes" in one.legend
+    both = picture(tmp_path / "2", fitted(fit(-1.0, wide, depth=2), fit(-0.5, wide, depth=8)))
+    assert [words for words, _ in written(both)] == [
+        "slopes, 32–128",
+        f"{minus}1.00 ± 0.10",
+        f"{minus}0.50 ± 0.10",
+    ]
 
 
 def test_slopes_hide_no_line_and_those_of_comparisons_are_marked(tmp_path: Path) -> None:

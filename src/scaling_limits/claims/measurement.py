@@ -56,11 +56,15 @@ class OptimumRow(NamedTuple):
 
 
 class SlopeRow(NamedTuple):
-    """The slope along a size at the values `group` of other columns, with its 95 % interval."""
+    """The slope along a size at the values `group` of other columns, with its 95 % interval.
+
+    `sizes` are the smallest and the largest size that are fitted; None for all.
+    """
 
     group: dict[str, Hashable]
     slope: float
     interval: Interval | None
+    sizes: tuple[float, float] | None = None
 
 
 Evidence = Sequence[OptimumRow] | Sequence[SlopeRow]

@@ -63,14 +63,18 @@ Exponent = Annotated[
 
 
 class Fit(NamedTuple):
-    """The slope of a group, whether it satisfies the claim, its interval, the allowed range, and the sizes as text."""
+    """The slope of a group (named by `where`), whether it satisfies the claim, its interval and the allowed range.
+
+    `sizes` are the smallest and the largest fitted size.
+    """
 
     group: dict[str, Hashable]
     slope: float
     holds: bool | None
     interval: Interval | None
     bounds: Bounds
-    span: str
+    sizes: tuple[float, float]
+    where: str
 
     @property
     def beyond(self) -> float:
@@ -143,13 +147,14 @@ class Claim(ClaimBase):
             return fits
         holds = together([fit.holds for fit in fits])
         worst = max((fit for fit in fits if fit.holds is holds), key=lambda fit: fit.beyond)
+        smallest, largest = map(setting, worst.sizes)
         return Measurement(
             holds=holds,
             value=worst.slope,
             interval=worst.interval,
             threshold=f"slope {worst.bounds}",
-            detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)}{worst.span} "
-            f"is {with_interval(worst.slope, worst.interval)}; it should be {worst.bounds}",
+            detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)} from {smallest} to {largest}"
+            f"{worst.where} is {with_interval(worst.slope, worst.interval)}; it should be {worst.bounds}",
         )
 
     def fits(self, results: Results) -> list[Fit] | Measurement:
@@ -182,18 +187,17 @@ class Claim(ClaimBase):
                 what = quantity_name(self) if sizes.min() > 0 else prose(self.along)
                 raise UndecidedError(f"{what} is not positive{where}, so it has no logarithm")
             slope, interval = fit_log_slope(points, sizes, generator)
-            span = f" from {setting(sizes[0])} to {setting(sizes[-1])}{where}"
-            fits.append(
-                Fit(named_group, slope, decide(slope, interval, *allowed), interval, allowed, span)
-            )
+            holds = decide(slope, interval, *allowed)
+            ends = float(sizes[0]), float(sizes[-1])
+            fits.append(Fit(named_group, slope, holds, interval, allowed, ends, where))
         if not fits:
             raise UndecidedError(f"there is only one {prose(self.along)}", "sizes")
         return fits
 
     @property
-    def shown(self) -> Literal["slopes"] | None:
-        """Slopes, unless they are fitted to a part of the sizes, since a line shows all sizes."""
-        return None if self.where and self.along in self.where.ratio else "slopes"
+    def shown(self) -> Literal["slopes"]:
+        """Slopes."""
+        return "slopes"
 
     def evidence(self, results: Results) -> list[SlopeRow]:
         """Return the fitted slope of each group, or none if training diverged.
@@ -204,7 +208,7 @@ class Claim(ClaimBase):
         fits = self.fits(results)
         if isinstance(fits, Measurement):
             return []
-        return [SlopeRow(fit.group, fit.slope, fit.interval) for fit in fits]
+        return [SlopeRow(fit.group, fit.slope, fit.interval, fit.sizes) for fit in fits]
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of powers of the size."""

@@ -20,8 +20,9 @@ def shown(claim: ClaimBase, results: Results) -> Content:
 
     Its `arms` are the judged grids together and each control separately. An arm has the `optima` at each size (size,
     value, and both ends of the confidence interval, null if the optimum may lie anywhere beyond the grid) or the
-    `fits` of slopes, whose `group` has the values of `only` and of the columns that distinguish them. The judged grids
-    also have the range that is `claimed`: for optima, the shifts in octaves from the first one (null without a bound).
+    `fits` of slopes, whose `group` has the values of `only` and of the columns that distinguish them, and whose `sizes`
+    are the smallest and the largest fitted size (null for all). The judged grids also have the range that is `claimed`:
+    for optima, the shifts in octaves from the first one (null without a bound).
     """
     key = "optima" if claim.shown == "optima" else "fits"
     arms: list[Content] = []
@@ -45,7 +46,7 @@ def _content(row: OptimumRow | SlopeRow, only: Mapping[str, object]) -> object:
     if isinstance(row, OptimumRow):
         return list(row)
     group = {key: _plain(value) for key, value in {**only, **row.group}.items()}
-    return {"group": group, "slope": row.slope, "interval": row.interval}
+    return {"group": group, "slope": row.slope, "interval": row.interval, "sizes": row.sizes}
 
 
 def _plain(value: object) -> object:

@@ -308,12 +308,11 @@ class Lines(page.Drawing):
     def slopes(self, panel: Panel) -> list[fits.FittedSlope]:
         """Return the fitted slopes to write in a panel."""
         slopes: dict[str, list[fits.FittedSlope]] = {}
-        for line, value, _ in self.parts(panel):
+        for line, value, rows in self.parts(panel):
             # of several claims about a line, show the first
-            for slope, interval in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
-                fit = fits.FittedSlope(
-                    slope, interval, self._colour(panel, line, value), line.style
-                )
+            for found in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
+                colour = self._colour(panel, line, value)
+                fit = fits.FittedSlope.of(found, rows[panel.x], colour, line.style)
                 slopes.setdefault(line.style, []).append(fit)
         all_fits = [fit for of_style in slopes.values() for fit in of_style]
         # without room for all, those of comparisons are left out

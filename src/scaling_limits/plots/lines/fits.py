@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 
 from scaling_limits.figures.quantities import Quantity
@@ -11,12 +12,15 @@ from scaling_limits.files import JsonObject
 from scaling_limits.plots.lines import Line, Panel
 from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
+from scaling_limits.plotting.text import short
 
 MOST = 4
 """Most slopes that are written individually; of more, only the range is written."""
 GUIDES = 1.6
 """Lines with a smaller `zorder` are guides, on which slopes may be written."""
 LEGEND = "number: slope ± half of its 95 % interval"
+PART = ", fitted sizes"
+"""Addition to the legend if some slopes are fitted to a part of a line."""
 _STYLES = {
     "dashed": "\N{BOX DRAWINGS LIGHT DOUBLE DASH HORIZONTAL} ",
     "dotted": "\N{MIDLINE HORIZONTAL ELLIPSIS} ",
@@ -29,27 +33,44 @@ _LINE = 0.1  # height of a line of text, in inches
 
 @dataclass(frozen=True)
 class FittedSlope:
-    """A fitted slope with its confidence interval, and the colour and style of its line."""
+    """A fitted slope with its confidence interval, and the colour and style of its line.
+
+    `part` are the ends of the fitted part of the line, or None if all of it is fitted.
+    """
 
     value: float
     interval: tuple[float, float] | None
     colour: Colour
     style: str = "solid"
+    part: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, fit: JsonObject, x: pd.Series, colour: Colour, style: str) -> "FittedSlope":
+        """Return the slope of a claim's fit to a line with the given values of x."""
+        interval, sizes = (
+            tuple(ends) if ends else None for ends in (fit["interval"], fit["sizes"])
+        )
+        part = None if sizes == (x.min(), x.max()) else sizes
+        return cls(fit["slope"], interval, colour, style, part)
+
+    @property
+    def fitted(self) -> str:
+        """The ends of the fitted part after a comma; empty if all of the line is fitted."""
+        return ", " + "\N{EN DASH}".join(map(short, self.part)) if self.part else ""
 
     @property
     def text(self) -> str:
         """The slope with half the width of its interval, as text, after a sign for a dashed or dotted line."""
         text = _STYLES.get(self.style, "") + _number(self.value)
-        if self.interval is None:
-            return text
-        half = (self.interval[1] - self.interval[0]) / 2
-        return f"{text} ± {half:.2f}"
+        if self.interval is not None:
+            text += f" ± {(self.interval[1] - self.interval[0]) / 2:.2f}"
+        return text
 
 
 def slopes_of(
     fitted: Sequence[JsonObject], panel: Panel, line: Line, value: float | None
-) -> list[tuple[float, tuple[float, float] | None]]:
-    """Return the slopes along x, with intervals, that claims have fitted to a line of a panel.
+) -> list[JsonObject]:
+    """Return the fits along x of claims about a line of a panel, with `slope`, `interval` and `sizes`.
 
     Panels that divide their values and lines with a reference have none. Claims about other cells than the line's are
     ignored.
@@ -63,7 +84,7 @@ def slopes_of(
     if panel.divided_by is not None or line.reference is not None:
         return []
     quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
-    slopes: list[tuple[float, tuple[float, float] | None]] = []
+    slopes: list[JsonObject] = []
     for claim in fitted:
         claimed = Quantity.model_validate(claim["quantity"])
         if (
@@ -78,8 +99,7 @@ def slopes_of(
                 group = {"layer": claimed.layer, **fit["group"]} if selects_layer else fit["group"]
                 group = {key: v for key, v in group.items() if panel.only.get(key) != v}
                 if set(group) <= {panel.hue} and group.get(panel.hue, value) == value:
-                    interval = fit["interval"]
-                    slopes.append((fit["slope"], tuple(interval) if interval else None))
+                    slopes.append(fit)
     return slopes
 
 
@@ -132,10 +152,17 @@ def _texts(slopes: Sequence[FittedSlope]) -> list[tuple[str, Colour]]:
     """Return the lines of text with their colours; of many slopes only the range."""
     grey = (0.25, 0.25, 0.25)
     slopes = list(dict.fromkeys(slopes))
+    fitted = {slope.fitted for slope in slopes}
+    common = fitted.pop() if len(fitted) == 1 else ""
     if len(slopes) > MOST:
         values = [slope.value for slope in slopes]
-        return [("slopes", grey), (f"{_number(min(values))} to {_number(max(values))}", grey)]
-    return [(slope.text, slope.colour) for slope in slopes]
+        return [
+            (f"slopes{common}", grey),
+            (f"{_number(min(values))} to {_number(max(values))}", grey),
+        ]
+    if common:
+        return [(f"slopes{common}", grey), *((slope.text, slope.colour) for slope in slopes)]
+    return [(slope.text + slope.fitted, slope.colour) for slope in slopes]
 
 
 def _height(texts: Sequence[object], height: float) -> float:

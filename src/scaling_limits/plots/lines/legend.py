@@ -113,10 +113,12 @@ def _styles(lines: Lines) -> dict[str, Artist]:
 
 def _fitted(lines: Lines) -> dict[str, Artist]:
     """Return the entry of fitted slopes if a panel has any."""
-    if not any(lines.slopes(panel) for panel in lines.plot.panels):
+    slopes = [slope for panel in lines.plot.panels for slope in lines.slopes(panel)]
+    if not slopes:
         return {}
+    part = fits.PART if any(slope.part for slope in slopes) else ""
     look: style.Look = {"marker": "$1.0$", "markersize": 9.0, "markeredgewidth": 0.0}
-    return {fits.LEGEND: Line2D([], [], linestyle="none", color="0.35", **look)}
+    return {fits.LEGEND + part: Line2D([], [], linestyle="none", color="0.35", **look)}
 
 
 def _spread(lines: Lines) -> dict[str, Artist]:

@@ -109,9 +109,10 @@ class Maps(Along[Options, MapPanel]):
     @cached_property
     def _shown(self) -> np.ndarray:
         """The finite means over seeds of all cells of all maps."""
-        means = [self.matrix(panel, value).to_numpy().ravel() for panel, value, _ in self.panels]
-        shown = np.concatenate(means)
-        return shown[np.isfinite(shown)]
+        means = [self.matrix(panel, value).to_numpy(float) for panel, value, _ in self.panels]
+        every = np.concatenate([each.ravel() for each in means])
+        finite: np.ndarray = every[np.isfinite(every)]
+        return finite
 
     def marks(self, panel: MapPanel, value: float, ax: Axes) -> None:
         """Draw the marks of a map: values or optima, ratio lines and a fitted level set."""
