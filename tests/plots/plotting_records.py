@@ -89,10 +89,11 @@ def judged(
     claimed: tuple[float | None, ...] | None = None,
     **said: Any,
 ) -> dict[str, Any]:
-    """A claim as `figure.json` has it: an arm for each grid, with what the claim has located there."""
+    """A claim as `figure.json` has it: an arm for each grid, the judged one first, with the optima located there."""
     whole = {**_SAID, "complement": False, **quantity}
-    bounds = {} if claimed is None else {"claimed": list(claimed)}
-    arms = [{"grids": [grid], "optima": (optima or {}).get(grid, []), **bounds} for grid in grids]
+    arms = [{"grids": [grid], "optima": (optima or {}).get(grid, [])} for grid in grids]
+    if claimed is not None:
+        arms[0]["claimed"] = list(claimed)
     return {**_OF_RATES, "quantity": whole, "arms": arms, **said}
 
 

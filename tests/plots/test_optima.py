@@ -334,6 +334,28 @@ def test_no_range_is_shaded_where_claims_about_a_column_differ(tmp_path: Path) -
     assert "claimed range" not in found.legend
 
 
+def test_the_claimed_range_starts_at_the_optimum_that_it_concerns(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    panels = [rate_panel("control"), rate_panel("main")]
+    higher = [[size, *(2 * at for at in found)] for size, *found in STAYS]
+    located = {"main": STAYS, "control": higher}
+    claim = judged(TRAIN, "main", "control", optima=located, claimed=(-0.5, 0.5))
+    (ax,) = lowest(of_panels(tmp_path, rows, *panels, judged=[claim], wrap=1))
+    (band,) = ax.patches
+    assert np.log2([band.get_y(), band.get_y() + band.get_height()]) == pytest.approx([-4.5, -3.5])
+
+
+def test_a_panel_without_a_claim_shows_its_optima_in_a_column_with_one(tmp_path: Path) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    claim = judged(TRAIN, "main", optima={"main": STAYS})
+    panels = [rate_panel("main"), rate_panel("control")]
+    found = of_panels(tmp_path, rows, *panels, judged=[claim], wrap=1)
+    (ax,) = lowest(found)
+    fills = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() != "None"]
+    assert [to_rgb(fill) == (1, 1, 1) for fill in fills] == [False, True]
+    assert any("without a claim" in entry for entry in found.legend)
+
+
 def test_an_end_of_an_interval_that_is_not_known_leaves_the_axes(rates: Drawn) -> None:
     main, control = lowest(rates)
     known = [bars.get_segments() for bars in main.collections]

@@ -217,11 +217,12 @@ def _mark_limits(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
     for track in tracks:
         colour = _look(track, names)["color"]
         _open_ends(ax, track, colour)
-    if tracks[0].along in SIZES:
-        _guides(ax, tracks[0])
+    leading = _leading(tracks)
+    if leading.along in SIZES:
+        _guides(ax, leading)
     claimed = _claimed_by_all(tracks)
     if claimed is not None:
-        start = float(tracks[0].points[0][1] or np.nan)
+        start = float(leading.points[0][1] or np.nan)
         ends = [
             limit if shift is None else start * 2**shift
             for shift, limit in zip(claimed, ax.get_ylim(), strict=True)
@@ -266,7 +267,7 @@ def _octaves(columns: Sequence[Sequence[Track]]) -> np.ndarray:
     """Return what the axes of a group show, in octaves: optima, ends of guide lines, bounds of claimed ranges."""
     shown: list[float] = []
     for tracks in columns:
-        size, start = (float(number or np.nan) for number in tracks[0].points[0][:2])
+        size, start = (float(number or np.nan) for number in _leading(tracks).points[0][:2])
         optima = [float(point[1] or np.nan) for track in tracks for point in track.points]
         shifts = [shift for shift in _claimed_by_all(tracks) or () if shift is not None]
         if tracks[0].along in SIZES:
@@ -281,6 +282,11 @@ def _exponents(track: Track) -> dict[float, str]:
     sizes, optima = np.array([point[:2] for point in track.points], float).T
     slope = np.log(optima[-1] / optima[0]) / np.log(sizes[-1] / sizes[0])
     return _EXPONENTS | {e: label for e, label in _STEEP_EXPONENTS.items() if slope * e > _STEEP}
+
+
+def _leading(tracks: Sequence[Track]) -> Track:
+    """Return the track of a column from whose start guide lines and the claimed range are drawn."""
+    return next((track for track in tracks if track.claimed is not None), tracks[0])
 
 
 def _claimed_by_all(tracks: Sequence[Track]) -> tuple[float | None, float | None] | None:

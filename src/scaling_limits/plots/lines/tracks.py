@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def tracks_of(lines: Lines) -> list[optima.Track]:
-    """Return the optima of each panel whose claim has located them, then those of columns without such a panel.
+    """Return the optima of each panel whose claim has located them, then those of the other panels.
 
     Lines drawn for comparison have none.
     """
@@ -42,16 +42,16 @@ def _judged(lines: Lines) -> Iterator[optima.Track]:
 
 
 def _unjudged(lines: Lines, judged: list[optima.Track]) -> Iterator[optima.Track]:
-    """Yield the optima of columns in which no claim has located any, if the plot shows any located ones.
+    """Yield the optima of panels in which no claim has located any, if the plot shows any located ones.
 
     They are those of the judged quantities, or of all quantities if the panels are in one row.
     """
-    located = {track.column for track in judged}
+    located = {track.panel for track in judged}
     quantities = {lines.plot.panels[track.panel].label for track in judged}
     is_row = bool(judged) and len(lines.plot.panels) <= lines.columns
     for number, panel in enumerate(lines.plot.panels):
         column, hue = number % lines.columns, panel.hue
-        if column in located or not (is_row or panel.label in quantities):
+        if number in located or not (is_row or panel.label in quantities):
             continue
         if hue not in SIZES or not marks.is_tuned(panel):
             continue
