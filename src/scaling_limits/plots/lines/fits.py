@@ -153,11 +153,12 @@ def _texts(slopes: Sequence[FittedSlope]) -> list[tuple[str, Colour]]:
     grey = (0.25, 0.25, 0.25)
     slopes = list(dict.fromkeys(slopes))
     fitted = {slope.fitted for slope in slopes}
-    common = fitted.pop() if len(fitted) == 1 else ""
+    common = fitted.pop() if len(fitted) == 1 else None
     if len(slopes) > MOST:
         values = [slope.value for slope in slopes]
+        of_parts = " of parts" if common is None else common
         return [
-            (f"slopes{common}", grey),
+            (f"slopes{of_parts}", grey),
             (f"{_number(min(values))} to {_number(max(values))}", grey),
         ]
     if common:
