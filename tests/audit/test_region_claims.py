@@ -291,7 +291,8 @@ class TestRankCorrelation:
         verdict = decide(RANK, tabulate(rows))
         assert (verdict.verdict, verdict.reason) == ("inconclusive", "interval")
         assert verdict.interval[0] > 0.9
-        assert "it has p = 1." in verdict.detail
+        assert "as a function of width / depth^p it has p = 1." in verdict.detail
+        assert "], which should be from 0.707 to 1.41; the interval" in verdict.detail
 
     def test_a_column_alone_has_an_order_and_no_power(self, decide, tabulate, map_rows):
         rows = map_rows(lambda n, d, s: n * (1 + 0.01 * s), depths=(2,))

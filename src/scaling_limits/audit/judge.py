@@ -95,7 +95,7 @@ class _Judged(NamedTuple):
     detail: str
     measured: Measurement | None = None
     reason: Reason | None = None
-    control: str | None = None
+    control: str = ""
 
 
 def _judge(

@@ -13,10 +13,10 @@ class Verdict(Strict):
     """One entry of `verdicts.json`.
 
     `value` and `interval` are null if nothing was measured, and an end of `interval` if it is infinite. `reason` is
-    null unless the claim is inconclusive, and `control` unless a control is the reason; it names this control, and is
-    empty if there is no name but `control`. `power`, the fraction of records simulated as recorded that hold, is null
-    unless the claim holds. `registered` is the text of a registered failure and `clause` its short form, `amended` is
-    the text of an amendment, and `grids_tried` the number of settings with which the claim was judged.
+    null unless the claim is inconclusive, and `control` names the control if one is the reason. `power`, the fraction
+    of records simulated as recorded that hold, is null unless the claim holds. `registered` is the text of a registered
+    failure and `clause` its short form, `amended` is the text of an amendment, and `grids_tried` the number of settings
+    with which the claim was judged.
     """
 
     paper: str
@@ -27,7 +27,7 @@ class Verdict(Strict):
     reason: Reason | None = None
     value: float | None = None
     interval: tuple[float | None, float | None] | None = None
-    control: str | None = None
+    control: str = ""
     threshold: str = ""
     source: str
     detail: str
