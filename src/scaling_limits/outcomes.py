@@ -18,16 +18,6 @@ Reason = Literal["interval", "control", "sizes", "optimum at the edge", "diverge
 size, or none as large as the claim requires; an optimum may lie outside of its grid; some of the compared cells
 diverged; or the recorded values do not allow a measurement."""
 
-REASONS: Mapping[Reason, str] = {
-    "interval": "the interval contains a threshold",
-    "control": "a control does not clearly fail",
-    "sizes": "there are too few sizes",
-    "optimum at the edge": "an optimum is at the edge of its grid",
-    "divergence": "compared runs diverged",
-    "values": "the values allow no measurement",
-}
-"""The reasons in words."""
-
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 DECIDED: tuple[Outcome, ...] = ("holds", "fails")
 
@@ -99,15 +89,20 @@ def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
     return overall(outcomes), f"{text}, {tally(failing)}" if failing else text
 
 
-def to_see(see: str, outcomes: Sequence[Outcome]) -> str:
-    """Return what a picture should show: as an expectation, unless all claims hold.
+def to_see(see: str, outcomes: Sequence[Outcome], *, in_paper: bool = True) -> str:
+    """Return what a picture should show: as the paper's finding, unless all claims hold.
+
+    Args:
+        see: the sentence in the configuration.
+        outcomes: the outcomes of the figure's claims.
+        in_paper: whether the figure is in the paper.
 
     >>> to_see("The optimum stays.", ["holds"]), to_see("The optimum stays.", ["holds", "fails"])
-    ('The optimum stays.', 'Expected: The optimum stays.')
+    ('The optimum stays.', 'In the paper: The optimum stays.')
     """
-    if not see or not outcomes:
+    if not see or not outcomes or set(outcomes) == {"holds"}:
         return see
-    return see if set(outcomes) == {"holds"} else f"Expected: {see}"
+    return f"{'In the paper' if in_paper else 'Expected'}: {see}"
 
 
 def counted(outcome: Outcome, count: int) -> str:

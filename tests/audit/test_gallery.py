@@ -39,6 +39,7 @@ def add(
     folder.mkdir(parents=True)
     figure = {
         "identity": f"Innocenti 2025 \N{MIDDLE DOT} Figure {name.removeprefix('fig')}",
+        "in_paper": True,
         "title": f"Title of {name}",
         "see": f"See {name}.",
         "notes": [SCALE],
@@ -94,7 +95,7 @@ def test_an_entry_has_picture_what_to_see_scale_badge_and_claims(
     assert entry.split("\n\n") == [
         "### Figure 5: Title of fig5",
         '<img src="mupc-fig5.png" width="420" alt="Title of fig5">',
-        "Expected: See fig5.",
+        "In the paper: See fig5.",
         f"**partly reproduced**, 1 of 2 claims, 1 fails. {SCALE}",
         "| claim | verdict | value | threshold |\n"
         "| --- | --- | --- | --- |\n"

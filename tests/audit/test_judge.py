@@ -88,10 +88,13 @@ def test_every_control_must_violate(decide, tabulate, bowl_rows):
     verdict = decide(IMPROVES | {"control": ["worse", "alike"]}, tabulate(rows))
     assert verdict.verdict == "inconclusive"
     assert "the control 'alike' does not violate it" in verdict.detail
-    assert (verdict.reason, verdict.control) == ("control", "alike")
+    assert (verdict.reason, verdict.control.name) == ("control", "alike")
+    # the measured ratio of the control, which improves as well
+    low, high = verdict.control.interval
+    assert low < verdict.control.value < high < 0.98
     titles = {"alike": "control: same loss"}
     titled = decide(IMPROVES | {"control": ["worse", "alike"]}, tabulate(rows), titles=titles)
-    assert titled.control == "same loss"
+    assert titled.control.name == "same loss"
 
 
 def test_a_control_whose_interval_reaches_across_does_not_violate(decide, tabulate, bowl_rows):
@@ -99,7 +102,9 @@ def test_a_control_whose_interval_reaches_across_does_not_violate(decide, tabula
     verdict = decide(IMPROVES | {"control": ["control"]}, tabulate(bowl_rows(still) + control))
     assert verdict.verdict == "inconclusive"
     assert "the control 'control' may not violate it" in verdict.detail
-    assert verdict.control == ""
+    assert verdict.control.name == ""
+    low, high = verdict.control.interval
+    assert low < 1.02 < high
 
 
 def test_control_that_was_not_run(decide, tabulate, bowl_rows):

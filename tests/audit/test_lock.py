@@ -93,7 +93,12 @@ def test_a_changed_rule_needs_an_amendment(tmp_path: Path, change: dict) -> None
 
 def amended(digest: str) -> Amendment:
     paper, figure, claim, preset = KEY
-    fields = {"changed": ("the bound",), "before": "holds", "why": "It was too wide."}
+    fields = {
+        "settings": ("rule",),
+        "changed": ("the bound",),
+        "before": "holds",
+        "why": "It was too wide.",
+    }
     return Amendment(
         paper=paper, figure=figure, claim=claim, presets=(preset,), digest=digest, **fields
     )

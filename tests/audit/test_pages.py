@@ -88,6 +88,7 @@ def folder(tmp_path: Path) -> Path:
         "figure": "fig5",
         "preset": "smoke",
         "identity": "Innocenti & Buckley 2025 \N{MIDDLE DOT} Figure 5",
+        "in_paper": True,
         "arxiv": "2505.13124",
         "title": "T < U",
         "see": "P > Q at $N = 8$",
@@ -135,7 +136,7 @@ def test_the_page_of_a_figure(folder: Path) -> None:
     assert np.array_equal(np.asarray(shown), np.asarray(Image.open(folder / "figure.png")))
     order = [
         *("Innocenti &amp; Buckley 2025 \N{MIDDLE DOT} Figure 5", ">arXiv:2505.13124</a>"),
-        *("<h1>T &lt; U</h1>", "<p>Expected: P &gt; Q at <math "),
+        *("<h1>T &lt; U</h1>", "<p>In the paper: P &gt; Q at <math "),
         f'background: {BACKGROUNDS["not reproduced"]}">not reproduced</strong> 1 fails.',
         *("Preset smoke.", "<img", "A &amp; B", ">PDF</a>", "N&lt;H", "x &lt; y", "r&amp;d"),
         *("for &lt;MNIST&gt;", "Judged, but not in the picture: control."),

@@ -48,6 +48,8 @@ VERDICT: dict[str, Any] = {
     "detail": "The optimum is resolved in 4 of 5 panels.",
     "registered": None,
     "clause": None,
+    "control": None,
+    "changed": [],
 }
 NOTES = ["Scale (smoke): $N$ = 8\N{EN DASH}32 (paper: 64\N{EN DASH}512), mean of 2 seeds."]
 IDENTITY = "Innocenti, Achour & Buckley 2025 \N{MIDDLE DOT} Figure 5"
@@ -154,6 +156,7 @@ def write_folder(folder: Path, plot: dict[str, Any], rows: Rows, **figure: Any) 
         "preset": "smoke",
         "page": "full",
         "identity": IDENTITY,
+        "in_paper": True,
         "arxiv": "2505.13124",
         "title": "Transfer of the rate over the width",
         "see": SEE,

@@ -104,14 +104,15 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     assert over == {
         "identity": IDENTITY,
         "title": "Transfer of the rate over the width",
-        "see": f"Expected: {SEE}",
+        "see": f"In the paper: {SEE}",
         "badge": "partly reproduced \N{MIDDLE DOT} 3 of 5 claims, 1 fails",
     }
     (notes,) = page._bottom.texts
     assert notes.get_text().split("\n") == [
         *NOTES,
         "Not reproduced: It fails 3 (0.123 [0, 0.5], claimed: at most 1 octave).",
-        "Inconclusive, as the interval contains a threshold: It inconclusive 4.",
+        "Inconclusive, as the interval contains a threshold: It inconclusive 4 (0.123 [0, 0.5], claimed: at most 1 "
+        "octave).",
     ]
     # identity over title over what to see, from the same margin
     identity, title, see, badge = page._top.texts
@@ -154,6 +155,7 @@ def test_a_figure_without_claims_has_no_badge(folder: Path) -> None:
 def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
     fails = VERDICT | {"verdict": "fails", "value": -0.5, "interval": None}
     unsure = VERDICT | {"verdict": "inconclusive", "reason": "interval"}
+    control = {"name": "SP", "value": -1.0, "interval": [-2.0, 0.0]}
     clause = "wider networks end lower; 100 updates are too few"
     verdicts = (
         fails | {"statement": "It stays.", "clause": clause},
@@ -161,8 +163,9 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         fails | {"statement": "It holds at $N = 8$", "clause": "", "value": None},
         VERDICT | {"statement": "It is so.", "clause": "it is"},
         unsure | {"statement": "It rests.", "interval": [0.0, None]},
-        unsure | {"statement": "It falls.", "reason": "control", "control": "SP"},
-        unsure | {"statement": "It moves.", "clause": "one seed diverges", "amended": "more seeds"},
+        unsure | {"statement": "It falls.", "reason": "control", "control": control},
+        unsure
+        | {"statement": "It moves.", "clause": "one seed diverges", "changed": ["sizes", "seeds"]},
         unsure | {"statement": "It rises.", "reason": "divergence", "value": None},
         unsure | {"statement": "It grows.", "reason": "values", "value": None, "detail": "it is 0"},
         VERDICT | {"verdict": "data not available"},
@@ -176,13 +179,15 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
             "Not reproduced: It stays (\N{MINUS SIGN}0.5, claimed: at most 1 octave).",
             "Not reproduced: It holds at $N = 8$ (no value, claimed: at most 1 octave).",
             "Inconclusive, as the interval contains a threshold:",
-            "• It rests",
-            "• It moves†",
-            "Inconclusive, as the control “SP” does not clearly fail: It falls.",
+            "• It rests (0.123 [0, ∞], claimed: at most 1 octave)",
+            "• It moves† (0.123 [0, 0.5], claimed: at most 1 octave)",
+            "Inconclusive, as the control “SP” does not clearly fail: It falls (0.123 [0, 0.5], "
+            "control: \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 0], claimed: "
+            "at most 1 octave).",
             "Inconclusive, as compared runs diverged: It rises.",
             "Inconclusive, as it is 0: It grows.",
             "Not decided without the paper's dataset: The best rates do not depend on the width.",
-            "† Settings or rule changed after a result was seen.",
+            "† Changed after a result was seen: sizes, seeds.",
         ]
     )
 
@@ -196,7 +201,7 @@ def test_claims_without_values_are_counted_if_one_reason_concerns_all(folder: Pa
 
 
 def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> None:
-    amended = VERDICT | {"verdict": "holds", "amended": "more seeds"}
+    amended = VERDICT | {"verdict": "holds", "changed": ["seeds"]}
     unsure = amended | {"verdict": "inconclusive", "reason": "interval"}
 
     def last_line(*verdicts: dict[str, Any]) -> str:
@@ -204,13 +209,13 @@ def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> N
         (notes,) = said.page([(9.0, 2.0)])._bottom.texts
         return notes.get_text().splitlines()[-1]
 
-    changed = "Settings or rule changed after a result was seen"
+    changed = "Changed after a result was seen: seeds"
     statement = VERDICT["statement"].rstrip(".")
-    assert last_line(amended) == f"{changed}: {statement}."
+    assert last_line(amended) == f"{changed}; for: {statement}."
     assert last_line(amended, unsure) == f"† {changed}; also for: {statement}."
-    assert last_line(*[amended] * 3) == f"{changed}: all 3 claims that hold."
-    holds = amended | {"amended": None}
-    assert last_line(*[amended] * 3, holds) == f"{changed}: 3 claims that hold."
+    assert last_line(*[amended] * 3) == f"{changed}; for: all 3 claims that hold."
+    holds = amended | {"changed": []}
+    assert last_line(*[amended] * 3, holds) == f"{changed}; for: 3 claims that hold."
     assert last_line(unsure) == f"† {changed}."
 
 

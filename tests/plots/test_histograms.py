@@ -55,6 +55,17 @@ def test_densities_are_of_each_size_by_itself(spectra: Drawn) -> None:
         assert heights(ax, spectra.page.palette[8]) == pytest.approx([0, 0, 0.5, 0])
 
 
+def test_densities_have_a_logarithmic_axis_with_the_largest_size_on_top(spectra: Drawn) -> None:
+    smallest, largest = spectra.page.palette[2], spectra.page.palette[8]
+    for ax in spectra.axes:
+        assert ax.get_yscale() == "log"
+        low, high = ax.get_ylim()
+        assert low < 0.125 < 0.5 < high
+        colours = [to_rgb(x.get_color()) for x in ax.lines]
+        order = [k for k, c in enumerate(colours) if c in (to_rgb(smallest), to_rgb(largest))]
+        assert [colours[k] for k in order] == [to_rgb(smallest), to_rgb(largest)]
+
+
 def test_panels_share_axes_and_marks(spectra: Drawn) -> None:
     first, second = spectra.axes
     assert first.get_xlim() == second.get_xlim() == (0, 8)

@@ -85,10 +85,11 @@ def _entry(figure: JsonObject, name: str, verdicts: Sequence[Verdict]) -> Iterat
         yield f"The runs are those of {figure['repeats']}; there is no picture.\n"
     else:
         yield f'<img src="{name}" width="{_WIDTH}" alt="{escape(figure["title"])}">\n'
-    if see := to_see(figure["see"], [verdict.verdict for verdict in verdicts]):
+    outcomes = [verdict.verdict for verdict in verdicts]
+    if see := to_see(figure["see"], outcomes, in_paper=figure["in_paper"]):
         yield f"{see}\n"
     if verdicts:
-        outcome, claims = score([verdict.verdict for verdict in verdicts])
+        outcome, claims = score(outcomes)
         yield f"**{outcome}**, {claims}. {' '.join(figure['notes'])}\n"
         yield from markdown.table(("claim", "verdict", "value", "threshold"), map(_row, verdicts))
         yield ""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from scaling_limits.audit.power import recorded_power
 from scaling_limits.audit.register import Register
 from scaling_limits.audit.select import measured_on, select
-from scaling_limits.audit.verdicts import Verdict, finite
+from scaling_limits.audit.verdicts import Control, Verdict, finite
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import (
     DivergedError,
@@ -58,7 +58,6 @@ def judge(
         failure, amendment = register.failures.get(key), register.amendments.get(key)
         judged = _judge(claim, results, titles or {}, substituted=substituted)
         measured = judged.measured
-        interval = measured.interval if measured else None
         verdicts.append(
             Verdict(
                 paper=paper,
@@ -68,7 +67,7 @@ def judge(
                 verdict=judged.outcome,
                 reason=judged.reason,
                 value=finite(measured.value) if measured else None,
-                interval=(finite(interval[0]), finite(interval[1])) if interval else None,
+                interval=_ends(measured) if measured else None,
                 control=judged.control,
                 threshold=measured.threshold if measured else "",
                 source=claim.source,
@@ -79,6 +78,7 @@ def judge(
                 registered=failure.whole_text if failure else None,
                 clause=failure.whole_clause if failure else None,
                 amended=amendment.text if amendment else None,
+                changed=amendment.settings if amendment else (),
                 grids_tried=amendment.grids_tried if amendment else 1,
             )
         )
@@ -88,14 +88,14 @@ def judge(
 class _Judged(NamedTuple):
     """The outcome of a claim and its measurement if it was measured.
 
-    If it is inconclusive, also the reason, and the name of the control if this is the reason.
+    If it is inconclusive, also the reason, and the control if this is the reason.
     """
 
     outcome: Outcome
     detail: str
     measured: Measurement | None = None
     reason: Reason | None = None
-    control: str = ""
+    control: Control | None = None
 
 
 def _judge(
@@ -121,13 +121,23 @@ def _judge(
             control = _measure(claim, results, (grid,))
         except UndecidedError as error:
             detail = f"{measured.detail}; but the control '{grid}' decides nothing: {error}"
-            return _Judged("inconclusive", detail, measured, "control", _named(grid, titles))
+            named = Control(name=_named(grid, titles))
+            return _Judged("inconclusive", detail, measured, "control", named)
         if control.holds is not False:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
-            return _Judged("inconclusive", detail, measured, "control", _named(grid, titles))
+            found = Control(
+                name=_named(grid, titles), value=finite(control.value), interval=_ends(control)
+            )
+            return _Judged("inconclusive", detail, measured, "control", found)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
+
+
+def _ends(measured: Measurement) -> tuple[float | None, float | None] | None:
+    """Return the ends of a measured interval, None for infinite ones."""
+    ends = measured.interval
+    return None if ends is None else (finite(ends[0]), finite(ends[1]))
 
 
 def _named(grid: str, titles: Mapping[str, str]) -> str:

@@ -45,7 +45,8 @@ def write_summary(folder: Path | str) -> None:
     folder = Path(folder)
     figure, verdicts = _read(folder / "figure.json"), read_verdicts(folder)
     name = f"{figure['paper']} / {figure['figure']}"
-    see = to_see(figure["see"], [verdict.verdict for verdict in verdicts])
+    outcomes = [verdict.verdict for verdict in verdicts]
+    see = to_see(figure["see"], outcomes, in_paper=figure["in_paper"])
     parts = [
         f"<p><small>{escape(figure['identity'])}{_link(figure)}</small></p>",
         f"<h1>{with_formulas(figure['title'])}</h1>",

@@ -9,14 +9,22 @@ WEAK = 0.5
 """A power below this is printed next to a verdict `holds`."""
 
 
+class Control(Strict):
+    """A control that leaves a claim open: its name, and what was measured in it, if anything."""
+
+    name: str
+    value: float | None = None
+    interval: tuple[float | None, float | None] | None = None
+
+
 class Verdict(Strict):
     """One entry of `verdicts.json`.
 
     `value` and `interval` are null if nothing was measured, and an end of `interval` if it is infinite. `reason` is
-    null unless the claim is inconclusive, and `control` names the control if one is the reason. `power`, the fraction
-    of records simulated as recorded that hold, is null unless the claim holds. `registered` is the text of a registered
-    failure and `clause` its short form, `amended` is the text of an amendment, and `grids_tried` the number of settings
-    with which the claim was judged.
+    null unless the claim is inconclusive, and `control` unless a control is the reason. `power`, the fraction of
+    records simulated as recorded that hold, is null unless the claim holds. `registered` is the text of a registered
+    failure and `clause` its short form. `amended` is the text of an amendment, `changed` names what was changed, and
+    `grids_tried` is the number of settings with which the claim was judged.
     """
 
     paper: str
@@ -27,7 +35,7 @@ class Verdict(Strict):
     reason: Reason | None = None
     value: float | None = None
     interval: tuple[float | None, float | None] | None = None
-    control: str = ""
+    control: Control | None = None
     threshold: str = ""
     source: str
     detail: str
@@ -35,6 +43,7 @@ class Verdict(Strict):
     registered: str | None = None
     clause: str | None = None
     amended: str | None = None
+    changed: tuple[str, ...] = ()
     grids_tried: int = 1
 
 

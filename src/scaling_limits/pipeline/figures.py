@@ -14,7 +14,7 @@ from scaling_limits.audit.table import write_verdicts
 from scaling_limits.cells import digest
 from scaling_limits.configuration import Configuration, Point
 from scaling_limits.configuration.models import Figure
-from scaling_limits.configuration.namespace import identity
+from scaling_limits.configuration.namespace import identity, in_paper
 from scaling_limits.datasets import catalogue
 from scaling_limits.files import JsonObject, write_file
 from scaling_limits.pipeline import evidence, notes
@@ -147,6 +147,7 @@ def _texts(
     return {
         "page": configuration.main.page,
         "identity": identity(head.authors, head.year, name) if head else f"own figure {name}",
+        "in_paper": head is not None and in_paper(name),
         "arxiv": head.arxiv if head else None,
         "kind": figure.plot.kind,
         "plot": _plot(figure.plot, cells, names),

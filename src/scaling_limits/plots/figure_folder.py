@@ -67,7 +67,8 @@ class Saved:
 class FigureFolder(Generic[PlotT_co]):
     """The content of `results/<preset>/<slug>/<figure>/` that a plot needs.
 
-    `plot` holds the validated options of the figure's kind. `identity` names the paper and the figure, and `notes` are
+    `plot` holds the validated options of the figure's kind. `identity` names the paper and the figure (`in_paper`:
+    whether the paper has it), and `notes` are
     the lines below the picture that describe its scale. A `bare` picture has neither a heading nor notes.
     `judged` holds the claims about an optimum with the optima that they located (`quantity`, `over`, `along`, `within`,
     `arms`); `fitted` holds the claims about a slope with their fits (`quantity`, `along`, `arms`). For a plot that is
@@ -79,6 +80,7 @@ class FigureFolder(Generic[PlotT_co]):
     preset: str
     bare: bool
     identity: str
+    in_paper: bool
     title: str
     see: str
     caption: str
@@ -109,6 +111,7 @@ class FigureFolder(Generic[PlotT_co]):
             preset=figure["preset"],
             bare=figure["page"] == "bare",
             identity=figure["identity"],
+            in_paper=figure["in_paper"],
             title=figure["title"],
             see=figure["see"],
             caption=figure["caption"],
@@ -208,7 +211,8 @@ class FigureFolder(Generic[PlotT_co]):
         )
 
     def _to_see(self) -> str:
-        return to_see(self.see, [verdict["verdict"] for verdict in self.verdicts])
+        outcomes = [verdict["verdict"] for verdict in self.verdicts]
+        return to_see(self.see, outcomes, in_paper=self.in_paper)
 
     def _badge(self) -> Badge | None:
         """Return the overall outcome of the claims and how many of them hold, or None without claims."""

@@ -8,7 +8,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, CARETUP
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.files import JsonObject
@@ -35,7 +35,8 @@ _BEYOND = (CARETDOWN, CARETUP)
 """Markers at the lower and upper end of the axis, where an interval extends beyond the grid."""
 _SHIFT = 1.05  # factor along x between the tracks of a column
 _GUIDE = "0.75"
-_CLAIMED = "#E3F1E6"  # background of the optima for which the claim is true
+_CLAIMED: style.Look = {"color": "#4FA968", "alpha": 0.16, "linewidth": 0.0}
+"""Style of the background of the optima for which a claim is true."""
 _UNJUDGED: style.Look = {"color": "0.5", "markerfacecolor": "white", "markeredgewidth": 0.8}
 """Style of optima that no claim judges."""
 _LOOKS: tuple[style.Look, ...] = (
@@ -57,6 +58,10 @@ Scales = dict[tuple[int, str], Scale]
 """The scale of each hyperparameter with tracks, by the number of the panel and the name of the hyperparameter."""
 
 
+Shifts = tuple[float | None, float | None]
+"""The smallest and the largest shift from the first optimum, in octaves; None without a bound."""
+
+
 @dataclass(frozen=True)
 class Track:
     """The optima of one panel against the size.
@@ -74,7 +79,7 @@ class Track:
     over: str
     points: tuple[Sequence[float | None], ...]
     judged: bool = True
-    claimed: tuple[float | None, float | None] | None = None
+    claimed: Shifts | None = None
 
     @property
     def relative(self) -> "Track":
@@ -142,6 +147,14 @@ def track_of(claim: JsonObject, grid: str, panel: int, column: int, name: str) -
             claimed = tuple(arm["claimed"]) if "claimed" in arm else None
             optima = tuple(points)
             return Track(panel, column, name, claim["along"], claim["over"], optima, True, claimed)
+    return None
+
+
+def located(claim: JsonObject, grid: str, size: float) -> float | None:
+    """Return the interpolated optimum that a claim located in a grid at a size, or None."""
+    for arm in claim["arms"]:
+        if grid in arm["grids"]:
+            return next((best for at, best, *_ in arm["optima"] if at == size), None)
     return None
 
 
@@ -220,14 +233,15 @@ def _mark_limits(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
     leading = _leading(tracks)
     if leading.along in SIZES:
         _guides(ax, leading)
-    claimed = _claimed_by_all(tracks)
-    if claimed is not None:
-        start = float(leading.points[0][1] or np.nan)
-        ends = [
+    start = float(leading.points[0][1] or np.nan)
+    left, right = ax.get_xlim()
+    for claimed, last in _claimed_ranges(tracks).items():
+        low, high = (
             limit if shift is None else start * 2**shift
             for shift, limit in zip(claimed, ax.get_ylim(), strict=True)
-        ]
-        ax.axhspan(*ends, color=_CLAIMED, linewidth=0.0, zorder=0.5)
+        )
+        stop = right if last == _last_size(tracks) else last * _SHIFT ** len(tracks)
+        ax.add_patch(Rectangle((left, low), stop - left, high - low, zorder=0.5, **_CLAIMED))
 
 
 def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
@@ -269,10 +283,11 @@ def _octaves(columns: Sequence[Sequence[Track]]) -> np.ndarray:
     for tracks in columns:
         size, start = (float(number or np.nan) for number in _leading(tracks).points[0][:2])
         optima = [float(point[1] or np.nan) for track in tracks for point in track.points]
-        shifts = [shift for shift in _claimed_by_all(tracks) or () if shift is not None]
+        ranges = _claimed_ranges(tracks)
+        shifts = [shift for claimed in ranges for shift in claimed if shift is not None]
         if tracks[0].along in SIZES:
-            last = max(float(track.points[-1][0] or np.nan) for track in tracks)
-            shifts += [exponent * np.log2(last / size) for exponent in _EXPONENTS]
+            doublings = np.log2(_last_size(tracks) / size)
+            shifts += [exponent * doublings for exponent in _EXPONENTS]
         shown += [*np.log2(optima), *(np.log2(start) + np.array(shifts))]
     return np.array(shown)
 
@@ -289,10 +304,24 @@ def _leading(tracks: Sequence[Track]) -> Track:
     return next((track for track in tracks if track.claimed is not None), tracks[0])
 
 
-def _claimed_by_all(tracks: Sequence[Track]) -> tuple[float | None, float | None] | None:
-    """Return the claimed range of shifts if all claims about the tracks of a column have the same one."""
-    ranges = {track.claimed for track in tracks} - {None}
-    return ranges.pop() if len(ranges) == 1 else None
+def _last_size(tracks: Sequence[Track]) -> float:
+    """Return the largest size of a column."""
+    return max(float(track.points[-1][0] or np.nan) for track in tracks)
+
+
+def _claimed_ranges(tracks: Sequence[Track]) -> dict[Shifts, float]:
+    """Return the claimed ranges of shifts in a column, each with the largest size to which it applies.
+
+    There are none if claims differ about tracks up to the same size, or about tracks that start at different optima.
+    """
+    ranges: dict[Shifts, float] = {}
+    for track in tracks:
+        if track.claimed is not None:
+            last = _last_size([track])
+            ranges[track.claimed] = max(last, ranges.get(track.claimed, last))
+    starts = {tuple(track.points[0][:2]) for track in tracks if track.claimed is not None}
+    nested = len(starts) == 1 and len(set(ranges.values())) == len(ranges)
+    return ranges if len(ranges) == 1 or nested else {}
 
 
 def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale) -> None:
@@ -356,8 +385,8 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
     if sizes:
         entries[f"power of the {' or '.join(sizes)}"] = Line2D([], [], color=_GUIDE, linewidth=0.8)
     columns = {track.column for track in tracks}
-    if any(_claimed_by_all([t for t in tracks if t.column == column]) for column in columns):
-        entries["claimed range"] = Patch(facecolor=_CLAIMED, linewidth=0.0)
+    if any(_claimed_ranges([t for t in tracks if t.column == column]) for column in columns):
+        entries["claimed range"] = Patch(**_CLAIMED)
     if any(end is None for track in tracks for point in track.points for end in point[2:]):
         mark: style.Look = {"marker": CARETUP, "markersize": 3.0, "linestyle": "none"}
         entries["interval open: end of the grid"] = Line2D([], [], color="black", **mark)

@@ -1,10 +1,21 @@
 """The lines below a picture that say why claims do not hold, and which were changed after a result was seen."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from scaling_limits.files import JsonObject
-from scaling_limits.outcomes import REASONS, with_interval
+from scaling_limits.outcomes import Reason, with_interval
 
+_REASONS: Mapping[Reason, str] = {
+    "interval": "the interval contains a threshold",
+    "control": "{control} does not clearly fail",
+    "sizes": "there are too few sizes",
+    "optimum at the edge": "an optimum is at the edge of its grid",
+    "divergence": "compared runs diverged",
+    "values": "the values allow no measurement",
+}
+"""The reasons in words."""
+_DETAILED: tuple[Reason, ...] = ("values", "sizes")
+"""Reasons for which the verdict's detail says more."""
 _AMENDED = "\N{DAGGER}"
 """Mark of claims whose settings or rule were changed after a result was seen."""
 _DASH = " \N{EN DASH} "
@@ -15,7 +26,8 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
     """Yield the lines on the claims of a figure that do not hold, and one on those that were amended.
 
     A claim that fails is followed by its clause, which says what was found and why, or else by what was found; a single
-    claim is not stated, as the picture is about it. Undecided claims are listed below their reason.
+    claim is not stated, as the picture is about it. Undecided claims are listed below their reason, with what was
+    found.
     """
     undecided: dict[str, list[str]] = {}
     for verdict in verdicts:
@@ -27,7 +39,9 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
                 found = f"{_DASH}{clause}" if clause else f" ({_measured(verdict)})"
                 yield f"Not reproduced: {_marked(verdict)}{found}."
         elif verdict["verdict"] == "inconclusive":
-            undecided.setdefault(f"Inconclusive, as {_why(verdict)}", []).append(_marked(verdict))
+            measured = "" if verdict["value"] is None else f" ({_measured(verdict)})"
+            claims = undecided.setdefault(f"Inconclusive, as {_why(verdict)}", [])
+            claims.append(_marked(verdict) + measured)
     for reason, claims in undecided.items():
         yield from _listed(reason, claims, verdicts)
     lacking = [_marked(v) for v in verdicts if v["verdict"] == "data not available"]
@@ -50,20 +64,21 @@ def _listed(reason: str, claims: list[str], verdicts: Sequence[JsonObject]) -> I
 
 
 def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield the explanation of the mark of amended claims, with those that have no line of their own."""
-    amended = [verdict for verdict in verdicts if verdict.get("amended")]
+    """Yield what was changed after a result was seen, and for which claims that have no line of their own."""
+    amended = [verdict for verdict in verdicts if verdict["changed"]]
     unnamed = [verdict for verdict in amended if verdict["verdict"] == "holds"]
     if not amended:
         return
+    changed = ", ".join(dict.fromkeys(what for verdict in amended for what in verdict["changed"]))
+    text = f"Changed after a result was seen: {changed}"
     also = "; ".join(_statement(verdict) for verdict in unnamed)
     if len(unnamed) > _MOST_NAMED:
         all_hold = sum(verdict["verdict"] == "holds" for verdict in verdicts) == len(unnamed)
         also = f"{'all ' if all_hold else ''}{len(unnamed)} claims that hold"
-    text = "Settings or rule changed after a result was seen"
     if len(unnamed) < len(amended):
         text = f"{_AMENDED} {text}" + (f"; also for: {also}" if also else "")
     else:
-        text = f"{text}: {also}"
+        text = f"{text}; for: {also}"
     yield f"{text}."
 
 
@@ -75,23 +90,26 @@ def _statement(verdict: JsonObject) -> str:
 
 def _marked(verdict: JsonObject) -> str:
     """Return the claim's statement, with a mark if the claim was amended."""
-    return _statement(verdict) + (_AMENDED if verdict.get("amended") else "")
+    return _statement(verdict) + (_AMENDED if verdict["changed"] else "")
 
 
 def _why(verdict: JsonObject) -> str:
     """Return the reason for which a claim is undecided, with the name of the control or the sizes concerned."""
-    if verdict["reason"] in ("values", "sizes"):
+    if verdict["reason"] in _DETAILED:
         return str(verdict["detail"])
-    why = REASONS[verdict["reason"]]
-    if verdict["reason"] == "control":
-        name = verdict["control"]
-        quoted = f" \N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
-        return why.replace("a control", f"the control{quoted if name else ''}")
-    return why
+    name = verdict["control"]["name"] if verdict["control"] else ""
+    quoted = f"\N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
+    return _REASONS[verdict["reason"]].format(
+        control=f"the control {quoted}" if name else "the control"
+    )
 
 
 def _measured(verdict: JsonObject) -> str:
-    """Return the measured value with its interval, and the threshold at which a claim holds."""
-    value, interval = verdict["value"], verdict["interval"]
-    found = "no value" if value is None else with_interval(value, interval)
-    return f"{found}, claimed: {verdict['threshold']}".replace("-", "\N{MINUS SIGN}")
+    """Return the measured values with their intervals, and the threshold at which a claim holds."""
+    value, control = verdict["value"], verdict["control"]
+    parts = ["no value" if value is None else with_interval(value, verdict["interval"])]
+    if control and control["value"] is not None:
+        parts.append(f"control: {with_interval(control['value'], control['interval'])}")
+    # where it fails is said elsewhere
+    parts.append(f"claimed: {verdict['threshold'].partition(';')[0]}")
+    return ", ".join(parts).replace("-", "\N{MINUS SIGN}")

@@ -41,8 +41,9 @@ class HistogramPanel(GridPanel):
 class Options(PanelsOptions):
     """Densities of a quantity that keeps its `index`, pooled over seeds, with `wrap` panels in each row.
 
-    All panels share the `bins` and the `limits` (default: the range of all values and `marks`). The `marks` are drawn
-    in every panel. `symbols` maps a column of the cells to the paper's symbol.
+    The axis of densities is logarithmic, so that the ends of a spectrum are seen next to its peak. All panels share the
+    `bins` and the `limits` (default: the range of all values and `marks`). The `marks` are drawn in every panel.
+    `symbols` maps a column of the cells to the paper's symbol.
     """
 
     SHAPE: ClassVar[Shape] = {"quantity": QUANTITY, "panels": (str, *BY_GRID)}
@@ -109,6 +110,7 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
             page.rows(panel),
             x="value",
             hue=page.plot.hue,
+            hue_order=page.hue_order,
             palette=page.palette,
             bins=page.bins,
             ax=ax,

@@ -14,6 +14,8 @@ from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.histograms import HistogramPanel, Options, size
 from scaling_limits.plotting import colours, page, style, text
 
+_MARGIN = 1.3  # factor between the densities and the limits of their axis
+
 
 class Histograms(page.Drawing):
     """A pair of axes for each panel; `look` holds seaborn's options for the densities."""
@@ -53,9 +55,16 @@ class Histograms(page.Drawing):
         low, high = self.plot.limits or (min(shown) - margin, max(shown) + margin)
         return np.linspace(low, high, self.plot.bins + 1)
 
+    @property
+    def hue_order(self) -> list[float]:
+        """The values of the hue from the largest, which seaborn draws on top of the others."""
+        return sorted(self.palette, reverse=True)
+
     def complete(self) -> None:
         """Label and limit the axes, draw the marks, and write the legend."""
-        highest = max(ax.get_ylim()[1] for ax in self.axes)
+        lines = [line for ax in self.axes for line in ax.lines]
+        densities = np.concatenate([np.asarray(line.get_ydata(), float) for line in lines])
+        limits = densities[densities > 0].min() / _MARGIN, densities.max() * _MARGIN
         entries: dict[str, Artist] = {}
         for value, colour in self.palette.items():
             name = text.symbol(self.plot.hue, self.figure.results.cells, self.plot.symbols)
@@ -67,7 +76,7 @@ class Histograms(page.Drawing):
                 look: style.Look = {"color": "0.35", "linestyle": dashes, "linewidth": 0.9}
                 entries[mark.label] = ax.axvline(mark.at, zorder=1, **look)
             ax.set_title(panel.title or panel.grid)
-            ax.set(xlim=self.bins[[0, -1]], ylim=(0, highest), xlabel="", ylabel="")
+            ax.set(xlim=self.bins[[0, -1]], yscale="log", ylim=limits, xlabel="", ylabel="")
             if number % self.columns == 0:
                 ax.set_ylabel("density")
             ax.tick_params(labelleft=number % self.columns == 0)
