@@ -332,6 +332,31 @@ def test_the_row_of_a_control_is_lower_with_a_grey_title(tmp_path: Path) -> None
     assert (title.get_text(), title.get_color()) == ("control: wrong rates\n", "0.45")
 
 
+def test_neighbouring_controls_share_a_row_with_a_colour_bar_next_to_its_last_map(
+    tmp_path: Path,
+) -> None:
+    rows = cells("main", lambda **_: {"train_loss": 1.0}, width=(8, 16, 32, 64), depth=(2, 4))
+    for name in ("first", "second", "third"):
+        rows += cells(name, lambda **_: {"train_loss": 1.0}, width=(8, 16), depth=(2, 4, 6))
+    panels = [
+        {"grid": name, "along": "width", "title": name, "control": name != "main"}
+        for name in ("main", "first", "second", "third")
+    ]
+    plot = {"kind": "maps", "quantity": TRAIN, "x": "depth", "y": "seed", "panels": panels}
+    found = drawn(write_folder(tmp_path / "f", plot, rows))
+    assert found.page.lengths == [4, 4, 2]
+    titles = [
+        [ax._left_title.get_text().strip() for ax in row if ax.figure is not None]
+        for row in found.page.axes
+    ]
+    expected = [["main", "", "", ""], ["first", "", "second", ""], ["third", ""]]
+    assert titles == expected
+    found.figure.draw_without_rendering()
+    last = found.page.axes[2, 1]
+    (bar,) = last.child_axes
+    assert 0 < bar.get_window_extent().x0 - last.get_window_extent().x1 < 40
+
+
 def test_x_is_named_below_the_last_map_of_each_column(tmp_path: Path) -> None:
     rows = cells("main", lambda **_: {"train_loss": 1.0}, width=(8, 16), depth=(2, 4))
     rows += cells("other", lambda **_: {"train_loss": 1.0}, width=(8,), depth=(2, 4))

@@ -63,12 +63,12 @@ def written(
 def test_means_and_deviations_over_seeds_and_differences_seed_by_seed(tmp_path: Path) -> None:
     assert written(tmp_path, BOTH) == {
         # the standard deviation of 0.5 and 0.7 is 0.1 times the root of two
-        ("8", "K-FAC", "SP"): "60.00 (14.14)",
-        ("16", "K-FAC", "SP"): "60.00 (0.00)",
+        ("8", "K-FAC", "SP"): "60.0 (14.1)",
+        ("16", "K-FAC", "SP"): "60.0 (0.0)",
         # the seeds differ, their differences do not
-        ("8", "K-FAC", "muP - SP"): "+0.00 (0.00)",
+        ("8", "K-FAC", "muP - SP"): "+0.0 (0.0)",
         # of 0.1 and 0.05
-        ("16", "K-FAC", "muP - SP"): "+7.50 (3.54)",
+        ("16", "K-FAC", "muP - SP"): "+7.5 (3.5)",
     }
 
 
@@ -100,7 +100,7 @@ def test_a_difference_is_bold_if_seeds_agree_on_the_better_side(tmp_path: Path) 
     ]
     found = written(tmp_path / "a", BOTH + arm("best"), *differences)
     assert [place for place, words in found.items() if is_bold(words)] == [("8", "K-FAC", "up")]
-    assert plain(found["8", "K-FAC", "up"]) == "+30.00 (0.00)"
+    assert plain(found["8", "K-FAC", "up"]) == "+30.0 (0.0)"
     found = written(tmp_path / "b", BOTH + arm("best"), *differences, best="min")
     assert [place for place, words in found.items() if is_bold(words)] == [("8", "K-FAC", "down")]
     one = [row for row in BOTH + arm("best") if row[0]["seed"] == 0]
@@ -114,7 +114,7 @@ def test_the_paper_s_values_stand_below_those_of_the_same_headings(tmp_path: Pat
     found = written(tmp_path, BOTH, paper=PAPER)
     assert found["16", "paper", "K-FAC", "SP"] == "71.20"
     assert found["16", "paper", "K-FAC", "muP - SP"] == ""
-    assert found["16", "here", "K-FAC", "SP"] == "60.00 (0.00)"
+    assert found["16", "here", "K-FAC", "SP"] == "60.0 (0.0)"
     assert {place[:2] for place in found} == {("8", "here"), ("16", "here"), ("16", "paper")}
     # nothing of it is shown
     other = PAPER | {"columns": ["a", "b"]}
@@ -129,9 +129,11 @@ def test_the_paper_s_other_rows_and_columns_are_added_if_it_has_all_of_these(
     found = written(tmp_path / "a", BOTH, paper=paper)
     # widths in order, although JSON sorts the paper's as texts
     assert list(dict.fromkeys(place[0] for place in found)) == ["8", "16", "32", "128"]
-    assert found["128", "here", "K-FAC", "SP"] == found["8", "here", "SGD", "SP"] == ""
+    # rows that only the paper has are one line
+    assert [key[1] for key in found if key[0] == "128"] == ["paper"] * 3
+    assert found["8", "here", "SGD", "SP"] == ""
     assert found["128", "paper", "SGD", "SP"] == "3"
-    assert found["8", "here", "K-FAC", "SP"] == "60.00 (14.14)"
+    assert found["8", "here", "K-FAC", "SP"] == "60.0 (14.1)"
     assert is_bold(found["8", "paper", "K-FAC", "muP - SP"])
     # without a column of this table, only those that it has
     found = written(tmp_path / "b", BOTH, paper=paper | {"columns": ["a", "K-FAC, SP", "SGD, SP"]})
@@ -142,9 +144,11 @@ def test_bold_entries_of_the_paper_are_explained_separately() -> None:
     index = pd.MultiIndex.from_tuples([("8", "here"), ("8", "paper")])
     table = pd.DataFrame([["1"], ["**2**"]], index=index)
     own = "paper: with its own data and sizes"
-    assert list(legend(table)) == [own, "bold in rows of the paper: as printed"]
+    assert list(legend(table, compared=False)) == [own, "bold in rows of the paper: as printed"]
+    unresolved, *_ = legend(table, compared=True)
+    assert unresolved == "nothing bold: no difference is resolved by the 95 % interval over seeds"
     table.iloc[0, 0] = "**1**"
-    assert list(legend(table)) == [
+    assert list(legend(table, compared=True)) == [
         "bold: better, by the 95 % interval over seeds",
         own,
         "bold in rows of the paper: as printed",
@@ -162,7 +166,7 @@ def test_rows_of_the_paper_are_whole() -> None:
 def test_one_seed_has_no_deviation_and_a_loss_is_no_share(tmp_path: Path) -> None:
     rows = [row for row in BOTH if row[0]["seed"] == 0]
     found = written(tmp_path / "a", rows, GAP | {"grid": "sp", "minus": "mup"})
-    assert list(found.values()) == ["+0.00", "\N{MINUS SIGN}10.00"]
+    assert list(found.values()) == ["+0.0", "\N{MINUS SIGN}10.0"]
     for settings, records in rows:
         records.append(("train_loss", 9, None, settings["width"] / 1000))
     found = written(tmp_path / "b", rows, SP, quantity=TRAIN)
@@ -172,10 +176,10 @@ def test_one_seed_has_no_deviation_and_a_loss_is_no_share(tmp_path: Path) -> Non
 def test_seeds_that_only_one_of_two_grids_has_are_in_no_difference(tmp_path: Path) -> None:
     rows = arm("sp", seed=(1,)) + arm("mup", width=(16,))
     assert written(tmp_path, rows) == {
-        ("8", "K-FAC", "SP"): "70.00",
-        ("16", "K-FAC", "SP"): "60.00",
+        ("8", "K-FAC", "SP"): "70.0",
+        ("16", "K-FAC", "SP"): "60.0",
         ("8", "K-FAC", "muP - SP"): "",  # not there
-        ("16", "K-FAC", "muP - SP"): "+5.00",
+        ("16", "K-FAC", "muP - SP"): "+5.0",
     }
     with pytest.raises(ScalingLimitsError, match="'mup' and 'sp' share no width, seed"):
         written(tmp_path / "none", arm("sp", seed=(1,)) + arm("mup", seed=(0,)))
@@ -187,7 +191,7 @@ def test_over_takes_the_best_of_the_mean_over_seeds_in_each_grid(tmp_path: Path)
     rows = arm("sp", **rates) + arm("mup", rate=0.2, **rates)
     assert written(tmp_path / "a", rows, over=["learning_rate"]) == written(tmp_path / "b", BOTH)
     assert (
-        "55.00"
+        "55.0"
         in written(tmp_path / "c", rows, over=["learning_rate"], best="min")["8", "K-FAC", "SP"]
     )
 
@@ -197,10 +201,10 @@ def test_rows_and_columns_are_settings_entries_and_steps(tmp_path: Path) -> None
     rows = [row for row in BOTH if row[0]["seed"] == 0]
     found = written(tmp_path / "a", rows, quantity=quantity, columns=["step", "entry"])
     assert {key: words for key, words in found.items() if key[0] == "16"} == {
-        ("16", "5", "K-FAC", "SP"): "35.00",
-        ("16", "9", "K-FAC", "SP"): "60.00",
-        ("16", "5", "K-FAC", "muP - SP"): "+10.00",
-        ("16", "9", "K-FAC", "muP - SP"): "+10.00",
+        ("16", "5", "K-FAC", "SP"): "35.0",
+        ("16", "9", "K-FAC", "SP"): "60.0",
+        ("16", "5", "K-FAC", "muP - SP"): "+10.0",
+        ("16", "9", "K-FAC", "muP - SP"): "+10.0",
     }
     # as fractions of the training if it is of the same length everywhere
     for settings, _ in rows:
@@ -212,14 +216,14 @@ def test_rows_and_columns_are_settings_entries_and_steps(tmp_path: Path) -> None
     found = written(tmp_path / "b", rows, *optimisers, **usual)
     # entries in their own order, values in increasing order
     assert found == {
-        ("B", "8", "0.1"): "50.00",
-        ("B", "16", "0.1"): "70.00",
-        ("A", "8", "0.1"): "50.00",
-        ("A", "16", "0.1"): "60.00",
+        ("B", "8", "0.1"): "50.0",
+        ("B", "16", "0.1"): "70.0",
+        ("A", "8", "0.1"): "50.0",
+        ("A", "16", "0.1"): "60.0",
     }
     # a single entry need not be named, and a table may be a single number
     one = written(tmp_path / "c", rows[:1], SP, rows=["width"], columns=["learning_rate"])
-    assert one == {("8", "0.1"): "50.00"}
+    assert one == {("8", "0.1"): "50.0"}
 
 
 def test_what_diverged_is_a_cross_and_takes_its_differences_along(tmp_path: Path) -> None:
@@ -273,4 +277,6 @@ def test_a_picture_has_every_heading_once_and_no_overlaps(picture: Drawn) -> Non
     assert at["K-FAC"] == pytest.approx((at["SP"] + at["muP - SP"]) / 2, abs=5)
     rules = [line for line in ax.lines if line.get_ydata()[0] == 1]
     assert [len(rules), rules[0].get_xdata()[0] < at["SP"]] == [2, True]
-    assert {"diverged (any seed)", "( ): standard deviation over seeds"} == set(picture.legend)
+    unresolved = "nothing bold: no difference is resolved by the 95 % interval over seeds"
+    spread = "( ): standard deviation over seeds"
+    assert {"diverged (any seed)", spread, unresolved} == set(picture.legend)

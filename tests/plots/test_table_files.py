@@ -106,7 +106,7 @@ def test_every_kind_that_is_a_table_is_written_the_same_each_time(tmp_path: Path
     assert "$a_l$ & 100 \\% \\\\" in written["definitions"][1]
     assert "\nSP & more," in written["parameterisation_table"][0]
     assert "\nSP \\& more & " in written["parameterisation_table"][1]
-    assert written["results_table"][0] == 'width $N$,"K-FAC, SP"\n8,60.00 (14.14)\n16,diverged\n'
+    assert written["results_table"][0] == 'width $N$,"K-FAC, SP"\n8,60.0 (14.1)\n16,diverged\n'
     # of which preset the numbers are, and what stands in for what
     comments = [line for line in written["results_table"][1].splitlines() if line[0] == "%"]
     assert "preset smoke" in comments[0]

@@ -1,4 +1,5 @@
-"""Drawings arranged in rows: one row for each panel, one drawing for each value of the panel's column `along`."""
+"""Drawings arranged in rows: one row for each panel, or for neighbouring controls, and in it one drawing for each value
+of the panel's column `along`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar, cast
@@ -11,12 +12,14 @@ from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.options import AlongOptions, AlongPanel
 from scaling_limits.plotting import page, text
 
+_CONTROL = "0.45"  # colour of titles of controls
+
 PanelT = TypeVar("PanelT", bound=AlongPanel)
 OptionsT = TypeVar("OptionsT", bound=AlongOptions)
 
 
 class Along(page.Drawing, Generic[OptionsT, PanelT]):
-    """Base of pages with a row of drawings for each panel, one drawing for each value of the panel's column `along`.
+    """Base of pages with drawings in rows (`rows_of`), one drawing for each value of a panel's column `along`.
 
     If `last` is set, each row ends with a narrower pair of axes (`beyond`), whose width relative to the other axes is
     `last`.
@@ -50,17 +53,34 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
         self.body = figure.body(size)
         below, height = self.further
         self.lowest = self.body.below(below, height) if below else []
-        columns = max(map(len, self.values))
-        self.axes = self.body.axes(len(self.values), columns, heights, last=self.last)
+        columns, rows = columns_of(figure.plot, table), rows_of(figure.plot, table)
+        self.axes = self.body.axes(len(rows), columns, heights, last=self.last)
         self.beyond = self.axes[:, columns:].ravel()
         self.axes = self.axes[:, :columns]
+        self._places = [
+            place for row, panels in enumerate(rows) for place in self._in_row(row, panels)
+        ]
 
     @property
     def panels(self) -> Iterator[tuple[PanelT, float, Axes]]:
         """Panel, value of the panel's column `along` and axes of each drawing."""
-        for number, panel in enumerate(self._panels):
-            for column, value in enumerate(self.values[number]):
-                yield panel, value, self.axes[number, column]
+        for panel, values, axes in zip(self._panels, self.values, self._places, strict=True):
+            for value, ax in zip(values, axes, strict=True):
+                yield panel, value, ax
+
+    def _in_row(self, row: int, panels: Sequence[int]) -> Iterator[list[Axes]]:
+        """Yield the axes of each of the panels that share a row."""
+        first = 0
+        for number in panels:
+            count = len(self.values[number])
+            yield list(self.axes[row, first : first + count])
+            first += count
+
+    @property
+    def lengths(self) -> list[int]:
+        """The number of drawings in each row."""
+        used = {ax for axes in self._places for ax in axes}
+        return [sum(ax in used for ax in row) for row in self.axes]
 
     def rows(self, panel: PanelT, value: float) -> pd.DataFrame:
         """Return the rows of the table that the drawing of one panel and value shows."""
@@ -74,26 +94,27 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
         return text.setting(panel.along, value, self.figure.results.cells, self.plot.symbols)
 
     def title_colour(self, panel: PanelT) -> str:
-        """Return the colour of a row's title."""
-        return str(rcParams["text.color"])
+        """Return the colour of a panel's title."""
+        return _CONTROL if panel.control else str(rcParams["text.color"])
 
     def head(self) -> None:
-        """Write the titles, keep y tick labels only in the first column, and remove axes without a drawing."""
-        for number, panel in enumerate(self._panels):
-            for column, ax in enumerate(self.axes[number]):
-                if column >= len(self.values[number]):
-                    ax.remove()
-                    continue
-                ax.set_title(self.at(panel, self.values[number][column]))
-                if column == 0 and panel.title:
-                    # the line break puts the row's title above the value
-                    ax.set_title(f"{panel.title}\n", loc="left", color=self.title_colour(panel))
-                ax.tick_params(labelleft=column == 0)
+        """Write the titles, keep y tick labels only in a panel's first column, and remove axes without a drawing."""
+        for panel, axes in zip(self._panels, self._places, strict=True):
+            for ax in axes:
+                ax.tick_params(labelleft=ax is axes[0])
+            if panel.title:
+                # the line break puts the panel's title above the value
+                axes[0].set_title(f"{panel.title}\n", loc="left", color=self.title_colour(panel))
+        for panel, value, ax in self.panels:
+            ax.set_title(self.at(panel, value))
+        for row, length in zip(self.axes, self.lengths, strict=True):
+            for ax in row[length:]:
+                ax.remove()
 
     def label(self, x: str, ys: Iterable[str]) -> None:
         """Label the axes: x below the last drawing of each column, and one of `ys` at the left of each row."""
         for column in range(self.axes.shape[1]):
-            last = max(row for row, values in enumerate(self.values) if len(values) > column)
+            last = max(row for row, length in enumerate(self.lengths) if length > column)
             self.axes[last, column].set_xlabel(x)
         for row, y in zip(self.axes, ys, strict=True):
             row[0].set_ylabel(y)
@@ -102,6 +123,19 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
 def columns_of(plot: AlongOptions, table: pd.DataFrame) -> int:
     """Return the number of drawings in the longest row."""
     return max(map(len, _values(plot, table)))
+
+
+def rows_of(plot: AlongOptions, table: pd.DataFrame) -> list[list[int]]:
+    """Return the numbers of the panels in each row: one, or neighbouring controls that fit side by side."""
+    counts = [len(values) for values in _values(plot, table)]
+    rows: list[list[int]] = []
+    for number, panel in enumerate(plot.panels):
+        before = rows[-1] if rows and panel.control and plot.panels[number - 1].control else None
+        if before and sum(counts[k] for k in before) + counts[number] <= max(counts):
+            before.append(number)
+        else:
+            rows.append([number])
+    return rows
 
 
 def _values(plot: AlongOptions, table: pd.DataFrame) -> list[list[float]]:

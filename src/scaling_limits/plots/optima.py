@@ -205,7 +205,7 @@ def draw(
         for column in group:
             ax, first = axes[column], columns[column][0]
             ax.set_ylim(*limits)
-            _ticks(ax, limits, _scale(scales, first))
+            _ticks(ax, limits, None if relative else _scale(scales, first))
             label = labels[first.over] + (f"\n({quantity})" if quantity else "")
             ax.set_ylabel(label if column == group[0] else "", size=style.SMALL)
             ax.tick_params(labelleft=column == group[0])
@@ -324,12 +324,12 @@ def _claimed_ranges(tracks: Sequence[Track]) -> dict[Shifts, float]:
     return ranges if len(ranges) == 1 or nested else {}
 
 
-def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale) -> None:
-    """Place ticks in the notation of the panel's x axis."""
+def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale | None) -> None:
+    """Place ticks in the notation of the panel's x axis, or at powers of two without one, for relative optima."""
     low, high = np.ceil(np.log2(limits[0])), np.floor(np.log2(limits[1]))
     powers = 2.0 ** np.arange(low, high + 1, max(1, -(-(high - low) // (_LABELS - 1))))
-    if page.are_powers(scale.values) and len(powers) > 1:
-        page.size_ticks(ax.yaxis, powers, scale.values)
+    if len(powers) > 1 and (scale is None or page.are_powers(scale.values)):
+        page.size_ticks(ax.yaxis, powers, None if scale is None else scale.values)
     else:
         page.rate_ticks(ax.yaxis, *limits, few=True)
 

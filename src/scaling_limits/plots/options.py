@@ -239,10 +239,14 @@ class GridPanel(Panel):
 
 
 class AlongPanel(GridPanel):
-    """A panel with a drawing for each value of the column `along`; `values` restricts the values."""
+    """A panel with a drawing for each value of the column `along`; `values` restricts the values.
+
+    A `control` has a grey title. Neighbouring controls share a row if they fit side by side.
+    """
 
     along: str
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
+    control: bool = False
 
     def problems(self, grids: Grids) -> Iterator[MisplacedError]:
         """Yield a problem if the grid has none of the selected values."""

@@ -38,11 +38,10 @@ class MapPanel(AlongPanel):
     """A row of maps of a grid, one for each value of the column `along`.
 
     `values` restricts the values; values that a preset leaves out are not shown (default: all). Every map also shows
-    the optimum of the map at `reference` (default: the first). The row of a `control` is lower, with a grey title.
+    the optimum of the map at `reference` (default: the first). The row of a `control` is lower.
     """
 
     reference: float | None = None
-    control: bool = False
 
 
 class Options(AlongOptions):
@@ -129,14 +128,16 @@ def heights(plot: Options, table: pd.DataFrame, widest: float) -> list[float]:
 
     Cells of all rows are equally high, except for those of controls, which are lower.
     """
-    from scaling_limits.plots.along import columns_of
+    from scaling_limits.plots.along import columns_of, rows_of
 
     cell = 1.1 * _width(columns_of(plot, table), widest) / table[plot.x].nunique()
-    rows = table.groupby("panel")[plot.y].nunique()
-    highest = max(rows.max() * cell, _LOWEST)
+    counts = table.groupby("panel")[plot.y].nunique()
+    highest = max(counts.max() * cell, _LOWEST)
     cell *= min(1.0, _HIGHEST / highest)
     shares = [_CONTROL if panel.control else 1.0 for panel in plot.panels]
-    return [max(rows[k] * cell * share, _LOWEST) + _HEAD for k, share in enumerate(shares)]
+    needed = [counts[number] * cell * share for number, share in enumerate(shares)]
+    rows = rows_of(plot, table)
+    return [max(*(needed[number] for number in row), _LOWEST) + _HEAD for row in rows]
 
 
 def _width(columns: int, widest: float) -> float:

@@ -56,8 +56,8 @@ _SMOOTH = 8  # smallest number of rows and columns for smooth contours
 _SAMPLES = 65  # points of a fitted line
 _CHARACTER = 0.065  # mean width of a character of an axis label in inches
 _GREY = "0.88"
+_NEXT = (1.07, 0.0, 0.07, 1.0)  # place of a colour bar next to the last map of a short row
 _OPTIMA = 1.15 * optima.HEIGHT  # height in inches of the row of optima against the size
-_CONTROL = "0.45"  # colour of titles of controls
 _HATCHED: style.Look = {"hatch": "//////", "edgecolor": "0.45", "linewidth": 0}
 
 
@@ -77,10 +77,6 @@ class Maps(Along[Options, MapPanel]):
     def further(self) -> tuple[int, float]:
         """Number and height in inches of the axes of optima against the size."""
         return len({track.column for track in self.tracks}), _OPTIMA
-
-    def title_colour(self, panel: MapPanel) -> str:
-        """Return grey for the title of a control."""
-        return _CONTROL if panel.control else super().title_colour(panel)
 
     def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
         """Return means over seeds with y down and x across: NaN if there is no cell, infinite if a seed diverged."""
@@ -174,12 +170,21 @@ class Maps(Along[Options, MapPanel]):
         return colormaps[style.COLOUR_MAP]
 
     def _bars(self) -> None:
-        """Add a colour bar to each row, with ticks at both ends; the name has room next to the highest rows."""
+        """Add a colour bar to each row, with ticks at both ends; the name has room next to the highest rows.
+
+        Where a row is shorter than others, the bar is next to its last map.
+        """
         shown = ScalarMappable(self.norm, self.colours)
         label = metric_info(self.plot.quantity).label
         low, high = float(self.norm.vmin or 0.0), float(self.norm.vmax or 1.0)
-        for ax, height in zip(self.beyond, self._heights, strict=True):
+        columns = self.axes.shape[1]
+        for row, (ax, height) in enumerate(zip(self.beyond, self._heights, strict=True)):
             name = text.wrap(label, _characters(height)) if height == max(self._heights) else ""
+            if self.lengths[row] < columns:
+                ax.remove()
+                ax = self.axes[row, self.lengths[row] - 1].inset_axes(_NEXT)
+                # the place is empty, so that no other axes have to make room
+                ax.set_in_layout(False)
             bar = self.body.area.colorbar(shown, cax=ax, label=name)
             page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, beyond=self._beyond)
             bar.outline.set_visible(False)

@@ -198,4 +198,6 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     from scaling_limits.plots.typeset import typeset
 
     entries = text(figure, table)
-    return typeset(figure, entries.replace("", NOT_RUN), legend(entries))
+    plot = figure.plot
+    compared = plot.compared is not None or any(entry.minus for entry in plot.entries)
+    return typeset(figure, entries.replace("", NOT_RUN), legend(entries, compared=compared))

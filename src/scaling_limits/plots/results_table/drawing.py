@@ -20,6 +20,7 @@ NOT_RUN = "\N{EN DASH}"
 _DIVERGED = "\N{MULTIPLICATION SIGN}"
 _FRACTION = "fraction of training"
 _BOLD = "bold: better, by the 95 % interval over seeds"
+_UNRESOLVED = "nothing bold: no difference is resolved by the 95 % interval over seeds"
 _PRINTED_BOLD = "bold in rows of the paper: as printed"
 _SPREAD = "( ): standard deviation over seeds"
 _PRINTED = "paper: with its own data and sizes"
@@ -104,7 +105,7 @@ def _winners(
 def _with_printed(table: pd.DataFrame, paper: Printed) -> pd.DataFrame:
     """Return the table with the paper's values below each row, or unchanged if the paper prints none of its entries.
 
-    If the paper has all columns or rows of the table, its other ones are added without values here.
+    If the paper has all columns or rows of the table, its other ones are added, such columns without values here.
     """
     wider = table.reindex(
         index=_with_papers(table.index, paper.rows),
@@ -115,7 +116,8 @@ def _with_printed(table: pd.DataFrame, paper: Printed) -> pd.DataFrame:
     lines = []
     for labels, entries in zip(wider.index.tolist(), wider.to_numpy().tolist(), strict=True):
         printed = [paper.entry(_heading(labels), column) for column in columns]
-        lines.append(((*labels, "here"), entries))
+        if any(entries):
+            lines.append(((*labels, "here"), entries))
         if any(printed):
             lines.append(((*labels, "paper"), [_typeset(value) for value in printed]))
     known = {_heading(labels) for labels in table.columns.tolist()} & set(paper.columns)
@@ -147,13 +149,20 @@ def _typeset(value: str) -> str:
     return value.replace("-", "\N{MINUS SIGN}")
 
 
-def legend(entries: pd.DataFrame) -> dict[str, Artist]:
-    """Return the legend entries for the marks that occur in a table of results."""
+def legend(entries: pd.DataFrame, *, compared: bool) -> dict[str, Artist]:
+    """Return the legend entries for the marks that occur in a table of results.
+
+    Args:
+        entries: the table as text.
+        compared: whether resolved differences are bold.
+    """
     contents = entries.to_numpy().ravel().tolist()
     printed = entries[entries.index.get_level_values(-1) == "paper"].to_numpy().ravel().tolist()
     marks: dict[str, Artist] = {}
     if sum(map(is_bold, contents)) > sum(map(is_bold, printed)):
         marks[_BOLD] = Line2D([], [], linestyle="none")
+    elif compared:
+        marks[_UNRESOLVED] = Line2D([], [], linestyle="none")
     if printed:
         marks[_PRINTED] = Line2D([], [], linestyle="none")
     if any(map(is_bold, printed)):
@@ -197,7 +206,7 @@ def _length(figure: FigureFolder[Options]) -> int | None:
 
 def _written(rows: pd.DataFrame, plot: Options, entry: ResultsEntry) -> str:
     def number(value: float) -> str:
-        return f"{100 * value:.2f}" if metric_info(plot.quantity).percent else text.short(value)
+        return f"{100 * value:.1f}" if metric_info(plot.quantity).percent else text.short(value)
 
     if rows["diverged"].any():
         return _DIVERGED
