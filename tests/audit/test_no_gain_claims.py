@@ -40,6 +40,17 @@ def test_sizes_between_the_ends_do_not_count(decide, tabulate, bowl_rows):
     assert decide(NO_GAIN, tabulate(rows)).verdict == "holds"
 
 
+@pytest.mark.parametrize(("first", "expected"), [(None, "fails"), (64, "holds")])
+def test_only_sizes_in_the_region_count(decide, tabulate, bowl_rows, first, expected):
+    """The loss falls by half to the second size and not at all from there on."""
+    rows = bowl_rows(still, level=lambda n: 2.0 if n == 32 else 1.0)
+    rows += bowl_rows(still, grid="control", level=level(0.5))
+    where = first and {"ratio": ["width"], "at_least": first}
+    verdict = decide({**NO_GAIN, "where": where}, tabulate(rows))
+    assert verdict.verdict == expected
+    assert ("at width 64 to" in verdict.detail) == (first == 64)
+
+
 def test_a_control_that_gains_nothing_either(decide, tabulate, bowl_rows):
     rows = bowl_rows(still, level=level(1)) + bowl_rows(still, grid="control", level=level(1))
     verdict = decide(NO_GAIN, tabulate(rows))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from scaling_limits.claims.base import BestClaim
+from scaling_limits.claims.base import BestClaim, Region
+from scaling_limits.claims.checks import Problem, ratio_problems
 from scaling_limits.claims.intervals import best_ratio_interval, decide
 from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
@@ -21,6 +23,7 @@ from scaling_limits.claims.points import (
     table_of,
 )
 from scaling_limits.claims.simulation import BestSimulation, Recorded, Simulation
+from scaling_limits.figures.needs import Grids
 from scaling_limits.outcomes import number, with_interval
 
 if TYPE_CHECKING:
@@ -32,10 +35,12 @@ class Claim(BestClaim):
 
     At the largest size it is at least 1 - `tolerance` times the best value at the smallest size, or, if the claim is
     that larger networks are worse, at least 1 + `margin` times. With `tolerance`, a control that does improve is
-    required, since the claim would also hold if nothing improved anywhere.
+    required, since the claim would also hold if nothing improved anywhere. `where` selects the sizes that count, such
+    as the steps from the first update on.
     """
 
     kind: Literal["no_gain"]
+    where: Region | None = None
     tolerance: float | None = Field(default=None, gt=0, lt=1)
     margin: float | None = Field(default=None, gt=0)
 
@@ -52,6 +57,11 @@ class Claim(BestClaim):
             raise ValueError("with tolerance, name a control: a grid that does gain along the size")
         return self
 
+    def problems(self, grids: Grids) -> Iterator[Problem]:
+        """Yield problems of the claim, including those of its region."""
+        yield from super().problems(grids)
+        yield from ratio_problems(self, "where", self.where.ratio if self.where else ())
+
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the ratio of the best value at the largest size to the best value at the smallest size.
 
@@ -63,7 +73,8 @@ class Claim(BestClaim):
                 be smaller still.
         """
         columns = list(self.over)
-        sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
+        table = table_of(self, results, [self.along, *columns], where=self.where)
+        sizes = by_size(table, self.along, columns)
         ends = [min(sizes), max(sizes)]
         where = [f"{prose(self.along)} {setting(size)}" for size in ends]
         generator = generator_of(self)
