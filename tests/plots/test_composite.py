@@ -89,9 +89,22 @@ def test_each_plot_is_what_it_is_alone(beside: Drawn, tmp_path: Path) -> None:
         alone = drawn(figure(tmp_path / plot["kind"], plot))
         found = beside.plots[number]
         assert content(found) == content(alone.page)
-        assert [list(block) for block in blocks(found.body._foot)] == [
-            list(block) for block in blocks(alone.figure)
-        ]
+        explained = {
+            label for plot in beside.plots for block in blocks(plot.body._foot) for label in block
+        }
+        assert {label for block in blocks(alone.figure) for label in block} <= explained
+
+
+def test_a_later_legend_leaves_out_what_an_earlier_one_explains(tmp_path: Path) -> None:
+    other = LINES | {"hue_labels": {"8": "slim", "32": "broad"}}
+    found = drawn(figure(tmp_path / "f", {"kind": "composite", "plots": [LINES, LINES, other]}))
+    first, same, different = (
+        [label for block in blocks(plot.body._foot) for label in block] for plot in found.plots
+    )
+    assert {"width $N$ = narrow", "optimum"} <= set(first), first
+    assert same == []
+    # sizes of its own, but no marks that are known
+    assert different == ["slim", "broad"]
 
 
 def test_heading_badge_and_notes_stand_once_around_all(beside: Drawn) -> None:

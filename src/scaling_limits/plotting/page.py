@@ -2,12 +2,12 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import seaborn as sns
-from matplotlib.artist import Artist
+from matplotlib.artist import Artist, getp
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure, FigureBase, SubFigure
@@ -95,6 +95,7 @@ class Page:
         self._rows = [self._row(*row_parts) for row_parts in zip(middle, rows, strict=True)]
         self.bodies = [body for row in self._rows for body in row]
         self._unfinished = set(self.bodies)
+        self._explained: set[tuple[object, ...]] = set()
         self.fit()
         y = self._head - _MARGIN
         for line, height, look in written:
@@ -146,6 +147,20 @@ class Page:
         self.figure.set_size_inches(self.width + 2 * _MARGIN, sum(heights))
         self._parts.set_height_ratios(heights)
 
+    def unexplained(self, blocks: Iterable["Block"]) -> list["Block"]:
+        """Return the blocks of a legend without what earlier legends explain, and remember their entries."""
+        left = []
+        for block in blocks:
+            looks = {label: (block.title, label, _look(a)) for label, a in block.entries.items()}
+            new = [label for label, look in looks.items() if look not in self._explained]
+            self._explained.update(looks.values())
+            if new:
+                shown = (
+                    block.entries if block.title else {label: block.entries[label] for label in new}
+                )
+                left.append(Block(block.title, shown))
+        return left
+
     def finish(self, body: "Body") -> Figure:
         """Return the figure, after computing its layout if all of its bodies are finished."""
         self._unfinished.discard(body)
@@ -159,6 +174,12 @@ class Page:
         # the last bits of the solver's result depend on memory addresses
         _round(self.figure)
         return self.figure
+
+
+def _look(artist: Artist) -> tuple[str, ...]:
+    """Return what distinguishes the handles of a legend."""
+    keys = ("color", "facecolor", "linestyle", "linewidth", "marker", "markerfacecolor", "hatch")
+    return tuple(str(getp(artist, key)) for key in keys if hasattr(artist, f"get_{key}"))
 
 
 def _round(figure: FigureBase) -> None:
@@ -268,9 +289,10 @@ class Body:
     def legend(self, *blocks: Block) -> None:
         """Write the legend below the axes, with as many blocks side by side as fit; the body grows by its height.
 
-        Blocks side by side have the same number of lines: the smallest number for which they fit.
+        Blocks side by side have the same number of lines: the smallest number for which they fit. Entries that the
+        legend of another body explains are left out, but not those of a block with a title, unless all are known.
         """
-        rows = list(self._side_by_side([block for block in blocks if block.entries]))
+        rows = list(self._side_by_side(self.page.unexplained(blocks)))
         if not rows:
             return
         heights = [

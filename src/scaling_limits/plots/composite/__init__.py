@@ -40,6 +40,8 @@ def _of_a_kind_with_size(content: object) -> object:
 class Options(PlotOptions):
     """Several plots of any kinds that define `size`, with `wrap` plots in each row and a legend below each plot.
 
+    A legend leaves out what an earlier one explains.
+
     Plots are written as a list, or as a mapping from names, by which a figure that extends another changes single ones.
     """
 
