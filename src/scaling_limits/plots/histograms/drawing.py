@@ -56,9 +56,9 @@ class Histograms(page.Drawing):
         return np.linspace(low, high, self.plot.bins + 1)
 
     @property
-    def hue_order(self) -> list[float]:
+    def hue_order(self) -> list[float | str]:
         """The values of the hue from the largest, which seaborn draws on top of the others."""
-        return sorted(self.palette, reverse=True)
+        return list(reversed(self.palette))
 
     def complete(self) -> None:
         """Label and limit the axes, draw the marks, and write the legend."""
